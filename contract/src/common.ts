@@ -67,20 +67,20 @@ export const PageQuery = {
     Type.Integer({ minimum: 1, maximum: PAGE_LIMIT_MAX, default: 50, description: 'Rows per page.' }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: 1024, minLength: 1, description: 'The next_cursor of the page before.' }),
+    Type.String({ maxLength: 1024, minLength: 1, description: 'next_cursor of the previous page.' }),
   ),
 };
 export const Page = <T extends TObject>(item: T) =>
   Closed({
     items: Type.Array(item),
-    next_cursor: Nullable(Type.String({ description: 'Send as cursor for the next page; null on the last one.' })),
+    next_cursor: Nullable(Type.String({ description: 'Cursor of the next page; null on the last page.' })),
   });
 
 /** What the caller may do with a resource now, and if not, why: clients never re-implement the rules. */
 export const Action = Closed({
   name: Type.String(),
   allowed: Type.Boolean(),
-  reason: Nullable(Type.String({ description: 'Why not, as a sentence.' })),
+  reason: Nullable(Type.String({ description: 'Why the action is not allowed, as a sentence.' })),
 });
 
 const FieldError = Closed({
@@ -92,19 +92,19 @@ const FieldError = Closed({
 /** RFC 9457 with our members. Every refusal is this, whatever refused it. */
 export const Problem = Closed(
   {
-    type: Type.String({ description: 'Address of the page that explains the code.' }),
+    type: Type.String({ description: 'URL of the page that explains the code.' }),
     title: Type.String(),
     status: Type.Integer(),
     detail: Type.String({ description: 'What went wrong, as a sentence for the caller.' }),
     instance: Type.String({ description: 'Path of the request.' }),
     code: StringEnum(ERROR_CODES),
     correlation_id: Type.String(),
-    retryable: Type.Boolean({ description: 'Whether the same request may succeed later unchanged.' }),
+    retryable: Type.Boolean({ description: 'Whether the same request can succeed later.' }),
     retry_after_s: Nullable(Type.Integer()),
     errors: Type.Array(FieldError),
     reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
     alternatives: Type.Array(Type.Object({}, { additionalProperties: true })),
     actions: Type.Array(Closed({ rel: Type.String(), href: Type.String(), text: Type.String() })),
   },
-  { description: 'The one error envelope.' },
+  { description: 'Error envelope of every operation.' },
 );

@@ -40,6 +40,6 @@ export type IdKind = keyof typeof ID_PREFIXES;
 export const Id = (kind: IdKind, description?: string) =>
   Type.String({
     pattern: `^${ID_PREFIXES[kind]}_[0-9a-hjkmnp-tv-z]{26}$`,
-    description: description ?? `Id of the ${kind.replace('_', ' ')}.`,
+    description: description ?? `ID of the ${kind.replace('_', ' ')}.`,
     examples: [`${ID_PREFIXES[kind]}_01k9zv3m8q4t6w2x5y7r0s1n3p`],
   });

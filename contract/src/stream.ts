@@ -102,15 +102,15 @@ export const GatewayMessage = Type.Union([
     type: Type.Literal('session'),
     session_id: Id('terminal_session'),
     kind: StringEnum(SESSION_KINDS),
-    is_writable: Type.Boolean({ description: 'False: what is typed goes nowhere.' }),
+    is_writable: Type.Boolean({ description: 'False for read-only access; input is discarded.' }),
     is_recorded: Type.Boolean(),
-    notice: Nullable(Type.String({ description: 'To be shown before anything else.' })),
-    expires_at: Time('When it ends at the latest.'),
+    notice: Nullable(Type.String({ description: 'Text to show first.' })),
+    expires_at: Time('When it expires.'),
   }),
   Closed({
     type: Type.Literal('closed'),
     reason: StringEnum(SESSION_END_REASONS),
-    message: Type.String({ description: 'One sentence, what to do included.' }),
+    message: Type.String({ description: 'One sentence, with what to do.' }),
   }),
 ]);
 

@@ -12,14 +12,14 @@ type Events = Readonly<Record<string, Readonly<{ summary: string; data: TObject 
 const envelope = Type.Object(
   {
     specversion: Type.Literal('1.0'),
-    id: Id('event', 'Unique. The same event may arrive twice: consumers remember the ids they have seen.'),
+    id: Id('event', 'Unique. The same event can arrive twice, so consumers store the IDs they have processed.'),
     source: Type.String({ examples: ['/gpuaas'] }),
-    type: Type.String({ description: 'The event type, which is also the end of the subject.' }),
+    type: Type.String({ description: 'Event type, which is also the last part of the NATS subject.' }),
     subject: Type.String({ description: 'ID of its subject.', examples: ['prj_01k9zv3m8q4t6w2x5y7r0s1n3p'] }),
     time: Time('When it happened.'),
     datacontenttype: Type.Literal('application/json'),
-    correlationid: Type.String({ description: 'The request that caused it.' }),
-    organizationid: Type.Optional(Id('organization', 'Absent for events of the platform itself.')),
+    correlationid: Type.String({ description: 'Correlation ID of the request that caused it.' }),
+    organizationid: Type.Optional(Id('organization', 'Absent for events outside an organization.')),
     projectid: Type.Optional(Id('project', 'Absent for events outside a project.')),
     data: Type.Object({}, { additionalProperties: true, description: 'Typed per event.' }),
   },

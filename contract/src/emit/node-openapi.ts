@@ -34,13 +34,13 @@ const SECURITY: Readonly<Record<NodeOperation['auth'], Json>> = {
 };
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  '400': 'The request is not what the contract says.',
-  '401': 'The token is not known.',
-  '403': 'The certificate does not count, or is another node’s; the token was used or is too old.',
-  '404': 'There is no such thing for this node.',
+  '400': 'The request does not match the contract.',
+  '401': 'The token is unknown.',
+  '403': 'The certificate is invalid or belongs to another node, or the token was used or has expired.',
+  '404': 'The resource does not exist for this node.',
   '413': 'The body is larger than the operation allows.',
   '429': 'Too many requests without a certificate from this address.',
-  '503': 'Try again soon; nothing was half-written.',
+  '503': 'Temporarily unavailable. Nothing was written; retry.',
 };
 
 const refusalsOf = ({ auth, body, params }: NodeOperation): string[] =>

@@ -40,7 +40,7 @@ const headers = (names: readonly string[]): JsonObject =>
 const success = (id: string, operation: Operation, registry: Registry): JsonObject => {
   const { response, status, stream } = operation;
   const result: JsonObject = {
-    description: status === 202 ? 'Accepted: Location names the resource, whose state is the progress.' : 'Done.',
+    description: status === 202 ? 'Accepted. Location is the resource, whose state shows the progress.' : 'Done.',
     headers: headers([
       'X-Correlation-Id',
       ...(hasVersion(response) && !stream ? ['ETag'] : []),

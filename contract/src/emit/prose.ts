@@ -30,23 +30,23 @@ come, 431 for headers that are too large. Bodies are strict: unknown and duplica
 };
 
 const TAGS: Readonly<Record<string, string>> = {
-  Identity: 'Who the caller is.',
+  Identity: 'The caller and its roles.',
   Organizations: 'Tenants, their members and invitations.',
-  Projects: 'Where work happens inside an organization.',
+  Projects: 'Projects of an organization; allocations belong to a project.',
   'Service accounts': 'Accounts for programs in one project, and their credentials.',
   'API tokens': 'Scoped, expiring tokens of people.',
   'SSH keys': 'Public keys installed on the VMs a user launches.',
-  Allocations: 'What you launched: whole nodes and GPU slices, from request to verified wipe.',
-  Sessions: 'Connecting to what you launched: terminal, serial console, SSH and forwarded ports.',
+  Allocations: 'Bare-metal nodes and GPU slices, from request to verified wipe.',
+  Sessions: 'Connections to an allocation: terminal, serial console, SSH and forwarded ports.',
   Access: 'SSH keys granted on an allocation, and the access policy of an organization.',
   Placement: 'Nodes, slots, claims, capacity and quotas, for operators.',
   Nodes:
     'Hosts and their agents: enrollment, discovery, approval of slots, disks, health, trust and logs. For operators.',
   Catalog: 'Regions, SKUs with prices, operating system images.',
-  Audit: 'Who did what, sealed into hash chains.',
-  Events: 'What happened, as pages and as a stream.',
-  Trace: 'Everything that was written down under one id, across hosts, in one timeline.',
-  Workflows: 'Runs of long work and their timelines.',
+  Audit: 'Audit rows, sealed into hash chains.',
+  Events: 'Events, as pages and as a stream.',
+  Trace: 'All records of one ID, across hosts, in one timeline.',
+  Workflows: 'Workflow runs and their timelines.',
   Administration: 'For operators of the platform.',
 };
 
@@ -64,7 +64,7 @@ export const SECURITY_SCHEMES: JsonObject = {
     type: 'openIdConnect',
     openIdConnectUrl: 'http://localhost:8080/oidc/.well-known/openid-configuration',
     description:
-      'An access token of the issuer that `/.well-known/gpuaas` names; this is the one of the laptop default.',
+      'An access token of the issuer that `/.well-known/gpuaas` names. The URL here is the default of `make up`.',
   },
 };
 
@@ -75,14 +75,14 @@ export const PARAMETERS: JsonObject = {
     name: 'X-Correlation-Id',
     in: 'header',
     required: false,
-    description: 'Joins what this request causes to your own work. Replaced by a new one if it has another form.',
+    description: 'Your correlation ID for this request and its effects. Replaced by a new one if it is malformed.',
     schema: string({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$' }),
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
     required: true,
-    description: 'A value of your choice, new for each request that you mean and the same when you retry it.',
+    description: 'A value of your choice. Use a new one for each request, and the same one for a retry.',
     schema: string({ pattern: '^[\\x21-\\x7e]{8,128}$', examples: ['launch-2026-11-15-a'] }),
   },
   IfMatch: {
@@ -96,15 +96,15 @@ export const PARAMETERS: JsonObject = {
     name: 'Last-Event-ID',
     in: 'header',
     required: false,
-    description: 'The id of the last event received: the stream goes on after it.',
+    description: 'ID of the last event received. The stream continues after it.',
     schema: string({ examples: ['evt_01k9zv3m8q4t6w2x5y7r0s1n3p'] }),
   },
 };
 
 export const HEADERS: JsonObject = {
-  'X-Correlation-Id': { description: 'Names this request everywhere.', required: true, schema: string({}) },
+  'X-Correlation-Id': { description: 'Correlation ID of this request.', required: true, schema: string({}) },
   ETag: { description: 'The version of the resource.', required: true, schema: string({ examples: ['"v3"'] }) },
-  Location: { description: 'Path of the resource, where it can be read on its own.', schema: string({}) },
+  Location: { description: 'Path of the resource.', schema: string({}) },
   'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer', minimum: 0 } },
 };
 

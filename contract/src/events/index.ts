@@ -18,7 +18,7 @@ const named = { name: Type.String() };
 
 export const events = defineEvents({
   'organization.created': {
-    summary: 'An organization exists.',
+    summary: 'An organization was created.',
     data: Closed({ organization_id: Id('organization'), ...named, kind: StringEnum(['personal', 'enterprise']) }),
   },
   'organization.updated': {
@@ -30,20 +30,20 @@ export const events = defineEvents({
     data: Closed({ organization_id: Id('organization'), user_id: Id('user'), role: StringEnum(TENANT_ROLES) }),
   },
   'organization.member.removed': {
-    summary: 'A member left.',
+    summary: 'A member was removed or left.',
     data: Closed({ organization_id: Id('organization'), user_id: Id('user') }),
   },
   'invitation.created': {
-    summary: 'A person was invited.',
+    summary: 'An invitation was created.',
     data: Closed({ organization_id: Id('organization'), invitation_id: Id('invitation') }),
   },
   'invitation.revoked': {
     summary: 'An invitation was withdrawn.',
     data: Closed({ organization_id: Id('organization'), invitation_id: Id('invitation') }),
   },
-  'project.created': { summary: 'A project exists.', data: Closed({ project_id: Id('project'), ...named }) },
+  'project.created': { summary: 'A project was created.', data: Closed({ project_id: Id('project'), ...named }) },
   'project.updated': { summary: 'A project changed.', data: Closed({ project_id: Id('project'), ...named }) },
-  'project.deleted': { summary: 'A project is gone.', data: Closed({ project_id: Id('project'), ...named }) },
+  'project.deleted': { summary: 'A project was deleted.', data: Closed({ project_id: Id('project'), ...named }) },
   'project.member.changed': {
     summary: 'A project member was added or changed role.',
     data: Closed({ project_id: Id('project'), user_id: Id('user'), role: StringEnum(PROJECT_ROLES) }),
@@ -53,7 +53,7 @@ export const events = defineEvents({
     data: Closed({ project_id: Id('project'), user_id: Id('user') }),
   },
   'service_account.created': {
-    summary: 'A service account exists.',
+    summary: 'A service account was created.',
     data: Closed({ service_account_id: Id('service_account'), ...named }),
   },
   'service_account.updated': {
@@ -61,11 +61,11 @@ export const events = defineEvents({
     data: Closed({ service_account_id: Id('service_account'), ...named, state: StringEnum(['enabled', 'disabled']) }),
   },
   'service_account.deleted': {
-    summary: 'A service account is gone.',
+    summary: 'A service account was deleted.',
     data: Closed({ service_account_id: Id('service_account'), ...named }),
   },
   'allocation.changed': {
-    summary: 'An allocation came into a state.',
+    summary: 'The state of an allocation changed.',
     data: Closed({
       allocation_id: Id('allocation'),
       ...named,
@@ -74,7 +74,7 @@ export const events = defineEvents({
     }),
   },
   'allocation.power_changed': {
-    summary: 'The VM of a slice was started, stopped, rebooted or reinstalled, or is about to be.',
+    summary: 'The power state of a slice changed.',
     data: Closed({
       allocation_id: Id('allocation'),
       ...named,
@@ -83,11 +83,11 @@ export const events = defineEvents({
     }),
   },
   'allocation.updated': {
-    summary: 'An allocation was renamed, tagged, protected or given another duration.',
+    summary: 'Name, tags, protection or maximum duration of an allocation changed.',
     data: Closed({ allocation_id: Id('allocation'), ...named }),
   },
   'allocation.access_grant.changed': {
-    summary: 'A key was granted or revoked, or was installed on or removed from its VM.',
+    summary: 'The state of an access grant changed.',
     data: Closed({
       access_grant_id: Id('access_grant'),
       allocation_id: Id('allocation'),
@@ -100,7 +100,7 @@ export const events = defineEvents({
     data: Closed({ organization_id: Id('organization') }),
   },
   'node.changed': {
-    summary: 'A node came into a state.',
+    summary: 'The state of a node changed.',
     data: Closed({
       node_id: Id('node'),
       ...named,
@@ -122,7 +122,7 @@ export const events = defineEvents({
     data: Closed({ node_id: Id('node'), ...named }),
   },
   'workflow_run.changed': {
-    summary: 'A workflow run moved.',
+    summary: 'The state or step of a workflow run changed.',
     data: Closed({
       workflow_run_id: Id('workflow_run'),
       workflow: Type.String(),

@@ -39,7 +39,7 @@ export const TrustBundle = Closed({
 const Certificate = Closed({
   node_id: Id('node'),
   certificate_pem: Pem,
-  not_after: Time('When it ends.'),
+  not_after: Time('When it expires.'),
   renew_after: Time('When to renew it.'),
   trust: TrustBundle,
 });

@@ -7,7 +7,7 @@ import { Closed, Nullable, StringEnum } from '../common.ts';
 import { FabricPartition, PciAddress } from './facts.ts';
 
 export const Blocker = Closed({
-  code: Type.String({ description: 'Stable word, e.g. nvme_mounted.' }),
+  code: Type.String({ description: 'Stable code, e.g. nvme_mounted.' }),
   field: Type.String({ description: 'The field of the candidate it concerns.' }),
   message: Type.String({ description: 'The blocker and what would fix it.' }),
 });
@@ -52,7 +52,7 @@ export const Prerequisite = Closed({
   name: Type.String(),
   is_met: Type.Boolean(),
   needs_reboot: Type.Boolean(),
-  message: Type.String({ description: 'What was found, and if it is not met what to do.' }),
+  message: Type.String({ description: 'What discovery found and, if the prerequisite is not met, what to do.' }),
 });
 
 export const TopologyMap = Closed({

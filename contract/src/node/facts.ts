@@ -7,7 +7,7 @@ import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 
 /** A part of the facts: its value, or why it could not be read. */
 export const Fact = <T extends TSchema>(value: T) =>
-  Type.Union([Closed({ value }), Closed({ unreadable: Type.String({ description: 'Why, as a sentence.' }) })]);
+  Type.Union([Closed({ value }), Closed({ unreadable: Type.String({ description: 'Reason, as a sentence.' }) })]);
 
 export const PciAddress = Type.String({
   pattern: '^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]$',
@@ -112,10 +112,10 @@ export const FabricFacts = Closed({
   manager: Closed({
     is_running: Type.Boolean(),
     version: Nullable(Type.String()),
-    driver_version: Type.Optional(Nullable(Type.String({ description: 'Of the driver that it must equal.' }))),
+    driver_version: Type.Optional(Nullable(Type.String({ description: 'Version of the driver, which it must equal.' }))),
     mode: Nullable(StringEnum(['bare_metal', 'shared_nvswitch', 'vgpu'])),
     is_restart_mode: Type.Optional(
-      Type.Boolean({ description: 'Whether it asks at its start which partitions are in use.' }),
+      Type.Boolean({ description: 'Whether Fabric Manager reads the partitions in use when it starts.' }),
     ),
   }),
   partitions: Type.Array(FabricPartition),
@@ -133,7 +133,7 @@ export const NetworkFacts = Closed({
 });
 
 export const HypervisorFacts = Closed({
-  libvirt_version: Nullable(Type.String({ description: 'Null: libvirt does not answer.' })),
+  libvirt_version: Nullable(Type.String({ description: 'Null if libvirt does not respond.' })),
   /** Found by running a guest on it, once in each boot of the host. */
   kvm: Closed({ is_usable: Type.Boolean(), reason: Nullable(Type.String()) }),
   accelerator: StringEnum(['kvm', 'tcg'], { description: 'Accelerator that VMs use on this host.' }),
@@ -158,7 +158,7 @@ export const SystemFacts = Closed({
 
 export const Tool = Closed({
   name: Type.String(),
-  version: Nullable(Type.String({ description: 'Null: not there.' })),
+  version: Nullable(Type.String({ description: 'Null if absent.' })),
 });
 export const CachedImage = Closed({
   digest: Type.String({ maxLength: 128 }),

@@ -5,7 +5,7 @@ import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 export const CLASSIFICATIONS = ['prevent_allocations', 'prevent_host_changes', 'suppress_alert'] as const;
 
 export const HealthAlert = Closed({
-  id: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$', description: 'Stable word, e.g. gpu_off_the_bus.' }),
+  id: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$', description: 'Stable code, e.g. gpu_off_the_bus.' }),
   /** `node`, or a GPU or disk by its identity: a PCI address or a serial. */
   target: Type.String({ minLength: 1, maxLength: 128 }),
   since: HostTime('When it was first seen.'),
@@ -16,7 +16,7 @@ export const HealthAlert = Closed({
 
 export const HealthReport = Closed({
   source: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }),
-  observed_at: HostTime('When it was looked at.'),
+  observed_at: HostTime('When the agent observed it.'),
   successes: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200, description: 'Checks that passed.' }),
   alerts: Type.Array(HealthAlert, { maxItems: 200 }),
 });

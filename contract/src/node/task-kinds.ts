@@ -98,7 +98,7 @@ export const TASKS = {
     params: Closed({
       /** Accelerators and their network cards are known by vendor:device; empty means the agent's own list. */
       accelerators: Type.Array(Type.String({ pattern: '^[0-9a-f]{4}:[0-9a-f]{4}$' })),
-      private_network: Type.String({ description: 'Where suggested addresses come from, e.g. 10.100.0.0/24.' }),
+      private_network: Type.String({ description: 'Network of suggested addresses, e.g. 10.100.0.0/24.' }),
     }),
     output: Closed({ facts: HostFacts, map: TopologyMap, map_hash: Type.String() }),
     effect: 'read',
@@ -312,7 +312,7 @@ export const TASKS = {
       port: Nullable(Type.Integer({ minimum: 1, maximum: 65_535 })),
       ...TerminalSize,
       is_writable: Type.Boolean(),
-      session_expires_at: Time('When the host ends it, whatever the gateway does.'),
+      session_expires_at: Time('When the host ends the session at the latest.'),
     }),
     output: Closed({ session_id: Id('terminal_session') }),
     effect: 'change',

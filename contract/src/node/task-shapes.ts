@@ -29,7 +29,7 @@ export const slots = Type.Array(TaskSlot, { minItems: 1, maxItems: 64 });
 export const TaskImage = Closed({ name: Type.String(), digest: Nullable(Type.String()) });
 /** Above 0 the image overwrites the tenant's boot disk, and cloud-init in the guest OS sees a new instance. */
 export const Install = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'How often the allocation was reinstalled.' }),
+  Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'Number of reinstallations.' }),
 );
 
 /** The concrete bundle: what the machine will be made of. */

@@ -17,8 +17,8 @@ export const TaskPayload = Closed({
   params: Type.Object({}, { additionalProperties: true }),
   allocation_id: Nullable(Type.String()),
   correlation_id: Type.String(),
-  issued_at: Time('When it was signed; far from the host’s clock it is refused.'),
-  expires_at: Time('After it the task is not begun.'),
+  issued_at: Time('When it was signed. The agent refuses it if this differs too much from the clock of the host.'),
+  expires_at: Time('The agent does not start the task after this time.'),
 });
 
 export const SignedTask = Closed({
@@ -27,8 +27,8 @@ export const SignedTask = Closed({
   proof: Type.Array(Type.String({ pattern: '^(left|right):[A-Za-z0-9_-]{43}$' }), {
     maxItems: PROOF_STEPS_MAX,
     description:
-      'The way from this payload to the root that was signed, for tasks that were signed together: each neighbour’s ' +
-      'side and hash, SHA-256 in base64url, as in RFC 6962 (a leaf behind 0x00, a pair behind 0x01). Empty for one alone.',
+      'Merkle path from this payload to the signed root, for tasks that were signed together: for each sibling its ' +
+      'side and hash, SHA-256 in base64url, as in RFC 6962 (prefix 0x00 for a leaf, 0x01 for a pair). Empty for a single task.',
   }),
   signature: Type.String({
     description: 'Ed25519 over the line "gpuaas task tree v1" and the 32 bytes of the root, base64.',
@@ -60,7 +60,7 @@ export const TaskResult = Closed({
   error_code: Nullable(StringEnum(TASK_ERRORS)),
   reason: Nullable(Type.String({ maxLength: 2000 })),
   output: Nullable(Type.Object({}, { additionalProperties: true })),
-  started_at: Nullable(HostTime('When the host began.')),
+  started_at: Nullable(HostTime('When the agent started it.')),
   finished_at: HostTime('When it ended.'),
 });
 

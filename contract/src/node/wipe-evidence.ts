@@ -43,6 +43,6 @@ export const CleanupOutput = Closed({
       reason: Type.Optional(Type.String({ description: 'Why it is not ok.' })),
     }),
   ),
-  removed: Type.Array(Type.String({ description: 'What else was taken away: seed, lease, port, partition.' })),
+  removed: Type.Array(Type.String({ description: 'Also removed: seed, lease, port, partition.' })),
   isolation: Type.Optional(IsolationEvidence),
 });

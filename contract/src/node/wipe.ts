@@ -29,29 +29,29 @@ export const wipeLevelOf = (method: string): WipeLevel | null =>
 export const meetsLevel = (level: WipeLevel | null, minimum: WipeLevel): boolean =>
   level !== null && WIPE_LEVELS.indexOf(level) >= WIPE_LEVELS.indexOf(minimum);
 
-const Look = (what: string) => Type.Boolean({ description: `Whether a look afterwards found ${what}.` });
+const Look = (what: string) => Type.Boolean({ description: `Whether the check after cleanup found ${what}.` });
 
 /** What a look after the cleanup found. True is good: it is gone. */
 export const IsolationEvidence = Closed({
   network: Closed({
-    is_port_removed: Look('no port of the VM on the switch'),
-    is_reservation_removed: Look('no address reserved for it'),
-    is_lease_removed: Look('no lease of its address'),
-    is_translation_removed: Look('no rule of its own in the translation of addresses'),
+    is_port_removed: Look('no switch port of the VM'),
+    is_reservation_removed: Look('no address reservation'),
+    is_lease_removed: Look('no DHCP lease'),
+    is_translation_removed: Look('no NAT rule of the VM'),
   }),
-  is_vm_removed: Look('no definition of the VM'),
-  is_seed_removed: Look('no seed with its keys and user data'),
+  is_vm_removed: Look('no VM definition'),
+  is_seed_removed: Look('no seed with keys and user data'),
   partitions: Type.Array(
-    Closed({ partition_id: Type.Integer(), is_deactivated: Look('the partition of the fabric inactive') }),
+    Closed({ partition_id: Type.Integer(), is_deactivated: Look('the fabric partition inactive') }),
   ),
   /** That a function forgets by its reset what a guest gave it is its card's promise: nothing here reads it back. */
   fabric_functions: Type.Array(
     Closed({
       fabric_vf_pci_address: PciAddress,
       method: Type.String(),
-      is_cleared: Type.Boolean({ description: 'Whether it was reset and answered afterwards.' }),
-      observed: Type.Optional(Type.String({ description: 'What was looked at after the reset, and what was not.' })),
-      reason: Type.Optional(Type.String({ description: 'Why it does not count as reset.' })),
+      is_cleared: Type.Boolean({ description: 'Whether it was reset and responded afterwards.' }),
+      observed: Type.Optional(Type.String({ description: 'What was checked after the reset, and what was not.' })),
+      reason: Type.Optional(Type.String({ description: 'Why the reset failed.' })),
     }),
   ),
 });

@@ -13,7 +13,7 @@ export const GRANT_STATES = ['pending', 'installed', 'failed', 'revoking', 'revo
 export const AccessGrant = Closed({
   id: Id('access_grant'),
   allocation_id: Id('allocation'),
-  user_id: Id('user', 'Whose key it is.'),
+  user_id: Id('user', 'Owner of the key.'),
   user_name: Type.String(),
   ssh_key_id: Id('ssh_key'),
   fingerprint: Type.String({ description: 'SHA256:… as ssh-keygen -l prints it.' }),
@@ -35,7 +35,7 @@ export const accessGrantApi = define({
     method: 'GET',
     path,
     tag,
-    summary: 'SSH keys granted on an allocation after launch',
+    summary: 'List SSH keys granted on an allocation after launch',
     access: 'project',
     permission: 'allocation.read',
     audit: null,
@@ -49,11 +49,11 @@ export const accessGrantApi = define({
     method: 'POST',
     path,
     tag,
-    summary: 'Let a key of a project member open an allocation',
+    summary: 'Grant an SSH key of a project member access to an allocation',
     description:
-      'Your own key, or as a manager of the project one of any member’s. On an active allocation it is sent to the machine ' +
-      'at once; before that it comes with the launch, and one that is off gets it when it is on again. Its full set of keys is ' +
-      'told each time, at most 100. Grants end with the allocation, and when their owner leaves the project or deletes the key.',
+      'Your own key or, for project admins, a key of any member. An active VM receives it immediately; ' +
+      'a VM that is provisioning or off receives it when it starts. An allocation accepts at most 100 keys. ' +
+      'A grant ends with the allocation, and when its owner leaves the project or deletes the key.',
     access: 'project',
     permission: 'allocation.grant.create',
     audit: 'allocation.access_grant.create',
@@ -70,9 +70,9 @@ export const accessGrantApi = define({
     method: 'DELETE',
     path: `${path}/{access_grant_id}`,
     tag,
-    summary: 'Revoke a grant: the key is removed from the VM',
+    summary: 'Revoke a grant and remove the key from the VM',
     description:
-      'For the owner of the key, the user who granted it, and managers of the project. Open connections stay open.',
+      'Allowed for the owner of the key, the user who granted it, and project admins. Open connections stay open.',
     access: 'project',
     permission: 'allocation.grant.create',
     audit: 'allocation.access_grant.revoke',

@@ -14,12 +14,12 @@ const settings = {
   session_idle_s: Type.Integer({
     minimum: SESSION_IDLE_MIN_S,
     maximum: SESSION_IDLE_MAX_S,
-    description: 'A session in which nothing is said either way for this long is ended.',
+    description: 'A session without traffic in either direction ends after this time.',
   }),
   session_max_s: Type.Integer({
     minimum: SESSION_LENGTH_MIN_S,
     maximum: SESSION_LENGTH_MAX_S,
-    description: 'A session is ended after this long, whatever happens in it.',
+    description: 'A session ends after this time at the latest.',
   }),
   ends_with_sign_in: Type.Boolean({
     description:
@@ -34,7 +34,7 @@ const settings = {
     description: 'How long recordings are kept.',
   }),
   allows_service_accounts: Type.Boolean({
-    description: 'Service accounts may open sessions. They have no keys, so nothing is granted to them.',
+    description: 'Whether service accounts may open sessions. They have no SSH keys, so they cannot have grants.',
   }),
 };
 
@@ -54,7 +54,7 @@ export const accessPolicyApi = define({
     method: 'GET',
     path,
     tag,
-    summary: 'The access policy of the organization',
+    summary: 'Get the access policy of the organization',
     access: 'tenant',
     permission: 'organization.read',
     audit: null,
@@ -68,7 +68,7 @@ export const accessPolicyApi = define({
     path,
     tag,
     summary: 'Change the access policy of the organization',
-    description: 'Shorter times reach sessions that are open. Recording is fixed when a session opens.',
+    description: 'Shorter limits also apply to open sessions. Recording is decided when a session opens.',
     access: 'tenant',
     permission: 'organization.update',
     audit: 'access_policy.update',

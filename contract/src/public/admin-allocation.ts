@@ -12,7 +12,7 @@ const Claim = Closed({
   slot_id: Nullable(Type.String()),
   gpu_count: Type.Integer(),
   created_at: Time('When it was taken.'),
-  released_at: Nullable(Time('When a proof released it.')),
+  released_at: Nullable(Time('When a wipe proof released it.')),
   wipe_proof_id: Nullable(Type.String()),
 });
 
@@ -32,7 +32,7 @@ export const adminAllocationApi = define({
   adminAllocationList: {
     ...operatorRead,
     path: '/api/v1/admin/allocations',
-    summary: 'Allocations of every tenant, newest first',
+    summary: 'List allocations of every organization, newest first',
     permission: 'admin.allocation.read',
     query: Closed({
       ...PageQuery,
@@ -45,7 +45,7 @@ export const adminAllocationApi = define({
   adminAllocationGet: {
     ...operatorRead,
     path: '/api/v1/admin/allocations/{allocation_id}',
-    summary: 'One allocation with shape, placement and claims',
+    summary: 'Get an allocation with placement and claims',
     permission: 'admin.allocation.read',
     params: allocation,
     response: AdminAllocation,
@@ -53,8 +53,8 @@ export const adminAllocationApi = define({
   adminAllocationForceRelease: {
     ...operatorChange,
     path: '/api/v1/admin/allocations/{allocation_id}/force-release',
-    summary: 'Release on behalf of the tenant, even if protected',
-    description: 'Cleanup and proof are the same as for any release.',
+    summary: 'Release an allocation of an organization, even if protected',
+    description: 'Cleanup and wipe proof are the same as for any release.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_release',
     params: allocation,

@@ -7,16 +7,16 @@ import { CAPACITY_SHAPES } from './catalog.ts';
 const CapacityCounts = {
   delivered_gpus: Type.Integer({ description: 'GPUs of nodes in service.' }),
   healthy_gpus: Type.Integer(),
-  reserved_gpus: Type.Integer({ description: 'Claimed, or kept for bare metal.' }),
+  reserved_gpus: Type.Integer({ description: 'Claimed, or held for bare metal.' }),
   active_gpus: Type.Integer({ description: 'GPUs of active allocations.' }),
-  free_gpus: Type.Integer({ description: 'Could be launched now.' }),
+  free_gpus: Type.Integer({ description: 'GPUs that can be launched now.' }),
 };
 
 export const SkuCapacity = Closed({
   sku_name: Type.String(),
   capacity_shape: StringEnum(CAPACITY_SHAPES),
   ...CapacityCounts,
-  largest_set: Type.Integer({ description: 'The most one allocation could get now.' }),
+  largest_set: Type.Integer({ description: 'Largest GPU count that one allocation can get now.' }),
 });
 
 export const CapacitySample = Closed({
@@ -39,7 +39,7 @@ export const adminCapacityApi = define({
   adminCapacityList: {
     ...read,
     path: '/api/v1/admin/capacity',
-    summary: 'Delivered, healthy, reserved and active GPUs, and how fragmented the rest is',
+    summary: 'Get delivered, healthy, reserved and active GPUs, and fragmentation',
     permission: 'admin.node.read',
     query: Closed({ ...PageQuery }),
     response: Page(
@@ -65,13 +65,13 @@ export const adminCapacityApi = define({
   adminCapacityHistoryList: {
     ...read,
     path: '/api/v1/admin/capacity/history',
-    summary: 'The same counts over time, oldest first',
-    description: 'A sample every five minutes, kept for 90 days. Longer spans are thinned to what a chart can show.',
+    summary: 'List capacity samples, oldest first',
+    description: 'One sample every 5 minutes, kept for 90 days. Long time ranges return fewer samples.',
     permission: 'admin.node.read',
     query: Closed({
       region_name: Type.Optional(Name()),
       gpu_model: Type.Optional(DisplayText('GPU model.', 64)),
-      since: Type.Optional(Time('Not before; a day ago if left out.')),
+      since: Type.Optional(Time('Start time (default: one day ago).')),
     }),
     response: Closed({ items: Type.Array(CapacitySample) }),
   },

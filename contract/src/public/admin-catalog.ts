@@ -31,7 +31,7 @@ export const adminCatalogApi = define({
     ...operatorUpdate,
     path: '/api/v1/admin/skus/{sku_name}',
     summary: 'Change the price of a SKU, or enable or disable it',
-    description: 'A new price holds for launches after it; running allocations keep the price they were launched at.',
+    description: 'A new price applies to later launches; running allocations keep their price.',
     permission: 'admin.sku.update',
     audit: 'sku.update',
     params: Closed({ sku_name: Name() }),

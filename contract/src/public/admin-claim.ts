@@ -12,7 +12,7 @@ export const adminClaimApi = define({
     path: '/api/v1/admin/claims/backfill',
     summary: 'Create missing claim rows of node-bound allocations',
     description:
-      'One request is one batch in one transaction. Continue with `after_id` until `next_after_id` is null. A dry run changes nothing; repeating a batch changes nothing.',
+      'One request processes one batch in one transaction. Continue with `after_id` until `next_after_id` is null. A dry run changes nothing, and a batch can be repeated.',
     permission: 'admin.allocation.release',
     audit: 'claim.backfill',
     body: Closed({

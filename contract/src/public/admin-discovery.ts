@@ -17,8 +17,8 @@ const CandidateView = Closed({
   content: Candidate,
   /** What the platform itself would refuse, whatever the agent said. */
   blockers: Type.Array(Blocker),
-  slot_id: Nullable(Type.String({ description: 'The approved slot of this index.' })),
-  approval_status: StringEnum(['new', 'approved', 'changed'], { description: 'Against the approved slot.' }),
+  slot_id: Nullable(Type.String({ description: 'Approved slot that matches the candidate.' })),
+  approval_status: StringEnum(['new', 'approved', 'changed'], { description: 'Differences from the approved slot.' }),
   diff: Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() }), {
     additionalProperties: false,
   }),
@@ -30,7 +30,7 @@ export const Discovery = Closed({
   map: Nullable(
     Closed({
       map_hash: Hash,
-      created_at: Time('When it was found.'),
+      created_at: Time('When discovery completed.'),
       candidates: Type.Array(CandidateView),
       partitions: Type.Array(FabricPartition),
       prerequisites: Type.Array(Prerequisite),
@@ -59,7 +59,7 @@ export const adminDiscoveryApi = define({
   adminNodeDiscoveryGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery',
-    summary: 'The newest discovery: candidates, blockers, prerequisites and differences from the approved slots',
+    summary: 'Get the newest discovery: candidates, blockers, prerequisites and differences from approved slots',
     permission: 'admin.node.read',
     params: node,
     response: Discovery,
@@ -67,7 +67,7 @@ export const adminDiscoveryApi = define({
   adminNodeDiscoveryFactsGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts',
-    summary: 'Hardware facts of the newest discovery',
+    summary: 'Get the hardware facts of the newest discovery',
     permission: 'admin.node.read',
     params: node,
     response: Type.Object({}, { additionalProperties: true }),

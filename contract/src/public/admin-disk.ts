@@ -12,7 +12,7 @@ export const DiskOwnership = Closed({
   device: Type.String(),
   state: StringEnum(['approved', 'wiping', 'blocked', 'owned', 'revoked']),
   state_reason: Nullable(Type.String({ description: 'The blocker.' })),
-  state_since: Time('When it came into this state.'),
+  state_since: Time('When this state began.'),
   approved_by: Type.String(),
   reason: Type.String(),
   wipe_proof_id: Nullable(Type.String()),
@@ -27,7 +27,7 @@ export const adminDiskApi = define({
   adminNodeDiskList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/disks',
-    summary: 'Disks of a node that may be wiped, and their blockers',
+    summary: 'List disks of a node that may be wiped, and their blockers',
     permission: 'admin.node.read',
     params: node,
     query: Closed({ ...PageQuery }),
@@ -51,7 +51,7 @@ export const adminDiskApi = define({
   adminNodeDiskRevoke: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke',
-    summary: 'Revoke that approval before the wipe starts',
+    summary: 'Revoke the approval of a disk before the wipe starts',
     permission: 'admin.slot.approve',
     audit: 'node.disk.revoke',
     params: Closed({ node_id: Id('node'), disk_ownership_id: Id('disk_ownership') }),

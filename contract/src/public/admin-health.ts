@@ -20,14 +20,14 @@ const Override = Closed({
   reason: Type.String(),
   created_by: Type.String(),
   created_at: Time('When it was set.'),
-  expires_at: Nullable(Time('Until when it counts.')),
+  expires_at: Nullable(Time('When the override expires; null if it does not.')),
 });
 
 const NodeHealth = Closed({
   node_id: Id('node'),
   health: StringEnum(HEALTHS),
-  prevents: Type.Array(StringEnum(CLASSIFICATIONS), { description: 'What the alerts that count keep from happening.' }),
-  alerts: Type.Array(HealthAlert, { description: 'What counts, after overrides.' }),
+  prevents: Type.Array(StringEnum(CLASSIFICATIONS), { description: 'Operations that the effective alerts prevent.' }),
+  alerts: Type.Array(HealthAlert, { description: 'Effective alerts, after overrides.' }),
   reports: Type.Array(HealthReport),
   overrides: Type.Array(Override),
   slots: Type.Array(
@@ -42,10 +42,10 @@ const NodeHealth = Closed({
 
 const Breaker = Closed({
   is_tripped: Type.Boolean(),
-  tripped_at: Nullable(Time('When too many hosts became unhealthy within 10 minutes.')),
+  tripped_at: Nullable(Time('When the circuit breaker tripped: too many hosts became unhealthy within 10 minutes.')),
   reason: Nullable(Type.String()),
   reset_by: Nullable(Type.String()),
-  reset_at: Nullable(Time('When a person reset it.')),
+  reset_at: Nullable(Time('When an operator reset it.')),
   version: Type.Integer(),
 });
 
@@ -55,7 +55,7 @@ export const adminHealthApi = define({
   adminNodeHealthGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/health',
-    summary: 'What every source says about a node and its slots, and what counts',
+    summary: 'Get health reports, overrides and effective alerts of a node and its slots',
     permission: 'admin.node.read',
     params: node,
     response: NodeHealth,
@@ -78,7 +78,7 @@ export const adminHealthApi = define({
     method: 'PUT',
     idempotency: 'none',
     path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}',
-    summary: 'Say otherwise than a source: add to or mute its alerts, or replace them',
+    summary: 'Override the alerts of a source: add, mute or replace them',
     permission: 'admin.node.update',
     audit: 'node.health.override',
     params: source,
@@ -86,7 +86,7 @@ export const adminHealthApi = define({
       mode: StringEnum(OVERRIDE_MODES),
       alerts: Type.Array(HealthAlert, { maxItems: 50 }),
       muted_alert_ids: Type.Array(Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }), { maxItems: 50 }),
-      expires_at: Nullable(Time('Until when it counts; null until it is removed.')),
+      expires_at: Nullable(Time('When the override expires; null for no expiry.')),
       reason: Reason,
     }),
     status: 200,
@@ -107,7 +107,7 @@ export const adminHealthApi = define({
   adminHealthBreakerGet: {
     ...operatorRead,
     path: '/api/v1/admin/health/breaker',
-    summary: 'Whether the circuit breaker has tripped',
+    summary: 'Get the state of the circuit breaker',
     permission: 'admin.node.read',
     query: Closed({}),
     response: Breaker,
@@ -115,7 +115,7 @@ export const adminHealthApi = define({
   adminHealthBreakerReset: {
     ...operatorChange,
     path: '/api/v1/admin/health/breaker/reset',
-    summary: 'Reset the circuit breaker: reports mark hosts unhealthy again',
+    summary: 'Reset the circuit breaker, so that reports mark hosts unhealthy again',
     permission: 'admin.node.update',
     audit: 'health.breaker.reset',
     ifMatch: true,

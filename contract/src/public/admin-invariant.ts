@@ -16,7 +16,7 @@ export const adminInvariantApi = define({
       is_clean: Type.Boolean(),
       checked_at: Time('When they ran.'),
       violations: Type.Array(Closed({ invariant: Type.String(), subject_id: Type.String(), detail: Type.String() })),
-      checks: Type.Integer({ description: 'How many invariants were checked.' }),
+      checks: Type.Integer({ description: 'Number of invariants checked.' }),
     }),
   },
 });

@@ -12,18 +12,18 @@ const operatorRead = operatorReads('Nodes');
 const operatorChange = operatorChanges('Nodes');
 
 export const NodeFinding = Closed({
-  code: Type.String({ description: 'Stable word, e.g. orphan_vm.' }),
+  code: Type.String({ description: 'Stable code, e.g. orphan_vm.' }),
   allocation_id: Nullable(Type.String()),
   vm: Nullable(Type.String()),
   slot_ids: Type.Array(Type.String()),
   message: Type.String(),
-  since: Time('Since when it stands.'),
+  since: Time('When the finding first appeared.'),
 });
 
 export const NodeInventory = Closed({
   node_id: Id('node'),
-  observed_at: Time('When the host was looked at, by its own clock.'),
-  received_at: Time('When it was received.'),
+  observed_at: Time('When the agent observed the host, by the clock of the host.'),
+  received_at: Time('When the server received it.'),
   age_s: Type.Integer({
     description: 'Age of the report. An agent reports on every change, and at least every two minutes.',
   }),
@@ -44,16 +44,16 @@ export const NodeImage = Closed({
 
 const machine = Closed({
   node_id: Id('node'),
-  vm_name: Type.String({ minLength: 1, maxLength: 255, description: 'As the inventory names it.' }),
+  vm_name: Type.String({ minLength: 1, maxLength: 255, description: 'Name of the VM in the inventory report.' }),
 });
 const task = { status: 202, response: NodeTask, location: '/api/v1/admin/nodes/{node_id}/tasks' } as const;
-const ofDigest = Closed({ digest: imageDigest('Which image, by its content.') });
+const ofDigest = Closed({ digest: imageDigest('Digest of the image.') });
 
 export const adminInventoryApi = define({
   adminNodeInventoryGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/inventory',
-    summary: 'What is on a host, as its agent last found it, and where that is not what claims say',
+    summary: 'Get the latest inventory report of a host, and its differences from the claims',
     permission: 'admin.node.read',
     params: node,
     response: NodeInventory,
@@ -64,7 +64,7 @@ export const adminInventoryApi = define({
     path: '/api/v1/admin/nodes/{node_id}/vms/{vm_name}/remove',
     summary: 'Remove a managed VM without a claim from its host',
     description:
-      'Refused for a VM without our tag and for one with a claim; the agent checks again before it acts. Disks are not wiped: slots whose devices it used stay in quarantine until they are repaired.',
+      'Refused for a VM that GPUaaS does not manage and for one with a claim; the agent checks both again. Disks are not wiped: slots whose devices the VM used stay quarantined until they are repaired.',
     permission: 'admin.node.update',
     audit: 'node.vm.remove',
     params: machine,
@@ -87,12 +87,12 @@ export const adminInventoryApi = define({
   adminNodeImageList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/images',
-    summary: 'Cached images of a host, as its agent last found them',
+    summary: 'List the cached images of a host',
     permission: 'admin.node.read',
     params: node,
     response: Closed({
       node_id: Id('node'),
-      observed_at: Nullable(Time('When the host was looked at; null before the first look.')),
+      observed_at: Nullable(Time('When the agent observed the cache; null before the first report.')),
       unreadable: Nullable(Type.String({ description: 'Why the cache could not be read.' })),
       images: Type.Array(NodeImage),
     }),
@@ -101,8 +101,8 @@ export const adminInventoryApi = define({
     ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/pull',
-    summary: 'Have a host fetch an image of the catalog before a launch needs it',
-    description: 'Images that were not used for the longest time make room, where the host is set up so.',
+    summary: 'Download an image of the catalog to a host before a launch needs it',
+    description: 'If the host is configured to evict images, the least recently used ones are removed first.',
     permission: 'admin.node.update',
     audit: 'node.image.pull',
     params: node,
@@ -116,7 +116,7 @@ export const adminInventoryApi = define({
     ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/evict',
-    summary: 'Have a host drop an image from its cache',
+    summary: 'Remove an image from the cache of a host',
     description: 'Refused while a VM is being created from it.',
     permission: 'admin.node.update',
     audit: 'node.image.evict',

@@ -25,7 +25,7 @@ export const adminLogApi = define({
   adminLogList: {
     ...operatorRead,
     path: '/api/v1/admin/logs',
-    summary: 'Log lines of every process and agent by correlation id or node, oldest first',
+    summary: 'List log lines of all processes and agents by correlation ID or node, oldest first',
     permission: 'admin.log.read',
     query: Closed({
       ...PageQuery,
@@ -34,7 +34,7 @@ export const adminLogApi = define({
       ),
       node_id: Type.Optional(Id('node')),
       level: Type.Optional(StringEnum(LOG_LEVELS, { description: 'This level and above.' })),
-      since: Type.Optional(Time('Not before; a day ago if left out.')),
+      since: Type.Optional(Time('Start time (default: one day ago).')),
     }),
     response: Page(LogEntry),
   },

@@ -34,7 +34,7 @@ export const adminNodeAgentApi = define({
   adminNodeEnrollmentCreate: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/enrollment',
-    summary: 'Create another enrollment token: the first was lost, or the certificate expired',
+    summary: 'Create another enrollment token, if the first is lost or the certificate has expired',
     description:
       'An unused earlier token stops working. Using the new one revokes the earlier certificates of the node.',
     permission: 'admin.node.create',
@@ -50,7 +50,7 @@ export const adminNodeAgentApi = define({
   adminNodeAgentGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/agent',
-    summary: 'The agent of a node: heartbeat, task kinds, certificates',
+    summary: 'Get the agent of a node: heartbeat, task kinds and certificates',
     permission: 'admin.node.read',
     params: node,
     response: NodeAgent,

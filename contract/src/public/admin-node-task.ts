@@ -13,7 +13,7 @@ export const NodeTask = Closed({
   node_id: Id('node'),
   allocation_id: Nullable(Type.String()),
   kind: Type.String(),
-  label: Type.String({ description: 'What the host does.', examples: ['Copy image'] }),
+  label: Type.String({ description: 'What the task does.', examples: ['Copy image'] }),
   attempt: Type.Integer(),
   state: StringEnum(TASK_STATES),
   state_reason: Nullable(Type.String()),
@@ -21,8 +21,8 @@ export const NodeTask = Closed({
   percent: Nullable(Type.Integer()),
   correlation_id: Type.String(),
   created_at: Time('When it was requested.'),
-  dispatched_at: Nullable(Time('When the agent got it.')),
-  started_at: Nullable(Time('When the host began.')),
+  dispatched_at: Nullable(Time('When the agent received it.')),
+  started_at: Nullable(Time('When the agent started it.')),
   finished_at: Nullable(Time('When it ended.')),
   expires_at: Time('When it expires.'),
 });
@@ -33,7 +33,7 @@ export const adminNodeTaskApi = define({
   adminNodeTaskList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/tasks',
-    summary: 'Tasks of a node, newest first',
+    summary: 'List tasks of a node, newest first',
     permission: 'admin.node.read',
     params: node,
     query: Closed({ ...PageQuery, state: Type.Optional(StringEnum(TASK_STATES)) }),

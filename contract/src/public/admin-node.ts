@@ -42,7 +42,7 @@ export const Node = Closed({
   host_role: StringEnum(HOST_ROLES),
   state: StringEnum(NODE_STATES),
   state_reason: Nullable(Type.String()),
-  state_since: Time('When it came into this state.'),
+  state_since: Time('When this state began.'),
   capacity_mode: StringEnum(CAPACITY_MODES),
   occupancy: StringEnum(OCCUPANCIES),
   is_held: Type.Boolean({ description: 'Held for bare metal.' }),
@@ -53,15 +53,15 @@ export const Node = Closed({
   reboot_required: Type.Boolean(),
   reboot_reason: Nullable(
     Type.String({
-      description: 'Why, in addition to what the newest discovery requires. Cleared when the host has booted.',
+      description: 'Why the host must reboot, in addition to the newest discovery. Cleared when the host has booted.',
     }),
   ),
   reconciled_at: Nullable(Time('Last inventory report of its agent.')),
   finding_count: Type.Integer({ description: 'Differences between host and claims; see its inventory.' }),
   last_seen_at: Nullable(Time('Last heartbeat of its agent.')),
   is_connected: Type.Boolean({ description: 'Its agent was seen within 25 seconds.' }),
-  free_gpus: Type.Integer({ description: 'Could be launched now, as slices or as the whole node.' }),
-  largest_set: Type.Integer({ description: 'The most one allocation could get of it now.' }),
+  free_gpus: Type.Integer({ description: 'GPUs that can be launched now, as slices or as the whole node.' }),
+  largest_set: Type.Integer({ description: 'Largest GPU count that one allocation can get on this node now.' }),
   version: Type.Integer(),
   created_at: Time('When it was added.'),
   actions: Type.Array(Action, { description: 'Actions available now, with the reason for each unavailable one.' }),
@@ -72,7 +72,7 @@ const ConversionPlan = Closed({
   from: StringEnum(CAPACITY_MODES),
   to: StringEnum(['slice', 'baremetal']),
   is_possible: Type.Boolean(),
-  blockers: Type.Array(Type.String(), { description: 'Why it cannot be done now, as sentences.' }),
+  blockers: Type.Array(Type.String(), { description: 'Blockers, as sentences.' }),
   live_claims: Type.Integer(),
   steps: Type.Array(Type.String()),
   gpus_gained: Closed({ slice: Type.Integer(), baremetal: Type.Integer() }),
@@ -87,7 +87,7 @@ export const adminNodeApi = define({
   adminNodeList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes',
-    summary: 'Nodes with mode, occupancy and free GPUs',
+    summary: 'List nodes with mode, occupancy and free GPUs',
     permission: 'admin.node.read',
     query: Closed({
       ...PageQuery,
@@ -100,7 +100,7 @@ export const adminNodeApi = define({
   adminNodeGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}',
-    summary: 'One node',
+    summary: 'Get a node',
     permission: 'admin.node.read',
     params: node,
     response: Node,
@@ -116,15 +116,15 @@ export const adminNodeApi = define({
     secret: true,
     body: Closed({
       name: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$', examples: ['j22u15'] }),
-      region_name: Name('Region the host stands in.'),
-      pool_name: Type.Optional(Name('Pool it belongs to; "shared" if left out.')),
-      gpu_model: DisplayText('GPU model as SKUs name it.', 64),
+      region_name: Name('Region of the host.'),
+      pool_name: Type.Optional(Name('Pool of the node (default: "shared").')),
+      gpu_model: DisplayText('GPU model, as in the SKUs.', 64),
       gpu_count: Type.Integer({ minimum: 1, maximum: 64 }),
       capacity_mode: StringEnum(CAPACITY_MODES),
       private_network: Type.Optional(
         Type.String({
           pattern: '^(\\d{1,3}\\.){3}\\d{1,3}/(1[6-9]|2[0-8])$',
-          description: 'Network behind the host’s NAT that slices get addresses of.',
+          description: 'Private network of the slices, behind the NAT of the host.',
           examples: ['10.100.0.0/24'],
         }),
       ),
@@ -148,7 +148,7 @@ export const adminNodeApi = define({
   adminHoldCreate: {
     ...operatorChange,
     path: '/api/v1/admin/holds',
-    summary: 'Hold a number of clean nodes for bare metal; the scheduler picks them',
+    summary: 'Hold a number of clean nodes for bare metal; the scheduler selects them',
     permission: 'admin.node.update',
     audit: 'node.hold',
     body: Closed({

@@ -10,7 +10,7 @@ export const adminOrganizationApi = define({
   adminOrganizationList: {
     ...operatorRead,
     path: '/api/v1/admin/organizations',
-    summary: 'Every organization',
+    summary: 'List every organization',
     permission: 'admin.organization.read',
     query: Closed({ ...PageQuery, name: Type.Optional(Name()) }),
     response: Page(Organization),

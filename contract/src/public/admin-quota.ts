@@ -13,7 +13,7 @@ export const adminQuotaApi = define({
   adminQuotaList: {
     ...operatorRead,
     path: '/api/v1/admin/quotas',
-    summary: 'GPU limits and usage',
+    summary: 'List GPU limits and usage',
     permission: 'admin.quota.read',
     query: Closed({
       ...PageQuery,

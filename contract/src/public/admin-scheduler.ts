@@ -11,7 +11,7 @@ export const adminSchedulerApi = define({
   adminSchedulerSnapshot: {
     ...operatorRead,
     path: '/api/v1/admin/scheduler/snapshot',
-    summary: 'The scheduler’s input, for replay with `gpuaas admin scheduler explain`',
+    summary: 'Get the input of the scheduler, for replay with `gpuaas admin scheduler explain`',
     permission: 'admin.node.read',
     query: Closed({
       region_name: Type.Optional(Name()),

@@ -16,7 +16,7 @@ const SlotTile = Closed({
   approval: StringEnum(APPROVALS),
   status: StringEnum(SLOT_STATUSES),
   status_reason: Nullable(Type.String()),
-  status_since: Time('When it came into this status.'),
+  status_since: Time('When this status began.'),
   health: StringEnum(HEALTHS),
   numa_node: Nullable(Type.Integer()),
   has_hardware_change: Type.Boolean(),
@@ -42,9 +42,9 @@ export const SlotMapRow = Closed({
   has_hardware_change: Type.Boolean(),
   reboot_required: Type.Boolean(),
   finding_count: Type.Integer(),
-  free_gpus: Type.Integer({ description: 'Could be launched now, as slices or as the whole node.' }),
-  largest_set: Type.Integer({ description: 'The most one allocation could get of it now.' }),
-  slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
+  free_gpus: Type.Integer({ description: 'GPUs that can be launched now, as slices or as the whole node.' }),
+  largest_set: Type.Integer({ description: 'Largest GPU count that one allocation can get on this node now.' }),
+  slots: Type.Array(SlotTile, { description: 'By index; empty before the first approval.' }),
 });
 
 export const adminSlotMapApi = define({
@@ -52,7 +52,7 @@ export const adminSlotMapApi = define({
     ...operatorRead,
     tag: 'Placement',
     path: '/api/v1/admin/slot-map',
-    summary: 'Every node with its slots as tiles, by name',
+    summary: 'List every node with its slots, by name',
     permission: 'admin.node.read',
     query: Closed({ ...PageQuery, region_name: Type.Optional(Name()) }),
     response: Page(SlotMapRow),

@@ -17,7 +17,7 @@ export const Slot = Closed({
   approval: StringEnum(APPROVALS),
   status: StringEnum(SLOT_STATUSES),
   status_reason: Nullable(Type.String()),
-  status_since: Time('When it came into this status.'),
+  status_since: Time('When this status began.'),
   health: StringEnum(HEALTHS),
   health_detail: Type.Object({}, { additionalProperties: true }),
   generation: Type.Integer(),
@@ -80,7 +80,7 @@ export const adminSlotApi = define({
   adminNodeSlotList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots',
-    summary: 'Slots of a node with bindings, claim and wipe proof',
+    summary: 'List slots of a node with bindings, claim and wipe proof',
     permission: 'admin.node.read',
     params: node,
     query: Closed({ ...PageQuery }),
@@ -89,7 +89,7 @@ export const adminSlotApi = define({
   adminNodeSlotGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}',
-    summary: 'One slot',
+    summary: 'Get a slot',
     permission: 'admin.node.read',
     params: slot,
     response: Slot,
@@ -99,7 +99,7 @@ export const adminSlotApi = define({
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve',
     summary: 'Approve candidates into slots: all, or those named',
     description:
-      'Names the discovery by its hash; 412 if there is a newer one. Refused with every blocker. A changed slot can be approved again only while it has no claim.',
+      'The request names the discovery by its hash; a newer discovery returns 412. A refusal lists every blocker. A changed slot can be approved again only while it has no claim.',
     permission: 'admin.slot.approve',
     audit: 'node.slot.approve',
     params: node,
@@ -138,8 +138,8 @@ export const adminSlotApi = define({
   adminNodeSlotRepair: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/repair',
-    summary: 'Rebind devices, discover, wipe and approve again; the run shows each step',
-    description: 'The slot comes back only with a wipe proof. Refused while an allocation holds it.',
+    summary: 'Repair a slot: rebind devices, run discovery and wipe',
+    description: 'The slot becomes available only with a wipe proof. Refused while an allocation holds the slot.',
     permission: 'admin.slot.approve',
     audit: 'node.slot.repair',
     status: 202,

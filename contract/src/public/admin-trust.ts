@@ -14,11 +14,11 @@ const keyFields = {
   id: Id('trust_key'),
   purpose: StringEnum(TRUST_PURPOSES),
   state: StringEnum(TRUST_KEY_STATES),
-  state_since: Time('When it came into this state.'),
+  state_since: Time('When this state began.'),
   fingerprint_sha256: Type.String(),
-  retires_at: Nullable(Time('Until when it is still trusted.')),
+  retires_at: Nullable(Time('When it stops being trusted.')),
   version: Type.Integer(),
-  created_at: Time('When it was made.'),
+  created_at: Time('When it was created.'),
 };
 const TrustKey = Closed(keyFields);
 
@@ -38,7 +38,7 @@ export const adminTrustApi = define({
   adminTrustKeyList: {
     ...operatorRead,
     path: '/api/v1/admin/trust-keys',
-    summary: 'Keys that sign node certificates, tasks and wipe certificates, newest first',
+    summary: 'List keys that sign node certificates, tasks and wipe certificates, newest first',
     permission: 'admin.trust.read',
     query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(TRUST_PURPOSES)) }),
     response: Page(TrustKey),
@@ -46,7 +46,7 @@ export const adminTrustApi = define({
   adminTrustKeyGet: {
     ...operatorRead,
     path: '/api/v1/admin/trust-keys/{trust_key_id}',
-    summary: 'One key',
+    summary: 'Get a trust key',
     permission: 'admin.trust.read',
     params: key,
     response: TrustKey,
@@ -54,7 +54,7 @@ export const adminTrustApi = define({
   adminTrustKeyCreate: {
     ...operatorChange,
     path: '/api/v1/admin/trust-keys',
-    summary: 'Stage a new key: agents learn to trust it before anything is signed with it',
+    summary: 'Stage a new key, which agents trust before it signs',
     permission: 'admin.trust.update',
     audit: 'trust_key.create',
     body: Closed({ purpose: StringEnum(TRUST_PURPOSES), reason: Reason }),
@@ -66,26 +66,26 @@ export const adminTrustApi = define({
   adminTrustKeyActivate: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/activate',
-    summary: 'Sign with a staged key from now on; the one before stays trusted for a while',
+    summary: 'Activate a staged key; the previous key stays trusted during its grace period',
     audit: 'trust_key.activate',
     response: Closed({
       ...keyFields,
       nodes_without_key: Type.Integer({
         description:
-          'Nodes whose agents have not said that they know the key. They come back by themselves until the grace of the one before is over.',
+          'Nodes whose agents have not confirmed the key. They reconnect automatically until the grace period of the previous key ends.',
       }),
     }),
   },
   adminTrustKeyRetire: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/retire',
-    summary: 'Stop trusting a key that is in its grace time, or was only staged',
+    summary: 'Retire a key that is staged or in its grace period',
     audit: 'trust_key.retire',
   },
   adminTrustKeyRevoke: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke',
-    summary: 'Stop trusting a key at once; refused for the active one',
+    summary: 'Revoke a key immediately; refused for the active key',
     audit: 'trust_key.revoke',
   },
 });

@@ -27,7 +27,7 @@ export const adminUserApi = define({
   adminUserList: {
     ...operatorRead,
     path: '/api/v1/admin/users',
-    summary: 'Every user',
+    summary: 'List every user',
     permission: 'admin.user.read',
     query: Closed({ ...PageQuery, email: Type.Optional(Type.String({ format: 'email', maxLength: 254 })) }),
     response: Page(User),
@@ -35,7 +35,7 @@ export const adminUserApi = define({
   adminUserGet: {
     ...operatorRead,
     path: '/api/v1/admin/users/{user_id}',
-    summary: 'One user',
+    summary: 'Get a user',
     permission: 'admin.user.read',
     params: Closed({ user_id: Id('user') }),
     response: User,

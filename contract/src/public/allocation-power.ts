@@ -13,9 +13,9 @@ const params = Closed({ project_id: Id('project'), allocation_id: Id('allocation
 const tag = 'Allocations';
 
 const STAYS =
-  'The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released.';
+  'The allocation stays active and charged until it is released; it keeps its GPUs, address and disks.';
 const REFUSED =
-  'Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins.';
+  'Refused for bare metal, unless the allocation is active, and while another power change is running. A release cancels a power change.';
 
 const change = {
   method: 'POST',
@@ -35,7 +35,7 @@ export const allocationPowerApi = define({
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/stop',
     summary: 'Stop a slice; its GPUs stay allocated and charged',
-    description: `The guest OS is asked to shut down; after the timeout the VM is powered off. ${STAYS} ${REFUSED}`,
+    description: `Asks the guest OS to shut down, and powers the VM off after the timeout. ${STAYS} ${REFUSED}`,
     audit: 'allocation.stop',
     body: Closed({
       grace_s: Type.Optional(
@@ -47,31 +47,31 @@ export const allocationPowerApi = define({
   allocationStart: {
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/start',
-    summary: 'Switch a slice on again, at the same address',
+    summary: 'Start a slice, at the same address',
     description:
-      'Also for a machine that was shut down from inside. Ends with power `on` when the guest was seen ready; otherwise ' +
-      `with \`off\` or \`unknown\` and the reason. ${REFUSED}`,
+      'Also starts a VM that was shut down in the guest OS. The power state becomes `on` when the VM is ready; otherwise ' +
+      `\`off\` or \`unknown\`, with the reason. ${REFUSED}`,
     audit: 'allocation.start',
     body: Closed({}),
   },
   allocationReboot: {
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reboot',
-    summary: 'Reboot a slice; everything on it stays',
-    description: `The guest OS is asked first; the VM is reset if it does not respond. ${REFUSED}`,
+    summary: 'Reboot a slice; its disks are kept',
+    description: `Asks the guest OS to reboot, and resets the VM if it does not respond. ${REFUSED}`,
     audit: 'allocation.reboot',
     body: Closed({ is_hard: Type.Optional(Type.Boolean({ description: 'Reset without asking the guest OS.' })) }),
   },
   allocationReinstall: {
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reinstall',
-    summary: 'Reinstall a slice: its boot disk is overwritten, its data disks stay',
+    summary: 'Reinstall a slice: the boot disk is overwritten, the data disks are kept',
     description:
-      'Stops the VM, writes the image over the boot disk, the disk of the first GPU, and starts it with a host key of ' +
-      `its own. The disks of its other GPUs are not touched. ${STAYS} Also refused while protected. ${REFUSED}`,
+      'Stops the VM, writes the image to the boot disk (the disk of the first GPU) and starts the VM with a new host key. ' +
+      `The disks of its other GPUs are kept. ${STAYS} Refused while protected. ${REFUSED}`,
     audit: 'allocation.reinstall',
     body: Closed({
-      image_name: Type.Optional(imageName('Another image, in its newest version. Without one, the version it has.')),
+      image_name: Type.Optional(imageName('Another image, in its newest version (default: the current version).')),
       ssh_key_ids: Type.Optional(
         Type.Array(Id('ssh_key'), {
           maxItems: 32,

@@ -26,7 +26,7 @@ const Tags = Type.Record(
   {
     additionalProperties: false,
     maxProperties: TAGS_MAX,
-    description: 'Labels of your own.',
+    description: 'Your own labels.',
     examples: [{ team: 'vision' }],
   },
 );
@@ -45,8 +45,8 @@ export const WORKFLOW_PHASES = ['launch', 'power', 'access', 'cleanup', 'repair'
 export const PROGRESS_STEP_STATES = ['pending', 'running', 'done', 'failed', 'skipped'] as const;
 
 const step = {
-  label: Type.String({ description: 'The step in words.', examples: ['Copy image'] }),
-  percent: Nullable(Type.Integer({ description: 'Of the step; null if unknown.' })),
+  label: Type.String({ description: 'Label of the step.', examples: ['Copy image'] }),
+  percent: Nullable(Type.Integer({ description: 'Progress of the step; null if unknown.' })),
   expected_s: Nullable(
     Type.Integer({
       description: 'Usual duration: the median of recent runs, or a default. Null for steps without host work.',
@@ -67,7 +67,7 @@ export const AllocationProgressStep = Closed({
 export const AllocationProgress = Closed(
   {
     workflow: Type.String({ examples: ['provision-slice'] }),
-    workflow_label: Type.String({ description: 'The workflow in words.', examples: ['Launch'] }),
+    workflow_label: Type.String({ description: 'Label of the workflow.', examples: ['Launch'] }),
     phase: StringEnum(WORKFLOW_PHASES),
     step: Type.String({ description: 'Key of the current step.', examples: ['cloneImage'] }),
     ...step,
@@ -75,7 +75,7 @@ export const AllocationProgress = Closed(
     step_count: Type.Integer(),
     bytes_per_s: Nullable(Type.Integer()),
     started_at: Time('When the step started.'),
-    overall_percent: Type.Integer({ description: 'Of all steps, by their usual duration; below 100 until the end.' }),
+    overall_percent: Type.Integer({ description: 'Progress of all steps, by their usual duration; below 100 until the end.' }),
     steps: Type.Array(AllocationProgressStep, { description: 'Every step in order; empty in lists.' }),
   },
   { description: 'Null when no work is in progress, and in responses to changes.' },
@@ -87,15 +87,15 @@ export const POWER_STATES = ['on', 'stopping', 'off', 'starting', 'rebooting', '
 export const AllocationPower = Closed(
   {
     state: StringEnum(POWER_STATES),
-    reason: Nullable(Type.String({ description: 'Why the last change did not reach its goal.' })),
-    since: Time('When it came into this state.'),
+    reason: Nullable(Type.String({ description: 'Why the last power change failed.' })),
+    since: Time('When this state began.'),
     workflow_run_id: Nullable(Type.String({ description: 'The run that is changing it; null when none is.' })),
     is_charged: Type.Boolean({
-      description: 'Always true: its GPUs are kept for it, on or off, until it is released.',
+      description: 'Always true: the GPUs stay allocated until the release.',
     }),
-    install_number: Type.Integer({ description: 'How often it was reinstalled.' }),
+    install_number: Type.Integer({ description: 'Number of reinstallations.' }),
   },
-  { description: 'Of an active slice; null otherwise.' },
+  { description: 'Power of an active slice; null otherwise.' },
 );
 
 /** How its tenant connects. The guest OS reports the host key, so that clients need not trust the first connection. */
@@ -103,12 +103,12 @@ const SshAccess = Closed(
   {
     username: Type.String({ examples: ['ubuntu'] }),
     address: Nullable(
-      Type.String({ description: 'Inside the private network of the slice.', examples: ['10.100.0.11'] }),
+      Type.String({ description: 'Address in the private network of the slice.', examples: ['10.100.0.11'] }),
     ),
     port: Type.Integer({ examples: [22] }),
-    host_key: Type.String({ description: 'As in known_hosts: type and key.', examples: ['ssh-ed25519 AAAAC3Nz'] }),
+    host_key: Type.String({ description: 'Type and key, as in known_hosts.', examples: ['ssh-ed25519 AAAAC3Nz'] }),
   },
-  { description: 'Of an active allocation; null otherwise, in lists and in responses to changes.' },
+  { description: 'SSH access of an active allocation; null otherwise, in lists and in responses to changes.' },
 );
 
 export const Allocation = Closed({
@@ -124,7 +124,7 @@ export const Allocation = Closed({
   placement: Placement,
   state: StringEnum(ALLOCATION_STATES),
   state_reason: Nullable(Type.String()),
-  state_since: Time('When it came into this state.'),
+  state_since: Time('When this state began.'),
   state_deadline_at: Nullable(Time('Deadline of this state.')),
   progress: Nullable(AllocationProgress),
   power: Nullable(AllocationPower),
@@ -136,7 +136,7 @@ export const Allocation = Closed({
   release_at: Nullable(Time('When it is released automatically.')),
   activated_at: Nullable(Time('When charging began.')),
   release_requested_at: Nullable(Time('When charging ended.')),
-  released_at: Nullable(Time('When its capacity was proven clean.')),
+  released_at: Nullable(Time('When the wipe was verified.')),
   cost_so_far: Money,
   requested_by: Type.String(),
   correlation_id: Type.String(),
@@ -148,14 +148,14 @@ export const Allocation = Closed({
 export const TimelineEntry = Closed({
   sequence: Type.Integer(),
   workflow: Type.String({ examples: ['provision-slice'] }),
-  workflow_label: Type.String({ description: 'The workflow in words.', examples: ['Launch'] }),
+  workflow_label: Type.String({ description: 'Label of the workflow.', examples: ['Launch'] }),
   phase: Nullable(StringEnum(WORKFLOW_PHASES, { description: 'Null for a workflow that no longer exists.' })),
   step: Type.String(),
-  label: Type.String({ description: 'The step in words.', examples: ['Copy image'] }),
+  label: Type.String({ description: 'Label of the step.', examples: ['Copy image'] }),
   attempt: Type.Integer(),
   outcome: Type.String(),
   detail: Nullable(Type.String()),
-  started_at: Time('When it began.'),
+  started_at: Time('When it started.'),
   finished_at: Time('When it ended.'),
   duration_ms: Type.Integer(),
 });
@@ -174,7 +174,7 @@ const launch = {
   sku_name: Name('SKU code.'),
   region_name: Name('Region code.'),
   gpu_count: Type.Integer({ minimum: 1, maximum: 64, examples: [1] }),
-  image_name: Type.Optional(imageName('Image slug; its newest version is pinned. Without one, the first of the SKU.')),
+  image_name: Type.Optional(imageName('Image slug; its newest version is pinned (default: the first image of the SKU).')),
 };
 
 const ofProject = Closed({ project_id: Id('project') });
@@ -206,7 +206,7 @@ export const allocationApi = define({
     method: 'POST',
     path: '/api/v1/projects/{project_id}/allocations:estimate',
     tag,
-    summary: 'Price, quota and whether it fits now; writes nothing',
+    summary: 'Estimate price, quota and fit without launching',
     description: 'Reads only: takes no Idempotency-Key and leaves no audit row.',
     access: 'project',
     permission: 'allocation.read',
@@ -217,12 +217,12 @@ export const allocationApi = define({
     status: 200,
     response: Closed({
       fits_now: Type.Boolean(),
-      fits_on_nodes: Type.Integer({ description: 'How many nodes could take it now, counted to at most 100.' }),
-      largest_set: Type.Integer({ description: 'The most GPUs one allocation of this SKU could get now.' }),
+      fits_on_nodes: Type.Integer({ description: 'Number of nodes that fit it now, at most 100.' }),
+      largest_set: Type.Integer({ description: 'Largest GPU count that one allocation of this SKU can get now.' }),
       price_per_hour: Money,
       price_per_day: Money,
       price_per_month: Money,
-      quota_gpus_after: Nullable(Type.Integer({ description: 'GPUs of quota left after it; null without quota.' })),
+      quota_gpus_after: Nullable(Type.Integer({ description: 'GPUs left in the quota after the launch; null without quota.' })),
       code: Nullable(Type.String({ description: 'Error code that a launch would return; null if it fits.' })),
       reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
       alternatives: Type.Array(LaunchAlternative),
@@ -232,7 +232,7 @@ export const allocationApi = define({
     method: 'POST',
     path: '/api/v1/projects/{project_id}/allocations',
     tag,
-    summary: 'Launch a whole node or a GPU slice',
+    summary: 'Launch a bare-metal node or a GPU slice',
     description: 'Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives.',
     access: 'project',
     permission: 'allocation.create',
@@ -258,7 +258,7 @@ export const allocationApi = define({
     method: 'GET',
     path: '/api/v1/projects/{project_id}/allocations',
     tag,
-    summary: 'Allocations of the project, newest first',
+    summary: 'List allocations of the project, newest first',
     access: 'project',
     permission: 'allocation.read',
     audit: null,
@@ -272,7 +272,7 @@ export const allocationApi = define({
     method: 'GET',
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}',
     tag,
-    summary: 'One allocation',
+    summary: 'Get an allocation',
     access: 'project',
     permission: 'allocation.read',
     audit: null,
@@ -285,7 +285,7 @@ export const allocationApi = define({
     method: 'GET',
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/timeline',
     tag,
-    summary: 'What has happened to the allocation, oldest first',
+    summary: 'Get the timeline of an allocation, oldest first',
     access: 'project',
     permission: 'allocation.read',
     audit: null,
@@ -299,7 +299,7 @@ export const allocationApi = define({
     method: 'PATCH',
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}',
     tag,
-    summary: 'Rename, tag, protect or change the maximum duration',
+    summary: 'Change name, tags, protection or maximum duration',
     access: 'project',
     permission: 'allocation.update',
     audit: 'allocation.update',
@@ -323,9 +323,9 @@ export const allocationApi = define({
     method: 'POST',
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/release',
     tag,
-    summary: 'Release an allocation; charging ends now, capacity is reused only after a verified wipe',
+    summary: 'Release an allocation; charging ends now, and GPUs are reused only after a verified wipe',
     description:
-      'Accepted in every state that is not terminal, also again after release_failed. Refused while protected.',
+      'Accepted in every state that is not terminal, and again after release_failed. Refused while protected.',
     access: 'project',
     permission: 'allocation.release',
     audit: 'allocation.release',

@@ -8,8 +8,8 @@ export const ApiToken = Closed({
   name: Type.String(),
   token_prefix: Type.String({ description: 'The first characters, for identification.' }),
   scopes: Type.Array(Type.String()),
-  project_id: Nullable(Id('project', 'The only project it reaches, or null for all of the owner.')),
-  expires_at: Time('When it ends.'),
+  project_id: Nullable(Id('project', 'The only project it can access; null for all projects of its owner.')),
+  expires_at: Time('When it expires.'),
   last_used_at: Nullable(Time('Last use, to the minute.')),
   revoked_at: Nullable(Time('When it was revoked.')),
   created_at: Time('When it was created.'),
@@ -20,7 +20,7 @@ export const SCOPES_MAX = 32;
 export const TOKEN_LIFETIME_MAX_S = 31_536_000;
 
 export const TokenCreate = Closed({
-  name: DisplayText('What it is for.', 80),
+  name: DisplayText('Purpose.', 80),
   scopes: Type.Array(Type.String({ pattern: SCOPE_PATTERN, maxLength: 64 }), {
     minItems: 1,
     maxItems: SCOPES_MAX,
@@ -46,7 +46,7 @@ export const apiTokenApi = define({
     method: 'GET',
     path: '/api/v1/tokens',
     tag: 'API tokens',
-    summary: "The caller's tokens",
+    summary: "List the caller's tokens",
     access: 'self',
     permission: 'self.api_token.read',
     audit: null,
@@ -59,7 +59,7 @@ export const apiTokenApi = define({
     method: 'POST',
     path: '/api/v1/tokens',
     tag: 'API tokens',
-    summary: 'Create a scoped, expiring token; shown once',
+    summary: 'Create a token with scopes and expiry; it is shown once',
     access: 'self',
     permission: 'self.api_token.create',
     audit: 'api_token.create',

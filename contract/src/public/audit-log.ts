@@ -20,11 +20,11 @@ export const AuditLog = Closed({
   target_id: Nullable(Type.String()),
   result: StringEnum(AUDIT_RESULTS),
   error_code: Nullable(Type.String()),
-  policy: Type.String({ description: 'What decided: role and permission, or why it was refused.' }),
+  policy: Type.String({ description: 'The deciding role and permission, or the reason of the refusal.' }),
   correlation_id: Type.String(),
   metadata: Type.Object(
     {},
-    { additionalProperties: true, description: 'Allow-listed facts of the request; never secrets.' },
+    { additionalProperties: true, description: 'Selected facts of the request; never secrets.' },
   ),
   sealed: Type.Boolean({ description: 'Whether the row is in the hash chain yet.' }),
 });
@@ -36,7 +36,7 @@ const filters = {
   project_id: Type.Optional(Id('project')),
   result: Type.Optional(StringEnum(AUDIT_RESULTS)),
   correlation_id: Type.Optional(Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' })),
-  since: Type.Optional(Time('Not before.')),
+  since: Type.Optional(Time('Start time.')),
   until: Type.Optional(Time('Before.')),
 };
 
@@ -45,7 +45,7 @@ export const AuditChainReport = Closed({
   rows_sealed: Type.Integer(),
   rows_unsealed: Type.Integer(),
   unsealed_ids: Type.Array(Type.String(), {
-    description: 'The tail that no seal covers yet, oldest first, at most 100.',
+    description: 'Rows that are not sealed yet, oldest first, at most 100.',
   }),
   head_hash: Nullable(Type.String()),
   findings: Type.Array(
@@ -64,7 +64,7 @@ export const auditLogApi = define({
   auditLogList: {
     ...read,
     path: '/api/v1/organizations/{organization_id}/audit-logs',
-    summary: 'What was done in the organization, newest first',
+    summary: 'List audit rows of the organization, newest first',
     access: 'tenant',
     permission: 'audit.read',
     params: Closed({ organization_id: Id('organization') }),
@@ -74,7 +74,7 @@ export const auditLogApi = define({
   auditLogExport: {
     ...read,
     path: '/api/v1/organizations/{organization_id}/audit-logs/export',
-    summary: 'The same rows as JSON lines, oldest first',
+    summary: 'Export audit rows of the organization as JSON lines, oldest first',
     access: 'tenant',
     permission: 'audit.read',
     params: Closed({ organization_id: Id('organization') }),
@@ -85,7 +85,7 @@ export const auditLogApi = define({
   adminAuditLogList: {
     ...read,
     path: '/api/v1/admin/audit-logs',
-    summary: 'Audit rows of every organization and of the platform, newest first',
+    summary: 'List audit rows of every organization and of the platform, newest first',
     access: 'platform',
     permission: 'admin.audit.read',
     query: Closed({ ...PageQuery, ...filters, organization_id: Type.Optional(Id('organization')) }),
@@ -94,7 +94,7 @@ export const auditLogApi = define({
   adminAuditLogVerify: {
     ...read,
     path: '/api/v1/admin/audit-logs/verify',
-    summary: 'Recompute every chain and compare it with the signed heads kept outside the database',
+    summary: 'Verify every audit chain against the signed heads kept outside the database',
     access: 'platform',
     permission: 'admin.audit.verify',
     query: Closed({ organization_id: Type.Optional(Id('organization')) }),

@@ -8,15 +8,15 @@ export const Capacity = Closed({
   region_name: Type.String(),
   sku_name: Type.String(),
   capacity_shape: StringEnum(CAPACITY_SHAPES),
-  available_gpus: Type.Integer({ description: 'GPUs that could be launched now.' }),
-  largest_set: Type.Integer({ description: 'The most one allocation could get now.' }),
+  available_gpus: Type.Integer({ description: 'GPUs that can be launched now.' }),
+  largest_set: Type.Integer({ description: 'Largest GPU count that one allocation can get now.' }),
   counted_at: Time('When it was counted; at most a few seconds ago.'),
 });
 
 export const Quota = Closed({
   organization_id: Id('organization'),
   project_id: Nullable(Type.String({ description: 'Null for the limit of the whole organization.' })),
-  gpu_limit: Nullable(Type.Integer({ description: 'Null: no limit at this level.' })),
+  gpu_limit: Nullable(Type.Integer({ description: 'Null for no limit at this level.' })),
   gpu_used: Type.Integer(),
   version: Type.Integer(),
 });
@@ -34,7 +34,7 @@ export const UsageRecord = Closed({
 
 /** What the project costs, in one look. */
 export const UsageSummary = Closed({
-  since: Time('The first moment of the current month, in UTC.'),
+  since: Time('Start of the current month, in UTC.'),
   cost: Money,
   cost_per_hour: Money,
   running_allocations: Type.Integer({ description: 'Allocations that are charged now.' }),
@@ -56,7 +56,7 @@ export const capacityApi = define({
     ...read,
     path: '/api/v1/projects/{project_id}/capacity',
     tag: 'Catalog',
-    summary: 'What could be launched now, per region and SKU',
+    summary: 'List capacity that can be launched now, per region and SKU',
     permission: 'allocation.read',
     query: Closed({ ...PageQuery }),
     response: Page(Capacity),
@@ -65,19 +65,19 @@ export const capacityApi = define({
     ...read,
     path: '/api/v1/projects/{project_id}/quota',
     tag: 'Allocations',
-    summary: 'GPU limits and usage of the project and its organization',
+    summary: 'Get GPU limits and usage of the project and its organization',
     permission: 'allocation.read',
     response: Closed({
       organization: Quota,
       project: Quota,
-      gpus_remaining: Nullable(Type.Integer({ description: 'Null without any limit.' })),
+      gpus_remaining: Nullable(Type.Integer({ description: 'Null without a limit.' })),
     }),
   },
   usageList: {
     ...read,
     path: '/api/v1/projects/{project_id}/usage',
     tag: 'Allocations',
-    summary: 'Charged time per allocation, newest first',
+    summary: 'List charged time per allocation, newest first',
     permission: 'allocation.read',
     query: Closed({ ...PageQuery, allocation_id: Type.Optional(Id('allocation')) }),
     response: Page(UsageRecord),
@@ -86,7 +86,7 @@ export const capacityApi = define({
     ...read,
     path: '/api/v1/projects/{project_id}/usage/summary',
     tag: 'Allocations',
-    summary: 'What the project cost this month and costs per hour now',
+    summary: 'Get the cost of the project this month, and its current cost per hour',
     permission: 'allocation.read',
     response: UsageSummary,
   },

@@ -9,7 +9,7 @@ export const Region = Closed({
   name: Name('Region code.'),
   display_name: Type.String(),
   enabled: Type.Boolean(),
-  disabled_reason: Nullable(Type.String({ description: 'Why nothing can be launched here, as a sentence.' })),
+  disabled_reason: Nullable(Type.String({ description: 'Why the region is disabled, as a sentence.' })),
   wipe_minimum: StringEnum(WIPE_LEVELS, {
     description: 'Minimum wipe level between two tenants, in terms of NIST SP 800-88.',
   }),
@@ -51,7 +51,7 @@ export const imageDigest = (description: string) =>
 
 /** What one build of an image is. */
 export const imageVersion = {
-  digest: imageDigest('Of the file that hosts pull.'),
+  digest: imageDigest('Digest of the file that hosts download.'),
   format: StringEnum(['raw', 'qcow2']),
   size_bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   driver_strategy: StringEnum(['preinstalled', 'cloud_init', 'none'], {
@@ -62,7 +62,7 @@ export const imageVersion = {
     uniqueItems: true,
     description: 'Readiness checks that the image runs in the guest OS; all must pass.',
   }),
-  source: DisplayText('What it was made from.', 240),
+  source: DisplayText('Source of the image.', 240),
   digest_authority: DisplayText('Authority for the digest of this image.', 240),
 };
 
@@ -79,9 +79,9 @@ export const OsImage = Closed({
   os_family: Type.String(),
   os_version: Type.String(),
   ...imageVersion,
-  sku_names: Type.Array(Type.String(), { description: 'SKUs it may run on.' }),
+  sku_names: Type.Array(Type.String(), { description: 'SKUs that can use the image.' }),
   enabled: Type.Boolean({
-    description: 'Whether it has a version that is not retired; a launch gets the newest of them.',
+    description: 'Whether it has a version that is not retired; launches use the newest.',
   }),
   versions: Type.Array(OsImageVersion, { description: 'Newest first, up to 20.' }),
 });
@@ -101,35 +101,35 @@ export const catalogApi = define({
   regionList: {
     ...read,
     path: '/api/v1/regions',
-    summary: 'Regions; disabled ones say why',
+    summary: 'List regions; a disabled region has a reason',
     query: Closed({ ...PageQuery }),
     response: Page(Region),
   },
   skuList: {
     ...read,
     path: '/api/v1/skus',
-    summary: 'What can be launched, with prices and VM profiles',
+    summary: 'List SKUs with prices and VM profiles',
     query: Closed({ ...PageQuery, capacity_shape: Type.Optional(StringEnum(CAPACITY_SHAPES)) }),
     response: Page(Sku),
   },
   skuGet: {
     ...read,
     path: '/api/v1/skus/{sku_name}',
-    summary: 'One SKU',
+    summary: 'Get a SKU',
     params: Closed({ sku_name: Name() }),
     response: Sku,
   },
   osImageList: {
     ...read,
     path: '/api/v1/os-images',
-    summary: 'Operating system images, by digest',
+    summary: 'List operating system images',
     query: Closed({ ...PageQuery, sku_name: Type.Optional(Name('Only images for this SKU.')) }),
     response: Page(OsImage),
   },
   osImageGet: {
     ...read,
     path: '/api/v1/os-images/{image_name}',
-    summary: 'One image',
+    summary: 'Get an image',
     params: Closed({ image_name: imageName('Image slug.') }),
     response: OsImage,
   },

@@ -41,7 +41,7 @@ export const eventApi = define({
     access: 'project',
     permission: 'event.read',
     path: '/api/v1/projects/{project_id}/events',
-    summary: 'Events of the project in commit order, oldest first',
+    summary: 'List events of the project in commit order, oldest first',
     query: Closed({ ...PageQuery, type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
     response: Page(ProjectEvent),
   },
@@ -51,7 +51,7 @@ export const eventApi = define({
     access: 'project',
     permission: 'event.read',
     path: '/api/v1/projects/{project_id}/events/stream',
-    summary: 'Events of the project as they happen (server-sent events)',
+    summary: 'Stream events of the project (server-sent events)',
     description:
       'Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open.',
     query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
@@ -61,9 +61,9 @@ export const eventApi = define({
   adminEventStream: {
     ...read,
     path: '/api/v1/admin/events/stream',
-    summary: 'Events of the whole platform as they happen (server-sent events)',
+    summary: 'Stream events of the whole platform (server-sent events)',
     description:
-      'Starts now, or after the event named by Last-Event-ID. For operators’ pages that keep themselves current.',
+      'Starts now, or after the event named by Last-Event-ID. For live pages of operators.',
     access: 'platform',
     permission: 'admin.event.read',
     query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),

@@ -14,9 +14,9 @@ export const Invitation = Closed({
   role: StringEnum(TENANT_ROLES),
   state: StringEnum(INVITATION_STATES),
   invited_by: Id('user'),
-  expires_at: Time('When it stops being acceptable.'),
+  expires_at: Time('When it expires.'),
   accepted_at: Nullable(Time('When it was accepted.')),
-  created_at: Time('When it was made.'),
+  created_at: Time('When it was created.'),
 });
 
 const params = Closed({ organization_id: Id('organization') });
@@ -26,7 +26,7 @@ export const invitationApi = define({
     method: 'GET',
     path: '/api/v1/organizations/{organization_id}/invitations',
     tag: 'Organizations',
-    summary: 'Invitations and their state',
+    summary: 'List invitations',
     access: 'tenant',
     permission: 'invitation.read',
     audit: null,
@@ -49,13 +49,13 @@ export const invitationApi = define({
     params,
     body: Closed({
       email: Type.String({ format: 'email', maxLength: 254 }),
-      role: StringEnum(TENANT_ROLES, { description: 'Only an owner invites an owner.' }),
+      role: StringEnum(TENANT_ROLES, { description: 'Only an owner can invite an owner.' }),
       expires_in_s: Type.Optional(Type.Integer({ minimum: 300, maximum: 2_592_000, default: 604_800 })),
     }),
     status: 201,
     response: Closed({
       invitation: Invitation,
-      token: Type.String({ description: 'Shown once. Hand it to the invited person.' }),
+      token: Type.String({ description: 'Shown once. Send it to the invited person.' }),
     }),
   },
   invitationRevoke: {

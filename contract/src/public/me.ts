@@ -29,7 +29,7 @@ export const Me = Closed({
   credential: Closed({
     kind: StringEnum(['oidc', 'web_session', 'api_token', 'service_account_token']),
     scopes: Type.Array(Type.String()),
-    expires_at: Nullable(Time('When the presented credential ends.')),
+    expires_at: Nullable(Time('When the credential of this request expires.')),
   }),
 });
 
@@ -38,7 +38,7 @@ export const meApi = define({
     method: 'GET',
     path: '/api/v1/me',
     tag: 'Identity',
-    summary: 'The caller, with organizations and projects',
+    summary: 'Get the caller, with organizations and projects',
     access: 'self',
     permission: 'self.read',
     audit: null,

@@ -8,4 +8,4 @@ export const operatorChanges = <Tag extends string>(tag: Tag) =>
 export const operatorUpdates = <Tag extends string>(tag: Tag) =>
   ({ method: 'PATCH', tag, access: 'platform', idempotency: 'none', ifMatch: true, status: 200 }) as const;
 
-export const Reason = DisplayText('Why; kept in the audit row.', 240);
+export const Reason = DisplayText('Reason, recorded in the audit row.', 240);

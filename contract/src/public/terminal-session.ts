@@ -14,19 +14,19 @@ export const TerminalSession = Closed({
   id: Id('terminal_session'),
   allocation_id: Id('allocation'),
   kind: StringEnum(SESSION_KINDS),
-  port: Nullable(Type.Integer({ description: 'Of a forward.' })),
+  port: Nullable(Type.Integer({ description: 'Port of a forward; null for other kinds.' })),
   state: StringEnum(SESSION_STATES),
-  is_writable: Type.Boolean({ description: 'False: it may look at the console and type nothing.' }),
+  is_writable: Type.Boolean({ description: 'False for read-only access to the console.' }),
   is_recorded: Type.Boolean(),
-  principal_id: Type.String({ description: 'Who opened it.' }),
+  principal_id: Type.String({ description: 'User or service account that opened it.' }),
   principal_name: Type.String(),
-  source_ip: Nullable(Type.String({ description: 'Where the client connected from.' })),
+  source_ip: Nullable(Type.String({ description: 'Source address of the client.' })),
   bytes_in: Type.Integer({ description: 'From client to VM.' }),
   bytes_out: Type.Integer({ description: 'From VM to client.' }),
   created_at: Time('When the ticket was issued.'),
-  opened_at: Nullable(Time('When both ends had met.')),
-  closed_at: Nullable(Time('When it was over.')),
-  expires_at: Time('When it ends at the latest.'),
+  opened_at: Nullable(Time('When both ends were connected.')),
+  closed_at: Nullable(Time('When it ended.')),
+  expires_at: Time('When it expires.'),
   end_reason: Nullable(StringEnum(SESSION_END_REASONS)),
   end_message: Nullable(Type.String()),
   correlation_id: Type.String(),
@@ -34,12 +34,12 @@ export const TerminalSession = Closed({
 
 export const TerminalTicket = Closed({
   session_id: Id('terminal_session'),
-  ticket: Type.String({ description: 'Good once. Sent as a WebSocket subprotocol, never in a URL.' }),
-  url: Type.String({ description: 'Of the gateway.', examples: ['wss://gateway.example.com/v1/stream'] }),
-  expires_at: Time('When the ticket is good for nothing any more.'),
+  ticket: Type.String({ description: 'Single use. Send it as a WebSocket subprotocol, never in a URL.' }),
+  url: Type.String({ description: 'URL of the gateway.', examples: ['wss://gateway.example.com/v1/stream'] }),
+  expires_at: Time('When the ticket expires.'),
   kind: StringEnum(SESSION_KINDS),
   is_writable: Type.Boolean(),
-  notice: Nullable(Type.String({ description: 'To be shown before the session; says so where it is recorded.' })),
+  notice: Nullable(Type.String({ description: 'Text to show before the session, for example that it is recorded.' })),
 });
 
 /** One line of an asciicast: its header first, then `[seconds, kind, text]`. */
@@ -63,13 +63,13 @@ export const terminalSessionApi = define({
     method: 'POST',
     path: `${base}/terminal-ticket`,
     tag,
-    summary: 'A ticket for one session with an allocation',
+    summary: 'Create a single-use ticket for a session with an allocation',
     description:
-      'Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only ' +
-      'look gets the console without typing. Service accounts get one where the organization’s access policy allows it. ' +
+      'Valid once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key. Viewers get the ' +
+      'console read-only. Service accounts need the permission of the access policy of the organization. ' +
       'Terminals, SSH and forwards need a running VM; the serial console of a slice is available while it is provisioned, ' +
-      'and a whole node has none. At most 256 sessions of one allocation are open at once. ' +
-      'A new ticket is given each time, so it takes no Idempotency-Key.',
+      'and bare metal has none. An allocation has at most 256 open sessions. ' +
+      'Each request creates a new ticket, so no Idempotency-Key is needed.',
     access: 'project',
     permission: 'allocation.session.create',
     audit: 'allocation.session.ticket',
@@ -91,7 +91,7 @@ export const terminalSessionApi = define({
   terminalSessionList: {
     ...read,
     path: `${base}/sessions`,
-    summary: 'Who was connected to an allocation, newest first',
+    summary: 'List sessions of an allocation, newest first',
     description: 'Kept for 90 days, or as long as its recording. Unused tickets are not listed.',
     permission: 'allocation.read',
     params,
@@ -101,7 +101,7 @@ export const terminalSessionApi = define({
   terminalSessionGet: {
     ...read,
     path: `${base}/sessions/{session_id}`,
-    summary: 'One session',
+    summary: 'Get a session',
     permission: 'allocation.read',
     params: sessionParams,
     response: TerminalSession,
@@ -112,7 +112,7 @@ export const terminalSessionApi = define({
     tag,
     summary: 'End a session',
     description:
-      'Your own session; managers of the project can end any. A session ends within seconds, a ticket immediately.',
+      'Allowed for the owner of the session and for project admins. A session ends within seconds, a ticket immediately.',
     access: 'project',
     permission: 'allocation.session.create',
     audit: 'allocation.session.end',
@@ -124,8 +124,8 @@ export const terminalSessionApi = define({
   terminalRecordingGet: {
     ...read,
     path: `${base}/sessions/{session_id}/recording`,
-    summary: 'What a recorded terminal showed, as an asciicast',
-    description: 'Kept as long as the access policy of the organization requires. It contains output only, not input.',
+    summary: 'Get the recording of a terminal, as an asciicast',
+    description: 'Kept as long as the access policy of the organization states. It contains output only, not input.',
     permission: 'allocation.recording.read',
     params: sessionParams,
     response: RecordingLine,

@@ -11,9 +11,9 @@ export const TRACE_SOURCES = ['request', 'audit', 'workflow', 'task', 'log', 'ev
 export const TRACE_KINDS = ['correlation', 'allocation', 'node', 'slot', 'node_task', 'workflow_run'] as const;
 
 export const TraceEntry = Closed({
-  key: Type.String({ description: 'Names the entry within this answer.' }),
-  at: Time('When it began, or happened, by the clock of the platform where it is known.'),
-  until: Nullable(Time('When it ended; null for a moment and for what still runs.')),
+  key: Type.String({ description: 'Key of the entry within this response.' }),
+  at: Time('When it started or happened, by the clock of the server where known.'),
+  until: Nullable(Time('When it ended; null for a single moment and for running work.')),
   host_role: StringEnum(HOST_ROLES),
   host_name: Nullable(Type.String()),
   service: Nullable(Type.String({ description: 'The process that wrote it.' })),
@@ -23,8 +23,8 @@ export const TraceEntry = Closed({
   is_failure: Type.Boolean(),
   title: Type.String({ description: 'What happened, in a few words.' }),
   detail: Nullable(Type.String()),
-  subject_id: Nullable(Type.String({ description: 'What it is about.' })),
-  correlation_id: Nullable(Type.String({ description: 'Null where the hop did not carry one, which is a defect.' })),
+  subject_id: Nullable(Type.String({ description: 'Subject of the entry.' })),
+  correlation_id: Nullable(Type.String({ description: 'Null if the record has none, which is a defect.' })),
   data: Type.Object({}, { additionalProperties: true }),
 });
 
@@ -39,23 +39,23 @@ const TraceSubject = Closed({
 export const Trace = Closed({
   id: Type.String({ description: 'As requested.' }),
   kind: StringEnum(TRACE_KINDS),
-  correlation_ids: Type.Array(Type.String(), { description: 'What was followed, oldest first, at most 50.' }),
-  subjects: Type.Array(TraceSubject, { description: 'What it touched.' }),
-  first_failure_key: Nullable(Type.String({ description: 'The entry where it first went wrong.' })),
-  entries: Type.Array(TraceEntry, { description: 'In order of time, at most 1000.' }),
-  is_truncated: Type.Boolean({ description: 'There is more than is shown.' }),
+  correlation_ids: Type.Array(Type.String(), { description: 'Correlation IDs in the trace, oldest first, at most 50.' }),
+  subjects: Type.Array(TraceSubject, { description: 'Resources in the trace.' }),
+  first_failure_key: Nullable(Type.String({ description: 'The first entry that failed.' })),
+  entries: Type.Array(TraceEntry, { description: 'Oldest first, at most 1000.' }),
+  is_truncated: Type.Boolean({ description: 'Whether entries were left out.' }),
   clock_skews: Type.Array(Closed({ node_id: Id('node'), host_name: Type.String(), skew_ms: Type.Integer() }), {
-    description: 'How far the clocks of the hosts in it are off.',
+    description: 'Clock offsets of the hosts in the trace.',
   }),
   gaps: Type.Array(Type.String(), {
-    description: 'Where evidence is missing: a hop without host role or correlation id, or a task without a log line.',
+    description: 'Missing evidence: a record without host role or correlation ID, or a task without a log line.',
   }),
 });
 
 const query = Closed({
   id: Type.String({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$',
-    description: 'A correlation id, or the id of an allocation, node, slot, task or workflow run.',
+    description: 'A correlation ID, or the ID of an allocation, node, slot, task or workflow run.',
     examples: ['c-01k9zv3m8q4t6w2x5y7r0s1n3p'],
   }),
 });
@@ -73,8 +73,8 @@ export const traceApi = define({
   traceGet: {
     ...read,
     path: '/api/v1/projects/{project_id}/trace',
-    summary: 'Everything of the project under one id, in one timeline',
-    description: 'Names no host and no device. 404 where nothing of the project is known under the id.',
+    summary: 'Trace one ID within a project, in one timeline',
+    description: 'Names no host and no device. Returns 404 if the project has no record of the ID.',
     access: 'project',
     permission: 'allocation.read',
     params: Closed({ project_id: Id('project') }),
@@ -82,7 +82,7 @@ export const traceApi = define({
   adminTraceGet: {
     ...read,
     path: '/api/v1/admin/trace',
-    summary: 'Everything under one id across all hosts, in one timeline',
+    summary: 'Trace one ID across all hosts, in one timeline',
     access: 'platform',
     permission: 'admin.log.read',
   },

@@ -6,12 +6,12 @@ import { Id } from '../ids.ts';
 
 export const WebSession = Closed({
   id: Id('web_session'),
-  is_current: Type.Boolean({ description: 'The one that asks.' }),
-  user_agent: Nullable(Type.String({ description: 'The browser, as it calls itself.' })),
-  source_ip: Nullable(Type.String({ description: 'Where it signed in from.' })),
-  created_at: Time('When it was signed in.'),
+  is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
+  user_agent: Nullable(Type.String({ description: 'User agent of the browser.' })),
+  source_ip: Nullable(Type.String({ description: 'Source address of the sign-in.' })),
+  created_at: Time('When the user signed in.'),
   last_seen_at: Time('Last use, to the minute.'),
-  expires_at: Time('When it ends at the latest; sooner where it is not used.'),
+  expires_at: Time('When it expires at the latest; earlier if it is not used.'),
 });
 
 const tag = 'Identity';
@@ -21,7 +21,7 @@ export const webSessionApi = define({
     method: 'GET',
     path: '/api/v1/web-sessions',
     tag,
-    summary: 'Browsers that the caller is signed in with, newest first',
+    summary: 'List web sessions of the caller, newest first',
     access: 'self',
     permission: 'self.web_session.read',
     audit: null,
@@ -34,8 +34,8 @@ export const webSessionApi = define({
     method: 'DELETE',
     path: '/api/v1/web-sessions/{web_session_id}',
     tag,
-    summary: 'Sign a browser of the caller out',
-    description: 'It is refused within seconds, and what it has open ends.',
+    summary: 'End a web session of the caller',
+    description: 'Takes effect within seconds; open streams and sessions of it end.',
     access: 'self',
     permission: 'self.web_session.revoke',
     audit: 'web_session.revoke',

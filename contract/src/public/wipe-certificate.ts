@@ -13,22 +13,22 @@ import { CAPACITY_SHAPES } from './catalog.ts';
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', examples: ['9f86d081884c7d659a2feaa0c55ad015'.repeat(2)] });
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const Level = StringEnum(WIPE_LEVELS, { description: 'As NIST SP 800-88 has them.' });
+const Level = StringEnum(WIPE_LEVELS, { description: 'Level of NIST SP 800-88.' });
 
 const CertifiedDisk = Closed({
   disk: Type.String({
     pattern: '^[0-9a-f]{32}$',
     examples: ['9f2c4e1ab07d835566e1d0c4a98b7f32'],
     description:
-      'Names the disk within this allocation; the platform made it with a secret of its own, from the serial number.',
+      'Fingerprint of the disk within this allocation, derived from the serial number with a secret of the server.',
   }),
   size_bytes: Nullable(Count),
   method: Type.String({ examples: ['nvme_sanitize'] }),
   level: Nullable(Level),
   erase: Nullable(StringEnum(['crypto', 'block', 'discard'])),
-  command_status: Nullable(Type.Integer({ description: 'What the command of the method came to; 0 is success.' })),
+  command_status: Nullable(Type.Integer({ description: 'Exit status of the wipe command; 0 is success.' })),
   rule: Nullable(
-    StringEnum(['blank', 'changed'], { description: 'Read back as blank, or as noise that was not there before.' }),
+    StringEnum(['blank', 'changed'], { description: '`blank`: the read-back found only zeros or ones. `changed`: it found data that differs from the data before the wipe.' }),
   ),
   bytes_read_back: Count,
   bytes_not_erased: Count,
@@ -38,27 +38,27 @@ const CertifiedDisk = Closed({
       length: Count,
       sha256: Nullable(
         Type.String({
-          description: 'Of what was found. Null for noise, which the next tenant could read there as well.',
+          description: 'Hash of the data found. Null for noise, which the next tenant could read as well.',
         }),
       ),
     }),
   ),
   attempt: Nullable(Count),
-  started_at: Nullable(Time('When the wipe began, by the clock of the host.')),
+  started_at: Nullable(Time('When the wipe started, by the clock of the host.')),
   finished_at: Time('When the read-back ended, by the clock of the host.'),
-  proven_at: Time('When the platform took it for proof.'),
+  proven_at: Time('When the server accepted it as proof.'),
   gpu_reset: Nullable(
     Closed({
       method: Type.String({ examples: ['bus'] }),
-      functions: Type.Integer({ description: 'How many PCI functions the reset reached, all of them its own.' }),
-      is_ok: Type.Boolean({ description: 'If not, the GPU is kept out of use until it is.' }),
+      functions: Type.Integer({ description: 'Number of PCI functions that were reset, all of this GPU.' }),
+      is_ok: Type.Boolean({ description: 'Whether the reset succeeded. The GPU stays unschedulable until it does.' }),
     }),
   ),
   fabric_function: Nullable(
     Closed({
       method: Type.String(),
       is_cleared: Type.Boolean({
-        description: 'The fabric function was reset and answered afterwards. Its MAC and GUID are not read back.',
+        description: 'The fabric function was reset and responded afterwards. Its MAC and GUID are not read back.',
       }),
     }),
   ),
@@ -68,7 +68,7 @@ const CertifiedDisk = Closed({
 
 export const WipeCertificate = Closed({
   format: Type.Literal('gpuaas wipe certificate v1'),
-  issuer: Type.String({ description: 'The address of the platform.' }),
+  issuer: Type.String({ description: 'URL of the server that issued it.' }),
   allocation: Closed({
     id: Id('allocation'),
     name: Type.String(),
@@ -78,9 +78,9 @@ export const WipeCertificate = Closed({
     sku_name: Type.String(),
     region_name: Type.String(),
     gpu_count: Type.Integer(),
-    activated_at: Nullable(Time('When it became the tenant’s.')),
+    activated_at: Nullable(Time('When the allocation became active.')),
     release_requested_at: Nullable(Time('When its release was requested.')),
-    released_at: Nullable(Time('When its capacity was proven clean.')),
+    released_at: Nullable(Time('When the wipe was verified.')),
   }),
   wipe_minimum: Nullable(Level),
   disks: Type.Array(CertifiedDisk),
@@ -112,11 +112,11 @@ export const SignedWipeCertificate = Closed({
 export const WipeCertificateKey = Closed({
   key_id: Id('trust_key'),
   state: StringEnum(['active', 'grace', 'retired', 'revoked'], {
-    description: 'Signatures of a revoked key are invalid; the others differ only in whether they still sign.',
+    description: 'Signatures of a revoked key are invalid. Keys in the other states verify; only the active key signs.',
   }),
   public_key_pem: Type.String(),
   fingerprint_sha256: Hash,
-  created_at: Time('When it was made.'),
+  created_at: Time('When it was created.'),
 });
 
 export const WipeProof = Closed({
@@ -133,7 +133,7 @@ export const WipeProof = Closed({
   sequence: Type.Integer(),
   previous_hash: Hash,
   proof_hash: Hash,
-  created_at: Time('When the platform took it.'),
+  created_at: Time('When the server stored it.'),
 });
 
 const read = { method: 'GET', audit: null, idempotency: 'none', status: 200 } as const;
@@ -143,8 +143,8 @@ export const wipeCertificateApi = define({
     ...read,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/wipe-certificate',
     tag: 'Allocations',
-    summary: 'The signed wipe certificate of an allocation',
-    description: 'Available once the wipe is proven; until then 409 states what is pending.',
+    summary: 'Get the signed wipe certificate of an allocation',
+    description: 'Available when the wipe is proven; until then 409 states what is missing.',
     access: 'project',
     permission: 'allocation.read',
     params: Closed({ project_id: Id('project'), allocation_id: Id('allocation') }),
@@ -155,7 +155,7 @@ export const wipeCertificateApi = define({
     ...read,
     path: '/api/v1/wipe-certificate-keys',
     tag: 'Allocations',
-    summary: 'Public keys that verify wipe certificates, newest first; needs no sign-in',
+    summary: 'List public keys that verify wipe certificates, newest first; needs no sign-in',
     access: 'public',
     permission: null,
     query: Closed({ ...PageQuery }),
@@ -165,7 +165,7 @@ export const wipeCertificateApi = define({
     ...read,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/wipe-proofs',
     tag: 'Placement',
-    summary: 'Wipe proofs of a slot, newest first, also those that proved nothing',
+    summary: 'List wipe proofs of a slot, newest first, including failed ones',
     access: 'platform',
     permission: 'admin.node.read',
     params: Closed({ node_id: Id('node'), slot_id: Id('slot') }),
@@ -176,7 +176,7 @@ export const wipeCertificateApi = define({
     ...read,
     path: '/api/v1/admin/wipe-proofs/verify',
     tag: 'Audit',
-    summary: 'Recompute the chains of wipe proofs and compare them with their audit rows',
+    summary: 'Verify the chains of wipe proofs against their audit rows',
     access: 'platform',
     permission: 'admin.audit.verify',
     response: Closed({
