@@ -1,5 +1,6 @@
 /** Refusals, and the one envelope in which all of them are answered. */
 import { ERRORS, type ErrorCode, type Problem, type Static } from '@gpuaas/contract';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 
 type ProblemBody = Static<typeof Problem>;
 
@@ -32,10 +33,15 @@ export const refuse = (no: Readonly<{ reason: string; is_done: boolean }> | null
 };
 
 export const changedMeanwhile = (version: number): Refusal =>
-  new Refusal('precondition_failed', `The resource changed since you read it. Its ETag is now "v${version}".`);
+  new Refusal('precondition_failed', REFUSALS.changed(version));
 
-export const invalidField = (name: string, message: string, code = 'not_allowed'): Refusal =>
-  new Refusal('invalid_request', `Invalid request: ${name} ${message}.`, {
+export const invalidField = (
+  name: string,
+  message: string,
+  code = 'not_allowed',
+  sentence = `Invalid request: ${name} ${message}.`,
+): Refusal =>
+  new Refusal('invalid_request', sentence, {
     errors: [{ pointer: `/body/${name}`, code, message }],
   });
 

@@ -1,6 +1,9 @@
 /** Keys that open an allocation beside those of its launch, and what an organization asks of those who connect. */
+
+import { grantRefusal } from '../../../server/src/domain/allocation-actions.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
-import { conflict, Refusal } from '../core/errors.ts';
+import { notFound, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Allocation, Grant } from '../core/rows.ts';
 import { getAllocation } from './allocation.ts';
@@ -27,15 +30,15 @@ export const access = {
   accessGrantCreate: async (ctx: MockCtx, { params, body }: Req<'accessGrantCreate'>) => {
     const { world, principal } = ctx;
     const row = getAllocation(ctx, params.allocation_id);
-    if (!['requested', 'provisioning', 'active'].includes(row.state)) throw conflict(`The allocation is ${row.state}.`);
     const key = must(world.sshKeys.get(body.ssh_key_id), 'SSH key');
     if (key.user_id !== principal.id && !ctx.holds('project.member.update', row.organization_id, row.project_id))
-      throw new Refusal('not_found', 'No such SSH key.');
+      throw notFound('SSH key');
+    refuse(grantRefusal(row.state));
     const live = world.grants.find(
       (one) => one.allocation_id === row.id && one.ssh_key_id === key.id && !one.state.startsWith('revok'),
     );
-    if (live !== undefined || row.ssh_key_ids.includes(key.id))
-      throw new Refusal('already_exists', 'The key opens the allocation already.');
+    if (row.ssh_key_ids.includes(key.id)) throw new Refusal('already_exists', REFUSALS.key_installed_at_launch);
+    if (live !== undefined) throw new Refusal('already_exists', REFUSALS.key_already_granted);
     const grant: Grant = {
       id: world.mint('access_grant'),
       allocation_id: row.id,
@@ -66,11 +69,11 @@ export const access = {
     const row = getAllocation(ctx, params.allocation_id);
     const grant = must(
       world.grants.find((one) => one.id === params.access_grant_id && one.allocation_id === row.id),
-      'grant',
+      'access grant',
     );
     const isOwn = grant.user_id === principal.id || grant.granted_by === principal.id;
     if (!isOwn && !ctx.holds('project.member.update', row.organization_id, row.project_id))
-      throw new Refusal('permission_denied', 'You may take back grants of your keys, and those you gave.');
+      throw new Refusal('permission_denied', REFUSALS.grant_of_others);
     if (grant.state !== 'revoked') {
       grant.state = 'revoking';
       grant.revoked_at ??= world.ago();

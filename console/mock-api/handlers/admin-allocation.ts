@@ -1,4 +1,5 @@
 import { forceReleaseRefusal } from '../../../server/src/domain/allocation-actions.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { cleanupRefusal } from '../../../server/src/domain/slot-actions.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, refuse } from '../core/errors.ts';
@@ -47,7 +48,7 @@ export const adminAllocation = {
     ctx.note({ ...body, from_state: row.state });
     refuse(cleanupRefusal(row.state));
     if (!ctx.world.claims.some((one) => one.allocation_id === row.id && one.released_at === null))
-      throw conflict('Everything it held is already clean.');
+      throw conflict(REFUSALS.nothing_to_clean);
     if (heldSlots(ctx.world, row).some((slot) => slot.status === 'cleanup_blocked')) restartCleanup(ctx.world, row);
     return view(ctx)(row);
   },

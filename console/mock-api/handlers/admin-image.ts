@@ -1,3 +1,4 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
 import type { OsImage } from '../core/rows.ts';
@@ -22,8 +23,7 @@ export const adminImage = {
     const { name, display_name, os_family, os_version, sku_names, ...version } = body;
     const made: Version = { ...version, registered_at: world.ago(), retired_at: null, retired_reason: null };
     let image = world.images.find((one) => one.name.toLowerCase() === name.toLowerCase());
-    if (image?.versions.some((one) => one.digest === body.digest))
-      throw conflict('This digest was registered under this name already.');
+    if (image?.versions.some((one) => one.digest === body.digest)) throw conflict(REFUSALS.image_registered);
     if (image === undefined) {
       image = { ...version, name, display_name, os_family, os_version, sku_names, enabled: true, versions: [] };
       world.images.push(image);
@@ -41,7 +41,7 @@ export const adminImage = {
       image.versions.find((one) => one.digest === body.digest),
       'version of this image',
     );
-    if (version.retired_at !== null) throw conflict('This version is already retired.');
+    if (version.retired_at !== null) throw conflict(REFUSALS.image_retired);
     Object.assign(version, { retired_at: ctx.world.ago(), retired_reason: body.reason });
     return settle(image);
   },

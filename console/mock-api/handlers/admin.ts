@@ -1,5 +1,6 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict } from '../core/errors.ts';
+import { conflict, invalidField } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
 import type { User } from '../core/rows.ts';
 import { quotaView } from '../life/usage.ts';
@@ -7,6 +8,20 @@ import { quotaView } from '../life/usage.ts';
 const isLastSuperadmin = ({ world }: MockCtx, user: User): boolean =>
   user.platform_role === 'superadmin' &&
   [...world.users.values()].filter((one) => one.platform_role === 'superadmin' && one.state === 'active').length === 1;
+
+type Availability = Readonly<{ enabled: boolean; disabled_reason: string | null }>;
+
+/** Disabled needs a reason that tenants read; enabled has none. */
+const availability = (
+  row: Availability,
+  body: Partial<{ enabled: boolean; disabled_reason: string }>,
+): Availability => {
+  const enabled = body.enabled ?? row.enabled;
+  const reason = enabled ? null : (body.disabled_reason ?? row.disabled_reason);
+  if (!enabled && reason === null)
+    throw invalidField('disabled_reason', 'is required while disabled', 'required', REFUSALS.disabled_reason);
+  return { enabled, disabled_reason: reason };
+};
 
 export const admin = {
   adminOrganizationList: async (ctx: MockCtx, { query }: Req<'adminOrganizationList'>) => {
@@ -36,8 +51,7 @@ export const admin = {
     assertVersion(row, if_match);
     const loses =
       body.state === 'disabled' || (body.platform_role !== undefined && body.platform_role !== 'superadmin');
-    if (loses && isLastSuperadmin(ctx, row))
-      throw conflict('The last active superadmin cannot be demoted or disabled.');
+    if (loses && isLastSuperadmin(ctx, row)) throw conflict(REFUSALS.last_superadmin);
     Object.assign(row, body);
     row.version += 1;
     return row;
@@ -48,9 +62,7 @@ export const admin = {
       'region',
     );
     assertVersion(row, if_match);
-    Object.assign(row, body);
-    if (row.enabled) row.disabled_reason = null;
-    else row.disabled_reason ??= 'Closed by an operator.';
+    Object.assign(row, body, availability(row, body));
     row.version += 1;
     return row;
   },
@@ -61,10 +73,8 @@ export const admin = {
     );
     assertVersion(row, if_match);
     const { gpu_hourly_price_minor: price, ...rest } = body;
-    Object.assign(row, rest);
+    Object.assign(row, rest, availability(row, body));
     if (price !== undefined) row.gpu_hourly_price = { ...row.gpu_hourly_price, amount_minor: price };
-    if (row.enabled) row.disabled_reason = null;
-    else row.disabled_reason ??= 'Not offered now.';
     row.version += 1;
     return row;
   },

@@ -1,6 +1,7 @@
 import { fitsNow, place } from '@gpuaas/scheduler';
 import { maxDurationRefusal, releaseRefusal, updateRefusal } from '../../../server/src/domain/allocation-actions.ts';
 import { checkLaunch, type LaunchRefusal, placementRefusal } from '../../../server/src/domain/launch.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { stepLabel, workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
@@ -71,7 +72,7 @@ const assertNameFree = (ctx: MockCtx, name: string, except?: string): void => {
   const taken = [...ctx.world.allocations.values()].some(
     (one) => one.project_id === projectOf(ctx) && one.name === name && one.id !== except && LIVE.includes(one.state),
   );
-  if (taken) throw new Refusal('already_exists', `A live allocation named "${name}" exists in this project.`);
+  if (taken) throw new Refusal('already_exists', REFUSALS.allocation_name_taken(name));
 };
 
 export const allocation = {

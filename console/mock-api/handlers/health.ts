@@ -1,3 +1,4 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, refuse } from '../core/errors.ts';
 import type { HealthAlert, Node } from '../core/rows.ts';
@@ -93,7 +94,7 @@ export const health = {
   adminHealthBreakerReset: async (ctx: MockCtx, { if_match }: Req<'adminHealthBreakerReset'>) => {
     const { breaker } = ctx.world;
     assertVersion(breaker, if_match);
-    if (!breaker.is_tripped) throw conflict('The circuit breaker is not tripped.');
+    if (!breaker.is_tripped) throw conflict(REFUSALS.breaker_not_tripped);
     Object.assign(breaker, {
       is_tripped: false,
       reset_by: ctx.principal.id,

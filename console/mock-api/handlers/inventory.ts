@@ -1,4 +1,6 @@
 /** What is on a host, as its agent last found it, and the few things an operator may do about it. */
+
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound } from '../core/errors.ts';
 import type { Node } from '../core/rows.ts';
@@ -63,7 +65,7 @@ export const inventory = {
       findings: node.findings,
       vms: node.vms,
       leases: leasesOf(world, node),
-      repaired: node.number % 9 === 0 ? ['A port of the switch was put back after its restart.'] : [],
+      repaired: node.number % 9 === 0 ? ['A switch port was restored after a restart.'] : [],
     };
   },
   adminNodeVmRemove: async (ctx: MockCtx, { params }: Req<'adminNodeVmRemove'>) => {
@@ -71,11 +73,11 @@ export const inventory = {
     const node = getNode(ctx, params.node_id);
     const machine = must(
       node.vms.find((one) => one.name === params.vm_name),
-      'machine',
+      'VM on this node',
     );
-    if (!machine.is_managed) throw conflict('GPUaaS does not manage this VM. Remove it on the host.');
+    if (!machine.is_managed) throw conflict(REFUSALS.vm_unmanaged);
     const row = machine.allocation_id === null ? undefined : world.allocations.get(machine.allocation_id);
-    if (row?.state === 'active') throw conflict('A claim holds the VM. Release its allocation instead.');
+    if (row?.state === 'active') throw conflict(REFUSALS.vm_claimed);
     return taskFor(ctx, node, 'slice.orphan_remove', () => {
       node.vms = node.vms.filter((one) => one !== machine);
       node.findings = node.findings.filter((one) => one.vm !== machine.name);
@@ -88,7 +90,7 @@ export const inventory = {
     const live = world.claims.some(
       (one) => one.allocation_id === params.allocation_id && one.node_id === node.id && one.released_at === null,
     );
-    if (live) throw conflict('The allocation has a claim. Release it instead.');
+    if (live) throw conflict(REFUSALS.lease_claimed);
     return taskFor(ctx, node, 'slice.lease_end', () => {
       node.findings = node.findings.filter((one) => one.allocation_id !== params.allocation_id);
       emitDrift(world, node, ctx.correlation_id);
@@ -112,7 +114,7 @@ export const inventory = {
     );
     const wanted = body.digest ?? image.digest;
     const version = image.versions.find((one) => one.digest === wanted && one.retired_at === null);
-    if (version === undefined) throw conflict('This version of the image is retired or unknown.');
+    if (version === undefined) throw notFound('image');
     return taskFor(ctx, node, 'image.pull', () => {
       if (!node.images.some((one) => one.digest === version.digest))
         node.images.push({

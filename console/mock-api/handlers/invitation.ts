@@ -1,3 +1,4 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -16,8 +17,7 @@ export const invitation = {
     const { world } = ctx;
     const organization_id = organizationOf(ctx);
     const own = world.members.find((m) => m.organization_id === organization_id && m.user_id === ctx.principal.id);
-    if (body.role === 'owner' && own?.role !== 'owner')
-      throw new Refusal('permission_denied', 'Only an owner can invite an owner.');
+    if (body.role === 'owner' && own?.role !== 'owner') throw new Refusal('permission_denied', REFUSALS.invite_owner);
     const id = world.mint('invitation');
     const row: Invitation = {
       id,
@@ -43,7 +43,7 @@ export const invitation = {
       ),
       'invitation',
     );
-    if (row.state !== 'pending') throw conflict(`The invitation is ${row.state}.`);
+    if (row.state !== 'pending') throw conflict(REFUSALS.invitation_ended(row.state));
     row.state = 'revoked';
     const { organization_id } = row;
     ctx.emit('invitation.revoked', { subject: row.id, data: { organization_id, invitation_id: row.id } });
@@ -52,13 +52,12 @@ export const invitation = {
   invitationAccept: async (ctx: MockCtx, { body }: Req<'invitationAccept'>) => {
     const { world, principal } = ctx;
     const row = must(
-      world.invitations.find((one) => one.token === body.token && one.state === 'pending'),
-      'invitation',
+      world.invitations.find((one) => one.token === body.token && one.email === principal.email),
+      'invitation for your verified e-mail address',
     );
-    if (row.email !== principal.email)
-      throw conflict('The invitation is for another e-mail address than the one you signed in with.');
+    if (row.state !== 'pending') throw conflict(REFUSALS.invitation_ended(row.state));
     if (world.members.some((one) => one.organization_id === row.organization_id && one.user_id === principal.id))
-      throw conflict('You are a member already.');
+      throw conflict(REFUSALS.already_member);
     row.state = 'accepted';
     row.accepted_at = world.ago();
     const { organization_id, role } = row;

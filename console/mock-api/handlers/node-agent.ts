@@ -1,4 +1,6 @@
 /** Hosts that join, their agents and their tasks. */
+
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -69,15 +71,16 @@ const agentView = (world: World, node: Node) => ({
   certificates: node.certificates,
 });
 
+/** The demo has no queue for agents that are disconnected; the server queues the task. */
 export const assertConnected = (node: Node): void => {
-  if (!node.is_connected) throw conflict('The agent of the node is not connected.');
+  if (!node.is_connected) throw conflict('The agent of this node is not connected.');
 };
 
 export const nodeAgent = {
   adminNodeCreate: async (ctx: MockCtx, { body }: Req<'adminNodeCreate'>) => {
     const { world } = ctx;
     if ([...world.nodes.values()].some((one) => one.name === body.name && one.state !== 'deleted'))
-      throw new Refusal('already_exists', `A node named "${body.name}" exists.`);
+      throw new Refusal('already_exists', REFUSALS.node_name_taken(body.name));
     const node = addNode(world, body.name, world.nodes.size + 1, {
       id: world.mint('node'),
       region_name: body.region_name,

@@ -1,4 +1,5 @@
 import { type ConversionTarget, planConversion } from '../../../server/src/domain/conversion.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, Refusal, refuse } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
@@ -75,11 +76,9 @@ export const node = {
         takesBareMetal(world, one),
     );
     if (rows.length < body.node_count)
-      throw new Refusal(
-        'insufficient_capacity',
-        `${rows.length} of ${body.node_count} requested nodes are free and eligible for bare metal.`,
-        { reasons: [{ code: 'insufficient_capacity', nodes: rows.length, wanted: body.node_count }] },
-      );
+      throw new Refusal('insufficient_capacity', REFUSALS.too_few_free_nodes(rows.length, body.node_count), {
+        reasons: [{ code: 'insufficient_capacity', nodes: rows.length, wanted: body.node_count }],
+      });
     const held = rows.slice(0, body.node_count);
     for (const one of held) Object.assign(one, { is_held: true, held_reason: body.reason, version: one.version + 1 });
     return { held_node_ids: held.map(idOf), wanted: body.node_count };
@@ -97,8 +96,7 @@ export const node = {
   adminNodeConvert: async (ctx: MockCtx, { params, body }: Req<'adminNodeConvert'>) => {
     const row = getNode(ctx, params.node_id);
     const plan = planOf(ctx.world, row, body.to);
-    if (plan.plan_hash !== body.plan_hash)
-      throw new Refusal('precondition_failed', 'The node changed since the plan was made. Review the plan again.');
+    if (plan.plan_hash !== body.plan_hash) throw new Refusal('precondition_failed', REFUSALS.plan_changed);
     if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
     row.capacity_mode = body.to;
     row.version += 1;

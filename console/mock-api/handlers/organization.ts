@@ -1,3 +1,4 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
@@ -11,13 +12,12 @@ const getMember = (ctx: MockCtx, userId: string): Member =>
     'member',
   );
 
-/** Somebody must be left who may give roles. */
+/** An organization without an owner could not be managed. */
 const assertNotLastOwner = (ctx: MockCtx, member: Member): void => {
   const owners = ctx.world.members.filter(
     (one) => one.organization_id === member.organization_id && one.role === 'owner',
   );
-  if (member.role === 'owner' && owners.length === 1)
-    throw conflict('The last owner cannot be removed or demoted. Add another owner first.');
+  if (member.role === 'owner' && owners.length === 1) throw conflict(REFUSALS.last_owner);
 };
 
 const get = (ctx: MockCtx): Organization => must(ctx.world.organizations.get(organizationOf(ctx)), 'organization');
@@ -31,7 +31,7 @@ export const organization = {
   organizationCreate: async (ctx: MockCtx, { body }: Req<'organizationCreate'>) => {
     const { world, principal } = ctx;
     if ([...world.organizations.values()].some((one) => one.name === body.name))
-      throw new Refusal('already_exists', `An organization named "${body.name}" exists.`);
+      throw new Refusal('already_exists', REFUSALS.organization_name_taken(body.name));
     const row: Organization = {
       id: world.mint('organization'),
       name: body.name,
@@ -85,7 +85,7 @@ export const organization = {
     assertVersion(member, if_match);
     const own = getMember(ctx, ctx.principal.id);
     if ((body.role === 'owner' || member.role === 'owner') && own.role !== 'owner')
-      throw new Refusal('permission_denied', 'Only an owner makes or changes an owner.');
+      throw new Refusal('permission_denied', REFUSALS.owner_by_owner);
     if (body.role !== 'owner') assertNotLastOwner(ctx, member);
     member.role = body.role;
     member.version += 1;

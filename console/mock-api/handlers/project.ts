@@ -1,11 +1,12 @@
 import { roleHolds, roleRefusal } from '@gpuaas/contract';
 import { projectDeleteRefusal } from '../../../server/src/domain/project-actions.ts';
+import { action } from '../../../server/src/domain/refusal.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { rolesAt } from '../core/authorize.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { Refusal, refuse } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
 import type { Project, ProjectMember } from '../core/rows.ts';
-import { action } from '../views/allocation.ts';
 
 const deleteRefusal = ({ world }: MockCtx, project: Project) => {
   const held = new Set(world.claims.flatMap((claim) => (claim.released_at === null ? claim.allocation_id : [])));
@@ -46,7 +47,7 @@ export const project = {
     const { world } = ctx;
     const organization_id = organizationOf(ctx);
     if ([...world.projects.values()].some((one) => one.organization_id === organization_id && one.name === body.name))
-      throw new Refusal('already_exists', `A project named "${body.name}" exists in this organization.`);
+      throw new Refusal('already_exists', REFUSALS.project_name_taken(body.name));
     const row: Project = {
       id: world.mint('project'),
       organization_id,

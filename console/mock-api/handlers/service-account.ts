@@ -1,3 +1,4 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, projectOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
@@ -23,7 +24,7 @@ export const serviceAccount = {
     const { world } = ctx;
     const project_id = projectOf(ctx);
     if ([...world.serviceAccounts.values()].some((one) => one.project_id === project_id && one.name === body.name))
-      throw new Refusal('already_exists', `A service account named "${body.name}" exists in this project.`);
+      throw new Refusal('already_exists', REFUSALS.service_account_name_taken(body.name));
     const id = world.mint('service_account');
     const row: ServiceAccount = {
       id,
@@ -72,7 +73,7 @@ export const serviceAccount = {
     listTokens(ctx, get(ctx, params.service_account_id).id, query),
   serviceAccountTokenCreate: async (ctx: MockCtx, { params, body }: Req<'serviceAccountTokenCreate'>) => {
     const row = get(ctx, params.service_account_id);
-    if (row.state === 'disabled') throw conflict('The service account is disabled.');
+    if (row.state === 'disabled') throw conflict(REFUSALS.service_account_disabled);
     const made = createToken(ctx, { owner_id: row.id, project_id: row.project_id, body });
     ctx.target('api_token', made.api_token.id);
     return made;
@@ -82,7 +83,7 @@ export const serviceAccount = {
   serviceAccountTokenIssue: async (ctx: MockCtx, { body }: Req<'serviceAccountTokenIssue'>) => {
     const row = ctx.world.serviceAccounts.get(body.client_id);
     if (row === undefined || row.secret !== body.client_secret || row.state === 'disabled')
-      throw new Refusal('unauthenticated', 'The client id or secret is wrong.');
+      throw new Refusal('unauthenticated', REFUSALS.wrong_client_secret);
     row.last_used_at = ctx.world.ago();
     ctx.target('service_account', row.id);
     return {

@@ -1,3 +1,4 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { invalidField, Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -54,9 +55,9 @@ export const sshKey = {
     const key = await parse(body.public_key);
     const others = [...world.sshKeys.values()].filter((one) => one.user_id === principal.id);
     if (others.some((one) => one.name === body.name))
-      throw new Refusal('already_exists', `You already have a key named "${body.name}".`);
+      throw new Refusal('already_exists', REFUSALS.ssh_key_name_taken(body.name));
     if (others.some((one) => one.fingerprint === key.fingerprint))
-      throw new Refusal('already_exists', 'You already added this key under another name.');
+      throw new Refusal('already_exists', REFUSALS.ssh_key_added);
     const row: SshKey = {
       id: world.mint('ssh_key'),
       user_id: principal.id,

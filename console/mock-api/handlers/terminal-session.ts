@@ -1,7 +1,9 @@
 /** Tickets and sessions. The gateway of a ticket is `mock:`, which terminal/connect.ts answers in the page itself. */
+
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { sessionNotice, sessionRefusal, TICKET_S } from '../../../server/src/domain/session.ts';
 import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
-import { conflict, invalidField, Refusal } from '../core/errors.ts';
+import { conflict, invalidField, notFound, Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Session } from '../core/rows.ts';
@@ -29,11 +31,7 @@ export const terminalSession = {
     const row = getAllocation(ctx, params.allocation_id);
     assertPort(body.kind, body.port);
     const is_writable = ctx.holds('allocation.connect', row.organization_id, row.project_id);
-    if (!is_writable && body.kind !== 'console')
-      throw new Refusal(
-        'permission_denied',
-        'You have read access to the console only. Other sessions need allocation.connect.',
-      );
+    if (!is_writable && body.kind !== 'console') throw new Refusal('permission_denied', REFUSALS.console_only);
     const refusal = sessionRefusal(powerFacts(row), body.kind);
     if (refusal !== null) throw conflict(refusal);
     const policy = world.policies.get(row.organization_id);
@@ -93,19 +91,19 @@ export const terminalSession = {
       session.principal_id !== ctx.principal.id &&
       !ctx.holds('project.member.update', row.organization_id, row.project_id)
     )
-      throw new Refusal('permission_denied', 'You may end your own sessions.');
+      throw new Refusal('permission_denied', REFUSALS.session_of_others);
     if (session.state !== 'closed')
       Object.assign(session, {
         state: 'closed',
         closed_at: ctx.world.ago(),
-        end_reason: 'revoked',
-        end_message: 'Somebody ended the session.',
+        end_reason: 'ended',
+        end_message: `${ctx.principal.name} ended the session.`,
       });
     return undefined;
   },
   terminalRecordingGet: async (ctx: MockCtx, { params }: Req<'terminalRecordingGet'>) => {
     const session = getSession(ctx, params.allocation_id, params.session_id);
-    if (!session.is_recorded) throw new Refusal('not_found', 'No such recording.');
+    if (!session.is_recorded) throw notFound('recording');
     return recordingOf(session);
   },
 };
@@ -115,6 +113,6 @@ type RecordingLine = { version: 2; width: number; height: number } | (string | n
 async function* recordingOf(session: Session): AsyncGenerator<RecordingLine> {
   yield { version: 2, width: 80, height: 24 };
   yield [0.1, 'o', `session ${session.id}\r\n`];
-  yield [0.6, 'o', 'ubuntu@machine:~$ nvidia-smi -L\r\n'];
+  yield [0.6, 'o', 'ubuntu@vm:~$ nvidia-smi -L\r\n'];
   yield [1.2, 'o', 'GPU 0: NVIDIA H200\r\n'];
 }

@@ -1,7 +1,8 @@
-/** How hardware becomes capacity: looked at, approved by a person, taken out of sale and put back with proof. */
+/** How hardware becomes capacity: discovered, approved by an operator, disabled, and wiped with proof. */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, notFound, Refusal, refuse } from '../core/errors.ts';
+import { conflict, invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -55,8 +56,7 @@ const taskOf = (world: World, node: Node): NodeTask => {
 type OnSlot = Req<'adminNodeSlotDisable'>;
 const lockSlot = (ctx: MockCtx, { params, if_match }: OnSlot): Slot => {
   const slot = getSlot(ctx, params);
-  if (slot.version !== if_match)
-    throw new Refusal('precondition_failed', 'The slot changed since you read it. Review and retry.');
+  if (slot.version !== if_match) throw new Refusal('precondition_failed', REFUSALS.slot_changed);
   return slot;
 };
 
@@ -95,8 +95,8 @@ export const topology = {
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(ctx.world, node, 'discover'));
     assertConnected(node);
-    if (discoveryTask(ctx.world, node)?.finished_at === null) throw conflict('The host is being looked at already.');
-    return { ...discover(ctx.world, node, ctx.correlation_id) };
+    const open = discoveryTask(ctx.world, node);
+    return { ...(open?.finished_at === null ? open : discover(ctx.world, node, ctx.correlation_id)) };
   },
   adminNodeDiscoveryGet: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryGet'>) => {
     const node = getNode(ctx, params.node_id);
@@ -115,9 +115,16 @@ export const topology = {
     refuse(refuseNode(world, node, 'approve'));
     const { map } = discoveryOf(world, node, taskOf(world, node));
     if (map === null || map.map_hash !== body.map_hash)
-      throw new Refusal('precondition_failed', 'A newer discovery exists; review and approve it.');
+      throw new Refusal('precondition_failed', REFUSALS.newer_discovery);
     const wanted = map.candidates.filter((one) => body.slot_indexes?.includes(one.slot_index) ?? true);
-    if (wanted.length < (body.slot_indexes?.length ?? 0)) throw notFound('candidate');
+    const missing = (body.slot_indexes ?? []).filter((index) => !wanted.some((one) => one.slot_index === index));
+    if (missing.length > 0)
+      throw invalidField(
+        'slot_indexes',
+        `No candidate ${missing.join(', ')}.`,
+        'unknown',
+        REFUSALS.no_candidate(missing),
+      );
     const problems = [
       ...map.prerequisites
         .filter((one) => !one.is_met)
@@ -188,7 +195,7 @@ export const topology = {
     const evidence = { requested_by: open.requested_by, confirmed_by: principal.id };
     const proof = { allocation_id: null, task_id: open.id, method: 'two_person_override', evidence };
     addProof(world, { slot, correlation_id: ctx.correlation_id, ...proof });
-    moveSlot(world, slot, 'available', 'Two operators accepted the wipe without proof.');
+    moveSlot(world, slot, 'available', REFUSALS.wipe_accepted);
     return { override: { ...open }, slot: finish(ctx, slot, body.reason) };
   },
   adminNodeDiskList: async (ctx: MockCtx, { params, query }: Req<'adminNodeDiskList'>) => {
@@ -198,12 +205,10 @@ export const topology = {
   adminNodeDiskApprove: async (ctx: MockCtx, { params, body }: Req<'adminNodeDiskApprove'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
-    const disk = must(
-      factsOf(world, node).disks.value.find((one) => one.serial === body.serial),
-      'disk',
-    );
+    const disk = factsOf(world, node).disks.value.find((one) => one.serial === body.serial);
+    if (disk === undefined) throw conflict(REFUSALS.no_such_disk);
     if (world.disks.some((one) => one.serial === body.serial && one.state !== 'revoked'))
-      throw new Refusal('already_exists', 'The platform may erase this disk already.');
+      throw new Refusal('already_exists', REFUSALS.disk_approved);
     const row: DiskOwnership = {
       id: world.mint('disk_ownership'),
       node_id: node.id,
@@ -225,9 +230,9 @@ export const topology = {
   adminNodeDiskRevoke: async (ctx: MockCtx, { params }: Req<'adminNodeDiskRevoke'>) => {
     const row = must(
       ctx.world.disks.find((one) => one.id === params.disk_ownership_id && one.node_id === params.node_id),
-      'disk',
+      'disk ownership',
     );
-    if (row.state !== 'approved' && row.state !== 'blocked') throw conflict(`The disk is ${row.state}.`);
+    if (row.state !== 'approved' && row.state !== 'blocked') throw conflict(REFUSALS.disk_not_revocable(row.state));
     Object.assign(row, { state: 'revoked', state_since: ctx.world.ago(), version: row.version + 1 });
     return { ...row };
   },

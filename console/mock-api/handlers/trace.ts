@@ -4,6 +4,7 @@
  * the audit log.
  */
 import { ID_PREFIXES, type PublicApi, type ResponseOf } from '@gpuaas/contract';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from '../../../server/src/domain/trace.ts';
 import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { Refusal } from '../core/errors.ts';
@@ -110,8 +111,7 @@ const traceOf = (world: World, id: string, projectId: string | null, actorId: st
     .filter((node) => hosts.has(node.id))
     .map((node) => ({ node_id: node.id, host_name: node.name, skew_ms: node.clock_skew_ms }));
   const all = entriesOf({ ...facts, skews }, isOperator ? 'operator' : 'tenant');
-  if (subjects.length === 0 && (all.length === 0 || !isOperator))
-    throw new Refusal('not_found', 'No records exist for this ID.');
+  if (subjects.length === 0 && (all.length === 0 || !isOperator)) throw new Refusal('not_found', REFUSALS.no_records);
   const entries = capEntries(all, ENTRIES_MAX);
   return {
     id,

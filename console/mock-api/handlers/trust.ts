@@ -1,3 +1,4 @@
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -26,12 +27,12 @@ export const trust = {
   adminTrustKeyGet: async (ctx: MockCtx, { params }: Req<'adminTrustKeyGet'>) =>
     must(
       ctx.world.trustKeys.find((one) => one.id === params.trust_key_id),
-      'key',
+      'trust key',
     ),
   adminTrustKeyCreate: async (ctx: MockCtx, { body }: Req<'adminTrustKeyCreate'>) => {
     const { world } = ctx;
     if (world.trustKeys.some((one) => one.purpose === body.purpose && one.state === 'staged'))
-      throw conflict('A key of this purpose is already staged. Activate or retire it first.');
+      throw conflict(REFUSALS.key_staged);
     const id = world.mint('trust_key');
     const key: TrustKey = {
       id,
@@ -49,7 +50,7 @@ export const trust = {
   adminTrustKeyActivate: async (ctx: MockCtx, { params, if_match }: Req<'adminTrustKeyActivate'>) => {
     const { world } = ctx;
     const key = lock(ctx, params.trust_key_id, if_match);
-    if (key.state !== 'staged') throw conflict(`The key is ${key.state}; only a staged key is activated.`);
+    if (key.state !== 'staged') throw conflict(REFUSALS.key_not_staged(key.state));
     const before = world.trustKeys.find((one) => one.purpose === key.purpose && one.state === 'active');
     if (before !== undefined) Object.assign(move(ctx, before, 'grace'), { retires_at: world.ago(-GRACE_MS) });
     const nodes_without_key = [...world.nodes.values()].filter((node) => !node.is_connected).length;
@@ -57,12 +58,13 @@ export const trust = {
   },
   adminTrustKeyRetire: async (ctx: MockCtx, { params, if_match }: Req<'adminTrustKeyRetire'>) => {
     const key = lock(ctx, params.trust_key_id, if_match);
-    if (key.state !== 'grace' && key.state !== 'staged') throw conflict(`The key is ${key.state}.`);
+    if (key.state !== 'grace' && key.state !== 'staged') throw conflict(REFUSALS.key_not_retirable(key.state));
     return { ...move(ctx, key, 'retired') };
   },
   adminTrustKeyRevoke: async (ctx: MockCtx, { params, if_match }: Req<'adminTrustKeyRevoke'>) => {
     const key = lock(ctx, params.trust_key_id, if_match);
-    if (key.state === 'active') throw conflict('The key is the active one. Activate another first.');
+    if (key.state === 'active') throw conflict(REFUSALS.key_active);
+    if (key.state === 'revoked') throw conflict(REFUSALS.key_not_revocable(key.state));
     return { ...move(ctx, key, 'revoked') };
   },
 };

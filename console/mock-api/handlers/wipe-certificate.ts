@@ -1,6 +1,7 @@
-/** Certificates of erasure, signed with a key that this page makes for itself: they verify like the platform's. */
+/** Wipe certificates, signed with a key that this page creates: they verify like those of the server. */
 
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound, Refusal } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -72,12 +73,7 @@ const diskOf =
 
 const certificateOf = (world: World, row: Allocation): Signed['certificate'] => {
   const proofs = world.proofs.filter((one) => one.allocation_id === row.id && one.is_verified);
-  if (proofs.length === 0)
-    throw conflict(
-      row.released_at === null
-        ? 'Its capacity was not proven clean yet; there is a certificate when it is.'
-        : 'Nothing of it was erased, so there is nothing to certify.',
-    );
+  if (proofs.length === 0) throw conflict(REFUSALS.no_certificate(row.state));
   const { id, name, project_id, organization_id, capacity_shape, sku_name, region_name, gpu_count } = row;
   const { activated_at, release_requested_at, released_at } = row;
   return {

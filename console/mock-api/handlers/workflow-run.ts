@@ -1,4 +1,6 @@
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { action } from '../../../server/src/domain/refusal.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { cancelRefusal, retryRefusal } from '../../../server/src/domain/workflow.ts';
 import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
 import { conflict, refuse } from '../core/errors.ts';
@@ -6,7 +8,6 @@ import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Run } from '../core/rows.ts';
 import { resumeCleanup } from '../life/allocation.ts';
 import { callOff, retryRun } from '../life/run.ts';
-import { action } from '../views/allocation.ts';
 
 type View = ResponseOf<PublicApi['adminWorkflowRunGet']>;
 
@@ -14,7 +15,7 @@ const view =
   (isOperator: boolean) =>
   (run: Run): View => {
     const { path: _, step_started_at: __, node_id: ___, steps: ____, task_id: _____, turn: ______, ...row } = run;
-    const forOperators = isOperator ? null : 'Only operators can do this.';
+    const forOperators = isOperator ? null : REFUSALS.operators_only;
     return {
       ...row,
       owner: isOperator ? row.owner : null,

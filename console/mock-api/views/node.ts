@@ -2,6 +2,7 @@
 import { api, type OperationId, roleHolds, roleRefusal } from '@gpuaas/contract';
 import { NODE_OPERATIONS } from '../../../server/src/domain/node-actions.ts';
 import type { Refusal } from '../../../server/src/domain/refusal.ts';
+import { action } from '../../../server/src/domain/refusal.ts';
 import { SLOT_OPERATIONS } from '../../../server/src/domain/slot-actions.ts';
 import type { MockCtx } from '../core/context.ts';
 import type { Node, NodeView, Slot, SlotView } from '../core/rows.ts';
@@ -9,7 +10,6 @@ import type { World } from '../core/world.ts';
 import { refuseNode, refuseSlot } from '../life/actions.ts';
 import { freeOf, slotsOf } from '../life/placement.ts';
 import { occupancyOf } from '../life/slots.ts';
-import { action } from './allocation.ts';
 
 const hasHardwareChange = (world: World, node: Node): boolean =>
   slotsOf(world, node.id).some((slot) => slot.drift !== null);

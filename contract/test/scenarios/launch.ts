@@ -109,7 +109,7 @@ export const launchScenarios: readonly Scenario[] = [
       assert.equal(power, null);
       assert.deepEqual(
         actions.map((action: { name: string }) => action.name),
-        ['update', 'release'],
+        ['update', 'release', 'connect', 'console', 'grant'],
       );
       await refused('conflict', 'owner', 'allocationStop', { ...at, body: {} });
       await refused('insufficient_capacity', 'owner', 'allocationCreate', launch('other', whole));

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALLOCATION_STATES } from '@gpuaas/contract';
-import { forceReleaseRefusal, maxDurationRefusal, releaseRefusal, updateRefusal } from './allocation-actions.ts';
+import {
+  allocationActions,
+  forceReleaseRefusal,
+  grantRefusal,
+  maxDurationRefusal,
+  releaseRefusal,
+  updateRefusal,
+} from './allocation-actions.ts';
 
 test('what has ended is neither released nor changed, and says so', () => {
   for (const state of ['released', 'failed'] as const) {
@@ -34,4 +41,38 @@ test('a release under way is accepted again, protected or not', () => {
 test('a maximum duration must lie ahead', () => {
   assert.equal(maxDurationRefusal(3_599, 3_600), null);
   assert.match(maxDurationRefusal(3_600, 3_600)?.reason ?? '', /active for 3600 s/);
+});
+
+test('keys are granted until the release begins', () => {
+  const open = ALLOCATION_STATES.filter((state) => grantRefusal(state) === null);
+  assert.deepEqual(open, ['requested', 'provisioning', 'active']);
+});
+
+const slice = {
+  name: 'train',
+  capacity_shape: 'gpu_slice',
+  state: 'active',
+  node_id: 'nod_1',
+  power_state: 'off',
+  is_protected: false,
+} as const;
+
+test('an allocation lists each action with its refusal, the missing role first', () => {
+  const shown = allocationActions(slice, (permission) => permission !== 'allocation.update');
+  assert.deepEqual(
+    shown.filter(({ allowed }) => allowed).map(({ name }) => name),
+    ['release', 'grant', 'stop', 'start', 'reinstall'],
+  );
+  assert.match(shown.find(({ name }) => name === 'update')?.reason ?? '', /role/);
+  for (const name of ['connect', 'console'])
+    assert.match(shown.find((one) => one.name === name)?.reason ?? '', /The VM is off/);
+});
+
+test('bare metal has no power actions, and says why it has no console', () => {
+  const shown = allocationActions({ ...slice, capacity_shape: 'baremetal', power_state: null }, () => true);
+  assert.deepEqual(
+    shown.map(({ name }) => name),
+    ['update', 'release', 'connect', 'console', 'grant'],
+  );
+  assert.match(shown.find(({ name }) => name === 'console')?.reason ?? '', /no serial console/);
 });

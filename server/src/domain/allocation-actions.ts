@@ -1,9 +1,12 @@
 /**
- * Whether an allocation may be released or changed, or why not. The operations refuse by these rules and the allocation
- * shows them. Power has rules of its own in power.ts.
+ * What can be done with an allocation now, or why not. The operations refuse by these rules and the allocation shows them
+ * as `actions`. Power and sessions have their rules in power.ts and session.ts.
  */
+import { type Permission, roleRefusal } from '@gpuaas/contract';
 import { type AllocationState, isReleasable } from './allocation.ts';
-import { done, firstOf, type Refusal, refused } from './refusal.ts';
+import { POWER_DURING, type PowerChange, type PowerFacts, powerRefusal } from './power.ts';
+import { type Action, action, done, firstOf, type Refusal, refused } from './refusal.ts';
+import { type SessionFacts, sessionRefusal } from './session.ts';
 
 export type ReleaseFacts = Readonly<{ state: AllocationState; is_protected: boolean }>;
 
@@ -29,3 +32,29 @@ export const maxDurationRefusal = (activeS: number, maxDurationS: number): Refus
     : refused(
         `The allocation has been active for ${activeS} s, longer than the maximum duration of ${maxDurationS} s. Release it, or set a longer maximum.`,
       );
+
+const GRANTABLE: readonly AllocationState[] = ['requested', 'provisioning', 'active'];
+
+export const grantRefusal = (state: AllocationState): Refusal | null =>
+  GRANTABLE.includes(state) ? null : refused(`The allocation is ${state} and accepts no SSH keys.`);
+
+const POWER_CHANGES = Object.keys(POWER_DURING) as PowerChange[];
+
+/** A missing role is named before the state. Bare metal has no power control of ours, so it has no power actions. */
+export const allocationActions = (
+  facts: PowerFacts & SessionFacts,
+  holds: (permission: Permission) => boolean,
+): Action[] => {
+  const of = (name: string, permission: Permission, reason: string | null): Action =>
+    action(name, holds(permission) ? reason : roleRefusal(permission));
+  return [
+    of('update', 'allocation.update', updateRefusal(facts.state)?.reason ?? null),
+    of('release', 'allocation.release', releaseRefusal(facts)?.reason ?? null),
+    of('connect', 'allocation.connect', sessionRefusal(facts, 'terminal')),
+    of('console', 'allocation.session.create', sessionRefusal(facts, 'console')),
+    of('grant', 'allocation.grant.create', grantRefusal(facts.state)?.reason ?? null),
+    ...(facts.capacity_shape === 'baremetal' ? [] : POWER_CHANGES).map((change) =>
+      of(change, 'allocation.power', powerRefusal(facts, change)),
+    ),
+  ];
+};

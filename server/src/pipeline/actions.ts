@@ -5,8 +5,9 @@
 import { api, type OperationId, type Permission, roleHolds, roleRefusal, scopeAllows } from '@gpuaas/contract';
 import type { Ctx } from '../context.ts';
 import type { Refusal } from '../domain/refusal.ts';
+import { type Action, action } from '../domain/refusal.ts';
 import { conflict } from '../errors.ts';
-import { type Action, action, principalOf } from './caller.ts';
+import { principalOf } from './caller.ts';
 
 /** Why the caller may not use an operation of the platform. */
 const platformRefusal = (ctx: Ctx, permission: Permission): string | null => {

@@ -2,6 +2,7 @@
 import { type Permission, roleHolds } from '@gpuaas/contract';
 import { invariant } from '@gpuaas/kit';
 import type { Ctx, Principal } from '../context.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import { rolesAt } from '../identity/authorize.ts';
 
@@ -32,13 +33,9 @@ export const callerHolds = (
   projectId: string | null,
 ): boolean => rolesAt(principalOf(ctx), organizationId, projectId).some((role) => roleHolds(role, permission));
 
-export type Action = { name: string; allowed: boolean; reason: string | null };
-
-export const action = (name: string, reason: string | null): Action => ({ name, allowed: reason === null, reason });
-
 /** For updates guarded by If-Match: the row is there, so the version must have moved. */
 export const changedMeanwhile = (current: number): AppError =>
-  new AppError('precondition_failed', `The resource changed since you read it. Its ETag is now "v${current}".`);
+  new AppError('precondition_failed', REFUSALS.changed(current));
 
 export const onlyText = (value: string | number | undefined): string | null =>
   value === undefined ? null : String(value);

@@ -20,6 +20,7 @@ import type { KeyColumn } from '../db/placement.ts';
 import { type CandidateQuery, hasCandidates, lockBestNode } from '../db/placement-index.ts';
 import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/statements/claim.ts';
 import { type LaunchFacts, type LaunchQuery, lockLaunch } from '../db/statements/launch.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 import type { CheckedLaunch } from './request.ts';
 import { summaryRow } from './summary.ts';
@@ -90,7 +91,7 @@ export type Sale = Readonly<{
 
 const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown => {
   if (isUniqueViolation(err, 'allocations_name'))
-    return new AppError('already_exists', `A live allocation named "${allocation.name}" exists in this project.`);
+    return new AppError('already_exists', REFUSALS.allocation_name_taken(allocation.name));
   switch (claimRefusal(err)) {
     case 'project':
       return notFound('project');

@@ -7,6 +7,8 @@ import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/access-grant.ts';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import { grantRefusal } from '../domain/allocation-actions.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
 import { organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
@@ -17,8 +19,6 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 /** As many as a host is told of one machine. */
 const KEYS_MAX = 100;
-const LIVE_STATES = ['requested', 'provisioning', 'active'];
-
 /** Who manages the project decides over the access of others too. */
 const isManager = (roles: readonly RoleName[]): boolean =>
   roles.some((role) => roleHolds(role, 'project.member.update'));
@@ -58,12 +58,12 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'accessGrantCr
   const caller = principalOf(ctx);
   const found = await findKey(ctx, row, body.ssh_key_id);
   if (found === undefined || !mayGrant(found.key, caller.id, roles)) throw notFound('SSH key');
-  if (!LIVE_STATES.includes(row.state)) throw conflict(`The allocation is ${row.state} and accepts no SSH keys.`);
+  const refusal = grantRefusal(row.state);
+  if (refusal !== null) throw conflict(refusal.reason);
   const { key, keys } = found;
-  if (keys.is_of_launch)
-    throw new AppError('already_exists', 'The key was installed at launch and already has access.');
+  if (keys.is_of_launch) throw new AppError('already_exists', REFUSALS.key_installed_at_launch);
   if (keys.grant_id !== null && keys.grant_state !== 'failed')
-    throw new AppError('already_exists', 'The key is already granted.');
+    throw new AppError('already_exists', REFUSALS.key_already_granted);
   if (keys.grant_id === null && keys.live_grants + keys.launch_keys >= KEYS_MAX)
     throw conflict(`An allocation accepts at most ${KEYS_MAX} keys. Revoke one first.`);
   const grant =
@@ -99,7 +99,7 @@ export const revoke = async (ctx: WriteCtx, { params }: Req<'accessGrantRevoke'>
   const caller = principalOf(ctx);
   const roles = await assertStillHolds(ctx, 'allocation.grant.create');
   if (before.user_id !== caller.id && before.granted_by !== caller.id && !isManager(roles))
-    throw new AppError('permission_denied', 'Only its owner, its grantor or a project admin can revoke this grant.');
+    throw new AppError('permission_denied', REFUSALS.grant_of_others);
   const grant =
     (await db.revokeGrant(ctx.tx, before.id, { reason: null, correlation_id: ctx.correlation_id })) ?? before;
   if (grant.state === 'revoking') await follow(ctx, row, grant);

@@ -2,6 +2,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { listOrganizations } from '../db/organization.ts';
 import * as db from '../db/user.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, principalOf } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
@@ -46,7 +47,7 @@ export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => 
   const platform_role = req.body.platform_role === undefined ? before.platform_role : req.body.platform_role;
   const staysSuperadmin = state === 'active' && platform_role === 'superadmin';
   if (superadmins.length === 1 && superadmins[0] === before.id && !staysSuperadmin)
-    throw conflict('The last active superadmin cannot be demoted or disabled.');
+    throw conflict(REFUSALS.last_superadmin);
   const row = await db.updateUser(ctx.tx, before.id, req.if_match, { state, platform_role });
   if (row === undefined) throw changedMeanwhile(before.version);
   ctx.note({

@@ -10,6 +10,7 @@ import { putUserData } from '../db/user-data.ts';
 import { maxDurationRefusal, updateRefusal } from '../domain/allocation-actions.ts';
 import { placementRefusal } from '../domain/launch.ts';
 import { progressOf } from '../domain/progress.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
 import { AppError, notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
@@ -33,25 +34,19 @@ const LOOKS_MAX = 4;
 const HOURS = { hour: 1, day: 24, month: 730 };
 
 /** Without progress it says that nothing is under way: who has just changed it follows by reading. */
-export const viewFor = (ctx: Ctx, progress: ProgressRows = [], ssh?: SshFacts) => {
-  const may = (permission: `allocation.${'update' | 'release' | 'power'}`, row: db.AllocationRow) =>
-    callerHolds(ctx, permission, row.organization_id, row.project_id);
-  return (row: db.AllocationRow) => {
+export const viewFor =
+  (ctx: Ctx, progress: ProgressRows = [], ssh?: SshFacts) =>
+  (row: db.AllocationRow) => {
     const nowMs = ctx.deps.clock.now().getTime();
     const facts = progress.find(({ allocation_id }) => allocation_id === row.id);
     return allocationView(
       row,
       nowMs,
-      {
-        update: may('allocation.update', row),
-        release: may('allocation.release', row),
-        power: may('allocation.power', row),
-      },
+      (permission) => callerHolds(ctx, permission, row.organization_id, row.project_id),
       facts === undefined ? null : progressOf(facts, nowMs),
       ssh ?? null,
     );
   };
-};
 
 const launchOf = (ctx: Ctx, body: Req<'allocationEstimate'>['body'] & { vm_profile?: string }): Launch => ({
   sku_name: body.sku_name,
@@ -268,7 +263,7 @@ export const update = async (ctx: WriteCtx, req: Req<'allocationUpdate'>) => {
       throw changedMeanwhile((await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id))?.version ?? 0);
   } catch (err) {
     if (isUniqueViolation(err, 'allocations_name'))
-      throw new AppError('already_exists', `A live allocation named "${name}" exists in this project.`);
+      throw new AppError('already_exists', REFUSALS.allocation_name_taken(name ?? before.name));
     throw err;
   }
   ctx.note({ fields: Object.keys(req.body) });

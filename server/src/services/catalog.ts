@@ -1,6 +1,7 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/catalog.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 import { changedMeanwhile } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
@@ -42,7 +43,7 @@ const reasonFor = (enabled: boolean, given: string | undefined, before: string |
   if (enabled) return null;
   const reason = given ?? before;
   if (reason === null)
-    throw new AppError('invalid_request', 'disabled_reason is required: users see it.', {
+    throw new AppError('invalid_request', REFUSALS.disabled_reason, {
       errors: [{ pointer: '/body/disabled_reason', code: 'required', message: 'is required while disabled' }],
     });
   return reason;

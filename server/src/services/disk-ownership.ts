@@ -7,6 +7,7 @@ import * as db from '../db/disk-ownership.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findNewestFacts } from '../db/topology.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { callerId, onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -37,7 +38,7 @@ const seenDisk = (facts: HostFacts | undefined, serial: string) => {
   if (facts === undefined) throw conflict('This node has no discovery yet. Run discovery first.');
   if (!('value' in facts.disks)) throw conflict(`The disks of this node could not be read: ${facts.disks.unreadable}`);
   const disk = facts.disks.value.find((found) => found.serial === serial);
-  if (disk === undefined) throw conflict('The latest discovery found no disk with this serial on this node.');
+  if (disk === undefined) throw conflict(REFUSALS.no_such_disk);
   if (disk.is_boot) throw conflict('The host boots from this disk. It cannot be wiped.');
   if (disk.device === null)
     throw conflict('The disk has no stable name under /dev/disk/by-id, so it cannot be identified.');
@@ -61,7 +62,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
     reason: body.reason,
     correlation_id: ctx.correlation_id,
   });
-  if (row === undefined) throw new AppError('already_exists', 'This disk is already approved.');
+  if (row === undefined) throw new AppError('already_exists', REFUSALS.disk_approved);
   const start = {
     workflow: wipeDisk,
     subject_id: row.id,
@@ -80,8 +81,7 @@ export const revoke = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDisk
   if (before === undefined || before.node_id !== params.node_id) throw notFound('disk ownership');
   const from = ['approved', 'blocked'] as const;
   const row = await db.moveOwnership(ctx.tx, { id: before.id, from, to: 'revoked', reason: body.reason });
-  if (row === undefined)
-    throw conflict(`The disk is ${before.state}; only an approval without a completed wipe can be revoked.`);
+  if (row === undefined) throw conflict(REFUSALS.disk_not_revocable(before.state));
   ctx.target('disk_ownership', row.id);
   ctx.note({ serial: row.serial, state_before: before.state, reason: body.reason });
   return view(row);

@@ -20,6 +20,7 @@ import {
   tripsBreaker,
   type Verdict,
 } from '../domain/health.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { conflict, notFound } from '../errors.ts';
 import { callerId, changedMeanwhile } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -174,7 +175,7 @@ export const breakerGet = (ctx: ReadCtx) => ctx.read(getBreaker);
 
 export const breakerReset = async (ctx: WriteCtx, { body, if_match }: Req<'adminHealthBreakerReset'>) => {
   const before = await getBreaker(ctx.tx);
-  if (before.version === if_match && !before.is_tripped) throw conflict('The circuit breaker is not tripped.');
+  if (before.version === if_match && !before.is_tripped) throw conflict(REFUSALS.breaker_not_tripped);
   const row = await db.resetBreaker(ctx.tx, if_match, callerId(ctx));
   if (row === undefined) throw changedMeanwhile(before.version);
   ctx.target('health_breaker', 'health');

@@ -20,6 +20,7 @@ import { quarantineAvailable } from '../db/slot-approval.ts';
 import { findOpenTask } from '../db/task-view.ts';
 import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/inventory.ts';
 import { nodeDrift } from '../domain/node-event.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode } from '../views/node.ts';
@@ -146,11 +147,10 @@ export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminN
   const row = await db.findInventory(ctx.tx, node.id);
   const machine = row?.content.vms.find(({ name }) => name === params.vm_name);
   if (machine === undefined) throw notFound('VM on this node');
-  if (!machine.is_managed || machine.allocation_id === null)
-    throw conflict('GPUaaS does not manage this VM. Remove it on the host.');
+  if (!machine.is_managed || machine.allocation_id === null) throw conflict(REFUSALS.vm_unmanaged);
   const { allocation_id } = machine;
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
-    throw conflict('A claim holds the VM. Release its allocation instead.');
+    throw conflict(REFUSALS.vm_claimed);
   const task = await askToRemove(ctx, node.id, { allocation_id });
   ctx.note({ machine: machine.name, allocation_id, task_id: task.id, reason: body.reason });
   return task;
@@ -185,7 +185,7 @@ export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBu
   );
   if (lease === undefined) throw notFound('bundle lease on this node');
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
-    throw conflict('The allocation has a claim. Release it instead.');
+    throw conflict(REFUSALS.lease_claimed);
   const task = await askToRemove(ctx, node.id, { allocation_id, end_lease: true });
   // A host speaks for its own slots only.
   const own = (await db.listSlotDevices(ctx.tx, node.id)).filter(({ id }) => lease.slot_ids.includes(id));

@@ -3,6 +3,7 @@ import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/invitation.ts';
 import { findOrganization, insertMembership } from '../db/organization.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
 import { hashToken, mintToken } from '../identity/token.ts';
@@ -27,7 +28,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) =
   const caller = principalOf(ctx);
   const roles = await assertStillHolds(ctx, 'invitation.create');
   if (body.role === 'owner' && !roles.includes('tenant:owner'))
-    throw new AppError('permission_denied', 'Only an owner can invite an owner.');
+    throw new AppError('permission_denied', REFUSALS.invite_owner);
   const { token, hash } = mintToken('invitation');
   const id = mintId('inv');
   const invitation = await db.insertInvitation(ctx.tx, {
@@ -50,7 +51,7 @@ export const revoke = async (ctx: WriteCtx, { params }: Req<'invitationRevoke'>)
   const organization_id = organizationOf(ctx);
   if (!(await db.revokeInvitation(ctx.tx, organization_id, params.invitation_id))) {
     const found = await db.findInvitation(ctx.tx, organization_id, params.invitation_id);
-    throw found === undefined ? notFound('invitation') : conflict(`The invitation is already ${found.state}.`);
+    throw found === undefined ? notFound('invitation') : conflict(REFUSALS.invitation_ended(found.state));
   }
   ctx.emit('invitation.revoked', {
     subject: params.invitation_id,
@@ -66,11 +67,11 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   const addressed =
     invitation !== undefined && caller.email_verified && caller.email?.toLowerCase() === invitation.email;
   if (invitation === undefined || !addressed) throw notFound('invitation for your verified e-mail address');
-  if (invitation.state !== 'pending') throw conflict(`The invitation is ${invitation.state}.`);
+  if (invitation.state !== 'pending') throw conflict(REFUSALS.invitation_ended(invitation.state));
   const { organization_id, role } = invitation;
   // The table decides: two invitations to one organization may be accepted at the same moment.
   if (!(await insertMembership(ctx.tx, { organization_id, user_id: caller.id, role })))
-    throw conflict('You are already a member of this organization.');
+    throw conflict(REFUSALS.already_member);
   await db.markInvitationAccepted(ctx.tx, invitation.id, caller.id);
   ctx.concerns(organization_id);
   ctx.target('invitation', invitation.id);

@@ -22,6 +22,7 @@ import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db
 import { insertTask } from '../db/node-task.ts';
 import { findOpenTask, listNodeTasks } from '../db/task-view.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
 import { callerId, onlyText } from '../pipeline/caller.ts';
@@ -108,7 +109,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminNodeCreate'>) =>
       data_disks: [],
     });
   } catch (err) {
-    if (isUniqueViolation(err)) throw new AppError('already_exists', `A node named "${body.name}" exists.`);
+    if (isUniqueViolation(err)) throw new AppError('already_exists', REFUSALS.node_name_taken(body.name));
     throw err;
   }
   if (private_network !== undefined) await setPrivateNetwork(ctx.tx, id, private_network);

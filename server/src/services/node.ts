@@ -12,6 +12,7 @@ import * as db from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { listSlotFacts, listSlots } from '../db/slot.ts';
 import { type ConversionTarget, planConversion } from '../domain/conversion.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict } from '../errors.ts';
 import { onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -84,11 +85,9 @@ export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>
 export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>) => {
   const ids = await db.lockHoldable(ctx.tx, body);
   if (ids.length < body.node_count)
-    throw new AppError(
-      'insufficient_capacity',
-      `${ids.length} of ${body.node_count} requested nodes are free and eligible for bare metal.`,
-      { reasons: [{ code: 'insufficient_capacity', nodes: ids.length, wanted: body.node_count }] },
-    );
+    throw new AppError('insufficient_capacity', REFUSALS.too_few_free_nodes(ids.length, body.node_count), {
+      reasons: [{ code: 'insufficient_capacity', nodes: ids.length, wanted: body.node_count }],
+    });
   for (const id of ids) {
     await db.holdNode(ctx.tx, id, body.reason);
     await refreshSummary(ctx.tx, id);
@@ -126,8 +125,7 @@ export const convertPlan = (ctx: ReadCtx, { params, query }: Req<'adminNodeConve
 export const convert = async (ctx: WriteCtx, { params, body }: Req<'adminNodeConvert'>) => {
   const node = await lockNode(ctx.tx, params.node_id);
   const plan = await planFor(ctx.tx, node, body.to);
-  if (plan.plan_hash !== body.plan_hash)
-    throw new AppError('precondition_failed', 'The node changed since the plan was made. Review the plan again.');
+  if (plan.plan_hash !== body.plan_hash) throw new AppError('precondition_failed', REFUSALS.plan_changed);
   if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
   if (!(await db.convertNode(ctx.tx, { id: node.id, from: plan.from, to: plan.to })))
     throw conflict('The node was allocated since the plan was made. Review the plan again.');

@@ -5,6 +5,7 @@ import { isUniqueViolation } from '../db/errors.ts';
 import { revokeInvitationsAround } from '../db/invitation.ts';
 import * as db from '../db/organization.ts';
 import { insertProject } from '../db/project.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
 import { changedMeanwhile, organizationOf, principalOf } from '../pipeline/caller.ts';
@@ -52,7 +53,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
     return row;
   } catch (err) {
     if (isUniqueViolation(err, 'organizations_name_key'))
-      throw new AppError('already_exists', `The name "${body.name}" is taken.`);
+      throw new AppError('already_exists', REFUSALS.organization_name_taken(body.name));
     throw err;
   }
 };
@@ -86,10 +87,8 @@ const guardOwners = async (ctx: WriteCtx, userId: string, nextRole: string | nul
   const owners = await db.lockOwners(ctx.tx, organizationOf(ctx));
   const callerIsOwner = owners.includes(principalOf(ctx).id);
   const touchesOwner = owners.includes(userId) || nextRole === 'owner';
-  if (touchesOwner && !callerIsOwner)
-    throw new AppError('permission_denied', 'Only an owner can add or remove owners.');
-  if (owners.length === 1 && owners[0] === userId && nextRole !== 'owner')
-    throw conflict('The last owner cannot be removed or demoted. Add another owner first.');
+  if (touchesOwner && !callerIsOwner) throw new AppError('permission_denied', REFUSALS.owner_by_owner);
+  if (owners.length === 1 && owners[0] === userId && nextRole !== 'owner') throw conflict(REFUSALS.last_owner);
 };
 
 export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUpdate'>) => {

@@ -6,6 +6,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { listPage } from '../pipeline/page.ts';
 
@@ -52,8 +53,7 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
       throw conflict('An image exists whose name differs only in case. Use that name.');
     throw err;
   }
-  if (!(await db.insertOsImageVersion(ctx.tx, body)))
-    throw conflict('This digest is already registered under this name. A version cannot be changed or restored.');
+  if (!(await db.insertOsImageVersion(ctx.tx, body))) throw conflict(REFUSALS.image_registered);
   const known = await db.replaceOsImageSkus(ctx.tx, body);
   const unknown = body.sku_names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
@@ -72,8 +72,7 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageRetire'>) => {
   const before = await view(ctx.tx, params.image_name);
   if (!(await db.retireOsImageVersion(ctx.tx, before.name, body.digest, body.reason))) {
-    if (before.versions.some(({ digest }) => digest === body.digest))
-      throw conflict('This version is already retired.');
+    if (before.versions.some(({ digest }) => digest === body.digest)) throw conflict(REFUSALS.image_retired);
     throw notFound('version of this image');
   }
   ctx.note({ image_name: before.name, digest: body.digest, reason: body.reason });

@@ -5,18 +5,12 @@ import type { Reader } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/project.ts';
 import { NOTHING_HELD, type ProjectHoldings, projectDeleteRefusal } from '../domain/project-actions.ts';
+import { action } from '../domain/refusal.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
 import { refuse } from '../pipeline/actions.ts';
-import {
-  action,
-  callerHolds,
-  changedMeanwhile,
-  onlyText,
-  organizationOf,
-  principalOf,
-  projectOf,
-} from '../pipeline/caller.ts';
+import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -72,7 +66,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'projectCreate'>) => {
     return view(ctx, row, NOTHING_HELD);
   } catch (err) {
     if (isUniqueViolation(err, 'projects_name'))
-      throw new AppError('already_exists', `A project named "${body.name}" exists in this organization.`);
+      throw new AppError('already_exists', REFUSALS.project_name_taken(body.name));
     throw err;
   }
 };

@@ -5,6 +5,7 @@ import * as tokens from '../db/api-token.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { holdProject } from '../db/project.ts';
 import * as db from '../db/service-account.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
 import { assertScopesWithin, lifetimeWithin } from '../identity/scopes.ts';
@@ -47,7 +48,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'serviceAccountCreate'
     return { service_account, client_secret };
   } catch (err) {
     if (isUniqueViolation(err, 'service_accounts_name'))
-      throw new AppError('already_exists', `A service account named "${body.name}" exists in this project.`);
+      throw new AppError('already_exists', REFUSALS.service_account_name_taken(body.name));
     throw err;
   }
 };
@@ -114,7 +115,7 @@ export const tokenList = async (ctx: ReadCtx, { params, query }: Req<'serviceAcc
 export const tokenCreate = async (ctx: WriteCtx, { params, body }: Req<'serviceAccountTokenCreate'>) => {
   const account = await db.findServiceAccount(ctx.tx, projectOf(ctx), params.service_account_id);
   if (account === undefined) throw notFound('service account');
-  if (account.state !== 'enabled') throw conflict('The service account is disabled.');
+  if (account.state !== 'enabled') throw conflict(REFUSALS.service_account_disabled);
   await assertStillHolds(ctx, 'service_account.token.create');
   assertScopesWithin(principalOf(ctx), body.scopes);
   const { token, hash, prefix } = mintToken('service_account');
@@ -155,7 +156,7 @@ export const tokenIssue = async (ctx: WriteCtx, { body }: Req<'serviceAccountTok
     account !== undefined &&
     [account.secret_hash, account.previous_secret_hash].some((hash) => hash !== null && hashesEqual(hash, presented));
   if (!matches || account.state !== 'enabled')
-    throw new AppError('unauthenticated', 'The client id or secret is wrong, or the account is disabled.', {
+    throw new AppError('unauthenticated', REFUSALS.wrong_client_secret, {
       about: { kind: 'service_account', id: body.client_id },
     });
   const wanted = (body.scope ?? 'all').split(' ').filter(Boolean);

@@ -14,6 +14,7 @@ import { listSlots, replacePartitions } from '../db/slot.ts';
 import * as db from '../db/slot-approval.ts';
 import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
 import { approvalProblems } from '../domain/approval.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import { callerId } from '../pipeline/caller.ts';
@@ -59,8 +60,7 @@ const wantedOf = async (
 ) => {
   const discovery = await findNewestDiscovery(ctx.tx, node.id);
   invariant(discovery !== undefined, 'approval requires a discovery');
-  if (discovery.map_hash !== body.map_hash)
-    throw new AppError('precondition_failed', 'A newer discovery exists; review and approve it.');
+  if (discovery.map_hash !== body.map_hash) throw new AppError('precondition_failed', REFUSALS.newer_discovery);
   const rows = await listCandidates(ctx.tx, discovery.task_id);
   const slotOf = new Map(
     [
@@ -73,7 +73,7 @@ const wantedOf = async (
   const indexes = body.slot_indexes ?? rows.map(({ slot_index }) => slot_index);
   const missing = indexes.filter((index) => !rows.some(({ slot_index }) => slot_index === index));
   if (missing.length > 0)
-    throw new AppError('invalid_request', `The discovery has no candidate ${missing.join(', ')}.`, {
+    throw new AppError('invalid_request', REFUSALS.no_candidate(missing), {
       errors: [{ pointer: '/body/slot_indexes', code: 'unknown', message: `No candidate ${missing.join(', ')}.` }],
     });
   const wanted = rows

@@ -7,6 +7,7 @@ import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { slotRefusal } from '../domain/slot-actions.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
@@ -38,8 +39,7 @@ const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked>
 /** The slot as its editor read it. */
 const lockSlot = async (ctx: WriteCtx, { params, if_match }: OnSlot): Promise<Locked> => {
   const locked = await lockAny(ctx, params);
-  if (locked.slot.version !== if_match)
-    throw new AppError('precondition_failed', 'The slot changed since you read it. Review and retry.');
+  if (locked.slot.version !== if_match) throw new AppError('precondition_failed', REFUSALS.slot_changed);
   return locked;
 };
 
@@ -136,9 +136,9 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     !(await db.restoreSlot(ctx.tx, {
       id: slot.id,
       wipe_proof_id,
-      reason: 'Two operators accepted the wipe without proof.',
+      reason: REFUSALS.wipe_accepted,
     }))
   )
-    throw conflict('The slot changed since you read it. Review and retry.');
+    throw conflict(REFUSALS.slot_changed);
   return { override, slot: await finish(ctx, slot, body.reason) };
 };

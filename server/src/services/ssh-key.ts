@@ -3,6 +3,7 @@ import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/ssh-key.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { parseSshPublicKey } from '../domain/ssh-public-key.ts';
 import { AppError, notFound } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
@@ -37,9 +38,9 @@ export const create = async (ctx: WriteCtx, { body }: Req<'sshKeyCreate'>) => {
     return row;
   } catch (err) {
     if (isUniqueViolation(err, 'ssh_keys_user_id_name_key'))
-      throw new AppError('already_exists', `You already have a key named "${body.name}".`);
+      throw new AppError('already_exists', REFUSALS.ssh_key_name_taken(body.name));
     if (isUniqueViolation(err, 'ssh_keys_user_id_fingerprint_key'))
-      throw new AppError('already_exists', 'You already added this key under another name.');
+      throw new AppError('already_exists', REFUSALS.ssh_key_added);
     throw err;
   }
 };

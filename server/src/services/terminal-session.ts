@@ -6,6 +6,7 @@ import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import { findProjectAllocation } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
 import * as db from '../db/terminal-session.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 import { callerHolds, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 import { pageOfAllocation } from '../views/allocation-page.ts';
@@ -45,8 +46,7 @@ const manages = (ctx: Ctx): boolean =>
 export const close = async (ctx: WriteCtx, { params }: Req<'terminalSessionClose'>): Promise<undefined> => {
   const row = await sessionOf(ctx.tx, ctx, params);
   const { id, name } = principalOf(ctx);
-  if (row.principal_id !== id && !manages(ctx))
-    throw new AppError('permission_denied', 'Only its owner or a project admin can end this session.');
+  if (row.principal_id !== id && !manages(ctx)) throw new AppError('permission_denied', REFUSALS.session_of_others);
   const was_open = await db.endSession(ctx.tx, row.id, {
     by: id,
     reason: 'ended',

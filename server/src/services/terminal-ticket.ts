@@ -11,6 +11,7 @@ import type { Ctx, WriteCtx } from '../context.ts';
 import { ACCESS_DEFAULTS, type AccessSettings, findAccessPolicy } from '../db/access-policy.ts';
 import { lockAllocation } from '../db/allocation.ts';
 import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { SESSIONS_MAX, sessionNotice, sessionRefusal, TICKET_S } from '../domain/session.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
@@ -41,11 +42,7 @@ const assertMay = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boolean
       'The access policy of the organization does not allow service accounts to connect. An owner can change it.',
     );
   const isWritable = mayConnect(ctx);
-  if (!isWritable && kind !== 'console')
-    throw new AppError(
-      'permission_denied',
-      'You have read access to the console only. Other sessions need allocation.connect.',
-    );
+  if (!isWritable && kind !== 'console') throw new AppError('permission_denied', REFUSALS.console_only);
   return isWritable;
 };
 

@@ -8,6 +8,7 @@ import { ID_PREFIXES, type PublicApi, type RequestOf, type ResponseOf, scopeAllo
 import type { ReadCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import * as db from '../db/trace.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from '../domain/trace.ts';
 import type { TraceEntry } from '../domain/trace-entry.ts';
 import { AppError } from '../errors.ts';
@@ -37,7 +38,7 @@ const ANCHOR_KINDS = [
 const anchorKindOf = (id: string): db.AnchorKind | undefined =>
   ANCHOR_KINDS.find((kind) => new RegExp(`^${ID_PREFIXES[kind]}_[0-9a-hjkmnp-tv-z]{26}$`).test(id));
 
-const unknown = (): AppError => new AppError('not_found', 'No records exist for this ID.');
+const unknown = (): AppError => new AppError('not_found', REFUSALS.no_records);
 
 const resolve = async (reader: Reader, id: string, projectId: string | null): Promise<Found> => {
   const kind = anchorKindOf(id);

@@ -10,6 +10,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { countNodesWithoutKey } from '../db/node-agent.ts';
 import * as db from '../db/trust-key.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -52,7 +53,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminTrustKeyCreate'>
   await ensureTrustKeys(ctx.tx, ctx.deps);
   const trusted = await db.listTrusted(ctx.tx);
   if (trusted.some((key) => key.purpose === body.purpose && key.state === 'staged'))
-    throw conflict('A key of this purpose is already staged. Activate or retire it first.');
+    throw conflict(REFUSALS.key_staged);
   const id = await insertFreshKey(ctx.tx, ctx.deps, body.purpose, 'staged');
   ctx.note({ purpose: body.purpose, reason: body.reason });
   return getKey(ctx.tx, id);
@@ -71,7 +72,7 @@ const lockKey = async (
 
 export const activate = async (ctx: WriteCtx, req: Req<'adminTrustKeyActivate'>) => {
   const key = await lockKey(ctx, req);
-  if (key.state !== 'staged') throw conflict(`The key is ${key.state}; only a staged key becomes active.`);
+  if (key.state !== 'staged') throw conflict(REFUSALS.key_not_staged(key.state));
   const waitMs = Date.parse(key.state_since) + STAGED_AT_LEAST_MS - ctx.deps.clock.now().getTime();
   if (waitMs > 0)
     throw conflict(`Agents are still receiving this key. Activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
@@ -89,7 +90,7 @@ export const activate = async (ctx: WriteCtx, req: Req<'adminTrustKeyActivate'>)
 export const retire = async (ctx: WriteCtx, req: Req<'adminTrustKeyRetire'>) => {
   const key = await lockKey(ctx, req);
   if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from: ['grace', 'staged'], to: 'retired', grace_s: null })))
-    throw conflict(`The key is ${key.state}; only a staged key or a key in grace can be retired.`);
+    throw conflict(REFUSALS.key_not_retirable(key.state));
   ctx.note({ purpose: key.purpose, state_before: key.state, reason: req.body.reason });
   return getKey(ctx.tx, key.id);
 };
@@ -98,11 +99,7 @@ export const revoke = async (ctx: WriteCtx, req: Req<'adminTrustKeyRevoke'>) => 
   const key = await lockKey(ctx, req);
   const from = ['staged', 'grace', 'retired'] as const;
   if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from, to: 'revoked', grace_s: null })))
-    throw conflict(
-      key.state === 'active'
-        ? 'The key is the active one. Activate another first.'
-        : `The key is ${key.state} already.`,
-    );
+    throw conflict(key.state === 'active' ? REFUSALS.key_active : REFUSALS.key_not_revocable(key.state));
   ctx.note({ purpose: key.purpose, state_before: key.state, reason: req.body.reason });
   return getKey(ctx.tx, key.id);
 };

@@ -1,15 +1,16 @@
 /**
- * Certificates of erasure for tenants. One is made from the proofs that freed what the allocation held and signed anew each
- * time it is asked for, with a key that signs nothing else; its public half is published, also when it no longer signs.
+ * Wipe certificates for tenants. Each read builds one from the wipe proofs that freed the allocation's slots and signs it
+ * with a key that signs nothing else. The public keys are published, also those that no longer sign.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { findCertificateSigner } from '../agents/trust.ts';
 import type { ReadCtx } from '../context.ts';
-import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
+import { findProjectAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
 import { listClaims } from '../db/lifecycle.ts';
 import { listCertificateKeys } from '../db/trust-key.ts';
 import { listAllocationProofs } from '../db/wipe-proof.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { certificateBytes, certificateOf } from '../domain/wipe-certificate.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { onlyText } from '../pipeline/caller.ts';
@@ -17,24 +18,6 @@ import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { signBytes } from '../ports/trust/x509.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
-
-/** Why there is none yet, and what brings it. */
-const whyNot = (row: AllocationRow): AppError => {
-  switch (row.state) {
-    case 'releasing':
-      return conflict('The disks are being wiped. The certificate is available after the release.');
-    case 'release_failed':
-      return conflict(
-        'The disk wipe is not verified yet. Operators are notified, and nothing is charged. Release the allocation again to retry.',
-      );
-    case 'failed':
-      return conflict(
-        'The allocation failed and is being cleaned up. The certificate is available after the wipe is verified.',
-      );
-    default:
-      return conflict(`The allocation is ${row.state}. The certificate is available after the release and the wipe.`);
-  }
-};
 
 export const get = async (ctx: ReadCtx, { params }: Req<'allocationWipeCertificateGet'>) => {
   const { row, proofs } = await ctx.read(async (reader) => {
@@ -45,7 +28,7 @@ export const get = async (ctx: ReadCtx, { params }: Req<'allocationWipeCertifica
     const isFreed = claims.length > 0 && claims.every((claim) => claim.wipe_proof_id !== null);
     return { row: found, proofs: isFreed ? all : [] };
   });
-  if (proofs.length === 0) throw whyNot(row);
+  if (proofs.length === 0) throw conflict(REFUSALS.no_certificate(row.state));
   const certificate = certificateOf({
     issuer: ctx.deps.config.public_url,
     allocation: {

@@ -5,9 +5,11 @@
 import { type Permission, type PublicApi, type RequestOf, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/workflow-run.ts';
+import { action } from '../domain/refusal.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { cancelRefusal, isLive, retryRefusal } from '../domain/workflow.ts';
 import { AppError, notFound } from '../errors.ts';
-import { action, principalOf, projectOf } from '../pipeline/caller.ts';
+import { principalOf, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { cancelRun, retryRun } from '../workflows/engine/run.ts';
 
@@ -15,7 +17,7 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Audience = 'tenant' | 'operator';
 
 const refusal = (ctx: Ctx, audience: Audience, permission: Permission): string | null => {
-  if (audience === 'tenant') return 'Only operators can do this.';
+  if (audience === 'tenant') return REFUSALS.operators_only;
   const principal = principalOf(ctx);
   const role = principal.platform_role;
   const holds = role !== null && roleHolds(`platform:${role}`, permission);

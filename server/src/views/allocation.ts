@@ -1,31 +1,13 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
-import { roleRefusal } from '@gpuaas/contract';
+import type { Permission } from '@gpuaas/contract';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
-import { releaseRefusal, updateRefusal } from '../domain/allocation-actions.ts';
+import { allocationActions } from '../domain/allocation-actions.ts';
 import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
-import { POWER_DURING, type PowerChange, powerRefusal } from '../domain/power.ts';
 import type { Progress } from '../domain/progress.ts';
 import { costSoFar } from '../domain/usage.ts';
-import { action } from '../pipeline/caller.ts';
-
-export type AllocationRights = Readonly<{ update: boolean; release: boolean; power: boolean }>;
 
 const SSH_PORT = 22;
-
-const releaseReason = (row: AllocationRow, may: boolean): string | null =>
-  may ? (releaseRefusal(row)?.reason ?? null) : roleRefusal('allocation.release');
-
-const updateReason = (row: AllocationRow, may: boolean): string | null =>
-  may ? (updateRefusal(row.state)?.reason ?? null) : roleRefusal('allocation.update');
-
-const POWER_CHANGES = Object.keys(POWER_DURING) as PowerChange[];
-
-/** A whole node has no power of ours, so nothing is said of it. */
-const powerActions = (row: AllocationRow, may: boolean) =>
-  row.capacity_shape === 'baremetal'
-    ? []
-    : POWER_CHANGES.map((change) => action(change, may ? powerRefusal(row, change) : roleRefusal('allocation.power')));
 
 const powerOf = (row: AllocationRow) =>
   row.power_state === null || row.power_since === null
@@ -56,7 +38,7 @@ export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
 export const allocationView = (
   row: AllocationRow,
   nowMs: number,
-  rights: AllocationRights,
+  holds: (permission: Permission) => boolean,
   progress: Progress | null = null,
   ssh: SshFacts | null = null,
 ) => ({
@@ -96,9 +78,5 @@ export const allocationView = (
   correlation_id: row.correlation_id,
   version: row.version,
   created_at: row.created_at,
-  actions: [
-    action('update', updateReason(row, rights.update)),
-    action('release', releaseReason(row, rights.release)),
-    ...powerActions(row, rights.power),
-  ],
+  actions: allocationActions(row, holds),
 });

@@ -4,9 +4,9 @@ import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
 import { listNodeFacts } from '../db/node-facts.ts';
 import { NODE_OPERATIONS, type NodeAction, type NodeFacts, nodeRefusal } from '../domain/node-actions.ts';
+import type { Action } from '../domain/refusal.ts';
 import { notFound } from '../errors.ts';
 import { platformActions, refuse } from '../pipeline/actions.ts';
-import type { Action } from '../pipeline/caller.ts';
 
 export const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
   const row = await findNode(reader, id);

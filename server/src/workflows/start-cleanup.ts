@@ -11,6 +11,7 @@ import { cancelOwnRuns, enterCleanup } from '../db/statements/release.ts';
 import { closeUsage, lockOpenUsage } from '../db/usage.ts';
 import { billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { forceReleaseRefusal } from '../domain/allocation-actions.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { cleanupRefusal } from '../domain/slot-actions.ts';
 import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -114,7 +115,7 @@ export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Pro
   if (row === undefined) throw notFound('allocation');
   const refusal = cleanupRefusal(row.state);
   if (refusal !== null) throw conflict(refusal.reason);
-  if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict('Everything it held is already clean.');
+  if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict(REFUSALS.nothing_to_clean);
   if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, row, cleanup.adopted);
   await resumeCleanup(tx, row.id);
   const run = await startRun(tx, cleanupOf(row), wake);

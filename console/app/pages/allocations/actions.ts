@@ -1,11 +1,7 @@
 /** Refusals for actions that need more than one request. */
 import type { Allocation } from '@gpuaas/sdk';
 
-const OVER: Readonly<Partial<Record<Allocation['state'], string>>> = {
-  released: 'The allocation is released.',
-  failed: 'The allocation failed. Cleanup runs automatically.',
-  releasing: 'Release is in progress.',
-};
+const ENDED: readonly Allocation['state'][] = ['releasing', 'released', 'failed'];
 
 type Facts = Pick<Allocation, 'is_protected' | 'state'>;
 /** Refusals of the two actions and of the role; null where there is none. */
@@ -13,4 +9,4 @@ type Refusals = Readonly<{ release: string | null; update: string | null; role: 
 
 /** Protection alone does not block: the dialog asks for the name and removes protection first, as a separate step. */
 export const releaseRefusal = ({ is_protected, state }: Facts, { release, update, role }: Refusals): string | null =>
-  release === null || !is_protected ? release : (role ?? OVER[state] ?? update);
+  is_protected && release !== null && role === null && !ENDED.includes(state) ? update : release;

@@ -6,10 +6,10 @@ import { IconDeviceDesktop, IconTerminal2 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useMay } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
-import { ActionButton } from '../../ui/action-button.tsx';
+import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { CopyBlock } from '../../ui/copy.tsx';
 import { Section } from '../../ui/page.tsx';
-import { connectRefusal, consoleRefusal, sshHostName } from './connect.ts';
+import { sshHostName } from './connect.ts';
 import { Grants } from './grants.tsx';
 import { useProjectFlags } from './hooks.ts';
 import { Sessions } from './sessions.tsx';
@@ -44,11 +44,10 @@ const Commands = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
 
 const InPage = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   const may = useMay();
-  const place = { project: allocation.project_id };
   const [open, setOpen] = useState<PaneKind | null>(null);
-  const toTerminal = connectRefusal(allocation) ?? may('allocation.connect', place);
-  const toConsole = consoleRefusal(allocation) ?? may('allocation.session.create', place);
-  const looksOnly = may('allocation.connect', place) !== null;
+  const toTerminal = whyNot(allocation.actions, 'connect');
+  const toConsole = whyNot(allocation.actions, 'console');
+  const looksOnly = may('allocation.connect', { project: allocation.project_id }) !== null;
   return (
     <Stack gap="sm">
       <Group gap="xs">
@@ -78,8 +77,7 @@ const InPage = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
 };
 
 export const ConnectTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
-  const may = useMay();
-  const refusal = connectRefusal(allocation) ?? may('allocation.connect', { project: allocation.project_id });
+  const refusal = whyNot(allocation.actions, 'connect');
   return (
     <Stack gap="md">
       <Section title="SSH">

@@ -8,7 +8,7 @@ import { useChange } from '../../api/change.ts';
 import { useMay, useMe } from '../../api/me.tsx';
 import { useAll } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
-import { ActionButton } from '../../ui/action-button.tsx';
+import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { Async } from '../../ui/async.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { Copyable } from '../../ui/copy.tsx';
@@ -20,21 +20,16 @@ import { Ago } from '../../ui/time.tsx';
 import { useProjectFlags } from './hooks.ts';
 
 const EVERY_MS = 5_000;
-const OPEN_STATES: readonly Allocation['state'][] = ['requested', 'provisioning', 'active'];
 
 const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; granted: ReadonlySet<string> }>) => {
-  const may = useMay();
   const create = useChange('accessGrantCreate');
   const keys = useAll('sshKeyList', {});
   const [chosen, setChosen] = useState<string | null>(null);
   const flags = useProjectFlags(allocation.project_id);
-  const { project_id, id, state, name, ssh_key_ids } = allocation;
+  const { project_id, id, name, ssh_key_ids } = allocation;
   const free = (keys.data ?? []).filter((key) => !granted.has(key.id) && !ssh_key_ids.includes(key.id));
   const key = free.find((one) => one.id === chosen);
-  const refusal =
-    may('allocation.grant.create', { project: project_id }) ??
-    (OPEN_STATES.includes(state) ? null : `The allocation is ${state.replaceAll('_', ' ')}.`) ??
-    (key === undefined ? 'Select a key.' : null);
+  const refusal = whyNot(allocation.actions, 'grant') ?? (key === undefined ? 'Select a key.' : null);
   const add = async () => {
     if (key === undefined) return;
     const made = await create.run({ params: { project_id, allocation_id: id }, body: { ssh_key_id: key.id } });

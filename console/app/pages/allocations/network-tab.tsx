@@ -4,10 +4,9 @@ import type { Allocation } from '@gpuaas/sdk';
 import { List, NumberInput, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { command } from '../../format/shell.ts';
-import { ActionButton } from '../../ui/action-button.tsx';
+import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { Copyable, CopyBlock } from '../../ui/copy.tsx';
 import { Facts, Section } from '../../ui/page.tsx';
-import { connectRefusal } from './connect.ts';
 import { useProjectFlags } from './hooks.ts';
 
 const INGRESS = 'This site provides no public address pool and no managed firewall.';
@@ -36,7 +35,7 @@ const Addresses = ({ allocation: { ssh, capacity_shape } }: Readonly<{ allocatio
 const Forward = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   const [port, setPort] = useState<number | string>(8888);
   const flags = useProjectFlags(allocation.project_id);
-  const refusal = connectRefusal(allocation);
+  const refusal = whyNot(allocation.actions, 'connect');
   const isPort = Number.isInteger(Number(port)) && Number(port) >= 1 && Number(port) <= 65_535;
   return (
     <Stack gap="sm">

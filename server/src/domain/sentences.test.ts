@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALLOCATION_STATES } from '@gpuaas/contract';
+import { REFUSALS } from './sentences.ts';
+
+test('every refusal is a sentence that names what it is about', () => {
+  const texts = [
+    ...Object.values(REFUSALS).filter((one) => typeof one === 'string'),
+    ...ALLOCATION_STATES.map(REFUSALS.no_certificate),
+    REFUSALS.changed(2),
+    REFUSALS.too_few_free_nodes(1, 2),
+    REFUSALS.no_candidate([0, 1]),
+    ...[
+      REFUSALS.organization_name_taken,
+      REFUSALS.invitation_ended,
+      REFUSALS.project_name_taken,
+      REFUSALS.service_account_name_taken,
+      REFUSALS.ssh_key_name_taken,
+      REFUSALS.allocation_name_taken,
+      REFUSALS.node_name_taken,
+      REFUSALS.disk_not_revocable,
+      REFUSALS.key_not_staged,
+      REFUSALS.key_not_retirable,
+      REFUSALS.key_not_revocable,
+    ].map((of) => of('train')),
+  ];
+  for (const text of texts) assert.match(text, /^(?:[A-Z]|disabled_reason|\d).*\.$/);
+});

@@ -1,0 +1,71 @@
+/** The sentences by which operations refuse. The services and the console's mock API share them, so that they cannot differ. */
+export const REFUSALS = {
+  changed: (version: number) => `The resource changed since you read it. Its ETag is now "v${version}".`,
+
+  key_installed_at_launch: 'The key was installed at launch and already has access.',
+  key_already_granted: 'The key is already granted.',
+  grant_of_others: 'Only its owner, its grantor or a project admin can revoke this grant.',
+  session_of_others: 'Only its owner or a project admin can end this session.',
+  console_only: 'You have read access to the console only. Other sessions need allocation.connect.',
+
+  organization_name_taken: (name: string) => `The name "${name}" is taken.`,
+  owner_by_owner: 'Only an owner can add or remove owners.',
+  last_owner: 'The last owner cannot be removed or demoted. Add another owner first.',
+  last_superadmin: 'The last active superadmin cannot be demoted or disabled.',
+  invite_owner: 'Only an owner can invite an owner.',
+  invitation_ended: (state: string) => `The invitation is already ${state}.`,
+  already_member: 'You are already a member of this organization.',
+  project_name_taken: (name: string) => `A project named "${name}" exists in this organization.`,
+  service_account_name_taken: (name: string) => `A service account named "${name}" exists in this project.`,
+  wrong_client_secret: 'The client ID or secret is wrong, or the account is disabled.',
+  service_account_disabled: 'The service account is disabled.',
+  ssh_key_name_taken: (name: string) => `You already have a key named "${name}".`,
+  ssh_key_added: 'You already added this key under another name.',
+
+  allocation_name_taken: (name: string) => `A live allocation named "${name}" exists in this project.`,
+  no_certificate: (state: string) => {
+    switch (state) {
+      case 'releasing':
+        return 'The disks are being wiped. The certificate is available after the release.';
+      case 'release_failed':
+        return 'The disk wipe is not verified yet. Operators are notified, and nothing is charged. Release the allocation again to retry.';
+      case 'failed':
+        return 'The allocation failed and is being cleaned up. The certificate is available after the wipe is verified.';
+      default:
+        return `The allocation is ${state}. The certificate is available after the release and the wipe.`;
+    }
+  },
+  nothing_to_clean: 'Everything it held is already clean.',
+
+  node_name_taken: (name: string) => `A node named "${name}" exists.`,
+  plan_changed: 'The node changed since the plan was made. Review the plan again.',
+  too_few_free_nodes: (free: number, requested: number) =>
+    `${free} of ${requested} requested nodes are free and eligible for bare metal.`,
+  newer_discovery: 'A newer discovery exists; review and approve it.',
+  no_candidate: (indexes: readonly number[]) => `The discovery has no candidate ${indexes.join(', ')}.`,
+  slot_changed: 'The slot changed since you read it. Review and retry.',
+  no_such_disk: 'The latest discovery found no disk with this serial on this node.',
+  disk_approved: 'This disk is already approved.',
+  disk_not_revocable: (state: string) =>
+    `The disk is ${state}; only an approval without a completed wipe can be revoked.`,
+  vm_unmanaged: 'GPUaaS does not manage this VM. Remove it on the host.',
+  vm_claimed: 'A claim holds the VM. Release its allocation instead.',
+  lease_claimed: 'The allocation has a claim. Release it instead.',
+  breaker_not_tripped: 'The circuit breaker is not tripped.',
+
+  image_registered: 'This digest is already registered under this name. A version cannot be changed or restored.',
+  image_retired: 'This version is already retired.',
+  disabled_reason: 'disabled_reason is required: users see it.',
+
+  key_staged: 'A key of this purpose is already staged. Activate or retire it first.',
+  key_not_staged: (state: string) => `The key is ${state}; only a staged key becomes active.`,
+  key_not_retirable: (state: string) => `The key is ${state}; only a staged key or a key in grace can be retired.`,
+  key_active: 'The key is the active one. Activate another first.',
+  key_not_revocable: (state: string) => `The key is already ${state}.`,
+
+  /** Recorded as the reason of a change. */
+  wipe_accepted: 'Two operators accepted the wipe without proof.',
+
+  operators_only: 'Only operators can do this.',
+  no_records: 'No records exist for this ID.',
+} as const;
