@@ -1,14 +1,14 @@
 // Written by `make gen` from contract/. Do not edit.
 
 export type AccessGrant = {
-  /** Id of the access grant. */
+  /** ID of the access grant. */
   id: string;
-  /** Id of the allocation. */
+  /** ID of the allocation. */
   allocation_id: string;
-  /** Whose key it is. */
+  /** Owner of the key. */
   user_id: string;
   user_name: string;
-  /** Id of the ssh key. */
+  /** ID of the ssh key. */
   ssh_key_id: string;
   /** SHA256:… as ssh-keygen -l prints it. */
   fingerprint: string;
@@ -25,11 +25,11 @@ export type AccessGrant = {
 };
 
 export type AccessPolicy = {
-  /** Id of the organization. */
+  /** ID of the organization. */
   organization_id: string;
-  /** A session in which nothing is said either way for this long is ended. */
+  /** A session without traffic in either direction ends after this time. */
   session_idle_s: number;
-  /** A session is ended after this long, whatever happens in it. */
+  /** A session ends after this time at the latest. */
   session_max_s: number;
   /** Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs. */
   ends_with_sign_in: boolean;
@@ -37,7 +37,7 @@ export type AccessPolicy = {
   records_terminals: boolean;
   /** How long recordings are kept. */
   recording_days: number;
-  /** Service accounts may open sessions. They have no keys, so nothing is granted to them. */
+  /** Whether service accounts may open sessions. They have no SSH keys, so they cannot have grants. */
   allows_service_accounts: boolean;
   version: number;
   /** When it was last changed. */
@@ -47,35 +47,35 @@ export type AccessPolicy = {
 export type Action = {
   name: string;
   allowed: boolean;
-  /** Why not, as a sentence. */
+  /** Why the action is not allowed, as a sentence. */
   reason: string | null;
 };
 
 export type AdminAllocation = {
   allocation: Allocation;
-  /** Id of the organization. */
+  /** ID of the organization. */
   organization_id: string;
   node_id: string | null;
   claims: {
-    /** Id of the claim. */
+    /** ID of the claim. */
     id: string;
     claim_kind: 'slot' | 'node_exclusive';
-    /** Id of the node. */
+    /** ID of the node. */
     node_id: string;
     slot_id: string | null;
     gpu_count: number;
     /** When it was taken. */
     created_at: string;
-    /** When a proof released it. */
+    /** When a wipe proof released it. */
     released_at: string | null;
     wipe_proof_id: string | null;
   }[];
 };
 
 export type Allocation = {
-  /** Id of the allocation. */
+  /** ID of the allocation. */
   id: string;
-  /** Id of the project. */
+  /** ID of the project. */
   project_id: string;
   /** Unique among the live allocations of the project. */
   name: string;
@@ -95,25 +95,25 @@ export type Allocation = {
   };
   state: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed';
   state_reason: string | null;
-  /** When it came into this state. */
+  /** When this state began. */
   state_since: string;
   /** Deadline of this state. */
   state_deadline_at: string | null;
   /** Null when no work is in progress, and in responses to changes. */
   progress: AllocationProgress | null;
-  /** Of an active slice; null otherwise. */
+  /** Power of an active slice; null otherwise. */
   power: AllocationPower | null;
   ssh_key_ids: string[];
-  /** Of an active allocation; null otherwise, in lists and in responses to changes. */
+  /** SSH access of an active allocation; null otherwise, in lists and in responses to changes. */
   ssh: {
     username: string;
-    /** Inside the private network of the slice. */
+    /** Address in the private network of the slice. */
     address: string | null;
     port: number;
-    /** As in known_hosts: type and key. */
+    /** Type and key, as in known_hosts. */
     host_key: string;
   } | null;
-  /** Labels of your own. */
+  /** Your own labels. */
   tags: Record<string, string>;
   /** Release is refused until protection is removed. */
   is_protected: boolean;
@@ -124,7 +124,7 @@ export type Allocation = {
   activated_at: string | null;
   /** When charging ended. */
   release_requested_at: string | null;
-  /** When its capacity was proven clean. */
+  /** When the wipe was verified. */
   released_at: string | null;
   cost_so_far: Money;
   requested_by: string;
@@ -135,32 +135,32 @@ export type Allocation = {
   actions: Action[];
 };
 
-/** Of an active slice; null otherwise. */
+/** Power of an active slice; null otherwise. */
 export type AllocationPower = {
   state: 'on' | 'stopping' | 'off' | 'starting' | 'rebooting' | 'reinstalling' | 'unknown';
-  /** Why the last change did not reach its goal. */
+  /** Why the last power change failed. */
   reason: string | null;
-  /** When it came into this state. */
+  /** When this state began. */
   since: string;
   /** The run that is changing it; null when none is. */
   workflow_run_id: string | null;
-  /** Always true: its GPUs are kept for it, on or off, until it is released. */
+  /** Always true: the GPUs stay allocated until the release. */
   is_charged: boolean;
-  /** How often it was reinstalled. */
+  /** Number of reinstallations. */
   install_number: number;
 };
 
 /** Null when no work is in progress, and in responses to changes. */
 export type AllocationProgress = {
   workflow: string;
-  /** The workflow in words. */
+  /** Label of the workflow. */
   workflow_label: string;
   phase: 'launch' | 'power' | 'access' | 'cleanup' | 'repair';
   /** Key of the current step. */
   step: string;
-  /** The step in words. */
+  /** Label of the step. */
   label: string;
-  /** Of the step; null if unknown. */
+  /** Progress of the step; null if unknown. */
   percent: number | null;
   /** Usual duration: the median of recent runs, or a default. Null for steps without host work. */
   expected_s: number | null;
@@ -172,7 +172,7 @@ export type AllocationProgress = {
   bytes_per_s: number | null;
   /** When the step started. */
   started_at: string;
-  /** Of all steps, by their usual duration; below 100 until the end. */
+  /** Progress of all steps, by their usual duration; below 100 until the end. */
   overall_percent: number;
   /** Every step in order; empty in lists. */
   steps: AllocationProgressStep[];
@@ -185,9 +185,9 @@ export type AllocationProgressStep = {
   started_at: string | null;
   /** Duration of a step that ended. */
   took_ms: number | null;
-  /** The step in words. */
+  /** Label of the step. */
   label: string;
-  /** Of the step; null if unknown. */
+  /** Progress of the step; null if unknown. */
   percent: number | null;
   /** Usual duration: the median of recent runs, or a default. Null for steps without host work. */
   expected_s: number | null;
@@ -196,15 +196,15 @@ export type AllocationProgressStep = {
 };
 
 export type ApiToken = {
-  /** Id of the api token. */
+  /** ID of the api token. */
   id: string;
   name: string;
   /** The first characters, for identification. */
   token_prefix: string;
   scopes: string[];
-  /** The only project it reaches, or null for all of the owner. */
+  /** The only project it can access; null for all projects of its owner. */
   project_id: string | null;
-  /** When it ends. */
+  /** When it expires. */
   expires_at: string;
   /** Last use, to the minute. */
   last_used_at: string | null;
@@ -219,7 +219,7 @@ export type AuditChainReport = {
   chain: string;
   rows_sealed: number;
   rows_unsealed: number;
-  /** The tail that no seal covers yet, oldest first, at most 100. */
+  /** Rows that are not sealed yet, oldest first, at most 100. */
   unsealed_ids: string[];
   head_hash: string | null;
   findings: {
@@ -231,11 +231,11 @@ export type AuditChainReport = {
 };
 
 export type AuditLog = {
-  /** Id of the audit log. */
+  /** ID of the audit log. */
   id: string;
   /** When it happened. */
   created_at: string;
-  /** Id of the organization. */
+  /** ID of the organization. */
   organization_id: string | null;
   project_id: string | null;
   actor_kind: 'user' | 'service_account' | 'system' | 'anonymous';
@@ -249,10 +249,10 @@ export type AuditLog = {
   target_id: string | null;
   result: 'success' | 'failure' | 'denied';
   error_code: string | null;
-  /** What decided: role and permission, or why it was refused. */
+  /** The deciding role and permission, or the reason of the refusal. */
   policy: string;
   correlation_id: string;
-  /** Allow-listed facts of the request; never secrets. */
+  /** Selected facts of the request; never secrets. */
   metadata: Record<string, unknown>;
   /** Whether the row is in the hash chain yet. */
   sealed: boolean;
@@ -262,9 +262,9 @@ export type Capacity = {
   region_name: string;
   sku_name: string;
   capacity_shape: 'baremetal' | 'gpu_slice';
-  /** GPUs that could be launched now. */
+  /** GPUs that can be launched now. */
   available_gpus: number;
-  /** The most one allocation could get now. */
+  /** Largest GPU count that one allocation can get now. */
   largest_set: number;
   /** When it was counted; at most a few seconds ago. */
   counted_at: string;
@@ -278,11 +278,11 @@ export type CapacitySample = {
   /** GPUs of nodes in service. */
   delivered_gpus: number;
   healthy_gpus: number;
-  /** Claimed, or kept for bare metal. */
+  /** Claimed, or held for bare metal. */
   reserved_gpus: number;
   /** GPUs of active allocations. */
   active_gpus: number;
-  /** Could be launched now. */
+  /** GPUs that can be launched now. */
   free_gpus: number;
 };
 
@@ -290,10 +290,10 @@ export type Discovery = {
   task: NodeTask;
   map: {
     map_hash: string;
-    /** When it was found. */
+    /** When discovery completed. */
     created_at: string;
     candidates: {
-      /** Id of the candidate. */
+      /** ID of the candidate. */
       id: string;
       slot_index: number;
       content_hash: string;
@@ -325,7 +325,7 @@ export type Discovery = {
         private_ip: string | null;
         ovs_port: string | null;
         blockers: {
-          /** Stable word, e.g. nvme_mounted. */
+          /** Stable code, e.g. nvme_mounted. */
           code: string;
           /** The field of the candidate it concerns. */
           field: string;
@@ -334,16 +334,16 @@ export type Discovery = {
         }[];
       };
       blockers: {
-        /** Stable word, e.g. nvme_mounted. */
+        /** Stable code, e.g. nvme_mounted. */
         code: string;
         /** The field of the candidate it concerns. */
         field: string;
         /** The blocker and what would fix it. */
         message: string;
       }[];
-      /** The approved slot of this index. */
+      /** Approved slot that matches the candidate. */
       slot_id: string | null;
-      /** Against the approved slot. */
+      /** Differences from the approved slot. */
       approval_status: 'new' | 'approved' | 'changed';
       diff: Record<string, {
         approved: unknown;
@@ -359,7 +359,7 @@ export type Discovery = {
       name: string;
       is_met: boolean;
       needs_reboot: boolean;
-      /** What was found, and if it is not met what to do. */
+      /** What discovery found and, if the prerequisite is not met, what to do. */
       message: string;
     }[];
     reboot_required: boolean;
@@ -367,16 +367,16 @@ export type Discovery = {
 };
 
 export type DiskOwnership = {
-  /** Id of the disk ownership. */
+  /** ID of the disk ownership. */
   id: string;
-  /** Id of the node. */
+  /** ID of the node. */
   node_id: string;
   serial: string;
   device: string;
   state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'revoked';
   /** The blocker. */
   state_reason: string | null;
-  /** When it came into this state. */
+  /** When this state began. */
   state_since: string;
   approved_by: string;
   reason: string;
@@ -387,34 +387,34 @@ export type DiskOwnership = {
 };
 
 export type Enrollment = {
-  /** Id of the enrollment. */
+  /** ID of the enrollment. */
   id: string;
   /** Single use, shown once. */
   token: string;
-  /** 15 minutes after it was made. */
+  /** 15 minutes after creation. */
   expires_at: string;
   node_api_url: string;
-  /** Fingerprint of the CA that the agent must find. */
+  /** Fingerprint of the CA that the agent verifies. */
   ca_sha256: string;
   /** Run it on the host as root. */
   install_command: string;
 };
 
 export type Invitation = {
-  /** Id of the invitation. */
+  /** ID of the invitation. */
   id: string;
-  /** Id of the organization. */
+  /** ID of the organization. */
   organization_id: string;
   email: string;
   role: 'owner' | 'admin' | 'member' | 'viewer';
   state: 'pending' | 'accepted' | 'revoked' | 'expired';
-  /** Id of the user. */
+  /** ID of the user. */
   invited_by: string;
-  /** When it stops being acceptable. */
+  /** When it expires. */
   expires_at: string;
   /** When it was accepted. */
   accepted_at: string | null;
-  /** When it was made. */
+  /** When it was created. */
   created_at: string;
 };
 
@@ -434,16 +434,16 @@ export type Me = {
   email: string | null;
   platform_role: 'superadmin' | 'ops' | null;
   organizations: {
-    /** Id of the organization. */
+    /** ID of the organization. */
     id: string;
     name: string;
     display_name: string;
     role: 'owner' | 'admin' | 'member' | 'viewer';
   }[];
   projects: {
-    /** Id of the project. */
+    /** ID of the project. */
     id: string;
-    /** Id of the organization. */
+    /** ID of the organization. */
     organization_id: string;
     name: string;
     role: 'admin' | 'member' | 'viewer' | 'service_account';
@@ -451,7 +451,7 @@ export type Me = {
   credential: {
     kind: 'oidc' | 'web_session' | 'api_token' | 'service_account_token';
     scopes: string[];
-    /** When the presented credential ends. */
+    /** When the credential of this request expires. */
     expires_at: string | null;
   };
 };
@@ -464,7 +464,7 @@ export type Money = {
 };
 
 export type Node = {
-  /** Id of the node. */
+  /** ID of the node. */
   id: string;
   name: string;
   region_name: string;
@@ -475,7 +475,7 @@ export type Node = {
   host_role: 'platform_control' | 'app_control' | 'worker_compute';
   state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
   state_reason: string | null;
-  /** When it came into this state. */
+  /** When this state began. */
   state_since: string;
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
   occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
@@ -487,7 +487,7 @@ export type Node = {
   /** The newest discovery differs from what was approved. */
   has_hardware_change: boolean;
   reboot_required: boolean;
-  /** Why, in addition to what the newest discovery requires. Cleared when the host has booted. */
+  /** Why the host must reboot, in addition to the newest discovery. Cleared when the host has booted. */
   reboot_reason: string | null;
   /** Last inventory report of its agent. */
   reconciled_at: string | null;
@@ -497,9 +497,9 @@ export type Node = {
   last_seen_at: string | null;
   /** Its agent was seen within 25 seconds. */
   is_connected: boolean;
-  /** Could be launched now, as slices or as the whole node. */
+  /** GPUs that can be launched now, as slices or as the whole node. */
   free_gpus: number;
-  /** The most one allocation could get of it now. */
+  /** Largest GPU count that one allocation can get on this node now. */
   largest_set: number;
   version: number;
   /** When it was added. */
@@ -509,13 +509,13 @@ export type Node = {
 };
 
 export type NodeFinding = {
-  /** Stable word, e.g. orphan_vm. */
+  /** Stable code, e.g. orphan_vm. */
   code: string;
   allocation_id: string | null;
   vm: string | null;
   slot_ids: string[];
   message: string;
-  /** Since when it stands. */
+  /** When the finding first appeared. */
   since: string;
 };
 
@@ -530,11 +530,11 @@ export type NodeImage = {
 };
 
 export type NodeInventory = {
-  /** Id of the node. */
+  /** ID of the node. */
   node_id: string;
-  /** When the host was looked at, by its own clock. */
+  /** When the agent observed the host, by the clock of the host. */
   observed_at: string;
-  /** When it was received. */
+  /** When the server received it. */
   received_at: string;
   /** Age of the report. An agent reports on every change, and at least every two minutes. */
   age_s: number;
@@ -552,7 +552,7 @@ export type NodeInventory = {
     devices: string[];
   }[];
   leases: {
-    /** Id of the allocation. */
+    /** ID of the allocation. */
     allocation_id: string;
     slot_ids: string[];
     /** The host may hold state of it. */
@@ -565,13 +565,13 @@ export type NodeInventory = {
 };
 
 export type NodeTask = {
-  /** Id of the node task. */
+  /** ID of the node task. */
   id: string;
-  /** Id of the node. */
+  /** ID of the node. */
   node_id: string;
   allocation_id: string | null;
   kind: string;
-  /** What the host does. */
+  /** What the task does. */
   label: string;
   attempt: number;
   state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
@@ -581,9 +581,9 @@ export type NodeTask = {
   correlation_id: string;
   /** When it was requested. */
   created_at: string;
-  /** When the agent got it. */
+  /** When the agent received it. */
   dispatched_at: string | null;
-  /** When the host began. */
+  /** When the agent started it. */
   started_at: string | null;
   /** When it ended. */
   finished_at: string | null;
@@ -592,7 +592,7 @@ export type NodeTask = {
 };
 
 export type Organization = {
-  /** Id of the organization. */
+  /** ID of the organization. */
   id: string;
   /** Unique on the platform. */
   name: string;
@@ -604,7 +604,7 @@ export type Organization = {
 };
 
 export type OrganizationMember = {
-  /** Id of the user. */
+  /** ID of the user. */
   user_id: string;
   name: string;
   email: string | null;
@@ -620,7 +620,7 @@ export type OsImage = {
   display_name: string;
   os_family: string;
   os_version: string;
-  /** Of the file that hosts pull. */
+  /** Digest of the file that hosts download. */
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
@@ -628,20 +628,20 @@ export type OsImage = {
   driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
   readiness_checks: string[];
-  /** What it was made from. */
+  /** Source of the image. */
   source: string;
   /** Authority for the digest of this image. */
   digest_authority: string;
-  /** SKUs it may run on. */
+  /** SKUs that can use the image. */
   sku_names: string[];
-  /** Whether it has a version that is not retired; a launch gets the newest of them. */
+  /** Whether it has a version that is not retired; launches use the newest. */
   enabled: boolean;
   /** Newest first, up to 20. */
   versions: OsImageVersion[];
 };
 
 export type OsImageVersion = {
-  /** Of the file that hosts pull. */
+  /** Digest of the file that hosts download. */
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
@@ -649,7 +649,7 @@ export type OsImageVersion = {
   driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
   readiness_checks: string[];
-  /** What it was made from. */
+  /** Source of the image. */
   source: string;
   /** Authority for the digest of this image. */
   digest_authority: string;
@@ -660,9 +660,9 @@ export type OsImageVersion = {
   retired_reason: string | null;
 };
 
-/** The one error envelope. */
+/** Error envelope of every operation. */
 export type Problem = {
-  /** Address of the page that explains the code. */
+  /** URL of the page that explains the code. */
   type: string;
   title: string;
   status: number;
@@ -672,7 +672,7 @@ export type Problem = {
   instance: string;
   code: 'invalid_request' | 'idempotency_key_missing' | 'unauthenticated' | 'permission_denied' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'conflict' | 'already_exists' | 'idempotency_in_flight' | 'insufficient_capacity' | 'quota_exceeded' | 'sku_disabled' | 'region_disabled' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'precondition_required' | 'rate_limited' | 'header_too_large' | 'internal' | 'unavailable';
   correlation_id: string;
-  /** Whether the same request may succeed later unchanged. */
+  /** Whether the same request can succeed later. */
   retryable: boolean;
   retry_after_s: number | null;
   errors: {
@@ -694,9 +694,9 @@ export type Problem = {
 };
 
 export type Project = {
-  /** Id of the project. */
+  /** ID of the project. */
   id: string;
-  /** Id of the organization. */
+  /** ID of the organization. */
   organization_id: string;
   /** Unique in the organization. */
   name: string;
@@ -709,7 +709,7 @@ export type Project = {
 
 export type ProjectEvent = {
   specversion: '1.0';
-  /** Id of the event. */
+  /** ID of the event. */
   id: string;
   type: string;
   source: string;
@@ -725,7 +725,7 @@ export type ProjectEvent = {
 };
 
 export type ProjectMember = {
-  /** Id of the user. */
+  /** ID of the user. */
   user_id: string;
   name: string;
   email: string | null;
@@ -735,11 +735,11 @@ export type ProjectMember = {
 };
 
 export type Quota = {
-  /** Id of the organization. */
+  /** ID of the organization. */
   organization_id: string;
   /** Null for the limit of the whole organization. */
   project_id: string | null;
-  /** Null: no limit at this level. */
+  /** Null for no limit at this level. */
   gpu_limit: number | null;
   gpu_used: number;
   version: number;
@@ -750,7 +750,7 @@ export type Region = {
   name: string;
   display_name: string;
   enabled: boolean;
-  /** Why nothing can be launched here, as a sentence. */
+  /** Why the region is disabled, as a sentence. */
   disabled_reason: string | null;
   /** Minimum wipe level between two tenants, in terms of NIST SP 800-88. */
   wipe_minimum: 'clear' | 'purge';
@@ -760,13 +760,13 @@ export type Region = {
 export type ServiceAccount = {
   /** Also the OAuth client_id. */
   id: string;
-  /** Id of the project. */
+  /** ID of the project. */
   project_id: string;
   /** Unique in the project. */
   name: string;
   description: string | null;
   state: 'enabled' | 'disabled';
-  /** When the client secret was last made. */
+  /** When the client secret was last rotated. */
   secret_rotated_at: string;
   /** Last use of its secret or a token, to the minute. */
   last_used_at: string | null;
@@ -778,7 +778,7 @@ export type ServiceAccount = {
 export type SignedWipeCertificate = {
   certificate: WipeCertificate;
   signature: {
-    /** Id of the trust key. */
+    /** ID of the trust key. */
     key_id: string;
     algorithm: 'Ed25519';
     /** Base64, over the line "gpuaas wipe certificate v1" and the certificate as canonical JSON (RFC 8785), in UTF-8. */
@@ -814,26 +814,26 @@ export type SkuCapacity = {
   /** GPUs of nodes in service. */
   delivered_gpus: number;
   healthy_gpus: number;
-  /** Claimed, or kept for bare metal. */
+  /** Claimed, or held for bare metal. */
   reserved_gpus: number;
   /** GPUs of active allocations. */
   active_gpus: number;
-  /** Could be launched now. */
+  /** GPUs that can be launched now. */
   free_gpus: number;
-  /** The most one allocation could get now. */
+  /** Largest GPU count that one allocation can get now. */
   largest_set: number;
 };
 
 export type Slot = {
-  /** Id of the slot. */
+  /** ID of the slot. */
   id: string;
-  /** Id of the node. */
+  /** ID of the node. */
   node_id: string;
   slot_index: number;
   approval: 'approved' | 'disabled' | 'needs_reapproval';
   status: 'available' | 'reserved' | 'in_use' | 'cleaning' | 'cleanup_blocked' | 'quarantined';
   status_reason: string | null;
-  /** When it came into this status. */
+  /** When this status began. */
   status_since: string;
   health: 'ok' | 'unhealthy' | 'unknown';
   health_detail: Record<string, unknown>;
@@ -868,7 +868,7 @@ export type Slot = {
 };
 
 export type SlotMapRow = {
-  /** Id of the node. */
+  /** ID of the node. */
   node_id: string;
   name: string;
   region_name: string;
@@ -885,19 +885,19 @@ export type SlotMapRow = {
   has_hardware_change: boolean;
   reboot_required: boolean;
   finding_count: number;
-  /** Could be launched now, as slices or as the whole node. */
+  /** GPUs that can be launched now, as slices or as the whole node. */
   free_gpus: number;
-  /** The most one allocation could get of it now. */
+  /** Largest GPU count that one allocation can get on this node now. */
   largest_set: number;
-  /** By index; empty before any was approved. */
+  /** By index; empty before the first approval. */
   slots: {
-    /** Id of the slot. */
+    /** ID of the slot. */
     id: string;
     slot_index: number;
     approval: 'approved' | 'disabled' | 'needs_reapproval';
     status: 'available' | 'reserved' | 'in_use' | 'cleaning' | 'cleanup_blocked' | 'quarantined';
     status_reason: string | null;
-    /** When it came into this status. */
+    /** When this status began. */
     status_since: string;
     health: 'ok' | 'unhealthy' | 'unknown';
     numa_node: number | null;
@@ -909,7 +909,7 @@ export type SlotMapRow = {
 };
 
 export type SshKey = {
-  /** Id of the ssh key. */
+  /** ID of the ssh key. */
   id: string;
   /** Unique among the caller’s keys. */
   name: string;
@@ -925,21 +925,21 @@ export type SshKey = {
 };
 
 export type TerminalSession = {
-  /** Id of the terminal session. */
+  /** ID of the terminal session. */
   id: string;
-  /** Id of the allocation. */
+  /** ID of the allocation. */
   allocation_id: string;
   kind: 'terminal' | 'console' | 'ssh' | 'forward';
-  /** Of a forward. */
+  /** Port of a forward; null for other kinds. */
   port: number | null;
   state: 'ticketed' | 'opening' | 'open' | 'closed';
-  /** False: it may look at the console and type nothing. */
+  /** False for read-only access to the console. */
   is_writable: boolean;
   is_recorded: boolean;
-  /** Who opened it. */
+  /** User or service account that opened it. */
   principal_id: string;
   principal_name: string;
-  /** Where the client connected from. */
+  /** Source address of the client. */
   source_ip: string | null;
   /** From client to VM. */
   bytes_in: number;
@@ -947,11 +947,11 @@ export type TerminalSession = {
   bytes_out: number;
   /** When the ticket was issued. */
   created_at: string;
-  /** When both ends had met. */
+  /** When both ends were connected. */
   opened_at: string | null;
-  /** When it was over. */
+  /** When it ended. */
   closed_at: string | null;
-  /** When it ends at the latest. */
+  /** When it expires. */
   expires_at: string;
   end_reason: 'ended' | 'client_disconnected' | 'agent_disconnected' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error' | null;
   end_message: string | null;
@@ -959,34 +959,34 @@ export type TerminalSession = {
 };
 
 export type TerminalTicket = {
-  /** Id of the terminal session. */
+  /** ID of the terminal session. */
   session_id: string;
-  /** Good once. Sent as a WebSocket subprotocol, never in a URL. */
+  /** Single use. Send it as a WebSocket subprotocol, never in a URL. */
   ticket: string;
-  /** Of the gateway. */
+  /** URL of the gateway. */
   url: string;
-  /** When the ticket is good for nothing any more. */
+  /** When the ticket expires. */
   expires_at: string;
   kind: 'terminal' | 'console' | 'ssh' | 'forward';
   is_writable: boolean;
-  /** To be shown before the session; says so where it is recorded. */
+  /** Text to show before the session, for example that it is recorded. */
   notice: string | null;
 };
 
 export type TimelineEntry = {
   sequence: number;
   workflow: string;
-  /** The workflow in words. */
+  /** Label of the workflow. */
   workflow_label: string;
   /** Null for a workflow that no longer exists. */
   phase: 'launch' | 'power' | 'access' | 'cleanup' | 'repair' | null;
   step: string;
-  /** The step in words. */
+  /** Label of the step. */
   label: string;
   attempt: number;
   outcome: string;
   detail: string | null;
-  /** When it began. */
+  /** When it started. */
   started_at: string;
   /** When it ended. */
   finished_at: string;
@@ -994,7 +994,7 @@ export type TimelineEntry = {
 };
 
 export type TokenCreate = {
-  /** What it is for. */
+  /** Purpose. */
   name: string;
   /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. */
   scopes: string[];
@@ -1012,9 +1012,9 @@ export type Trace = {
   /** As requested. */
   id: string;
   kind: 'correlation' | 'allocation' | 'node' | 'slot' | 'node_task' | 'workflow_run';
-  /** What was followed, oldest first, at most 50. */
+  /** Correlation IDs in the trace, oldest first, at most 50. */
   correlation_ids: string[];
-  /** What it touched. */
+  /** Resources in the trace. */
   subjects: {
     kind: 'allocation' | 'node' | 'slot' | 'node_task' | 'workflow_run';
     id: string;
@@ -1022,29 +1022,29 @@ export type Trace = {
     state: string | null;
     project_id: string | null;
   }[];
-  /** The entry where it first went wrong. */
+  /** The first entry that failed. */
   first_failure_key: string | null;
-  /** In order of time, at most 1000. */
+  /** Oldest first, at most 1000. */
   entries: TraceEntry[];
-  /** There is more than is shown. */
+  /** Whether entries were left out. */
   is_truncated: boolean;
-  /** How far the clocks of the hosts in it are off. */
+  /** Clock offsets of the hosts in the trace. */
   clock_skews: {
-    /** Id of the node. */
+    /** ID of the node. */
     node_id: string;
     host_name: string;
     skew_ms: number;
   }[];
-  /** Where evidence is missing: a hop without host role or correlation id, or a task without a log line. */
+  /** Missing evidence: a record without host role or correlation ID, or a task without a log line. */
   gaps: string[];
 };
 
 export type TraceEntry = {
-  /** Names the entry within this answer. */
+  /** Key of the entry within this response. */
   key: string;
-  /** When it began, or happened, by the clock of the platform where it is known. */
+  /** When it started or happened, by the clock of the server where known. */
   at: string;
-  /** When it ended; null for a moment and for what still runs. */
+  /** When it ended; null for a single moment and for running work. */
   until: string | null;
   host_role: 'platform_control' | 'app_control' | 'worker_compute';
   host_name: string | null;
@@ -1057,17 +1057,17 @@ export type TraceEntry = {
   /** What happened, in a few words. */
   title: string;
   detail: string | null;
-  /** What it is about. */
+  /** Subject of the entry. */
   subject_id: string | null;
-  /** Null where the hop did not carry one, which is a defect. */
+  /** Null if the record has none, which is a defect. */
   correlation_id: string | null;
   data: Record<string, unknown>;
 };
 
 export type UsageRecord = {
-  /** Id of the usage record. */
+  /** ID of the usage record. */
   id: string;
-  /** Id of the allocation. */
+  /** ID of the allocation. */
   allocation_id: string;
   sku_name: string;
   gpu_count: number;
@@ -1080,7 +1080,7 @@ export type UsageRecord = {
 };
 
 export type UsageSummary = {
-  /** The first moment of the current month, in UTC. */
+  /** Start of the current month, in UTC. */
   since: string;
   cost: Money;
   cost_per_hour: Money;
@@ -1090,7 +1090,7 @@ export type UsageSummary = {
 };
 
 export type User = {
-  /** Id of the user. */
+  /** ID of the user. */
   id: string;
   name: string;
   email: string | null;
@@ -1106,87 +1106,87 @@ export type User = {
 };
 
 export type WebSession = {
-  /** Id of the web session. */
+  /** ID of the web session. */
   id: string;
-  /** The one that asks. */
+  /** Whether it is the session of this request. */
   is_current: boolean;
-  /** The browser, as it calls itself. */
+  /** User agent of the browser. */
   user_agent: string | null;
-  /** Where it signed in from. */
+  /** Source address of the sign-in. */
   source_ip: string | null;
-  /** When it was signed in. */
+  /** When the user signed in. */
   created_at: string;
   /** Last use, to the minute. */
   last_seen_at: string;
-  /** When it ends at the latest; sooner where it is not used. */
+  /** When it expires at the latest; earlier if it is not used. */
   expires_at: string;
 };
 
 export type WipeCertificate = {
   format: 'gpuaas wipe certificate v1';
-  /** The address of the platform. */
+  /** URL of the server that issued it. */
   issuer: string;
   allocation: {
-    /** Id of the allocation. */
+    /** ID of the allocation. */
     id: string;
     name: string;
-    /** Id of the project. */
+    /** ID of the project. */
     project_id: string;
-    /** Id of the organization. */
+    /** ID of the organization. */
     organization_id: string;
     capacity_shape: 'baremetal' | 'gpu_slice';
     sku_name: string;
     region_name: string;
     gpu_count: number;
-    /** When it became the tenant’s. */
+    /** When the allocation became active. */
     activated_at: string | null;
     /** When its release was requested. */
     release_requested_at: string | null;
-    /** When its capacity was proven clean. */
+    /** When the wipe was verified. */
     released_at: string | null;
   };
-  /** As NIST SP 800-88 has them. */
+  /** Level of NIST SP 800-88. */
   wipe_minimum: 'clear' | 'purge' | null;
   disks: {
-    /** Names the disk within this allocation; the platform made it with a secret of its own, from the serial number. */
+    /** Fingerprint of the disk within this allocation, derived from the serial number with a secret of the server. */
     disk: string;
     size_bytes: number | null;
     method: string;
-    /** As NIST SP 800-88 has them. */
+    /** Level of NIST SP 800-88. */
     level: 'clear' | 'purge' | null;
     erase: 'crypto' | 'block' | 'discard' | null;
-    /** What the command of the method came to; 0 is success. */
+    /** Exit status of the wipe command; 0 is success. */
     command_status: number | null;
-    /** Read back as blank, or as noise that was not there before. */
+    /** `blank`: the read-back found only zeros or ones. `changed`: it found data that differs from the data before the wipe. */
     rule: 'blank' | 'changed' | null;
     bytes_read_back: number;
     bytes_not_erased: number;
     samples: {
       offset: number;
       length: number;
-      /** Of what was found. Null for noise, which the next tenant could read there as well. */
+      /** Hash of the data found. Null for noise, which the next tenant could read as well. */
       sha256: string | null;
     }[];
     attempt: number | null;
-    /** When the wipe began, by the clock of the host. */
+    /** When the wipe started, by the clock of the host. */
     started_at: string | null;
     /** When the read-back ended, by the clock of the host. */
     finished_at: string;
-    /** When the platform took it for proof. */
+    /** When the server accepted it as proof. */
     proven_at: string;
     gpu_reset: {
       method: string;
-      /** How many PCI functions the reset reached, all of them its own. */
+      /** Number of PCI functions that were reset, all of this GPU. */
       functions: number;
-      /** If not, the GPU is kept out of use until it is. */
+      /** Whether the reset succeeded. The GPU stays unschedulable until it does. */
       is_ok: boolean;
     } | null;
     fabric_function: {
       method: string;
-      /** The fabric function was reset and answered afterwards. Its MAC and GUID are not read back. */
+      /** The fabric function was reset and responded afterwards. Its MAC and GUID are not read back. */
       is_cleared: boolean;
     } | null;
-    /** Id of the wipe proof. */
+    /** ID of the wipe proof. */
     wipe_proof_id: string;
     proof_hash: string;
   }[];
@@ -1202,20 +1202,20 @@ export type WipeCertificate = {
 };
 
 export type WipeCertificateKey = {
-  /** Id of the trust key. */
+  /** ID of the trust key. */
   key_id: string;
-  /** Signatures of a revoked key are invalid; the others differ only in whether they still sign. */
+  /** Signatures of a revoked key are invalid. Keys in the other states verify; only the active key signs. */
   state: 'active' | 'grace' | 'retired' | 'revoked';
   public_key_pem: string;
   fingerprint_sha256: string;
-  /** When it was made. */
+  /** When it was created. */
   created_at: string;
 };
 
 export type WipeProof = {
-  /** Id of the wipe proof. */
+  /** ID of the wipe proof. */
   id: string;
-  /** Id of the node. */
+  /** ID of the node. */
   node_id: string;
   slot_id: string | null;
   allocation_id: string | null;
@@ -1228,26 +1228,26 @@ export type WipeProof = {
   sequence: number;
   previous_hash: string;
   proof_hash: string;
-  /** When the platform took it. */
+  /** When the server stored it. */
   created_at: string;
 };
 
 export type WorkflowRun = {
-  /** Id of the workflow run. */
+  /** ID of the workflow run. */
   id: string;
   workflow: string;
   workflow_version: number;
-  /** What the run is about. */
+  /** Subject of the run. */
   subject_id: string;
   organization_id: string | null;
   project_id: string | null;
-  /** The step it is at, or ended at. */
+  /** The current or last step. */
   step: string;
   state: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled';
   state_reason: string | null;
-  /** When it came into this state. */
+  /** When this state began. */
   state_since: string;
-  /** When being in this run becomes too long. */
+  /** Deadline of the run. */
   state_deadline_at: string | null;
   attempt: number;
   /** When it continues automatically. */
@@ -1268,7 +1268,7 @@ export type WorkflowStep = {
   attempt: number;
   outcome: 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;
-  /** When it began. */
+  /** When it started. */
   started_at: string;
   /** When it ended. */
   finished_at: string;
@@ -1276,7 +1276,7 @@ export type WorkflowStep = {
 };
 
 export type node = {
-  /** Id of the node. */
+  /** ID of the node. */
   node_id: string;
 };
 
@@ -1607,24 +1607,24 @@ export const operations = {
 export type OperationId = keyof typeof operations;
 
 export type Operations = {
-  /** The caller, with organizations and projects */
+  /** Get the caller, with organizations and projects */
   meGet: {
     request: Record<string, never>;
     response: Me;
   };
-  /** Organizations the caller belongs to */
+  /** List organizations of the caller */
   organizationList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: Organization[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -1634,63 +1634,63 @@ export type Operations = {
       body: {
         /** Lower-case name, unique where it is used. */
         name: string;
-        /** Name shown to people. */
+        /** Display name. */
         display_name?: string | undefined;
       };
     };
     response: Organization;
   };
-  /** One organization */
+  /** Get an organization */
   organizationGet: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
     };
     response: Organization;
   };
-  /** Change the name shown to people */
+  /** Change the display name */
   organizationUpdate: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       body: {
-        /** Name shown to people. */
+        /** Display name. */
         display_name: string;
       };
     };
     response: Organization;
   };
-  /** Members and their roles */
+  /** List members and their roles */
   organizationMemberList: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: OrganizationMember[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Change a member's role. Takes effect within 60 seconds. The last owner cannot be demoted, and only an owner makes an owner. */
+  /** Change a member's role. Takes effect within 60 seconds. The last owner cannot be demoted, and only an owner can add or remove owners. */
   organizationMemberUpdate: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
-        /** Id of the user. */
+        /** ID of the user. */
         user_id: string;
       };
       body: {
@@ -1699,35 +1699,35 @@ export type Operations = {
     };
     response: OrganizationMember;
   };
-  /** Remove a member from the organization and all its projects. Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens stop reaching the organization. */
+  /** Remove a member from the organization and all its projects. Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens lose access to the organization. */
   organizationMemberRemove: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
-        /** Id of the user. */
+        /** ID of the user. */
         user_id: string;
       };
     };
     response: undefined;
   };
-  /** Invitations and their state */
+  /** List invitations */
   invitationList: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: Invitation[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -1735,12 +1735,12 @@ export type Operations = {
   invitationCreate: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       body: {
         email: string;
-        /** Only an owner invites an owner. */
+        /** Only an owner can invite an owner. */
         role: 'owner' | 'admin' | 'member' | 'viewer';
         /** Default: 604800. */
         expires_in_s?: number | undefined;
@@ -1748,7 +1748,7 @@ export type Operations = {
     };
     response: {
       invitation: Invitation;
-      /** Shown once. Hand it to the invited person. */
+      /** Shown once. Send it to the invited person. */
       token: string;
     };
   };
@@ -1756,9 +1756,9 @@ export type Operations = {
   invitationRevoke: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
-        /** Id of the invitation. */
+        /** ID of the invitation. */
         invitation_id: string;
       };
     };
@@ -1773,17 +1773,17 @@ export type Operations = {
     };
     response: Organization;
   };
-  /** Projects of the organization that the caller may see */
+  /** List projects of the organization that the caller can see */
   projectList: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         /** Only the project of this name. */
         name?: string | undefined;
@@ -1791,7 +1791,7 @@ export type Operations = {
     };
     response: {
       items: Project[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -1799,69 +1799,69 @@ export type Operations = {
   projectCreate: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       body: {
         /** Lower-case name, unique where it is used. */
         name: string;
-        /** Name shown to people. */
+        /** Display name. */
         display_name?: string | undefined;
       };
     };
     response: Project;
   };
-  /** One project */
+  /** Get a project */
   projectGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
     };
     response: Project;
   };
-  /** Change the name shown to people */
+  /** Change the display name */
   projectUpdate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       body: {
-        /** Name shown to people. */
+        /** Display name. */
         display_name: string;
       };
     };
     response: Project;
   };
-  /** Delete an empty project. Refused while the project holds service accounts; its audit rows are kept. */
+  /** Delete an empty project. Refused while the project has service accounts or claims. Its audit rows are kept. */
   projectDelete: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
     };
     response: undefined;
   };
-  /** Members of the project. Tenant owners and admins reach every project and are not listed here. */
+  /** List members of the project. Owners and admins of the organization have access to every project and are not listed here. */
   projectMemberList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: ProjectMember[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -1869,9 +1869,9 @@ export type Operations = {
   projectMemberPut: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the user. */
+        /** ID of the user. */
         user_id: string;
       };
       body: {
@@ -1884,31 +1884,31 @@ export type Operations = {
   projectMemberRemove: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the user. */
+        /** ID of the user. */
         user_id: string;
       };
     };
     response: undefined;
   };
-  /** Service accounts of the project */
+  /** List service accounts of the project */
   serviceAccountList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: ServiceAccount[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -1916,13 +1916,13 @@ export type Operations = {
   serviceAccountCreate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       body: {
         /** Lower-case name, unique where it is used. */
         name: string;
-        /** What it is for. */
+        /** Purpose. */
         description?: string | undefined;
       };
     };
@@ -1932,13 +1932,13 @@ export type Operations = {
       client_secret: string;
     };
   };
-  /** One service account */
+  /** Get a service account */
   serviceAccountGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the service account. */
+        /** ID of the service account. */
         service_account_id: string;
       };
     };
@@ -1948,14 +1948,14 @@ export type Operations = {
   serviceAccountUpdate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the service account. */
+        /** ID of the service account. */
         service_account_id: string;
       };
       body?: {
         state?: 'enabled' | 'disabled' | undefined;
-        /** What it is for. */
+        /** Purpose. */
         description?: string | undefined;
       } | undefined;
     };
@@ -1965,21 +1965,21 @@ export type Operations = {
   serviceAccountDelete: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the service account. */
+        /** ID of the service account. */
         service_account_id: string;
       };
     };
     response: undefined;
   };
-  /** Make a new client secret; the old one ends after the overlap */
+  /** Rotate the client secret; the old one expires after the overlap */
   serviceAccountSecretRotate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the service account. */
+        /** ID of the service account. */
         service_account_id: string;
       };
       body?: {
@@ -1993,25 +1993,25 @@ export type Operations = {
       client_secret: string;
     };
   };
-  /** Long-lived tokens of a service account */
+  /** List long-lived tokens of a service account */
   serviceAccountTokenList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the service account. */
+        /** ID of the service account. */
         service_account_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: ApiToken[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -2019,9 +2019,9 @@ export type Operations = {
   serviceAccountTokenCreate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the service account. */
+        /** ID of the service account. */
         service_account_id: string;
       };
       body: TokenCreate;
@@ -2032,25 +2032,25 @@ export type Operations = {
   serviceAccountTokenRevoke: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the service account. */
+        /** ID of the service account. */
         service_account_id: string;
-        /** Id of the api token. */
+        /** ID of the api token. */
         token_id: string;
       };
     };
     response: undefined;
   };
-  /** OAuth 2.0 client credentials: exchange a client secret for a one-hour access token. Issues something short-lived, so it takes no Idempotency-Key. Wrong credentials are 401 and counted. */
+  /** OAuth 2.0 client credentials: exchange a client secret for a one-hour access token. The token is short-lived, so no Idempotency-Key is needed. Wrong credentials return 401 and count against the rate limit. */
   serviceAccountTokenIssue: {
     request: {
       body: {
         grant_type: 'client_credentials';
-        /** Id of the service account. */
+        /** ID of the service account. */
         client_id: string;
         client_secret: string;
-        /** Space-separated scopes; all of the role when absent. */
+        /** Space-separated scopes (default: all of the role). */
         scope?: string | undefined;
       };
     };
@@ -2061,27 +2061,27 @@ export type Operations = {
       scope: string;
     };
   };
-  /** The caller's tokens */
+  /** List the caller's tokens */
   apiTokenList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: ApiToken[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Create a scoped, expiring token; shown once */
+  /** Create a token with scopes and expiry; it is shown once */
   apiTokenCreate: {
     request: {
       body: {
-        /** What it is for. */
+        /** Purpose. */
         name: string;
         /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. */
         scopes: string[];
@@ -2097,25 +2097,25 @@ export type Operations = {
   apiTokenRevoke: {
     request: {
       params: {
-        /** Id of the api token. */
+        /** ID of the api token. */
         token_id: string;
       };
     };
     response: undefined;
   };
-  /** The caller's SSH keys */
+  /** List the caller's SSH keys */
   sshKeyList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: SshKey[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -2131,11 +2131,11 @@ export type Operations = {
     };
     response: SshKey;
   };
-  /** One SSH key */
+  /** Get an SSH key */
   sshKeyGet: {
     request: {
       params: {
-        /** Id of the ssh key. */
+        /** ID of the ssh key. */
         ssh_key_id: string;
       };
     };
@@ -2145,72 +2145,72 @@ export type Operations = {
   sshKeyDelete: {
     request: {
       params: {
-        /** Id of the ssh key. */
+        /** ID of the ssh key. */
         ssh_key_id: string;
       };
     };
     response: undefined;
   };
-  /** Browsers that the caller is signed in with, newest first */
+  /** List web sessions of the caller, newest first */
   webSessionList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: WebSession[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Sign a browser of the caller out. It is refused within seconds, and what it has open ends. */
+  /** End a web session of the caller. Takes effect within seconds; open streams and sessions of it end. */
   webSessionRevoke: {
     request: {
       params: {
-        /** Id of the web session. */
+        /** ID of the web session. */
         web_session_id: string;
       };
     };
     response: undefined;
   };
-  /** Regions; disabled ones say why */
+  /** List regions; a disabled region has a reason */
   regionList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: Region[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** What can be launched, with prices and VM profiles */
+  /** List SKUs with prices and VM profiles */
   skuList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         capacity_shape?: 'baremetal' | 'gpu_slice' | undefined;
       } | undefined;
     };
     response: {
       items: Sku[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One SKU */
+  /** Get a SKU */
   skuGet: {
     request: {
       params: {
@@ -2220,13 +2220,13 @@ export type Operations = {
     };
     response: Sku;
   };
-  /** Operating system images, by digest */
+  /** List operating system images */
   osImageList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         /** Only images for this SKU. */
         sku_name?: string | undefined;
@@ -2234,11 +2234,11 @@ export type Operations = {
     };
     response: {
       items: OsImage[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One image */
+  /** Get an image */
   osImageGet: {
     request: {
       params: {
@@ -2248,78 +2248,78 @@ export type Operations = {
     };
     response: OsImage;
   };
-  /** What could be launched now, per region and SKU */
+  /** List capacity that can be launched now, per region and SKU */
   capacityList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: Capacity[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** GPU limits and usage of the project and its organization */
+  /** Get GPU limits and usage of the project and its organization */
   quotaGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
     };
     response: {
       organization: Quota;
       project: Quota;
-      /** Null without any limit. */
+      /** Null without a limit. */
       gpus_remaining: number | null;
     };
   };
-  /** Charged time per allocation, newest first */
+  /** List charged time per allocation, newest first */
   usageList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id?: string | undefined;
       } | undefined;
     };
     response: {
       items: UsageRecord[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** What the project cost this month and costs per hour now */
+  /** Get the cost of the project this month, and its current cost per hour */
   usageSummaryGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
     };
     response: UsageSummary;
   };
-  /** Price, quota and whether it fits now; writes nothing. Reads only: takes no Idempotency-Key and leaves no audit row. */
+  /** Estimate price, quota and fit without launching. Reads only: takes no Idempotency-Key and leaves no audit row. */
   allocationEstimate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       body: {
@@ -2328,20 +2328,20 @@ export type Operations = {
         /** Region code. */
         region_name: string;
         gpu_count: number;
-        /** Image slug; its newest version is pinned. Without one, the first of the SKU. */
+        /** Image slug; its newest version is pinned (default: the first image of the SKU). */
         image_name?: string | undefined;
       };
     };
     response: {
       fits_now: boolean;
-      /** How many nodes could take it now, counted to at most 100. */
+      /** Number of nodes that fit it now, at most 100. */
       fits_on_nodes: number;
-      /** The most GPUs one allocation of this SKU could get now. */
+      /** Largest GPU count that one allocation of this SKU can get now. */
       largest_set: number;
       price_per_hour: Money;
       price_per_day: Money;
       price_per_month: Money;
-      /** GPUs of quota left after it; null without quota. */
+      /** GPUs left in the quota after the launch; null without quota. */
       quota_gpus_after: number | null;
       /** Error code that a launch would return; null if it fits. */
       code: string | null;
@@ -2352,11 +2352,11 @@ export type Operations = {
       alternatives: LaunchAlternative[];
     };
   };
-  /** Launch a whole node or a GPU slice. Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives. */
+  /** Launch a bare-metal node or a GPU slice. Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives. */
   allocationCreate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       body: {
@@ -2367,11 +2367,11 @@ export type Operations = {
         /** Region code. */
         region_name: string;
         gpu_count: number;
-        /** Image slug; its newest version is pinned. Without one, the first of the SKU. */
+        /** Image slug; its newest version is pinned (default: the first image of the SKU). */
         image_name?: string | undefined;
         vm_profile?: string | undefined;
         ssh_key_ids?: string[] | undefined;
-        /** Labels of your own. */
+        /** Your own labels. */
         tags?: Record<string, string> | undefined;
         is_protected?: boolean | undefined;
         /** Released automatically this long after activation. */
@@ -2382,17 +2382,17 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Allocations of the project, newest first */
+  /** List allocations of the project, newest first */
   allocationList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         state?: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed' | undefined;
         /** Lower-case name, unique where it is used. */
@@ -2401,57 +2401,57 @@ export type Operations = {
     };
     response: {
       items: Allocation[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One allocation */
+  /** Get an allocation */
   allocationGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
     };
     response: Allocation;
   };
-  /** What has happened to the allocation, oldest first */
+  /** Get the timeline of an allocation, oldest first */
   allocationTimeline: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: TimelineEntry[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Rename, tag, protect or change the maximum duration */
+  /** Change name, tags, protection or maximum duration */
   allocationUpdate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body?: {
         /** Lower-case name, unique where it is used. */
         name?: string | undefined;
-        /** Labels of your own. */
+        /** Your own labels. */
         tags?: Record<string, string> | undefined;
         is_protected?: boolean | undefined;
         /** Released automatically this long after activation. */
@@ -2460,26 +2460,26 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Release an allocation; charging ends now, capacity is reused only after a verified wipe. Accepted in every state that is not terminal, also again after release_failed. Refused while protected. */
+  /** Release an allocation; charging ends now, and GPUs are reused only after a verified wipe. Accepted in every state that is not terminal, and again after release_failed. Refused while protected. */
   allocationRelease: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body?: Record<string, never> | undefined;
     };
     response: Allocation;
   };
-  /** Stop a slice; its GPUs stay allocated and charged. The guest OS is asked to shut down; after the timeout the VM is powered off. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Stop a slice; its GPUs stay allocated and charged. Asks the guest OS to shut down, and powers the VM off after the timeout. The allocation stays active and charged until it is released; it keeps its GPUs, address and disks. Refused for bare metal, unless the allocation is active, and while another power change is running. A release cancels a power change. */
   allocationStop: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body?: {
@@ -2491,26 +2491,26 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Switch a slice on again, at the same address. Also for a machine that was shut down from inside. Ends with power `on` when the guest was seen ready; otherwise with `off` or `unknown` and the reason. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Start a slice, at the same address. Also starts a VM that was shut down in the guest OS. The power state becomes `on` when the VM is ready; otherwise `off` or `unknown`, with the reason. Refused for bare metal, unless the allocation is active, and while another power change is running. A release cancels a power change. */
   allocationStart: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body?: Record<string, never> | undefined;
     };
     response: Allocation;
   };
-  /** Reboot a slice; everything on it stays. The guest OS is asked first; the VM is reset if it does not respond. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Reboot a slice; its disks are kept. Asks the guest OS to reboot, and resets the VM if it does not respond. Refused for bare metal, unless the allocation is active, and while another power change is running. A release cancels a power change. */
   allocationReboot: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body?: {
@@ -2520,17 +2520,17 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Reinstall a slice: its boot disk is overwritten, its data disks stay. Stops the VM, writes the image over the boot disk, the disk of the first GPU, and starts it with a host key of its own. The disks of its other GPUs are not touched. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Also refused while protected. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Reinstall a slice: the boot disk is overwritten, the data disks are kept. Stops the VM, writes the image to the boot disk (the disk of the first GPU) and starts the VM with a new host key. The disks of its other GPUs are kept. The allocation stays active and charged until it is released; it keeps its GPUs, address and disks. Refused while protected. Refused for bare metal, unless the allocation is active, and while another power change is running. A release cancels a power change. */
   allocationReinstall: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body?: {
-        /** Another image, in its newest version. Without one, the version it has. */
+        /** Another image, in its newest version (default: the current version). */
         image_name?: string | undefined;
         /** SSH keys to install (default: current keys). */
         ssh_key_ids?: string[] | undefined;
@@ -2540,13 +2540,13 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** A ticket for one session with an allocation. Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only look gets the console without typing. Service accounts get one where the organization’s access policy allows it. Terminals, SSH and forwards need a running VM; the serial console of a slice is available while it is provisioned, and a whole node has none. At most 256 sessions of one allocation are open at once. A new ticket is given each time, so it takes no Idempotency-Key. */
+  /** Create a single-use ticket for a session with an allocation. Valid once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key. Viewers get the console read-only. Service accounts need the permission of the access policy of the organization. Terminals, SSH and forwards need a running VM; the serial console of a slice is available while it is provisioned, and bare metal has none. An allocation has at most 256 open sessions. Each request creates a new ticket, so no Idempotency-Key is needed. */
   terminalTicketCreate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body: {
@@ -2559,65 +2559,65 @@ export type Operations = {
     };
     response: TerminalTicket;
   };
-  /** Who was connected to an allocation, newest first. Kept for 90 days, or as long as its recording. Unused tickets are not listed. */
+  /** List sessions of an allocation, newest first. Kept for 90 days, or as long as its recording. Unused tickets are not listed. */
   terminalSessionList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: TerminalSession[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One session */
+  /** Get a session */
   terminalSessionGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
-        /** Id of the terminal session. */
+        /** ID of the terminal session. */
         session_id: string;
       };
     };
     response: TerminalSession;
   };
-  /** End a session. Your own session; managers of the project can end any. A session ends within seconds, a ticket immediately. */
+  /** End a session. Allowed for the owner of the session and for project admins. A session ends within seconds, a ticket immediately. */
   terminalSessionClose: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
-        /** Id of the terminal session. */
+        /** ID of the terminal session. */
         session_id: string;
       };
     };
     response: undefined;
   };
-  /** What a recorded terminal showed, as an asciicast. Kept as long as the access policy of the organization requires. It contains output only, not input. */
+  /** Get the recording of a terminal, as an asciicast. Kept as long as the access policy of the organization states. It contains output only, not input. */
   terminalRecordingGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
-        /** Id of the terminal session. */
+        /** ID of the terminal session. */
         session_id: string;
       };
     };
@@ -2628,79 +2628,79 @@ export type Operations = {
       [name: string]: unknown;
     } | (number | string)[];
   };
-  /** SSH keys granted on an allocation after launch */
+  /** List SSH keys granted on an allocation after launch */
   accessGrantList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: AccessGrant[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Let a key of a project member open an allocation. Your own key, or as a manager of the project one of any member’s. On an active allocation it is sent to the machine at once; before that it comes with the launch, and one that is off gets it when it is on again. Its full set of keys is told each time, at most 100. Grants end with the allocation, and when their owner leaves the project or deletes the key. */
+  /** Grant an SSH key of a project member access to an allocation. Your own key or, for project admins, a key of any member. An active VM receives it immediately; a VM that is provisioning or off receives it when it starts. An allocation accepts at most 100 keys. A grant ends with the allocation, and when its owner leaves the project or deletes the key. */
   accessGrantCreate: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body: {
-        /** Id of the ssh key. */
+        /** ID of the ssh key. */
         ssh_key_id: string;
       };
     };
     response: AccessGrant;
   };
-  /** Revoke a grant: the key is removed from the VM. For the owner of the key, the user who granted it, and managers of the project. Open connections stay open. */
+  /** Revoke a grant and remove the key from the VM. Allowed for the owner of the key, the user who granted it, and project admins. Open connections stay open. */
   accessGrantRevoke: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
-        /** Id of the access grant. */
+        /** ID of the access grant. */
         access_grant_id: string;
       };
     };
     response: AccessGrant;
   };
-  /** The access policy of the organization */
+  /** Get the access policy of the organization */
   accessPolicyGet: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
     };
     response: AccessPolicy;
   };
-  /** Change the access policy of the organization. Shorter times reach sessions that are open. Recording is fixed when a session opens. */
+  /** Change the access policy of the organization. Shorter limits also apply to open sessions. Recording is decided when a session opens. */
   accessPolicyUpdate: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       body?: {
-        /** A session in which nothing is said either way for this long is ended. */
+        /** A session without traffic in either direction ends after this time. */
         session_idle_s?: number | undefined;
-        /** A session is ended after this long, whatever happens in it. */
+        /** A session ends after this time at the latest. */
         session_max_s?: number | undefined;
         /** Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs. */
         ends_with_sign_in?: boolean | undefined;
@@ -2708,63 +2708,63 @@ export type Operations = {
         records_terminals?: boolean | undefined;
         /** How long recordings are kept. */
         recording_days?: number | undefined;
-        /** Service accounts may open sessions. They have no keys, so nothing is granted to them. */
+        /** Whether service accounts may open sessions. They have no SSH keys, so they cannot have grants. */
         allows_service_accounts?: boolean | undefined;
       } | undefined;
     };
     response: AccessPolicy;
   };
-  /** The signed wipe certificate of an allocation. Available once the wipe is proven; until then 409 states what is pending. */
+  /** Get the signed wipe certificate of an allocation. Available when the wipe is proven; until then 409 states what is missing. */
   allocationWipeCertificateGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
     };
     response: SignedWipeCertificate;
   };
-  /** Public keys that verify wipe certificates, newest first; needs no sign-in */
+  /** List public keys that verify wipe certificates, newest first; needs no sign-in */
   wipeCertificateKeyList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: WipeCertificateKey[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Wipe proofs of a slot, newest first, also those that proved nothing */
+  /** List wipe proofs of a slot, newest first, including failed ones */
   adminNodeSlotProofList: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: WipeProof[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Recompute the chains of wipe proofs and compare them with their audit rows */
+  /** Verify the chains of wipe proofs against their audit rows */
   adminWipeProofVerify: {
     request: Record<string, never>;
     response: {
@@ -2783,26 +2783,26 @@ export type Operations = {
       }[];
     };
   };
-  /** What was done in the organization, newest first */
+  /** List audit rows of the organization, newest first */
   auditLogList: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         action?: string | undefined;
         actor_id?: string | undefined;
         target_id?: string | undefined;
-        /** Id of the project. */
+        /** ID of the project. */
         project_id?: string | undefined;
         result?: 'success' | 'failure' | 'denied' | undefined;
         correlation_id?: string | undefined;
-        /** Not before. */
+        /** Start time. */
         since?: string | undefined;
         /** Before. */
         until?: string | undefined;
@@ -2810,26 +2810,26 @@ export type Operations = {
     };
     response: {
       items: AuditLog[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** The same rows as JSON lines, oldest first */
+  /** Export audit rows of the organization as JSON lines, oldest first */
   auditLogExport: {
     request: {
       params: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
       };
       query?: {
         action?: string | undefined;
         actor_id?: string | undefined;
         target_id?: string | undefined;
-        /** Id of the project. */
+        /** ID of the project. */
         project_id?: string | undefined;
         result?: 'success' | 'failure' | 'denied' | undefined;
         correlation_id?: string | undefined;
-        /** Not before. */
+        /** Start time. */
         since?: string | undefined;
         /** Before. */
         until?: string | undefined;
@@ -2837,40 +2837,40 @@ export type Operations = {
     };
     response: AuditLog;
   };
-  /** Audit rows of every organization and of the platform, newest first */
+  /** List audit rows of every organization and of the platform, newest first */
   adminAuditLogList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         action?: string | undefined;
         actor_id?: string | undefined;
         target_id?: string | undefined;
-        /** Id of the project. */
+        /** ID of the project. */
         project_id?: string | undefined;
         result?: 'success' | 'failure' | 'denied' | undefined;
         correlation_id?: string | undefined;
-        /** Not before. */
+        /** Start time. */
         since?: string | undefined;
         /** Before. */
         until?: string | undefined;
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id?: string | undefined;
       } | undefined;
     };
     response: {
       items: AuditLog[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Recompute every chain and compare it with the signed heads kept outside the database */
+  /** Verify every audit chain against the signed heads kept outside the database */
   adminAuditLogVerify: {
     request: {
       query?: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id?: string | undefined;
       } | undefined;
     };
@@ -2882,32 +2882,32 @@ export type Operations = {
       chains: AuditChainReport[];
     };
   };
-  /** Events of the project in commit order, oldest first */
+  /** List events of the project in commit order, oldest first */
   eventList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         type?: string | undefined;
       } | undefined;
     };
     response: {
       items: ProjectEvent[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Events of the project as they happen (server-sent events). Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open. */
+  /** Stream events of the project (server-sent events). Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open. */
   eventStream: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
@@ -2916,7 +2916,7 @@ export type Operations = {
     };
     response: ProjectEvent;
   };
-  /** Events of the whole platform as they happen (server-sent events). Starts now, or after the event named by Last-Event-ID. For operators’ pages that keep themselves current. */
+  /** Stream events of the whole platform (server-sent events). Starts now, or after the event named by Last-Event-ID. For live pages of operators. */
   adminEventStream: {
     request: {
       query?: {
@@ -2925,7 +2925,7 @@ export type Operations = {
     };
     response: {
       specversion: '1.0';
-      /** Id of the event. */
+      /** ID of the event. */
       id: string;
       type: string;
       source: string;
@@ -2940,41 +2940,41 @@ export type Operations = {
       data: Record<string, unknown>;
     };
   };
-  /** Everything of the project under one id, in one timeline. Names no host and no device. 404 where nothing of the project is known under the id. */
+  /** Trace one ID within a project, in one timeline. Names no host and no device. Returns 404 if the project has no record of the ID. */
   traceGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query: {
-        /** A correlation id, or the id of an allocation, node, slot, task or workflow run. */
+        /** A correlation ID, or the ID of an allocation, node, slot, task or workflow run. */
         id: string;
       };
     };
     response: Trace;
   };
-  /** Everything under one id across all hosts, in one timeline */
+  /** Trace one ID across all hosts, in one timeline */
   adminTraceGet: {
     request: {
       query: {
-        /** A correlation id, or the id of an allocation, node, slot, task or workflow run. */
+        /** A correlation ID, or the ID of an allocation, node, slot, task or workflow run. */
         id: string;
       };
     };
     response: Trace;
   };
-  /** Runs of the project, newest first */
+  /** List workflow runs of the project, newest first */
   workflowRunList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         subject_id?: string | undefined;
         workflow?: string | undefined;
@@ -2984,101 +2984,101 @@ export type Operations = {
     };
     response: {
       items: WorkflowRun[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One run */
+  /** Get a workflow run */
   workflowRunGet: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the workflow run. */
+        /** ID of the workflow run. */
         workflow_run_id: string;
       };
     };
     response: WorkflowRun;
   };
-  /** The timeline of a run, oldest first */
+  /** Get the timeline of a workflow run, oldest first */
   workflowRunStepList: {
     request: {
       params: {
-        /** Id of the project. */
+        /** ID of the project. */
         project_id: string;
-        /** Id of the workflow run. */
+        /** ID of the workflow run. */
         workflow_run_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: WorkflowStep[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Runs of the whole platform, newest first */
+  /** List workflow runs of the whole platform, newest first */
   adminWorkflowRunList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         subject_id?: string | undefined;
         workflow?: string | undefined;
         state?: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled' | undefined;
         correlation_id?: string | undefined;
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id?: string | undefined;
       } | undefined;
     };
     response: {
       items: WorkflowRun[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One run */
+  /** Get a workflow run */
   adminWorkflowRunGet: {
     request: {
       params: {
-        /** Id of the workflow run. */
+        /** ID of the workflow run. */
         workflow_run_id: string;
       };
     };
     response: WorkflowRun;
   };
-  /** The timeline of a run, oldest first */
+  /** Get the timeline of a workflow run, oldest first */
   adminWorkflowRunStepList: {
     request: {
       params: {
-        /** Id of the workflow run. */
+        /** ID of the workflow run. */
         workflow_run_id: string;
       };
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: WorkflowStep[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Retry a stuck run from a step */
+  /** Retry a stuck workflow run from a step */
   adminWorkflowRunRetry: {
     request: {
       params: {
-        /** Id of the workflow run. */
+        /** ID of the workflow run. */
         workflow_run_id: string;
       };
       body?: {
@@ -3088,27 +3088,27 @@ export type Operations = {
     };
     response: WorkflowRun;
   };
-  /** Ask a run to end at its next step boundary */
+  /** Cancel a workflow run before its next step */
   adminWorkflowRunCancel: {
     request: {
       params: {
-        /** Id of the workflow run. */
+        /** ID of the workflow run. */
         workflow_run_id: string;
       };
       body?: {
-        /** Why, for the timeline. */
+        /** Reason, shown in the timeline. */
         reason?: string | undefined;
       } | undefined;
     };
     response: WorkflowRun;
   };
-  /** Every organization */
+  /** List every organization */
   adminOrganizationList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         /** Lower-case name, unique where it is used. */
         name?: string | undefined;
@@ -3116,32 +3116,32 @@ export type Operations = {
     };
     response: {
       items: Organization[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Every user */
+  /** List every user */
   adminUserList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         email?: string | undefined;
       } | undefined;
     };
     response: {
       items: User[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One user */
+  /** Get a user */
   adminUserGet: {
     request: {
       params: {
-        /** Id of the user. */
+        /** ID of the user. */
         user_id: string;
       };
     };
@@ -3151,7 +3151,7 @@ export type Operations = {
   adminUserUpdate: {
     request: {
       params: {
-        /** Id of the user. */
+        /** ID of the user. */
         user_id: string;
       };
       body?: {
@@ -3177,7 +3177,7 @@ export type Operations = {
     };
     response: Region;
   };
-  /** Change the price of a SKU, or enable or disable it. A new price holds for launches after it; running allocations keep the price they were launched at. */
+  /** Change the price of a SKU, or enable or disable it. A new price applies to later launches; running allocations keep their price. */
   adminSkuUpdate: {
     request: {
       params: {
@@ -3199,13 +3199,13 @@ export type Operations = {
       body: {
         /** Image slug. */
         name: string;
-        /** Name for people. */
+        /** Display name. */
         display_name: string;
         /** Distribution. */
         os_family: string;
-        /** Its version. */
+        /** Operating system version. */
         os_version: string;
-        /** Of the file that hosts pull. */
+        /** Digest of the file that hosts download. */
         digest: string;
         format: 'raw' | 'qcow2';
         size_bytes: number;
@@ -3213,17 +3213,17 @@ export type Operations = {
         driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
         /** Readiness checks that the image runs in the guest OS; all must pass. */
         readiness_checks: string[];
-        /** What it was made from. */
+        /** Source of the image. */
         source: string;
         /** Authority for the digest of this image. */
         digest_authority: string;
-        /** SKUs it may run on. */
+        /** SKUs that can use the image. */
         sku_names: string[];
       };
     };
     response: OsImage;
   };
-  /** Retire a version of an image. No launch gets it any more; the newest of the others takes its place, and without one the image is no longer offered. What runs keeps running. For good: the same digest cannot be registered under this name again. */
+  /** Retire a version of an image. New launches use the newest version that is not retired; without one the image is disabled. Running allocations continue. This cannot be undone: the same digest cannot be registered under this name again. */
   adminOsImageRetire: {
     request: {
       params: {
@@ -3233,52 +3233,52 @@ export type Operations = {
       body: {
         /** The version to retire. */
         digest: string;
-        /** Why; kept with the version and in the audit row. */
+        /** Reason, stored with the version and in the audit row. */
         reason: string;
       };
     };
     response: OsImage;
   };
-  /** Allocations of every tenant, newest first */
+  /** List allocations of every organization, newest first */
   adminAllocationList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         state?: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed' | undefined;
-        /** Id of the node. */
+        /** ID of the node. */
         node_id?: string | undefined;
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id?: string | undefined;
       } | undefined;
     };
     response: {
       items: AdminAllocation[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One allocation with shape, placement and claims */
+  /** Get an allocation with placement and claims */
   adminAllocationGet: {
     request: {
       params: {
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
     };
     response: AdminAllocation;
   };
-  /** Release on behalf of the tenant, even if protected. Cleanup and proof are the same as for any release. */
+  /** Release an allocation of an organization, even if protected. Cleanup and wipe proof are the same as for any release. */
   adminAllocationForceRelease: {
     request: {
       params: {
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -3288,15 +3288,15 @@ export type Operations = {
   adminAllocationForceCleanup: {
     request: {
       params: {
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
         runtime_verified_absent: boolean;
         adopted_generations?: {
-          /** Id of the slot. */
+          /** ID of the slot. */
           slot_id: string;
           host_generation: number;
         }[] | undefined;
@@ -3304,23 +3304,23 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** GPU limits and usage */
+  /** List GPU limits and usage */
   adminQuotaList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id?: string | undefined;
-        /** Id of the project. */
+        /** ID of the project. */
         project_id?: string | undefined;
       } | undefined;
     };
     response: {
       items: Quota[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -3328,16 +3328,16 @@ export type Operations = {
   adminQuotaPut: {
     request: {
       body: {
-        /** Id of the organization. */
+        /** ID of the organization. */
         organization_id: string;
-        /** Id of the project. */
+        /** ID of the project. */
         project_id?: string | undefined;
         gpu_limit: number | null;
       };
     };
     response: Quota;
   };
-  /** The scheduler’s input, for replay with `gpuaas admin scheduler explain` */
+  /** Get the input of the scheduler, for replay with `gpuaas admin scheduler explain` */
   adminSchedulerSnapshot: {
     request: {
       query?: {
@@ -3363,16 +3363,16 @@ export type Operations = {
         subject_id: string;
         detail: string;
       }[];
-      /** How many invariants were checked. */
+      /** Number of invariants checked. */
       checks: number;
     };
   };
-  /** Create missing claim rows of node-bound allocations. One request is one batch in one transaction. Continue with `after_id` until `next_after_id` is null. A dry run changes nothing; repeating a batch changes nothing. */
+  /** Create missing claim rows of node-bound allocations. One request processes one batch in one transaction. Continue with `after_id` until `next_after_id` is null. A dry run changes nothing, and a batch can be repeated. */
   adminClaimBackfill: {
     request: {
       body: {
         is_dry_run: boolean;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         after_id?: string | undefined;
         /** Allocations. Default: 100. */
         limit?: number | undefined;
@@ -3381,27 +3381,27 @@ export type Operations = {
     response: {
       is_dry_run: boolean;
       claimed: {
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
       }[];
       skipped: {
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
         reason: string;
       }[];
-      /** Id of the allocation. */
+      /** ID of the allocation. */
       next_after_id: string | null;
     };
   };
-  /** Delivered, healthy, reserved and active GPUs, and how fragmented the rest is */
+  /** Get delivered, healthy, reserved and active GPUs, and fragmentation */
   adminCapacityList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
@@ -3423,11 +3423,11 @@ export type Operations = {
         /** When it was counted. */
         counted_at: string;
       }[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** The same counts over time, oldest first. A sample every five minutes, kept for 90 days. Longer spans are thinned to what a chart can show. */
+  /** List capacity samples, oldest first. One sample every 5 minutes, kept for 90 days. Long time ranges return fewer samples. */
   adminCapacityHistoryList: {
     request: {
       query?: {
@@ -3435,7 +3435,7 @@ export type Operations = {
         region_name?: string | undefined;
         /** GPU model. */
         gpu_model?: string | undefined;
-        /** Not before; a day ago if left out. */
+        /** Start time (default: one day ago). */
         since?: string | undefined;
       } | undefined;
     };
@@ -3443,13 +3443,13 @@ export type Operations = {
       items: CapacitySample[];
     };
   };
-  /** Every node with its slots as tiles, by name */
+  /** List every node with its slots, by name */
   adminSlotMapList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         /** Lower-case name, unique where it is used. */
         region_name?: string | undefined;
@@ -3457,17 +3457,17 @@ export type Operations = {
     };
     response: {
       items: SlotMapRow[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** Nodes with mode, occupancy and free GPUs */
+  /** List nodes with mode, occupancy and free GPUs */
   adminNodeList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         /** Only the node of this name. */
         name?: string | undefined;
@@ -3478,11 +3478,11 @@ export type Operations = {
     };
     response: {
       items: Node[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One node */
+  /** Get a node */
   adminNodeGet: {
     request: {
       params: node;
@@ -3494,15 +3494,15 @@ export type Operations = {
     request: {
       body: {
         name: string;
-        /** Region the host stands in. */
+        /** Region of the host. */
         region_name: string;
-        /** Pool it belongs to; "shared" if left out. */
+        /** Pool of the node (default: "shared"). */
         pool_name?: string | undefined;
-        /** GPU model as SKUs name it. */
+        /** GPU model, as in the SKUs. */
         gpu_model: string;
         gpu_count: number;
         capacity_mode: 'slice' | 'baremetal' | 'flexible';
-        /** Network behind the host’s NAT that slices get addresses of. */
+        /** Private network of the slices, behind the NAT of the host. */
         private_network?: string | undefined;
       };
     };
@@ -3517,13 +3517,13 @@ export type Operations = {
       params: node;
       body: {
         is_held: boolean;
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: Node;
   };
-  /** Hold a number of clean nodes for bare metal; the scheduler picks them */
+  /** Hold a number of clean nodes for bare metal; the scheduler selects them */
   adminHoldCreate: {
     request: {
       body: {
@@ -3532,7 +3532,7 @@ export type Operations = {
         /** GPU model. */
         gpu_model: string;
         node_count: number;
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -3547,7 +3547,7 @@ export type Operations = {
       params: node;
       body: {
         is_draining: boolean;
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -3562,12 +3562,12 @@ export type Operations = {
       };
     };
     response: {
-      /** Id of the node. */
+      /** ID of the node. */
       node_id: string;
       from: 'slice' | 'baremetal' | 'flexible';
       to: 'slice' | 'baremetal';
       is_possible: boolean;
-      /** Why it cannot be done now, as sentences. */
+      /** Blockers, as sentences. */
       blockers: string[];
       live_claims: number;
       steps: string[];
@@ -3595,7 +3595,7 @@ export type Operations = {
     request: {
       params: node;
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -3608,24 +3608,24 @@ export type Operations = {
     };
     response: undefined;
   };
-  /** Create another enrollment token: the first was lost, or the certificate expired. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
+  /** Create another enrollment token, if the first is lost or the certificate has expired. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
   adminNodeEnrollmentCreate: {
     request: {
       params: node;
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: Enrollment;
   };
-  /** The agent of a node: heartbeat, task kinds, certificates */
+  /** Get the agent of a node: heartbeat, task kinds and certificates */
   adminNodeAgentGet: {
     request: {
       params: node;
     };
     response: {
-      /** Id of the node. */
+      /** ID of the node. */
       node_id: string;
       is_connected: boolean;
       /** Last heartbeat. */
@@ -3653,12 +3653,12 @@ export type Operations = {
     request: {
       params: node;
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
-      /** Id of the node. */
+      /** ID of the node. */
       node_id: string;
       is_connected: boolean;
       /** Last heartbeat. */
@@ -3692,21 +3692,21 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** Tasks of a node, newest first */
+  /** List tasks of a node, newest first */
   adminNodeTaskList: {
     request: {
       params: node;
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         state?: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled' | undefined;
       } | undefined;
     };
     response: {
       items: NodeTask[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -3718,50 +3718,50 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** The newest discovery: candidates, blockers, prerequisites and differences from the approved slots */
+  /** Get the newest discovery: candidates, blockers, prerequisites and differences from approved slots */
   adminNodeDiscoveryGet: {
     request: {
       params: node;
     };
     response: Discovery;
   };
-  /** Hardware facts of the newest discovery */
+  /** Get the hardware facts of the newest discovery */
   adminNodeDiscoveryFactsGet: {
     request: {
       params: node;
     };
     response: Record<string, unknown>;
   };
-  /** Slots of a node with bindings, claim and wipe proof */
+  /** List slots of a node with bindings, claim and wipe proof */
   adminNodeSlotList: {
     request: {
       params: node;
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: Slot[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One slot */
+  /** Get a slot */
   adminNodeSlotGet: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
       };
     };
     response: Slot;
   };
-  /** Approve candidates into slots: all, or those named. Names the discovery by its hash; 412 if there is a newer one. Refused with every blocker. A changed slot can be approved again only while it has no claim. */
+  /** Approve candidates into slots: all, or those named. The request names the discovery by its hash; a newer discovery returns 412. A refusal lists every blocker. A changed slot can be approved again only while it has no claim. */
   adminNodeSlotApprove: {
     request: {
       params: node;
@@ -3779,13 +3779,13 @@ export type Operations = {
   adminNodeSlotDisable: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -3795,13 +3795,13 @@ export type Operations = {
   adminNodeSlotEnable: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -3811,29 +3811,29 @@ export type Operations = {
   adminNodeSlotQuarantine: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: Slot;
   };
-  /** Rebind devices, discover, wipe and approve again; the run shows each step. The slot comes back only with a wipe proof. Refused while an allocation holds it. */
+  /** Repair a slot: rebind devices, run discovery and wipe. The slot becomes available only with a wipe proof. Refused while an allocation holds the slot. */
   adminNodeSlotRepair: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -3843,21 +3843,21 @@ export type Operations = {
   adminNodeSlotMarkWiped: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
       override: {
-        /** Id of the slot override. */
+        /** ID of the slot override. */
         id: string;
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
         kind: 'mark_wiped';
         reason: string;
@@ -3873,20 +3873,20 @@ export type Operations = {
       slot: Slot;
     };
   };
-  /** Disks of a node that may be wiped, and their blockers */
+  /** List disks of a node that may be wiped, and their blockers */
   adminNodeDiskList: {
     request: {
       params: node;
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
       } | undefined;
     };
     response: {
       items: DiskOwnership[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
@@ -3896,42 +3896,42 @@ export type Operations = {
       params: node;
       body: {
         serial: string;
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: DiskOwnership;
   };
-  /** Revoke that approval before the wipe starts */
+  /** Revoke the approval of a disk before the wipe starts */
   adminNodeDiskRevoke: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the disk ownership. */
+        /** ID of the disk ownership. */
         disk_ownership_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: DiskOwnership;
   };
-  /** What every source says about a node and its slots, and what counts */
+  /** Get health reports, overrides and effective alerts of a node and its slots */
   adminNodeHealthGet: {
     request: {
       params: node;
     };
     response: {
-      /** Id of the node. */
+      /** ID of the node. */
       node_id: string;
       health: 'ok' | 'unhealthy' | 'unknown';
-      /** What the alerts that count keep from happening. */
+      /** Operations that the effective alerts prevent. */
       prevents: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
-      /** What counts, after overrides. */
+      /** Effective alerts, after overrides. */
       alerts: {
-        /** Stable word, e.g. gpu_off_the_bus. */
+        /** Stable code, e.g. gpu_off_the_bus. */
         id: string;
         target: string;
         /** When it was first seen. */
@@ -3944,12 +3944,12 @@ export type Operations = {
       }[];
       reports: {
         source: string;
-        /** When it was looked at. */
+        /** When the agent observed it. */
         observed_at: string;
         /** Checks that passed. */
         successes: string[];
         alerts: {
-          /** Stable word, e.g. gpu_off_the_bus. */
+          /** Stable code, e.g. gpu_off_the_bus. */
           id: string;
           target: string;
           /** When it was first seen. */
@@ -3965,7 +3965,7 @@ export type Operations = {
         source: string;
         mode: 'merge' | 'replace';
         alerts: {
-          /** Stable word, e.g. gpu_off_the_bus. */
+          /** Stable code, e.g. gpu_off_the_bus. */
           id: string;
           target: string;
           /** When it was first seen. */
@@ -3981,16 +3981,16 @@ export type Operations = {
         created_by: string;
         /** When it was set. */
         created_at: string;
-        /** Until when it counts. */
+        /** When the override expires; null if it does not. */
         expires_at: string | null;
       }[];
       slots: {
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
         slot_index: number;
         health: 'ok' | 'unhealthy' | 'unknown';
         alerts: {
-          /** Stable word, e.g. gpu_off_the_bus. */
+          /** Stable code, e.g. gpu_off_the_bus. */
           id: string;
           target: string;
           /** When it was first seen. */
@@ -4012,18 +4012,18 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** Say otherwise than a source: add to or mute its alerts, or replace them */
+  /** Override the alerts of a source: add, mute or replace them */
   adminNodeHealthOverridePut: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
         source: string;
       };
       body: {
         mode: 'merge' | 'replace';
         alerts: {
-          /** Stable word, e.g. gpu_off_the_bus. */
+          /** Stable code, e.g. gpu_off_the_bus. */
           id: string;
           target: string;
           /** When it was first seen. */
@@ -4035,21 +4035,21 @@ export type Operations = {
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
         muted_alert_ids: string[];
-        /** Until when it counts; null until it is removed. */
+        /** When the override expires; null for no expiry. */
         expires_at: string | null;
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
-      /** Id of the node. */
+      /** ID of the node. */
       node_id: string;
       health: 'ok' | 'unhealthy' | 'unknown';
-      /** What the alerts that count keep from happening. */
+      /** Operations that the effective alerts prevent. */
       prevents: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
-      /** What counts, after overrides. */
+      /** Effective alerts, after overrides. */
       alerts: {
-        /** Stable word, e.g. gpu_off_the_bus. */
+        /** Stable code, e.g. gpu_off_the_bus. */
         id: string;
         target: string;
         /** When it was first seen. */
@@ -4062,12 +4062,12 @@ export type Operations = {
       }[];
       reports: {
         source: string;
-        /** When it was looked at. */
+        /** When the agent observed it. */
         observed_at: string;
         /** Checks that passed. */
         successes: string[];
         alerts: {
-          /** Stable word, e.g. gpu_off_the_bus. */
+          /** Stable code, e.g. gpu_off_the_bus. */
           id: string;
           target: string;
           /** When it was first seen. */
@@ -4083,7 +4083,7 @@ export type Operations = {
         source: string;
         mode: 'merge' | 'replace';
         alerts: {
-          /** Stable word, e.g. gpu_off_the_bus. */
+          /** Stable code, e.g. gpu_off_the_bus. */
           id: string;
           target: string;
           /** When it was first seen. */
@@ -4099,16 +4099,16 @@ export type Operations = {
         created_by: string;
         /** When it was set. */
         created_at: string;
-        /** Until when it counts. */
+        /** When the override expires; null if it does not. */
         expires_at: string | null;
       }[];
       slots: {
-        /** Id of the slot. */
+        /** ID of the slot. */
         slot_id: string;
         slot_index: number;
         health: 'ok' | 'unhealthy' | 'unknown';
         alerts: {
-          /** Stable word, e.g. gpu_off_the_bus. */
+          /** Stable code, e.g. gpu_off_the_bus. */
           id: string;
           target: string;
           /** When it was first seen. */
@@ -4126,66 +4126,66 @@ export type Operations = {
   adminNodeHealthOverrideDelete: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
         source: string;
       };
     };
     response: undefined;
   };
-  /** Whether the circuit breaker has tripped */
+  /** Get the state of the circuit breaker */
   adminHealthBreakerGet: {
     request: {
       query?: Record<string, never> | undefined;
     };
     response: {
       is_tripped: boolean;
-      /** When too many hosts became unhealthy within 10 minutes. */
+      /** When the circuit breaker tripped: too many hosts became unhealthy within 10 minutes. */
       tripped_at: string | null;
       reason: string | null;
       reset_by: string | null;
-      /** When a person reset it. */
+      /** When an operator reset it. */
       reset_at: string | null;
       version: number;
     };
   };
-  /** Reset the circuit breaker: reports mark hosts unhealthy again */
+  /** Reset the circuit breaker, so that reports mark hosts unhealthy again */
   adminHealthBreakerReset: {
     request: {
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
       is_tripped: boolean;
-      /** When too many hosts became unhealthy within 10 minutes. */
+      /** When the circuit breaker tripped: too many hosts became unhealthy within 10 minutes. */
       tripped_at: string | null;
       reason: string | null;
       reset_by: string | null;
-      /** When a person reset it. */
+      /** When an operator reset it. */
       reset_at: string | null;
       version: number;
     };
   };
-  /** What is on a host, as its agent last found it, and where that is not what claims say */
+  /** Get the latest inventory report of a host, and its differences from the claims */
   adminNodeInventoryGet: {
     request: {
       params: node;
     };
     response: NodeInventory;
   };
-  /** Remove a managed VM without a claim from its host. Refused for a VM without our tag and for one with a claim; the agent checks again before it acts. Disks are not wiped: slots whose devices it used stay in quarantine until they are repaired. */
+  /** Remove a managed VM without a claim from its host. Refused for a VM that GPUaaS does not manage and for one with a claim; the agent checks both again. Disks are not wiped: slots whose devices the VM used stay quarantined until they are repaired. */
   adminNodeVmRemove: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** As the inventory names it. */
+        /** Name of the VM in the inventory report. */
         vm_name: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
@@ -4195,34 +4195,34 @@ export type Operations = {
   adminNodeBundleLeaseEnd: {
     request: {
       params: {
-        /** Id of the node. */
+        /** ID of the node. */
         node_id: string;
-        /** Id of the allocation. */
+        /** ID of the allocation. */
         allocation_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: NodeTask;
   };
-  /** Cached images of a host, as its agent last found them */
+  /** List the cached images of a host */
   adminNodeImageList: {
     request: {
       params: node;
     };
     response: {
-      /** Id of the node. */
+      /** ID of the node. */
       node_id: string;
-      /** When the host was looked at; null before the first look. */
+      /** When the agent observed the cache; null before the first report. */
       observed_at: string | null;
       /** Why the cache could not be read. */
       unreadable: string | null;
       images: NodeImage[];
     };
   };
-  /** Have a host fetch an image of the catalog before a launch needs it. Images that were not used for the longest time make room, where the host is set up so. */
+  /** Download an image of the catalog to a host before a launch needs it. If the host is configured to evict images, the least recently used ones are removed first. */
   adminNodeImagePull: {
     request: {
       params: node;
@@ -4235,12 +4235,12 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** Have a host drop an image from its cache. Refused while a VM is being created from it. */
+  /** Remove an image from the cache of a host. Refused while a VM is being created from it. */
   adminNodeImageEvict: {
     request: {
       params: node;
       body: {
-        /** Which image, by its content. */
+        /** Digest of the image. */
         digest: string;
       };
     };
@@ -4251,186 +4251,186 @@ export type Operations = {
     request: {
       params: node;
       body: {
-        /** Which image, by its content. */
+        /** Digest of the image. */
         digest: string;
       };
     };
     response: NodeTask;
   };
-  /** Keys that sign node certificates, tasks and wipe certificates, newest first */
+  /** List keys that sign node certificates, tasks and wipe certificates, newest first */
   adminTrustKeyList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         purpose?: 'node_ca' | 'task_signer' | 'certificate_signer' | undefined;
       } | undefined;
     };
     response: {
       items: {
-        /** Id of the trust key. */
+        /** ID of the trust key. */
         id: string;
         purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
         state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
-        /** When it came into this state. */
+        /** When this state began. */
         state_since: string;
         fingerprint_sha256: string;
-        /** Until when it is still trusted. */
+        /** When it stops being trusted. */
         retires_at: string | null;
         version: number;
-        /** When it was made. */
+        /** When it was created. */
         created_at: string;
       }[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };
-  /** One key */
+  /** Get a trust key */
   adminTrustKeyGet: {
     request: {
       params: {
-        /** Id of the trust key. */
+        /** ID of the trust key. */
         trust_key_id: string;
       };
     };
     response: {
-      /** Id of the trust key. */
+      /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
-      /** When it came into this state. */
+      /** When this state began. */
       state_since: string;
       fingerprint_sha256: string;
-      /** Until when it is still trusted. */
+      /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
-      /** When it was made. */
+      /** When it was created. */
       created_at: string;
     };
   };
-  /** Stage a new key: agents learn to trust it before anything is signed with it */
+  /** Stage a new key, which agents trust before it signs */
   adminTrustKeyCreate: {
     request: {
       body: {
         purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
-      /** Id of the trust key. */
+      /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
-      /** When it came into this state. */
+      /** When this state began. */
       state_since: string;
       fingerprint_sha256: string;
-      /** Until when it is still trusted. */
+      /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
-      /** When it was made. */
+      /** When it was created. */
       created_at: string;
     };
   };
-  /** Sign with a staged key from now on; the one before stays trusted for a while */
+  /** Activate a staged key; the previous key stays trusted during its grace period */
   adminTrustKeyActivate: {
     request: {
       params: {
-        /** Id of the trust key. */
+        /** ID of the trust key. */
         trust_key_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
-      /** Id of the trust key. */
+      /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
-      /** When it came into this state. */
+      /** When this state began. */
       state_since: string;
       fingerprint_sha256: string;
-      /** Until when it is still trusted. */
+      /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
-      /** When it was made. */
+      /** When it was created. */
       created_at: string;
-      /** Nodes whose agents have not said that they know the key. They come back by themselves until the grace of the one before is over. */
+      /** Nodes whose agents have not confirmed the key. They reconnect automatically until the grace period of the previous key ends. */
       nodes_without_key: number;
     };
   };
-  /** Stop trusting a key that is in its grace time, or was only staged */
+  /** Retire a key that is staged or in its grace period */
   adminTrustKeyRetire: {
     request: {
       params: {
-        /** Id of the trust key. */
+        /** ID of the trust key. */
         trust_key_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
-      /** Id of the trust key. */
+      /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
-      /** When it came into this state. */
+      /** When this state began. */
       state_since: string;
       fingerprint_sha256: string;
-      /** Until when it is still trusted. */
+      /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
-      /** When it was made. */
+      /** When it was created. */
       created_at: string;
     };
   };
-  /** Stop trusting a key at once; refused for the active one */
+  /** Revoke a key immediately; refused for the active key */
   adminTrustKeyRevoke: {
     request: {
       params: {
-        /** Id of the trust key. */
+        /** ID of the trust key. */
         trust_key_id: string;
       };
       body: {
-        /** Why; kept in the audit row. */
+        /** Reason, recorded in the audit row. */
         reason: string;
       };
     };
     response: {
-      /** Id of the trust key. */
+      /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
-      /** When it came into this state. */
+      /** When this state began. */
       state_since: string;
       fingerprint_sha256: string;
-      /** Until when it is still trusted. */
+      /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
-      /** When it was made. */
+      /** When it was created. */
       created_at: string;
     };
   };
-  /** Log lines of every process and agent by correlation id or node, oldest first */
+  /** List log lines of all processes and agents by correlation ID or node, oldest first */
   adminLogList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
-        /** The next_cursor of the page before. */
+        /** next_cursor of the previous page. */
         cursor?: string | undefined;
         correlation_id?: string | undefined;
-        /** Id of the node. */
+        /** ID of the node. */
         node_id?: string | undefined;
         /** This level and above. */
         level?: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | undefined;
-        /** Not before; a day ago if left out. */
+        /** Start time (default: one day ago). */
         since?: string | undefined;
       } | undefined;
     };
@@ -4448,7 +4448,7 @@ export type Operations = {
         error_code: string | null;
         fields: Record<string, unknown>;
       }[];
-      /** Send as cursor for the next page; null on the last one. */
+      /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
   };

@@ -42,19 +42,19 @@ export type HostMessage = {
 
 export type GatewayMessage = {
   type: 'session';
-  /** Id of the terminal session. */
+  /** ID of the terminal session. */
   session_id: string;
   kind: 'terminal' | 'console' | 'ssh' | 'forward';
-  /** False: what is typed goes nowhere. */
+  /** False for read-only access; input is discarded. */
   is_writable: boolean;
   is_recorded: boolean;
-  /** To be shown before anything else. */
+  /** Text to show first. */
   notice: string | null;
-  /** When it ends at the latest. */
+  /** When it expires. */
   expires_at: string;
 } | {
   type: 'closed';
   reason: 'ended' | 'client_disconnected' | 'agent_disconnected' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error';
-  /** One sentence, what to do included. */
+  /** One sentence, with what to do. */
   message: string;
 };
