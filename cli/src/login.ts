@@ -59,7 +59,7 @@ export const readPlatform = async (url: string, signal: AbortSignal): Promise<Pl
   const { status, body, date } = await request(`${url}/.well-known/gpuaas`, {}, signal);
   const { issuer, cli_client_id, embedded_issuer, api_version } = body;
   if (status !== 200 || typeof issuer !== 'string' || typeof cli_client_id !== 'string')
-    throw new GpuaasError('unexpected_answer', `${url} does not answer like a GPUaaS API (status ${status}).`, {
+    throw new GpuaasError('unexpected_answer', `${url} is not a GPUaaS API (status ${status}).`, {
       status,
     });
   return {
@@ -78,11 +78,9 @@ export const discover = async (issuer: string, signal: AbortSignal): Promise<Iss
   const { token_endpoint, device_authorization_endpoint } = body;
   // An issuer that calls itself something else is not the one the API trusts.
   if (status !== 200 || body['issuer'] !== issuer || typeof token_endpoint !== 'string')
-    throw new GpuaasError(
-      'unexpected_answer',
-      `${issuer} does not answer like an OpenID Connect issuer (status ${status}).`,
-      { status },
-    );
+    throw new GpuaasError('unexpected_answer', `${issuer} is not an OpenID Connect issuer (status ${status}).`, {
+      status,
+    });
   requireSecure(token_endpoint);
   return {
     token_endpoint,
@@ -114,7 +112,7 @@ const refused = (body: Record<string, unknown>, status: number): GpuaasError => 
       : String(body['error'] ?? `status ${status}`);
   const sentence = /[.!?]$/.test(description) ? description : `${description}.`;
   if (status === 429 || status >= 500)
-    return new GpuaasError('unavailable', `The issuer could not answer: ${sentence}`, { status, retryable: true });
+    return new GpuaasError('unavailable', `The issuer is unavailable: ${sentence}`, { status, retryable: true });
   return new GpuaasError('unauthenticated', `The issuer refused the sign-in: ${sentence}`, { status });
 };
 

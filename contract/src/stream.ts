@@ -87,7 +87,7 @@ export const HostMessage = Type.Union([
   Eof,
   /** The other end is there: what was sent before is on its way. */
   Closed({ type: Type.Literal('ready') }),
-  /** The program ended by itself; null where it ended by a signal. */
+  /** Exit status of the program; null where a signal ended it. */
   Closed({
     type: Type.Literal('exit'),
     code: Nullable(Type.Integer()),

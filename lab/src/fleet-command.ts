@@ -19,20 +19,20 @@ import { UsageError } from './usage.ts';
 export const FLEET_HELP = `Usage: gpuaas-lab fleet [options]
 
 Runs simulated GPU hosts, each with a real agent: enrolled through the public
-API, over mTLS. They keep identity, disks and guests in a folder; a later start
-goes on where this one ended. Ctrl-C or SIGTERM stops them.
+API, over mTLS. They keep identity, disks and VMs in a directory; a later start
+continues from there. Ctrl-C or SIGTERM stops them.
 
-  --nodes N            how many hosts; 4 unless told
+  --nodes N            number of hosts (default 4)
   --demo               the four hosts of \`make up\` instead
   --url URL            public API; GPUAAS_URL or http://localhost:8080
   --token-file FILE    an operator's API token; read again when it is refused
   --dev                sign in as dev-admin of a laptop's \`make up\` instead
-  --dir DIR            where hosts live; fleet/ in the state folder unless told
-  --node-api-url URL   where agents connect; what the platform says unless told
-  --prefix TEXT        begin of the hosts' names; sim- unless told
+  --dir DIR            directory of the hosts (default: fleet/ in the state directory)
+  --node-api-url URL   where agents connect (default: as the server states)
+  --prefix TEXT        prefix of the host names (default sim-)
   --mode MODE          slice (default), baremetal or flexible
   --profile NAME       ${PROFILE_NAMES.join(', ')}
-  --processes N        how many processes; one per 250 hosts unless told
+  --processes N        number of processes (default: one per 250 hosts)
   --fast               hosts take no time for their work; small disks
   --verbose            print what agents log
 

@@ -26,7 +26,7 @@ type Details = Partial<
 const OWN_TITLES: Readonly<Record<Exclude<GpuaasErrorCode, ErrorCode>, string>> = {
   network: 'No connection',
   timeout: 'Not within the time',
-  unexpected_answer: 'Not an answer of the API',
+  unexpected_answer: 'Not a response of the API',
 };
 
 export class GpuaasError extends Error {
@@ -143,7 +143,7 @@ export const errorFromAnswer = (status: number, headers: Headers, text: string):
   const gateway = status === 429 || status === 502 || status === 503 || status === 504;
   return new GpuaasError(
     'unexpected_answer',
-    `The server answered ${status} without a problem document: is this the address of a GPUaaS API?`,
+    `The server returned ${status} without a problem document: is this the address of a GPUaaS API?`,
     {
       status,
       retryable: gateway,

@@ -173,14 +173,14 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
     else if (word.type === 'failed') finish('unreachable', word.message);
     else if (word.type === 'closed') finish(word.reason, word.message);
     else if (word.type === 'ack' && !sending.acknowledge(word.bytes))
-      finish('protocol_error', 'The other end took more than it was sent.');
+      finish('protocol_error', 'The other end acknowledged more than was sent.');
   };
 
   socket.addEventListener('message', ({ data }) => {
     if (over) return;
     if (typeof data === 'string') {
       const word = wordOf(data);
-      if (word === null) finish('protocol_error', 'The gateway said something that is no word of a session.');
+      if (word === null) finish('protocol_error', 'The gateway sent an unknown message.');
       else hear(word);
     } else if (!receiving.push(new Uint8Array(data as ArrayBuffer)))
       finish('protocol_error', 'The other end sent more than there was room for.');

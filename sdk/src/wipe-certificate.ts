@@ -43,7 +43,7 @@ export const verifyWipeCertificate = async (
   const refuse = (reason: string): CertificateVerdict => ({ is_valid: false, reason });
   if (signature.algorithm !== 'Ed25519') return refuse('It is signed in a way that this program does not know.');
   const key = keys.find(({ key_id }) => key_id === signature.key_id);
-  if (key === undefined) return refuse(`The platform publishes no key ${signature.key_id}.`);
+  if (key === undefined) return refuse(`The server publishes no key ${signature.key_id}.`);
   if (key.state === 'revoked') return refuse(`The key ${key.key_id} was revoked; what it signed counts for nothing.`);
   const der = bytesOf(key.public_key_pem.replaceAll(/-----[A-Z ]+-----|\s/g, ''));
   const given = bytesOf(signature.value);

@@ -122,6 +122,11 @@ describe('make check', () => {
       ['plain words', 'contract/src/x.ts', `// a certificate of ${'era'}sure`, true],
       ['plain words', 'contract/src/x.test.ts', `// a certificate of ${'era'}sure`, false],
       ['plain words', 'doc/x.md', 'The agent reports that the wipe is verified; recommended, intelligible', false],
+      ['plain words in code', 'server/src/x.ts', `throw refuse('The host ${'tel'}ls nothing.')`, true],
+      ['plain words in code', 'cli/src/x.ts', `const text = \`\${a}: ask ${'some'}body \${b}\`;`, true],
+      ['plain words in code', 'console/app/x.tsx', `const X = () => <p>Ask ${'some'}body.</p>;`, true],
+      ['plain words in code', 'server/src/x.ts', `// ${'no'}body reads this\nconst ${'tel'}l = '${'tel'}l';`, false],
+      ['plain words in code', 'server/src/x.test.ts', `test('${'no'}body reads this')`, false],
       ['slots have one owner', 'server/src/db/x.ts', 'update node_resource_slots set', true],
       ['slots have one owner', 'server/src/db/statements/x.ts', 'update node_resource_slots set', false],
     ];

@@ -46,7 +46,7 @@ export const createServe = (
   const failOnPurpose = (id: OperationId): void => {
     const fault = world.faults.operations?.[id];
     if (fault === undefined) return;
-    if (isErrorCode(fault)) throw new Refusal(fault, 'This was asked to fail.');
+    if (isErrorCode(fault)) throw new Refusal(fault, 'This request was set to fail.');
     throw new TypeError('Failed to fetch');
   };
 
@@ -143,7 +143,7 @@ export const createServe = (
     if (!options.checksAnswers || operation.response === null) return;
     const errors = errorsOf(operation.response, JSON.parse(JSON.stringify(body ?? null)));
     if (errors.length > 0)
-      throw new Error(`The answer is not what the contract says: ${errors.slice(0, 5).join('; ')}`);
+      throw new Error(`The response does not match the contract: ${errors.slice(0, 5).join('; ')}`);
   };
 
   const answer = async (match: Match, asked: Asked, incoming: Incoming, draft: Draft): Promise<Response> => {

@@ -33,7 +33,7 @@ const parse = async (line: string) => {
   const words = line.trim().split(/\s+/);
   const start = words.findIndex((word) => ALGORITHMS.includes(word));
   const [algorithm = '', blob = ''] = words.slice(start, start + 2);
-  if (start === -1) throw invalidField('public_key', 'is not a public key of a kind that is taken', 'malformed');
+  if (start === -1) throw invalidField('public_key', 'is not a supported public key', 'malformed');
   const bytes = bytesOf(blob);
   if (algorithm === 'ssh-rsa' && bytes.length < 400)
     throw invalidField('public_key', 'is an RSA key of fewer than 3072 bits', 'too_weak');

@@ -192,7 +192,7 @@ export const startRelease = (world: World, row: Allocation, reason: string): voi
 export const resumeCleanup = (world: World, row: Allocation, run: Run): void => {
   setSlots(world, row, 'cleaning');
   row.run_id = run.id;
-  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', 'Its cleanup was taken up again.');
+  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', 'Its cleanup was retried.');
 };
 
 /** Cleanup again, for what was blocked. It frees nothing but by proof. */

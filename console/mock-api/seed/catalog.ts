@@ -50,7 +50,7 @@ const imageOf = (world: World, words: ImageWords): OsImage => {
     driver_strategy: words.driver_strategy,
     readiness_checks: words.readiness_checks,
     source: 'the demo catalog; there is no such file',
-    digest_authority: 'nobody; the digest is of the name',
+    digest_authority: 'none; the digest is of the name',
     registered_at: world.ago(days * DAY_MS),
     retired_at: null,
     retired_reason: null,

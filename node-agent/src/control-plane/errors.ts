@@ -71,7 +71,7 @@ export const failureOf = (status: number, body: string, retryAfter: string | und
   const seconds = typeof problem.retry_after_s === 'number' ? problem.retry_after_s : Number(retryAfter);
   return new ControlPlaneError(
     kindOfStatus(status),
-    typeof problem.detail === 'string' ? problem.detail.slice(0, 500) : `The node API answered ${status}.`,
+    typeof problem.detail === 'string' ? problem.detail.slice(0, 500) : `The node API returned ${status}.`,
     {
       status,
       ...(typeof problem.code === 'string' ? { code: problem.code } : {}),

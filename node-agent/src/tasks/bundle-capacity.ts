@@ -47,7 +47,7 @@ export const capacityProblems = (
   const nodes = numaNodes.join(', ');
   return [
     ...(request.vcpu_count > cpus
-      ? [noSpace(`${request.vcpu_count} CPUs are asked for, NUMA node ${nodes} has ${cpus}`)]
+      ? [noSpace(`${request.vcpu_count} CPUs are requested, NUMA node ${nodes} has ${cpus}`)]
       : []),
     ...memoryProblems(given),
   ];

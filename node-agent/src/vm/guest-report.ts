@@ -121,7 +121,7 @@ const COUNT_BY_TOOL = GPU_VENDORS.flatMap(({ guest_count: by }) =>
  * POSIX sh and /proc: images differ. An emulated guest takes its time for each program, so there are few.
  */
 export const reportScript = (accelerators: readonly string[], checks: readonly string[] = []): string => `#!/bin/sh
-# Tells the host which SSH host key this machine has, how many GPUs it sees and whether it is what its image promises.
+# Reports to the host: the SSH host key of this VM, its GPU count and the readiness checks of its image.
 port=/dev/virtio-ports/${REPORT_CHANNEL}
 accelerators='${accelerators.map(pciId).join(' ')}'
 checks='${checks.map(checkName).join(' ')}'

@@ -119,11 +119,11 @@ describe('an image', () => {
     );
     refuses(
       qcow2((bytes) => bytes.writeUInt32BE(63, 20)),
-      /clusters is absurd/,
+      /clusters is invalid/,
     );
     refuses(
       qcow2((bytes) => bytes.writeBigUInt64BE(2n ** 60n, 24)),
-      /absurd/,
+      /too large|invalid/,
     );
     refuses(
       qcow2((bytes) => bytes.writeUInt32BE(0, 36)),
@@ -131,7 +131,7 @@ describe('an image', () => {
     );
     refuses(
       qcow2((bytes) => bytes.writeUInt32BE(2 ** 31, 36)),
-      /absurdly large/,
+      /is too large/,
     );
   });
 

@@ -31,7 +31,7 @@ type Header = Readonly<{
 
 const numberAt = (head: Buffer, at: number): number => {
   const value = head.readBigUInt64BE(at);
-  return value < SIZE_MAX ? Number(value) : refuseImage('a number in its header is absurd');
+  return value < SIZE_MAX ? Number(value) : refuseImage('a number in its header is too large');
 };
 
 /** Extensions end at the first cluster; those beyond what was read are not looked for but refused. */
@@ -60,11 +60,11 @@ const readHeader = (head: Buffer): Header => {
   if ((features & (INCOMPATIBLE.dirty | INCOMPATIBLE.corrupt)) !== 0n) return refuseImage('it was not closed properly');
   if ((features & ~(HARMLESS | 7n)) !== 0n) return refuseImage('it needs features that are not known');
   const clusterBits = head.readUInt32BE(20);
-  if (clusterBits < 9 || clusterBits > 21) return refuseImage('the size of its clusters is absurd');
+  if (clusterBits < 9 || clusterBits > 21) return refuseImage('the size of its clusters is invalid');
   const cluster_bytes = 2 ** clusterBits;
   const headerBytes = isNew ? head.readUInt32BE(100) : V2_HEADER;
   if (headerBytes < (isNew ? V3_HEADER : V2_HEADER) || headerBytes > cluster_bytes || headerBytes % 8 !== 0)
-    return refuseImage('the length of its header is absurd');
+    return refuseImage('the length of its header is invalid');
   refuseExtensions(head, headerBytes, cluster_bytes);
   return {
     cluster_bits: clusterBits,
@@ -78,7 +78,7 @@ const readHeader = (head: Buffer): Header => {
 };
 
 function* readTable(what: string, offset: number, bytes: number, fileBytes: number): Inspection<Buffer> {
-  if (bytes > TABLE_BYTES_MAX) return refuseImage(`its ${what} is absurdly large`);
+  if (bytes > TABLE_BYTES_MAX) return refuseImage(`its ${what} is too large`);
   if (offset === 0 || offset + bytes > fileBytes)
     return refuseImage(`it is truncated: its ${what} ends at ${offset + bytes}, the file at ${fileBytes}`);
   if (bytes === 0) return Buffer.alloc(0);

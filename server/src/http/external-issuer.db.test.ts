@@ -130,9 +130,12 @@ describe('signing in at an issuer of one’s own, behind https', () => {
     await shown('another audience');
     assert.deepEqual(outcomes, {
       down: [503, 'The identity provider cannot be reached right now.'],
-      misconfigured: [500, 'The identity provider does not accept this installation; an operator must look.'],
+      misconfigured: [
+        500,
+        'The identity provider does not accept this installation. An operator must check its client settings.',
+      ],
       used: [400, 'This sign-in was already used or timed out.'],
-      'another nonce': [400, 'The answer of the identity provider does not belong to this sign-in.'],
+      'another nonce': [400, 'The response of the identity provider does not belong to this sign-in.'],
       'another audience': [403, 'The token is for another audience.'],
     });
     const [logged] = test.logs.filter((line) => String(line['internal']).includes('invalid_client'));

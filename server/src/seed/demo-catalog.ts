@@ -107,7 +107,7 @@ export const seedCatalog = (database: Database): Promise<void> =>
         digest: demoDigest(image.name),
         format: 'qcow2' as const,
         source: 'the demo catalog; there is no such file',
-        digest_authority: 'nobody; the digest is of the name',
+        digest_authority: 'none; the digest is of the name',
         sku_names: [SLICE_SKU, BAREMETAL_SKU],
       };
       await upsertOsImage(tx, version);

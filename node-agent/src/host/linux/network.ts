@@ -93,10 +93,7 @@ const hasMasquerade = async (run: Run): Promise<boolean> => {
       missing += 1;
     }
   if (missing === commands.length)
-    throw new HostError(
-      'unsupported',
-      'Neither nft nor iptables-save can be asked for the rules of address translation.',
-    );
+    throw new HostError('unsupported', 'Neither nft nor iptables-save can list the NAT rules.');
   return false;
 };
 

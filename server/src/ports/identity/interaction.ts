@@ -86,7 +86,7 @@ export const createInteractionPages = (options: InteractionOptions) => {
         ctx,
         400,
         problemPage(
-          'That did not work',
+          'The sign-in failed',
           'The form was not sent from this page. Go back and try again.',
           'invalid_form',
         ),
@@ -123,7 +123,7 @@ export const createInteractionPages = (options: InteractionOptions) => {
       if (interaction.uid !== uid) throw new errors.SessionNotFound('another sign-in');
     } catch (err) {
       if (!(err instanceof errors.SessionNotFound)) throw err;
-      const sentence = 'This sign-in has expired or belongs to another window. Start again from where you came.';
+      const sentence = 'This sign-in has expired or belongs to another window. Start the sign-in again.';
       return showPage(ctx, 400, problemPage('Sign-in expired', sentence, 'session_not_found'));
     }
     if (ctx.method === 'POST') return submit(ctx, interaction);

@@ -26,7 +26,7 @@ const open = (secrets: Secrets, row: Readonly<{ kid: string; sealed_jwk: Buffer 
     return JSON.parse(secrets.open(row.sealed_jwk, boundTo(row.kid))) as JWK;
   } catch (err) {
     throw new Error(
-      'The signing keys in this database were sealed with another platform key: bring back that key (platform.key or GPUAAS_PLATFORM_KEY), or use a database of its own.',
+      'The signing keys in this database were sealed with another platform key: restore that key (platform.key or GPUAAS_PLATFORM_KEY), or use another database.',
       { cause: err },
     );
   }

@@ -55,7 +55,7 @@ export const deviceSources = (pages: IssuerPages) => {
       const error = DEVICE_PROBLEMS['ExpiredError'] ?? null;
       return show(ctx, deviceCodePage({ action, xsrf: xsrfOf(ctx), userCode: '', error }));
     }
-    const error = err === undefined ? null : (DEVICE_PROBLEMS[err.name] ?? 'That did not work. Try again.');
+    const error = err === undefined ? null : (DEVICE_PROBLEMS[err.name] ?? 'The sign-in failed. Try again.');
     show(ctx, deviceCodePage({ action, xsrf: xsrfOf(ctx), userCode: err?.userCode?.slice(0, 20) ?? '', error }));
   };
 
@@ -67,7 +67,7 @@ export const deviceSources = (pages: IssuerPages) => {
     userCodeInputSource,
     userCodeConfirmSource,
     successSource: (ctx: OidcRequest): void =>
-      show(ctx, messagePage('You are signed in', 'Your terminal continues by itself. You can close this page.')),
+      show(ctx, messagePage('You are signed in', 'Your terminal continues automatically. You can close this page.')),
   };
 };
 
@@ -86,7 +86,7 @@ export const renderError = (ctx: OidcRequest, out: Readonly<{ error: string; err
   const described = out.error_description ?? '';
   const sentence =
     out.error === 'server_error' || described === ''
-      ? 'The sign-in service could not answer. Try again in a moment.'
+      ? 'The sign-in service is unavailable. Try again in a moment.'
       : `${capitalise(described).replace(/\.$/, '')}.`;
-  show(ctx, problemPage('That did not work', sentence, out.error));
+  show(ctx, problemPage('The sign-in failed', sentence, out.error));
 };

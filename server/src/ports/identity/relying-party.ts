@@ -52,16 +52,20 @@ const asAppError = (err: unknown): AppError => {
     if (err.error === 'invalid_grant')
       return new AppError('invalid_request', 'This sign-in was already used or timed out.', { cause: err });
     if (err.status >= 500) return issuerUnavailable(err);
-    return new AppError('internal', 'The identity provider does not accept this installation; an operator must look.', {
-      cause: err,
-      internal: `token endpoint: ${err.error} ${err.error_description ?? ''}`.slice(0, 500),
-    });
+    return new AppError(
+      'internal',
+      'The identity provider does not accept this installation. An operator must check its client settings.',
+      {
+        cause: err,
+        internal: `token endpoint: ${err.error} ${err.error_description ?? ''}`.slice(0, 500),
+      },
+    );
   }
   const isLost = err instanceof TypeError && !('code' in err);
   const isLate = err instanceof oidc.ClientError && (err.code === 'OAUTH_TIMEOUT' || err.code === 'OAUTH_ABORT');
   const isBroken = err instanceof oidc.ClientError && err.cause instanceof Response && err.cause.status >= 500;
   if (isLost || isLate || isBroken) return issuerUnavailable(err);
-  return new AppError('invalid_request', 'The answer of the identity provider does not belong to this sign-in.', {
+  return new AppError('invalid_request', 'The response of the identity provider does not belong to this sign-in.', {
     cause: err,
     internal: String(err).slice(0, 500),
   });
