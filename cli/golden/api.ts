@@ -1,6 +1,7 @@
 /** A small API that answers from fixtures and remembers what it was asked, with an issuer beside it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ERRORS } from '@gpuaas/contract';
 import { type CallId, type OperationId, type OperationInfo, operations, type Problem } from '@gpuaas/sdk';
 import { type Answers, answers, event, exported, recorded } from './fixtures.ts';
 
@@ -13,7 +14,7 @@ export class Refusal {
     this.headers = more.retry_after_s ? { 'retry-after': String(more.retry_after_s) } : {};
     this.problem = {
       type: `/docs/errors#${code}`,
-      title: code,
+      title: ERRORS[code].title,
       status,
       detail,
       instance: '/',
@@ -24,7 +25,7 @@ export class Refusal {
       errors: [],
       reasons: [],
       alternatives: [],
-      actions: [{ rel: 'help', href: `http://docs.test/errors/${code}`, text: 'As the API says it.' }],
+      actions: [{ rel: 'help', href: `http://docs.test/errors/${code}`, text: ERRORS[code].help }],
       ...more,
     };
   }
@@ -132,13 +133,13 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
         { ...correlation, ...refusal.headers },
       );
     const route = routes.find(({ info, pattern }) => info.method === req.method && pattern.test(target.pathname));
-    if (route === undefined) return refuse(new Refusal(404, 'not_found', 'No such path.'));
+    if (route === undefined) return refuse(new Refusal(404, 'not_found', 'No resource exists at this path.'));
     called.add(route.id);
     const isSignedIn = ['Bearer gp_test', 'Bearer access-1'].includes(String(req.headers.authorization));
     if (!isSignedIn && route.info.public !== true)
-      return refuse(new Refusal(401, 'unauthenticated', 'The token is not valid.'));
+      return refuse(new Refusal(401, 'unauthenticated', 'The token is unknown, expired or revoked.'));
     if (route.info.idempotency === 'required' && !req.headers['idempotency-key'])
-      return refuse(new Refusal(400, 'idempotency_key_missing', 'The Idempotency-Key header is missing.'));
+      return refuse(new Refusal(400, 'idempotency_key_missing', 'This operation needs an Idempotency-Key header.'));
     if (route.id === 'auditLogExport' || route.id === 'terminalRecordingGet') {
       res.writeHead(200, { 'content-type': 'application/jsonl', ...correlation });
       const rows: readonly unknown[] = route.id === 'auditLogExport' ? exported : recorded;

@@ -1,6 +1,7 @@
 /** Command lines about the erasure of disks: certificates for tenants, proofs and minimums for operators. */
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
+import { answers } from './fixtures.ts';
 import { placementIds } from './fixtures-allocation.ts';
 import { certificateAnswers, keys, signed } from './fixtures-certificate.ts';
 
@@ -66,5 +67,7 @@ export const certificateCases: readonly Case[] = [
       },
     },
   }),
-  line('admin-region-update-minimum', `admin region update eu-north-1 --wipe-minimum purge ${T}`),
+  line('admin-region-update-minimum', `admin region update eu-north-1 --wipe-minimum purge ${T}`, {
+    answers: { adminRegionUpdate: { ...answers.adminRegionUpdate, enabled: true, disabled_reason: null } },
+  }),
 ];

@@ -1,6 +1,8 @@
 /** Command lines about launching, capacity and the fleet. */
 
 import type { Allocation } from '@gpuaas/sdk';
+import { releaseRefusal } from '../../server/src/domain/allocation-actions.ts';
+import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
@@ -155,13 +157,13 @@ export const placementCases: readonly Case[] = [
   line('allocation-wait', `allocation wait ${id} --for released ${T}`, { answers: { allocationGet: released } }),
   line('allocation-update', `allocation update train --name eval --tag team=nlp --untag stage --no-protect ${T}`),
   line('allocation-update-duration', `allocation update ${id} --unlimited --if-match 2`, {
-    answers: { allocationUpdate: new Refusal(412, 'precondition_failed', 'The allocation is at version 4, not 2.') },
+    answers: { allocationUpdate: new Refusal(412, 'precondition_failed', REFUSALS.changed(4)) },
   }),
   line('allocation-update-nothing', `allocation update train ${T}`),
   line('allocation-release', `allocation release train --yes ${T}`),
   line('allocation-release-needs-yes', `release ${id} ${T}`),
   line('allocation-release-protected', `release ${id} --yes ${T}`, {
-    answers: { allocationRelease: new Refusal(409, 'conflict', 'The allocation is protected.') },
+    answers: { allocationRelease: new Refusal(409, 'conflict', releaseRefusal(allocation)?.reason ?? '') },
   }),
   line('allocation-release-wait', `release ${id} --yes --wait ${T}`, {
     answers: { allocationGet: (count) => (count === 0 ? releasing : released) },
@@ -225,7 +227,7 @@ export const placementCases: readonly Case[] = [
       adminNodeConvertPlan: {
         ...plan,
         is_possible: false,
-        blockers: ['2 slots are claimed.'],
+        blockers: [`Allocation ${id} holds 2 GPUs.`],
         live_claims: 2,
         steps: [],
       },
@@ -233,11 +235,7 @@ export const placementCases: readonly Case[] = [
   }),
   line('admin-node-convert-changed', `admin node convert ${node} --to baremetal --yes ${T}`, {
     answers: {
-      adminNodeConvert: new Refusal(
-        412,
-        'precondition_failed',
-        'The node changed since the plan was made. Review the plan again.',
-      ),
+      adminNodeConvert: new Refusal(412, 'precondition_failed', REFUSALS.plan_changed),
     },
   }),
   {
@@ -248,7 +246,7 @@ export const placementCases: readonly Case[] = [
     name: 'admin-hold-create-short',
     args: [...'admin hold create --region eu-north-1 --nodes 9 --reason acme --gpu-model'.split(' '), 'H200 SXM', T],
     answers: {
-      adminHoldCreate: new Refusal(409, 'insufficient_capacity', '3 of 9 wanted nodes are clean.', {
+      adminHoldCreate: new Refusal(409, 'insufficient_capacity', REFUSALS.too_few_free_nodes(3, 9), {
         reasons: [{ code: 'insufficient_capacity', nodes: 3, wanted: 9 }],
       }),
     },
@@ -276,12 +274,12 @@ export const placementCases: readonly Case[] = [
         checked_at: '2026-11-15T10:03:21.000Z',
         violations: [
           {
-            invariant: 'quota_used_is_live_claims',
+            invariant: 'quota_matches_claims',
             subject_id: allocation.project_id,
-            detail: 'gpu_used is 5, live claims are 4',
+            detail: 'used 5, claims hold 4',
           },
         ],
-        checks: 24,
+        checks: 34,
       },
     },
   }),

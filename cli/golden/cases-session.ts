@@ -27,7 +27,13 @@ export const sessionCases: readonly Case[] = [
   line('ssh-no-name', `ssh Train! ${T}`),
   line('ssh-unknown-flag', `ssh train nvidia-smi -L ${T}`),
   line('ssh-proxy-refused', `ssh-proxy ${placementIds.allocation} --project ${ids.project}`, {
-    answers: { terminalTicketCreate: new Refusal(409, 'conflict', 'It is being \u001b[31mreleased.') },
+    answers: {
+      terminalTicketCreate: new Refusal(
+        409,
+        'conflict',
+        'The allocation is being \u001b[31mreleased\u001b[0m and accepts no connections.',
+      ),
+    },
   }),
   line('ssh-config', 'ssh-config', { answers: { allocationList: page(allocation) } }),
   line('ssh-config-hostile', 'ssh-config', {

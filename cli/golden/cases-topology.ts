@@ -1,4 +1,8 @@
 /** Command lines about what hosts are made of, slots, disks and health. */
+
+import { REASONS } from '../../server/src/domain/reasons.ts';
+import { REFUSALS } from '../../server/src/domain/sentences.ts';
+import { REPAIR_SLOT } from '../../server/src/domain/workflow-steps.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { run } from './fixtures.ts';
@@ -30,7 +34,14 @@ export const topologyCases: readonly Case[] = [
       adminNodeList: {
         items: [
           { ...listed, state: 'offline', is_connected: false, has_hardware_change: true, reboot_required: true },
-          { ...listed, state: 'bootstrap_issued', is_connected: false, last_seen_at: null, free_gpus: 0 },
+          {
+            ...listed,
+            name: 'demo-h200-02',
+            state: 'bootstrap_issued',
+            is_connected: false,
+            last_seen_at: null,
+            free_gpus: 0,
+          },
         ],
         next_cursor: null,
       },
@@ -46,7 +57,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-node-discover-failed', `admin node discover ${node} --wait ${T}`, {
     answers: {
       adminNodeDiscoveryGet: {
-        task: { ...task, state: 'expired', state_reason: 'The agent did not respond in time.' },
+        task: { ...task, state: 'expired', state_reason: REASONS.task_expired },
         map,
       },
     },
@@ -70,7 +81,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-approve-changed', `admin slot approve ${name} --all --yes ${T}`, {
     answers: {
       ...clean,
-      adminNodeSlotApprove: new Refusal(412, 'precondition_failed', 'A newer discovery exists; review and approve it.'),
+      adminNodeSlotApprove: new Refusal(412, 'precondition_failed', REFUSALS.newer_discovery),
     },
   }),
   line('admin-slot-approve-which', `admin slot approve ${node} ${T}`),
@@ -82,13 +93,20 @@ export const topologyCases: readonly Case[] = [
     answers: {
       adminNodeSlotGet: { ...topologyAnswers.adminNodeSlotGet, status: 'available', allocation_id: null },
       adminWorkflowRunList: (count) => {
-        const repairing = { ...run, workflow: 'repair-slot', step: 'wipe' };
-        const at = count === 0 ? { state: 'waiting' as const, state_reason: 'The disk is being wiped.' } : DONE;
+        const repairing = { ...run, workflow: REPAIR_SLOT.name, step: 'wipe' };
+        const at = count === 0 ? { state: 'waiting' as const, state_reason: REPAIR_SLOT.steps.wipe.doing } : DONE;
         return { items: [{ ...repairing, ...at }], next_cursor: null };
       },
     },
   }),
-  line('admin-slot-repair-stuck', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`),
+  line('admin-slot-repair-stuck', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`, {
+    answers: {
+      adminWorkflowRunList: {
+        items: [{ ...run, workflow: REPAIR_SLOT.name, step: 'wipe', state_reason: REPAIR_SLOT.steps.wipe.failed }],
+        next_cursor: null,
+      },
+    },
+  }),
   line('admin-slot-repair-needs-yes', `admin slot repair ${node} ${slot} --reason replaced ${T}`),
   line('admin-slot-mark-wiped', `admin slot mark-wiped ${node} ${slot} --reason replaced --yes ${T}`),
   line('admin-slot-mark-wiped-confirmed', `admin slot mark-wiped ${node} ${slot} --reason seen --yes ${T}`, {
@@ -116,5 +134,5 @@ export const topologyCases: readonly Case[] = [
   line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
   line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
   line('admin-health-breaker-show', `admin health breaker show ${T}`),
-  line('admin-health-breaker-reset', `admin health breaker reset --reason looked --yes ${T}`),
+  line('admin-health-breaker-reset', `admin health breaker reset --reason checked --yes ${T}`),
 ];

@@ -1,4 +1,5 @@
 /** Command lines that follow one id. */
+import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { placementIds } from './fixtures-allocation.ts';
@@ -34,6 +35,6 @@ export const traceCases: readonly Case[] = [
   }),
   line('trace-list', `trace ${allocation} ${T}`),
   line('trace-unknown', `trace c-never-heard-of ${T}`, {
-    answers: { traceGet: new Refusal(404, 'not_found', 'No records exist for this ID.') },
+    answers: { traceGet: new Refusal(404, 'not_found', REFUSALS.no_records) },
   }),
 ];

@@ -1,4 +1,5 @@
 /** The command lines of the golden tests. `--no-json` shows what a person sees; the rest is what a program sees. */
+import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { agentCases } from './cases-agent.ts';
@@ -43,7 +44,9 @@ export const cases: readonly Case[] = [
   line('whoami', `whoami ${T}`),
   line('whoami-json', 'whoami'),
   line('organization-list', `organization list ${T}`),
-  line('organization-get', `organization get --org acme ${T}`),
+  line('organization-get', `organization get --org acme ${T}`, {
+    answers: { organizationGet: answers.organizationCreate },
+  }),
   line('organization-create', `organization create acme ${T}`),
   line('organization-update', `organization update --display-name Ada ${T}`),
   line('organization-member-list', `organization member list ${T}`),
@@ -64,7 +67,7 @@ export const cases: readonly Case[] = [
   line('project-create-json', 'project create research --org acme --idempotency-key my-key-0001'),
   line('project-update', `project update default --display-name x ${T}`),
   line('project-update-if-match', `project update ${project} --display-name x --if-match 9 --json`, {
-    answers: { projectUpdate: new Refusal(412, 'precondition_failed', 'The project is at version 3, not 9.') },
+    answers: { projectUpdate: new Refusal(412, 'precondition_failed', REFUSALS.changed(3)) },
   }),
   line('project-delete', `project delete ${project} --yes ${T}`),
   line('project-delete-needs-yes', `project delete ${project} ${T}`),
@@ -92,7 +95,7 @@ export const cases: readonly Case[] = [
   line('service-account-delete', `service-account delete robot --yes ${T}`),
   line('service-account-rotate', `service-account rotate robot --overlap 1h ${T}`),
   line('service-account-token-list', `service-account token list robot ${T}`),
-  line('service-account-token-create', `service-account token create robot nightly ${T}`),
+  line('service-account-token-create', `service-account token create robot ci ${T}`),
   line('service-account-token-revoke', `service-account token revoke robot ${token} --yes ${T}`),
   line('ssh-key-list', `ssh-key list ${T}`),
   line('ssh-key-add', `ssh-key add laptop id.pub ${T}`, { files: { 'id.pub': KEY } }),
@@ -126,7 +129,9 @@ export const cases: readonly Case[] = [
   line('workflow-run-list', `workflow-run list --state stuck ${T}`),
   line('workflow-run-get', `workflow-run get ${runId} ${T}`),
   line('workflow-run-steps', `workflow-run steps ${runId} ${T}`),
-  line('audit-list', `audit list --result denied --since 2026-11-15T00:00:00Z ${T}`),
+  line('audit-list', `audit list --result denied --since 2026-11-15T00:00:00Z ${T}`, {
+    answers: { auditLogList: { items: answers.auditLogList.items.slice(1), next_cursor: null } },
+  }),
   line('audit-export', `audit export --action project.create`),
   line('audit-export-file', `audit export --output rows.jsonl ${T}`),
 
@@ -161,7 +166,7 @@ export const cases: readonly Case[] = [
   line('admin-workflow-run-list', `admin workflow-run list ${T}`),
   line('admin-workflow-run-get', `admin workflow-run get ${runId} ${T}`),
   line('admin-workflow-run-steps', `admin workflow-run steps ${runId} ${T}`),
-  line('admin-workflow-run-retry', `admin workflow-run retry ${runId} --step count ${T}`),
+  line('admin-workflow-run-retry', `admin workflow-run retry ${runId} --step wipe ${T}`),
   line('admin-workflow-run-retry-wait', `admin workflow-run retry ${runId} --wait ${T}`, {
     answers: {
       adminWorkflowRunGet: (count) => ({ ...run, state: count === 0 ? 'running' : 'done', state_reason: null }),
@@ -214,29 +219,32 @@ export const cases: readonly Case[] = [
   }),
   line('error-unauthenticated', `whoami ${T}`, { env: { GPUAAS_TOKEN: 'gp_expired' } }),
   line('error-denied', `admin user list ${T}`, {
-    answers: { adminUserList: new Refusal(403, 'permission_denied', 'Listing users needs admin.user.read.') },
+    answers: {
+      adminUserList: new Refusal(
+        403,
+        'permission_denied',
+        'Permission denied: no role of the caller holds admin.user.read.',
+      ),
+    },
   }),
   line('error-conflict', `project create research ${T}`, {
     answers: {
-      projectCreate: new Refusal(409, 'already_exists', 'A project named research exists.', {
+      projectCreate: new Refusal(409, 'already_exists', REFUSALS.project_name_taken('research'), {
         actions: [{ rel: 'existing', href: `/api/v1/projects/${project}`, text: 'See the existing project:' }],
       }),
     },
   }),
-  line('error-capacity', `project create research ${T}`, {
+  line('error-transient', `whoami ${T}`, {
     answers: {
-      projectCreate: new Refusal(409, 'insufficient_capacity', 'No node has 4 free GPUs.', {
-        reasons: [{ code: 'fragmented', free: 8, largest_group: 3 }],
-        alternatives: [{ gpu_count: 2 }],
+      meGet: new Refusal(429, 'rate_limited', 'Too many requests; wait 60 seconds.', {
+        retry_after_s: 60,
+        retryable: true,
       }),
     },
   }),
-  line('error-transient', `whoami ${T}`, {
-    answers: { meGet: new Refusal(429, 'rate_limited', 'Too many requests.', { retry_after_s: 60, retryable: true }) },
-  }),
   line('error-fields', `project create Research ${T}`, {
     answers: {
-      projectCreate: new Refusal(400, 'invalid_request', 'The request does not fit the contract.', {
+      projectCreate: new Refusal(400, 'invalid_request', 'Invalid request: name must be lower case.', {
         errors: [{ pointer: '/body/name', code: 'pattern', message: 'must be lower case' }],
       }),
     },

@@ -1,6 +1,7 @@
 /** One allocation in its states, and the answers to asking for one. */
 
 import type { Allocation, Operations } from '@gpuaas/sdk';
+import { allocationActions } from '../../server/src/domain/allocation-actions.ts';
 import { progressOf } from '../../server/src/domain/progress.ts';
 import { PROVISION_SLICE } from '../../server/src/domain/workflow-steps.ts';
 
@@ -11,7 +12,13 @@ const project_id = id('prj', '1a');
 
 export const placementIds = { allocation: id('alc', '1a'), node: id('nod', '1a') };
 
-export const allocation: Allocation = {
+/** What the server would offer for it. */
+export const withActions = (row: Allocation): Allocation => ({
+  ...row,
+  actions: allocationActions({ ...row, node_id: placementIds.node, power_state: row.power?.state ?? null }, () => true),
+});
+
+const active: Allocation = {
   id: placementIds.allocation,
   project_id,
   name: 'train',
@@ -55,13 +62,11 @@ export const allocation: Allocation = {
   correlation_id: 'corr-2',
   version: 4,
   created_at: time,
-  actions: [
-    { name: 'update', allowed: true, reason: null },
-    { name: 'release', allowed: false, reason: 'The allocation is protected. Remove the protection first.' },
-  ],
+  actions: [],
 };
-export const requested: Allocation = {
-  ...allocation,
+export const allocation = withActions(active);
+export const requested: Allocation = withActions({
+  ...active,
   state: 'requested',
   power: null,
   ssh: null,
@@ -69,11 +74,7 @@ export const requested: Allocation = {
   release_at: null,
   is_protected: false,
   cost_so_far: usd(0),
-  actions: [
-    { name: 'update', allowed: true, reason: null },
-    { name: 'release', allowed: true, reason: null },
-  ],
-};
+});
 const copying = progressOf(
   {
     workflow: PROVISION_SLICE.name,
@@ -95,8 +96,15 @@ export const provisioning: Allocation = {
   // The numbers of an example: a step that is added to a launch changes no golden file.
   progress: copying && { ...copying, step_number: 2, step_count: 5 },
 };
-export const releasing: Allocation = { ...allocation, state: 'releasing', power: null, release_requested_at: time };
-export const released: Allocation = { ...releasing, state: 'released', released_at: '2026-11-15T10:31:09.000Z' };
+export const releasing = withActions({
+  ...active,
+  state: 'releasing',
+  power: null,
+  ssh: null,
+  is_protected: false,
+  release_requested_at: time,
+});
+export const released = withActions({ ...releasing, state: 'released', released_at: '2026-11-15T10:31:09.000Z' });
 
 export const estimate: Operations['allocationEstimate']['response'] = {
   fits_now: true,

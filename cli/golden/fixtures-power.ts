@@ -3,25 +3,26 @@
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { progressOf } from '../../server/src/domain/progress.ts';
 import { START_SLICE, STOP_SLICE } from '../../server/src/domain/workflow-steps.ts';
-import { allocation } from './fixtures-allocation.ts';
+import { allocation, withActions } from './fixtures-allocation.ts';
 
 const RUN = 'wfr_01k9zv3m8q4t6w2x5y7r0s1n1a';
 const since = '2026-11-15T11:20:00.000Z';
 
 type Power = NonNullable<Allocation['power']>;
 
-export const withPower = (power: Partial<Power>): Allocation => ({
-  ...allocation,
-  power: {
-    state: 'on',
-    reason: null,
-    workflow_run_id: null,
-    is_charged: true,
-    install_number: 0,
-    ...power,
-    since,
-  },
-});
+export const withPower = (power: Partial<Power>): Allocation =>
+  withActions({
+    ...allocation,
+    power: {
+      state: 'on',
+      reason: null,
+      workflow_run_id: null,
+      is_charged: true,
+      install_number: 0,
+      ...power,
+      since,
+    },
+  });
 
 const changing = (state: Power['state']): Allocation => withPower({ state, workflow_run_id: RUN });
 

@@ -38,7 +38,7 @@ const ended: TerminalSession = {
   is_recorded: false,
   closed_at: '2026-11-15T10:09:00.000Z',
   end_reason: 'idle',
-  end_message: 'Nothing was said for 30 minutes. Connect again.',
+  end_message: 'The session was idle for 30 minutes. Open a new one to continue.',
 };
 const grant: AccessGrant = {
   id: sessionIds.grant,

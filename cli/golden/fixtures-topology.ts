@@ -62,11 +62,16 @@ const blocked: View = {
   ...candidate(2),
   blockers: [
     {
-      code: 'nvme_mounted',
+      code: 'mounted',
       field: 'nvme_mounts',
-      message: 'Slot 2: the disk is mounted at /share. Unmount it, or let the platform own it.',
+      message:
+        'Slot 2: the disk is mounted at /share. Unmount it on the host, approve the disk for wiping, then rerun discovery.',
     },
-    { code: 'no_vf', field: 'fabric_vf_pci_address', message: 'The card has no free virtual function.' },
+    {
+      code: 'not_per_slot_vf',
+      field: 'fabric_claim_mode',
+      message: 'The fabric would be shared. Assign it a dedicated virtual function.',
+    },
   ],
 };
 const changed: View = {
@@ -85,9 +90,14 @@ export const map: TopologyMap = {
   candidates: [candidate(0), changed, blocked, { ...candidate(3), blockers: blocked.blockers.slice(1) }],
   partitions: [{ partition_id: 1, module_ids: [1, 2, 3, 4], is_active: false }],
   prerequisites: [
-    { name: 'iommu', is_met: true, needs_reboot: false, message: 'The IOMMU is on.' },
-    { name: 'hugepages', is_met: false, needs_reboot: true, message: 'Add hugepages=1600 to the kernel command line.' },
-    { name: 'ovs', is_met: false, needs_reboot: false, message: 'Install Open vSwitch.' },
+    { name: 'vfio', is_met: true, needs_reboot: false, message: 'vfio-pci is loaded.' },
+    {
+      name: 'hugepages',
+      is_met: false,
+      needs_reboot: true,
+      message: 'None are reserved. Add hugepagesz=1G hugepages=N to the kernel command line and restart the host.',
+    },
+    { name: 'ovs', is_met: false, needs_reboot: false, message: 'Open vSwitch does not respond. Start it.' },
   ],
   reboot_required: true,
 };
@@ -129,14 +139,14 @@ const alert = {
   id: 'gpu_off_the_bus',
   target: '0000:1b:00.0',
   since: time,
-  message: 'Xid 79: the GPU does not answer any more. Reboot the host; if it comes back, replace the GPU.',
-  tenant_message: null,
-  classifications: ['prevent_allocations' as const, 'prevent_host_changes' as const],
+  message: 'GPU 0000:1b:00.0 has fallen off the bus (once). Release its allocations and power-cycle the host.',
+  tenant_message: 'A GPU of this allocation stopped responding. Release the allocation and launch a new one.',
+  classifications: ['prevent_allocations' as const],
 };
 export const health: Health = {
   node_id: placementIds.node,
   health: 'ok',
-  prevents: ['prevent_allocations', 'prevent_host_changes'],
+  prevents: ['prevent_allocations'],
   alerts: [alert],
   reports: [{ source: 'node-agent', observed_at: time, successes: ['gpu_count', 'fabric'], alerts: [alert] }],
   overrides: [
@@ -224,7 +234,7 @@ export const topologyAnswers = {
     id: id('dsk', '2b'),
     serial: 'S6XNNE0W500003',
     state: 'blocked',
-    state_reason: 'It is mounted at /share.',
+    state_reason: 'it is mounted at /share',
   }),
   adminNodeDiskApprove: disk,
   adminNodeDiskRevoke: { ...disk, state: 'revoked', version: 2 },

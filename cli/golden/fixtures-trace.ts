@@ -62,7 +62,7 @@ export const operatorTrace: Trace = {
       source: 'task',
       detail: 'No space is left for the image. (no_space)',
     }),
-    entry('log:b', '22.310', 'task begun', { ...host, source: 'log' }),
+    entry('log:b', '22.310', 'task started', { ...host, source: 'log' }),
     step(),
     ended,
   ],

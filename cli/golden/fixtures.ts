@@ -20,7 +20,10 @@ import type {
   WorkflowRun,
   WorkflowStep,
 } from '@gpuaas/sdk';
+import { projectDeleteRefusal } from '../../server/src/domain/project-actions.ts';
+import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { agentAnswers } from './fixtures-agent.ts';
+import { placementIds } from './fixtures-allocation.ts';
 import { certificateAnswers } from './fixtures-certificate.ts';
 import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
@@ -68,7 +71,13 @@ const project: Project = {
   display_name: 'Default project of Ada with a long name',
   version: 3,
   created_at: time,
-  actions: [{ name: 'delete', allowed: false, reason: 'It is the last project.' }],
+  actions: [
+    {
+      name: 'delete',
+      allowed: false,
+      reason: projectDeleteRefusal({ service_accounts: 0, allocations: ['train'] })?.reason ?? null,
+    },
+  ],
 };
 const member: OrganizationMember = {
   user_id: ids.user,
@@ -201,14 +210,14 @@ export const event: ProjectEvent = {
 };
 export const run: WorkflowRun = {
   id: ids.run,
-  workflow: 'demo-count',
+  workflow: RELEASE_ALLOCATION.name,
   workflow_version: 1,
-  subject_id: ids.project,
+  subject_id: placementIds.allocation,
   organization_id: ids.organization,
   project_id: ids.project,
-  step: 'count',
+  step: 'wipe',
   state: 'stuck',
-  state_reason: 'the counter is full',
+  state_reason: RELEASE_ALLOCATION.steps.wipe.failed,
   state_since: time,
   state_deadline_at: null,
   attempt: 3,
@@ -221,10 +230,10 @@ export const run: WorkflowRun = {
 };
 const step: WorkflowStep = {
   sequence: 1,
-  step: 'count',
+  step: 'wipe',
   attempt: 1,
   outcome: 'error',
-  detail: 'the counter is full and this sentence is longer than the table is wide',
+  detail: 'The disks could not be wiped. The wipe command failed with status 1.',
   started_at: time,
   finished_at: time,
   duration_ms: 12,
@@ -334,7 +343,7 @@ export const answers: Answers = {
     name: 'us-east-1',
     display_name: 'East',
     enabled: false,
-    disabled_reason: 'Opens when its racks are in.',
+    disabled_reason: 'Opens in January.',
   }),
   skuList: page(sku, {
     ...sku,

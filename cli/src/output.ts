@@ -7,7 +7,7 @@ import { styleText } from 'node:util';
 import type { Answer } from '@gpuaas/sdk';
 import { clean, safeJson } from './clean.ts';
 import type { Env, Io } from './io.ts';
-import { type Column, cell, layRecord, layTable } from './table.ts';
+import { type Column, cell, layPoints, layRecord, layTable } from './table.ts';
 
 export const SCHEMA_VERSION = 1;
 
@@ -27,6 +27,8 @@ export type Output = Readonly<{
   /** A line for the person, cleaned likewise. */
   say(text: string): void;
   list<T>(page: { items: readonly T[]; next_cursor: string | null }, columns: readonly Column<T>[]): void;
+  /** Sentences below a heading. */
+  points(heading: string, points: readonly string[]): void;
   /** Rows that are not a page of the API. */
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): void;
   item(resource: object, fields?: Readonly<Record<string, unknown>>): void;
@@ -63,6 +65,9 @@ export const createOutput = ({ json: asked, io: { env, stdout, stderr } }: Outpu
     jsonErrors: asked === true || (json && (automated || stderr.isTTY !== true)),
     print,
     say,
+    points: (heading, points) => {
+      print([heading, ...layPoints(points, width)].join('\n'));
+    },
     table,
     list: (page, columns) => {
       if (json) return printJson({ schema_version: SCHEMA_VERSION, items: page.items, next_cursor: page.next_cursor });

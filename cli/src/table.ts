@@ -118,6 +118,10 @@ export const layTable = <T>(rows: readonly T[], columns: readonly Column<T>[], w
   return [...lines(({ header }) => header), ...rows.flatMap((_, index) => lines(({ cells }) => cells[index] ?? ''))];
 };
 
+/** Sentences below a heading, each indented and over as many lines as it needs. */
+export const layPoints = (points: readonly string[], width: number): string[] =>
+  points.flatMap((point) => wrap(clean(point), width - 4).map((part, index) => (index === 0 ? '  ' : '    ') + part));
+
 /** Names on the left, values on the right, long values over several lines. */
 export const layRecord = (fields: readonly (readonly [string, string])[], width: number): string[] => {
   const left = Math.max(0, ...fields.map(([name]) => name.length)) + GAP;

@@ -27,7 +27,7 @@ const filterLines = (decision: Unplaceable): readonly string[] => {
 
 const heldLine = (decision: Unplaceable): string => {
   const parts = Object.entries(decision.held_by).filter(([, count]) => count > 0);
-  return `held by: ${parts.map(([kind, count]) => `${kind} ${count}`).join(', ') || 'nothing'}`;
+  return `unavailable: ${parts.map(([kind, count]) => `${kind} ${count}`).join(', ') || 'nothing'}`;
 };
 
 /** Several lines for operators. */

@@ -268,11 +268,11 @@ test('operators read the nodes left after each filter, who holds the GPUs and wh
   assert.equal(lines[3], '  node_state         1');
   assert.deepEqual(lines.slice(-3), [
     'free 2 of 16, largest set 2',
-    'held by: claimed 6, not_ready 8, fragmented 2',
+    'unavailable: claimed 6, not_ready 8, fragmented 2',
     'fits now: 2 GPUs of h200-slice in north (gpu_count)',
   ]);
   const empty = explainToOperator(refused(aSlice(4), aSnapshot([])), aSlice(4));
-  assert.match(empty, /held by: nothing$/);
+  assert.match(empty, /unavailable: nothing$/);
 });
 
 test('a placed slice is told in words', () => {

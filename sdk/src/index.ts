@@ -1,5 +1,6 @@
 /** The public face of @gpuaas/sdk. */
 export * from './api.gen.ts';
+export { certificateText } from './certificate-text.ts';
 export {
   type Answer,
   type CallId,

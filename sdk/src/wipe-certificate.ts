@@ -1,6 +1,6 @@
 /**
- * Whether a certificate of erasure is what the platform signed. It needs the certificate and the public keys and nothing
- * else: no network and no trust in whoever hands it over. Works where WebCrypto has Ed25519.
+ * Verifies the signature of a wipe certificate. It needs only the certificate and the public keys: no network, and no trust
+ * in the sender. Works where WebCrypto has Ed25519.
  */
 import type { SignedWipeCertificate, WipeCertificateKey } from './api.gen.ts';
 
@@ -41,10 +41,10 @@ export const verifyWipeCertificate = async (
   keys: readonly WipeCertificateKey[],
 ): Promise<CertificateVerdict> => {
   const refuse = (reason: string): CertificateVerdict => ({ is_valid: false, reason });
-  if (signature.algorithm !== 'Ed25519') return refuse('It is signed in a way that this program does not know.');
+  if (signature.algorithm !== 'Ed25519') return refuse('The signature algorithm is not supported.');
   const key = keys.find(({ key_id }) => key_id === signature.key_id);
   if (key === undefined) return refuse(`The server publishes no key ${signature.key_id}.`);
-  if (key.state === 'revoked') return refuse(`The key ${key.key_id} was revoked; what it signed counts for nothing.`);
+  if (key.state === 'revoked') return refuse(`The key ${key.key_id} was revoked; its signatures are invalid.`);
   const der = bytesOf(key.public_key_pem.replaceAll(/-----[A-Z ]+-----|\s/g, ''));
   const given = bytesOf(signature.value);
   if (der === null || given === null) return refuse('The signature or its key cannot be read.');
@@ -53,5 +53,5 @@ export const verifyWipeCertificate = async (
   const signed = new TextEncoder().encode(`${FORMAT}\n${canonicalJson(certificate)}`);
   return (await subtle.verify({ name: 'Ed25519' }, imported, given, signed))
     ? { is_valid: true, key }
-    : refuse('The signature does not fit: the certificate was changed, or it is not from this platform.');
+    : refuse('The signature does not match: the certificate was changed, or another server issued it.');
 };

@@ -38,12 +38,15 @@ const showHealth = (cli: Cli, health: Health): void => {
     node: health.node_id,
     health: health.health,
     prevents: preventsText(health.prevents),
-    'slots not ok': slots.length === 0 ? 'none' : slots.map((slot) => `${slot.slot_index} (${slot.health})`),
+    'slot alerts': slots.length === 0 ? 'none' : slots.map((slot) => `slot ${slot.slot_index} is ${slot.health}`),
   });
   if (out.json) return;
   if (health.alerts.length > 0) {
     out.table(health.alerts, alertColumns);
-    out.print(health.alerts.map(({ id, message }) => `  ${id}: ${message}`).join('\n'));
+    out.points(
+      'Alerts:',
+      health.alerts.map(({ id, message }) => `${id}: ${message}`),
+    );
   }
   out.table(health.reports, [
     { header: 'SOURCE', value: ({ source }) => source },

@@ -34,7 +34,7 @@ export const candidateColumns: readonly Column<CandidateView>[] = [
 const indexes = (found: readonly CandidateView[]): string =>
   `${found.length === 1 ? 'slot' : 'slots'} ${found.map(({ slot_index }) => slot_index).join(', ')}`;
 
-/** What stands in the way, once for all slots that it stands in the way of. The slot's own number in it is left out. */
+/** Each blocker once, with all slots that it blocks. The slot's own number in it is left out. */
 export const blockerLines = (candidates: readonly CandidateView[]): string[] => {
   const slots = new Map<string, CandidateView[]>();
   for (const candidate of candidates)
@@ -42,7 +42,7 @@ export const blockerLines = (candidates: readonly CandidateView[]): string[] => 
       const words = message.replace(new RegExp(`^Slot ${candidate.slot_index}: `), '');
       slots.set(words, [...(slots.get(words) ?? []), candidate]);
     }
-  return [...slots].map(([words, found]) => `  ${indexes(found)}: ${words}`);
+  return [...slots].map(([words, found]) => `${indexes(found)}: ${words}`);
 };
 
 export const showMap = (cli: Cli, map: TopologyMap): void => {
@@ -51,14 +51,13 @@ export const showMap = (cli: Cli, map: TopologyMap): void => {
   if (map.candidates.length === 0) out.print('No candidate slots: the agent found no readable GPU.');
   else out.table(map.candidates, candidateColumns);
   const blockers = blockerLines(map.candidates);
-  if (blockers.length > 0) out.print(`Blockers of approval:\n${blockers.join('\n')}`);
+  if (blockers.length > 0) out.points('Blockers of approval:', blockers);
   const unmet = map.prerequisites.filter(({ is_met }) => !is_met);
-  if (unmet.length === 0) out.print(`All ${map.prerequisites.length} host prerequisites are met.`);
+  if (unmet.length === 0) out.print('All host prerequisites are met.');
   else
-    out.print(
-      `Prerequisites that are not met (${unmet.length} of ${map.prerequisites.length}):\n${unmet
-        .map(({ name, message, needs_reboot }) => `  ${name}: ${message}${needs_reboot ? ' Needs a reboot.' : ''}`)
-        .join('\n')}`,
+    out.points(
+      `Prerequisites that are not met (${unmet.length} of ${map.prerequisites.length}):`,
+      unmet.map(({ name, message, needs_reboot }) => `${name}: ${message}${needs_reboot ? ' Needs a reboot.' : ''}`),
     );
   if (map.reboot_required) out.print('The host must be rebooted before its slots can be used.');
   const changed = map.candidates.filter(({ approval_status }) => approval_status === 'changed');

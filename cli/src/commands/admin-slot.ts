@@ -116,7 +116,7 @@ const approve = command({
     if (!cli.out.json) cli.out.table(wanted, candidateColumns);
     const blockers = blockerLines(wanted);
     if (blockers.length > 0) {
-      if (!cli.out.json) cli.out.say(blockers.join('\n'));
+      if (!cli.out.json) cli.out.points('Blockers of approval:', blockers);
       throw new CliError(
         'conflict',
         'Resolve the blockers first.',
@@ -124,7 +124,7 @@ const approve = command({
       );
     }
     const count = wanted.length === 1 ? '1 slot' : `${wanted.length} slots`;
-    await cli.confirm(`Approve ${count} of ${args.node}? Their disks are wiped after each use.`, flags.yes);
+    await cli.confirm(`Approve ${count} of ${args.node}? Disks are wiped after each use.`, flags.yes);
     const body = { map_hash: map.map_hash, slot_indexes, wipe_method: flags.wipeMethod };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const client = await cli.client();

@@ -37,7 +37,11 @@ const finish = async (
   if (cli.out.json) cli.out.done('', { ...answer, data: run });
   else cli.out.print(describe(run));
   if (!options.wanted.includes(run.state))
-    throw new CliError('failure', `${describe(run)}.`, `Timeline: gpuaas admin workflow-run steps ${id}`);
+    throw new CliError(
+      'failure',
+      describe(run).replace(/\.?$/, '.'),
+      `Timeline: gpuaas admin workflow-run steps ${id}`,
+    );
 };
 
 const runId = { run: 'ID' } as const;

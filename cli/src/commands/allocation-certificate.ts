@@ -1,10 +1,10 @@
 /**
- * The certificate that an allocation's disks were erased: shown to a person, kept in a file, and verified with the keys
- * that the platform publishes. With --file and --keys nothing is asked of the platform, so a copy can be verified by
- * whoever it was given to, and years later.
+ * The wipe certificate of an allocation: shown, written to a file, and verified with the published keys. With --file and
+ * --keys no request is sent, so everyone with a copy can verify it, also years later.
  */
 import { writeFile } from 'node:fs/promises';
 import {
+  certificateText,
   isSignedCertificate,
   type SignedWipeCertificate,
   verifyWipeCertificate,
@@ -33,46 +33,21 @@ const amount = (bytes: number): string => {
 /** To the second: a wipe may take no longer. */
 const at = (time: string): string => `${time.slice(0, 19).replace('T', ' ')}Z`;
 
-const resetText = ({ gpu_reset }: Disk): string => {
-  if (gpu_reset === null) return 'no reset recorded';
-  const { method, functions, is_ok } = gpu_reset;
-  if (!is_ok) return 'not reset; unschedulable until it is';
-  return `reset (${method}), ${functions === 1 ? '1 function' : `${functions} functions`} reached`;
-};
-
-const fabricText = ({ fabric_function: fabric }: Disk): string => {
-  if (fabric === null) return 'nothing recorded';
-  return fabric.is_cleared ? `reset (${fabric.method}), responding afterwards` : 'not reset; unschedulable until it is';
-};
-
 const diskFields = (disk: Disk): Fields => ({
   disk: `${disk.disk}${disk.size_bytes === null ? '' : `, ${amount(disk.size_bytes)}`}`,
-  method: `${disk.method}${disk.erase === null ? '' : ` (${disk.erase})`}, level ${disk.level ?? 'none'}`,
-  'read back': `${amount(disk.bytes_read_back)} in ${disk.samples.length} places, ${
-    disk.bytes_not_erased === 0 ? 'nothing left' : `${amount(disk.bytes_not_erased)} left`
+  method: certificateText.method(disk),
+  'read back': `${amount(disk.bytes_read_back)} in ${disk.samples.length} samples, ${
+    disk.bytes_not_erased === 0 ? 'no data left' : `${amount(disk.bytes_not_erased)} not wiped`
   }`,
-  rule: disk.rule === 'changed' ? 'noise that was not there before' : disk.rule,
+  expected: certificateText.rule(disk),
   wiped: `${disk.started_at === null ? '' : `${at(disk.started_at)} to `}${at(disk.finished_at)}`,
   attempt: disk.attempt,
   'exit status': disk.command_status,
-  gpu: resetText(disk),
-  fabric: fabricText(disk),
+  gpu: certificateText.gpu(disk),
+  fabric: certificateText.fabric(disk),
   proof: disk.wipe_proof_id,
   hash: disk.proof_hash,
 });
-
-const isolationFields = (found: NonNullable<Certificate['isolation']>): Fields => {
-  const said = (isGone: boolean): string => (isGone ? 'removed' : 'not shown to be removed');
-  return {
-    'switch port': said(found.is_port_removed),
-    'address reservation': said(found.is_reservation_removed),
-    'address lease': said(found.is_lease_removed),
-    'address translation': said(found.is_translation_removed),
-    'VM definition': said(found.is_vm_removed),
-    'cloud-init seed': said(found.is_seed_removed),
-    'fabric partitions': `${found.partitions_deactivated} deactivated`,
-  };
-};
 
 const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void => {
   const { allocation: of, disks, isolation } = certificate;
@@ -82,7 +57,7 @@ const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void
     capacity: `${gpus(of.gpu_count)} of ${of.sku_name} in ${of.region_name}`,
     'in use': `${shortTime(of.activated_at ?? of.release_requested_at)} to ${shortTime(of.release_requested_at)}`,
     'wipe verified': shortTime(of.released_at ?? disks[0]?.proven_at ?? null),
-    'site minimum': certificate.wipe_minimum,
+    'minimum level': certificate.wipe_minimum,
   });
   for (const [index, disk] of disks.entries()) {
     cli.out.print(`\nDisk ${index + 1} of ${disks.length}`);
@@ -90,7 +65,7 @@ const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void
   }
   if (isolation !== null) {
     cli.out.print('\nAlso removed');
-    cli.out.item(isolation, isolationFields(isolation));
+    cli.out.item(isolation, certificateText.isolation(isolation));
   }
   cli.out.print(`\nIssued by ${certificate.issuer}, signed with ${signature.key_id}.`);
 };

@@ -50,7 +50,10 @@ const revoke = command({
     const params = { ...(await allocationParams(cli, args.allocation)), access_grant_id: args.grant };
     await cli.confirm(`Revoke grant ${args.grant}?`, flags.yes);
     const answer = await (await cli.client()).call('accessGrantRevoke', { params }, { signal: cli.signal });
-    cli.out.done(`Grant ${answer.data.id} of ${answer.data.user_name} is ${answer.data.state}.`, answer);
+    cli.out.done(
+      `Revoking grant ${answer.data.id} of ${answer.data.user_name}. Its state is ${answer.data.state}.`,
+      answer,
+    );
   },
 });
 

@@ -96,8 +96,8 @@ const reinstall = command({
   args: named,
   flags: {
     image: text('Another image, newest version; see gpuaas image list', 'name'),
-    'ssh-key': list('SSH key to install, by name or ID; repeatable (default: its present keys)', 'key'),
-    'user-data': text('Cloud-config or script for its first boot (default: its present one)', 'file'),
+    'ssh-key': list('SSH key to install, by name or ID; repeatable (default: current keys)', 'key'),
+    'user-data': text('Cloud-config or script for its first boot (default: current user data)', 'file'),
     'no-user-data': toggle('Boot without user data'),
     ...waitFlags,
     ...yesFlags,

@@ -86,7 +86,7 @@ export const usage: Group = {
           {
             header: 'FOR',
             value: ({ started_at, ended_at }) =>
-              ended_at === null ? 'runs' : shortDuration(Date.parse(ended_at) - Date.parse(started_at)),
+              ended_at === null ? 'running' : shortDuration(Date.parse(ended_at) - Date.parse(started_at)),
           },
           { header: 'SKU', value: ({ sku_name }) => sku_name, optional: true },
           { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => price(gpu_hourly_price), optional: true },
@@ -95,7 +95,7 @@ export const usage: Group = {
     }),
     command({
       name: 'summary',
-      summary: 'Show the cost of this month and the present cost per hour',
+      summary: 'Show the cost of this month and the current cost per hour',
       scope: 'project',
       run: async (cli) => {
         const [client, project_id] = [await cli.client(), await cli.project()];

@@ -60,9 +60,9 @@ const show = (cli: Cli, trace: Trace): void => {
     ...(first === undefined
       ? {}
       : { '! first failure': `${momentOf(first.at)} ${LANES[first.host_role]}: ${sentenceOf(first)}` }),
-    following: `${trace.kind.replaceAll('_', ' ')} ${trace.id}`,
+    'trace of': `${trace.kind.replaceAll('_', ' ')} ${trace.id}`,
     ...(about === '' ? {} : { about }),
-    ...(trace.correlation_ids.every((id) => id === trace.id) ? {} : { correlation_ids: trace.correlation_ids }),
+    ...(trace.correlation_ids.every((id) => id === trace.id) ? {} : { 'correlation IDs': trace.correlation_ids }),
   });
   if (cli.out.json) return;
   cli.out.print('');

@@ -1,0 +1,39 @@
+/** A wipe certificate in words, for every program that shows one. */
+import type { WipeCertificate } from './api.gen.ts';
+
+type Disk = WipeCertificate['disks'][number];
+
+const ERASES: Readonly<Record<NonNullable<Disk['erase']>, string>> = {
+  crypto: 'cryptographic erase',
+  block: 'block erase',
+  discard: 'discard',
+};
+const NOT_RESET = 'not reset; unschedulable until reset';
+
+const removal = (isRemoved: boolean): string => (isRemoved ? 'removed' : 'removal not verified');
+
+export const certificateText = {
+  method: ({ method, erase, level }: Disk): string =>
+    [method, erase === null ? null : ERASES[erase], level === null ? null : `NIST ${level}`]
+      .filter((part) => part !== null)
+      .join(', '),
+  rule: ({ rule }: Disk): string | null => (rule === 'changed' ? 'changed random data' : rule),
+  gpu: ({ gpu_reset }: Disk): string => {
+    if (gpu_reset === null) return 'no reset recorded';
+    return gpu_reset.is_ok ? `reset (${gpu_reset.method})` : NOT_RESET;
+  },
+  fabric: ({ fabric_function: fabric }: Disk): string => {
+    if (fabric === null) return 'no reset recorded';
+    return fabric.is_cleared ? `reset (${fabric.method})` : NOT_RESET;
+  },
+  /** What was removed from the host beside the data, by name. */
+  isolation: (found: NonNullable<WipeCertificate['isolation']>): Readonly<Record<string, string>> => ({
+    'network port': removal(found.is_port_removed),
+    'DHCP reservation': removal(found.is_reservation_removed),
+    'DHCP lease': removal(found.is_lease_removed),
+    'NAT rules': removal(found.is_translation_removed),
+    'VM definition': removal(found.is_vm_removed),
+    'cloud-init seed': removal(found.is_seed_removed),
+    'fabric partitions': `${found.partitions_deactivated} deactivated`,
+  }),
+};
