@@ -29,7 +29,7 @@ const LAUNCH = declare({
     startVm: host('Start VM', 10, 'slice.vm_start'),
     awaitSsh: host('Wait for SSH', 60, 'slice.vm_readiness'),
     activate: { label: 'Activate', usual_s: 0, task: null },
-    abort: { label: 'Abort', usual_s: 0, task: null, is_aside: true },
+    abort: { label: 'Abort', usual_s: 0, task: null, is_off_path: true },
   },
 });
 

@@ -26,7 +26,7 @@ const TOY = declare({
       failed: 'The host could not be probed.',
     },
     finish: { label: 'Finish', usual_s: 0, task: null },
-    abort: { label: 'Abort', usual_s: 0, task: null, is_aside: true },
+    abort: { label: 'Abort', usual_s: 0, task: null, is_off_path: true },
   },
 });
 
