@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { coverageEnv, isJudge } from './test/coverage.ts';
 import { longestFirst, readDurations, rememberDurations } from './test/durations.ts';
+import { isEmulatorFault } from './test/emulator-fault.ts';
 import { LANES, type LaneName } from './test/lanes.ts';
 import { failureList, fileLine, skipList, timeList } from './test/print.ts';
 import { runFile } from './test/run-file.ts';
@@ -31,13 +32,6 @@ type Options = Readonly<{
 
 /** A file may take this many times the usual; one of the node tier may have to build a machine first. */
 const PATIENCE: Readonly<Record<Tier, number>> = { fast: 1, slow: 2, node: 3 };
-
-/**
- * The node of that tier runs its VMs by hardware virtualization that is itself emulated, which now and then crashes its kernel.
- * That says nothing about the product, so the file runs once more; a second crash counts.
- */
-const isEmulatorFault = ({ failures }: FileVerdict): boolean =>
-  JSON.stringify(failures).includes('Kernel panic - not syncing');
 
 class UsageError extends Error {}
 
@@ -113,8 +107,8 @@ const runAll = async (
     const run = async () =>
       judgeFile(await runFile({ ...options, env, hangAfterMs, file, scratchDir }), { requireAll });
     let verdict = await run();
-    if (tierOf(file) === 'node' && isEmulatorFault(verdict)) {
-      console.log(`${fileLine(verdict)}\nThe kernel of the emulated node crashed; running the file once more.`);
+    if (tierOf(file) === 'node' && isEmulatorFault(verdict.failures)) {
+      console.log(`${fileLine(verdict)}\nThe emulator of the node failed; running the file once more.`);
       verdict = await run();
     }
     console.log(fileLine(verdict));

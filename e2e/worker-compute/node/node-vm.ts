@@ -11,6 +11,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSyn
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { pause } from '@gpuaas/kit';
+import { NODE_HANGS } from '../../../tools/test/emulator-fault.ts';
 import { freePort } from '../../platform-control/lab.ts';
 
 /** The machine's own loopback, as the node sees it. */
@@ -39,6 +40,10 @@ const COMMAND_LINE = [
 ].join(' ');
 const BOOT_MS = 540_000;
 const LOOK_MS = 500;
+const WATCH_MS = 20_000;
+/** Even a busy node responds within this time. */
+const RESPONSE_MS = 60_000;
+const MISSES_MAX = 2;
 
 export type Ran = Readonly<{ status: number; stdout: string; stderr: string }>;
 
@@ -49,6 +54,8 @@ export type NodeVm = Readonly<{
   enter(guest: Readonly<{ ip: string; host_key: string; key: string; user: string }>, command: string): Promise<string>;
   /** Power off and on again, without a word to the system. Returns when it is up. */
   reset(): Promise<void>;
+  /** Never resolves; rejects when the node stops responding, so that a test does not wait for what cannot happen. */
+  hung: Promise<never>;
   /** The ends of serial console and journals, for the message of a test that fails. */
   logs(): Promise<string>;
   close(): Promise<void>;
@@ -213,7 +220,18 @@ export const startNodeVm = async (options: NodeVmOptions): Promise<NodeVm> => {
       await pause(LOOK_MS);
     }
   };
+  const closing = new AbortController();
+  let isWatched = true;
+  const watch = async (): Promise<never> => {
+    for (let misses = 0; misses < MISSES_MAX; ) {
+      await pause(WATCH_MS, closing.signal);
+      closing.signal.throwIfAborted();
+      misses = !isWatched || (await ssh('true', RESPONSE_MS)).status === 0 ? 0 : misses + 1;
+    }
+    throw new Error(`${NODE_HANGS}: no response over SSH, ${MISSES_MAX} times in a row.`);
+  };
   const close = async (): Promise<void> => {
+    closing.abort();
     await run('ssh', [...shared, ...door, '-O', 'exit', 'root@127.0.0.1'], 10_000);
     if (emulator.exitCode === null && emulator.signalCode === null) {
       const ended = once(emulator, 'exit');
@@ -228,8 +246,11 @@ export const startNodeVm = async (options: NodeVmOptions): Promise<NodeVm> => {
     await close();
     throw error;
   }
+  const hung = watch();
+  hung.catch(() => undefined);
   return {
     sh,
+    hung,
     enter: (guest, command) => {
       const known = join(dir, `known-${guest.ip}`);
       writeFileSync(known, `${guest.ip} ${guest.host_key}\n`);
@@ -240,9 +261,11 @@ export const startNodeVm = async (options: NodeVmOptions): Promise<NodeVm> => {
     },
     reset: async () => {
       const before = await bootId();
+      isWatched = false;
       await commandEmulator(join(dir, 'qmp'), 'system_reset');
       await run('ssh', [...shared, ...door, '-O', 'exit', 'root@127.0.0.1'], 10_000);
       await up(before);
+      isWatched = true;
     },
     logs: async () => {
       const { stdout } = await ssh(

@@ -113,7 +113,7 @@ const story = (name: string, tell: () => Promise<void>): void => {
     assert.equal(isBroken, false, 'an earlier story failed');
     const startedAt = Date.now();
     try {
-      await tell();
+      await Promise.race([tell(), vm.hung]);
       console.log(`${Math.round((Date.now() - startedAt) / 1000)} s: ${name}`);
     } catch (error) {
       isBroken = true;
