@@ -2,6 +2,7 @@
  * The scheduler, and what it is measured against. All of them may only give legal fabric sets; the others differ in
  * how they choose a node, and take the lowest legal set of it.
  */
+import { HGX_PARTITIONS } from '@gpuaas/contract';
 import {
   afterClaim,
   afterRelease,
@@ -17,16 +18,7 @@ import type { PackingPolicy, Spot } from './simulate.ts';
 import { chance, GPUS_PER_NODE, NODES } from './workload.ts';
 
 /** NVIDIA's table for boards of eight, and module ids that are not in slot order. */
-const TABLE: readonly FabricPartition[] = [
-  [1, 2, 3, 4, 5, 6, 7, 8],
-  [1, 2, 3, 4],
-  [5, 6, 7, 8],
-  [1, 3],
-  [2, 4],
-  [5, 7],
-  [6, 8],
-  ...Array.from({ length: GPUS_PER_NODE }, (_, index) => [index + 1]),
-].map((module_ids, index) => ({ id: `p${index}`, module_ids }));
+const TABLE: readonly FabricPartition[] = HGX_PARTITIONS.map((module_ids, index) => ({ id: `p${index}`, module_ids }));
 const MODULES = [2, 4, 3, 1, 5, 7, 6, 8];
 
 const newNode = (index: number): SchedulerNode => ({

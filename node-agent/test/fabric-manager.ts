@@ -2,26 +2,14 @@
  * Fabric Manager and its tool as programs on the path, which keep what is active in a file. They stand in for hardware that
  * no test machine has: the options are those of `fmpm`, its list is in the form that it prints.
  */
+
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { HGX_PARTITIONS } from '@gpuaas/contract';
 import { hostUnderTest } from '../src/host/contract/subject.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';
 import { createRun } from '../src/host/linux/run.ts';
 import { makePrograms, makeTree, type Tree } from './tree.ts';
-
-/** The partitions of a board with eight GPUs. */
-const PARTITIONS: readonly (readonly number[])[] = [
-  [1, 2, 3, 4, 5, 6, 7, 8],
-  ...[
-    [1, 2, 3, 4],
-    [5, 6, 7, 8],
-    [1, 3],
-    [2, 4],
-    [5, 7],
-    [6, 8],
-  ],
-  ...[1, 2, 3, 4, 5, 6, 7, 8].map((module) => [module]),
-];
 
 export const VERSION = '580.159.04';
 
@@ -69,7 +57,7 @@ export const makeFabricHost = async () => {
     ...nvswitch('84'),
     '/sys/module/nvidia/version': `${VERSION}\n`,
     '/usr/share/nvidia/nvswitch/fabricmanager.cfg': 'FABRIC_MODE=1\nFABRIC_MODE_RESTART=1\n',
-    '/partitions': `${PARTITIONS.map((modules) => modules.join(' ')).join('\n')}\n`,
+    '/partitions': `${HGX_PARTITIONS.map((modules) => modules.join(' ')).join('\n')}\n`,
     '/state': 'active\n',
   });
   const at = (name: string): string => join(tree.root, name);

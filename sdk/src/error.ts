@@ -29,6 +29,21 @@ const OWN_TITLES: Readonly<Record<Exclude<GpuaasErrorCode, ErrorCode>, string>> 
   unexpected_answer: 'Not a response of the API',
 };
 
+const WIRE_NAMES = [
+  'code',
+  'status',
+  'title',
+  'detail',
+  'correlation_id',
+  'retryable',
+  'retry_after_s',
+  'errors',
+  'reasons',
+  'alternatives',
+  'actions',
+  'help',
+] as const;
+
 export class GpuaasError extends Error {
   override name = 'GpuaasError';
   readonly code: GpuaasErrorCode;
@@ -68,34 +83,7 @@ export class GpuaasError extends Error {
 
   /** The wire names, for logs and for programs that read our standard error. */
   toJSON(): Record<string, unknown> {
-    const {
-      code,
-      status,
-      title,
-      detail,
-      correlation_id,
-      retryable,
-      retry_after_s,
-      errors,
-      reasons,
-      alternatives,
-      actions,
-      help,
-    } = this;
-    return {
-      code,
-      status,
-      title,
-      detail,
-      correlation_id,
-      retryable,
-      retry_after_s,
-      errors,
-      reasons,
-      alternatives,
-      actions,
-      help,
-    };
+    return Object.fromEntries(WIRE_NAMES.map((name) => [name, this[name]]));
   }
 }
 

@@ -1,4 +1,5 @@
 /** Nodes whose agent has been seen and whose host has been discovered, without an agent: for tests of what follows. */
+import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type { HostFacts, TaskOutput } from '@gpuaas/contract/node';
 import type { Database } from '../src/db/client.ts';
 import { PLATFORM } from '../src/db/client.ts';
@@ -6,7 +7,7 @@ import { insertTask } from '../src/db/node-task.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { recordDiscovery } from '../src/services/topology.ts';
 import { candidate } from './candidate.ts';
-import { aNode, HGX_PARTITIONS, type NodeFacts, type Sql } from './placement.ts';
+import { aNode, type NodeFacts, type Sql } from './placement.ts';
 
 type Output = TaskOutput<'slice.topology_discover'>;
 let hosts = 0;

@@ -2,6 +2,7 @@
  * Rows of inventory and placement that satisfy every constraint, for tests that care about one or two of their columns.
  * Nothing is relaxed for a test: slots are complete, claims pin their node's mode, quota counts what is claimed.
  */
+import { HGX_PARTITIONS } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 
 /** A transaction, or a client signed in as the owner of the tables. */
@@ -14,18 +15,6 @@ export const GPU_MODEL = 'H200 SXM';
 export const SLICE_SKU = 'test-slice';
 export const BAREMETAL_SKU = 'test-baremetal';
 export const PRICE_MINOR = 450;
-
-/** NVIDIA's predefined partitions of an 8-GPU board, by module id. */
-export const HGX_PARTITIONS: readonly (readonly number[])[] = [
-  [1, 2, 3, 4, 5, 6, 7, 8],
-  [1, 2, 3, 4],
-  [5, 6, 7, 8],
-  [1, 3],
-  [2, 4],
-  [5, 7],
-  [6, 8],
-  ...[1, 2, 3, 4, 5, 6, 7, 8].map((module) => [module]),
-];
 
 /** Not in PCI order, and such that the first 1, 2, 4 or 8 slots make a partition. */
 const MODULE_IDS = [1, 3, 2, 4, 5, 7, 6, 8];

@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { aGrant, aRecordedSession, aWebSession } from './access.ts';
-import type { Answer, Caller, TestApp, TestClock } from './app.ts';
+import { type Answer, type Caller, startTestApp, type TestApp, type TestClock, testClock } from './app.ts';
 import { aNode, anAllocation } from './placement.ts';
 
 /** Longer than any answer of authentication is remembered. */
@@ -164,6 +164,18 @@ export const auditRowsOf = async (cast: Pick<Cast, 'sql'>, correlationId: string
   (await cast.sql.query('select * from audit_logs where correlation_id = $1 order by id', [correlationId])).rows;
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
+
+/** A cast, with what most tests of the tenant acme begin with. */
+export const acmeStage = async (t: TestLike) => {
+  const clock = testClock();
+  const cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+  return {
+    cast,
+    owner: cast.acme.owner,
+    org: `/api/v1/organizations/${cast.acme.organization_id}`,
+    project: `/api/v1/projects/${cast.acme.ids.project_id}`,
+  };
+};
 
 export const makeCast = async (t: TestLike, test: TestApp, clock: TestClock): Promise<Cast> => {
   const sql = new Client({ connectionString: test.db.ownerUrl });

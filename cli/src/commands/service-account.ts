@@ -5,7 +5,7 @@ import { UsageError } from '../exit.ts';
 import { serviceAccountId } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
-import { tokenBody, tokenColumns, tokenFlags } from './token.ts';
+import { showCreated, showRevoked, tokenBody, tokenColumns, tokenFlags } from './token.ts';
 
 const columns: readonly Column<ServiceAccount>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -53,12 +53,7 @@ const token: Group = {
           { params, body: tokenBody(args.name, flags) },
           options,
         );
-        cli.out.done(`Created token ${answer.data.api_token.name} (${answer.data.api_token.id}).`, answer);
-        if (cli.out.json) return;
-        cli.out.print(answer.data.token);
-        cli.out.say(
-          `The token is shown once: store it now. It expires ${shortTime(answer.data.api_token.expires_at)}.`,
-        );
+        showCreated(cli, answer);
       },
     }),
     command({
@@ -71,10 +66,7 @@ const token: Group = {
         const params = { ...(await paramsOf(cli, args.account)), token_id: args.token };
         await cli.confirm(`Revoke token ${args.token}?`, flags.yes);
         const answer = await (await cli.client()).call('serviceAccountTokenRevoke', { params }, { signal: cli.signal });
-        cli.out.done(`Revoked token ${args.token}. This takes effect within 60 seconds.`, answer, {
-          id: args.token,
-          revoked: true,
-        });
+        showRevoked(cli, answer, args.token);
       },
     }),
   ],

@@ -1,5 +1,6 @@
-import type { ApiToken } from '@gpuaas/sdk';
+import type { Answer, ApiToken } from '@gpuaas/sdk';
 import { command, duration, type Group, list, text } from '../command.ts';
+import type { Cli } from '../context.ts';
 import { tokenId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
@@ -16,7 +17,7 @@ export const tokenColumns: readonly Column<ApiToken>[] = [
   { header: 'PREFIX', value: ({ token_prefix }) => token_prefix, optional: true },
 ];
 
-/** Short lives by default: a forgotten token should end by itself. */
+/** Short lives by default: a forgotten token expires. */
 export const tokenFlags = {
   scope: list('`all`, `read`, a permission or a prefix such as service_account.*; repeatable (default read)', 'scope'),
   'expires-in': duration('Lifetime, like 12h or 90d (default 30d)'),
@@ -27,6 +28,17 @@ export const tokenBody = (name: string, flags: { scope: string[] | undefined; ex
   scopes: flags.scope ?? ['read'],
   expires_in_s: (flags.expiresIn ?? 30 * 86_400_000) / 1000,
 });
+
+export const showCreated = (cli: Cli, answer: Answer<Readonly<{ api_token: ApiToken; token: string }>>): void => {
+  const { api_token, token: secret } = answer.data;
+  cli.out.done(`Created token ${api_token.name} (${api_token.id}).`, answer);
+  if (cli.out.json) return;
+  cli.out.print(secret);
+  cli.out.say(`The token is shown once: store it now. It expires ${shortTime(api_token.expires_at)}.`);
+};
+
+export const showRevoked = (cli: Cli, answer: Answer<undefined>, id: string): void =>
+  cli.out.done(`Revoked token ${id}. This takes effect within 60 seconds.`, answer, { id, revoked: true });
 
 export const token: Group = {
   name: 'token',
@@ -62,12 +74,7 @@ export const token: Group = {
           { body: { ...tokenBody(args.name, flags), project_id } },
           options,
         );
-        cli.out.done(`Created token ${answer.data.api_token.name} (${answer.data.api_token.id}).`, answer);
-        if (cli.out.json) return;
-        cli.out.print(answer.data.token);
-        cli.out.say(
-          `The token is shown once: store it now. It expires ${shortTime(answer.data.api_token.expires_at)}.`,
-        );
+        showCreated(cli, answer);
       },
     }),
     command({
@@ -83,10 +90,7 @@ export const token: Group = {
           { params: { token_id } },
           { signal: cli.signal },
         );
-        cli.out.done(`Revoked token ${token_id}. This takes effect within 60 seconds.`, answer, {
-          id: token_id,
-          revoked: true,
-        });
+        showRevoked(cli, answer, token_id);
       },
     }),
   ],

@@ -1,4 +1,5 @@
 /** The world as the scheduler sees it. What fits, where, and why not is decided by the scheduler, as on the server. */
+import { HGX_PARTITIONS } from '@gpuaas/contract';
 import {
   candidateOf,
   capacityFacts,
@@ -17,18 +18,10 @@ import type { Node, Sku, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { occupancyOf } from './slots.ts';
 
-const SETS: readonly (readonly number[])[] = [
-  [1, 2, 3, 4, 5, 6, 7, 8],
-  [1, 2, 3, 4],
-  [5, 6, 7, 8],
-  [1, 3],
-  [2, 4],
-  [5, 7],
-  [6, 8],
-  ...[1, 2, 3, 4, 5, 6, 7, 8].map((module) => [module]),
-];
-/** Fabric Manager's partitions of an eight-GPU board, by module id. */
-export const PARTITIONS = SETS.map((module_ids, partition_id) => ({ partition_id, module_ids: [...module_ids] }));
+export const PARTITIONS = HGX_PARTITIONS.map((module_ids, partition_id) => ({
+  partition_id,
+  module_ids: [...module_ids],
+}));
 const SCHEDULER_PARTITIONS = PARTITIONS.map(({ partition_id, module_ids }) => ({
   id: String(partition_id),
   module_ids,

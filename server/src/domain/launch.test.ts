@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEFAULT_POLICY, type PlacementRequest, place, SNAPSHOT_VERSION } from '@gpuaas/scheduler';
+import { launch, unplaceable } from '../../test/unplaceable.ts';
 import {
   checkLaunch,
   type LaunchAsk,
@@ -10,48 +10,8 @@ import {
   placementRefusal,
 } from './launch.ts';
 
-const request: PlacementRequest = {
-  shape: 'gpu_slice',
-  sku: 'slice',
-  region: 'here',
-  gpu_count: 2,
-  allowed_gpu_counts: [1, 2],
-  gpus_per_node: 8,
-  tenant_id: 'org_a',
-  image: null,
-  quota_gpus_remaining: null,
-};
-const sku = {
-  name: 'slice',
-  capacity_shape: 'gpu_slice',
-  gpu_model: 'H200 SXM',
-  gpus_per_node: 8,
-  allowed_gpu_counts: [1, 2],
-  gpu_hourly_price_minor: 450,
-  currency: 'USD',
-  enabled: true,
-  disabled_reason: 'Sold out until spring.',
-} as const;
-const launch = {
-  sku: { ...sku, allowed_gpu_counts: [1, 2] },
-  region: { name: 'here', enabled: true, disabled_reason: 'No power.' },
-  request,
-};
-
-const refuse = (open: Readonly<{ region: boolean; sku: boolean }>) => {
-  const decision = place(
-    request,
-    {
-      snapshot_version: SNAPSHOT_VERSION,
-      nodes: [],
-      regions: [{ name: 'here', enabled: open.region }],
-      skus: [{ name: 'slice', shape: 'gpu_slice', enabled: open.sku, allowed_gpu_counts: [1, 2], gpus_per_node: 8 }],
-    },
-    DEFAULT_POLICY,
-  );
-  assert.ok(decision.kind === 'unplaceable');
-  return placementRefusal(decision, launch);
-};
+const { request } = launch;
+const refuse = (enabled: Parameters<typeof unplaceable>[0]) => placementRefusal(unplaceable(enabled), launch);
 
 test('a refusal ends with what the operator wrote about what is disabled, and only then', () => {
   const region = refuse({ region: false, sku: true });

@@ -18,7 +18,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { toAppError } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
 import { correlationIdOf, userAgentOf } from '../http/request.ts';
-import { agentTls, createPeers, refused } from '../node-api/peer.ts';
+import { agentTls, createPeers, refused, watchPeers } from '../node-api/peer.ts';
 import type { Caller } from '../services/node-enroll.ts';
 import { createWebSockets, HEADERS_BYTES_MAX, type Listening, listenWith, protocolsOf } from './listen.ts';
 import { refuse } from './refuse.ts';
@@ -112,14 +112,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
     connectionsCheckingInterval: Math.min(1_000, options.headers_timeout_ms),
     noDelay: true,
   });
-  server.on('secureConnection', (socket) => {
-    socket.once('close', () => peers.forget(socket));
-    peers.meet(socket);
-  });
-  server.on('tlsClientError', (err, socket) => {
-    log.debug({ err, source_ip: socket.remoteAddress }, 'TLS handshake failed');
-    socket.destroy();
-  });
+  watchPeers(server, peers, log);
   server.on('request', (request, response) => {
     refuse(request, request.socket, notFound('path here'), options);
     response.detachSocket(request.socket);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { CACHE_OVER_MS, type Cast, makeCast, must, newSshKey, type User } from '../../test/tenants.ts';
+import type { Answer, Caller } from '../../test/app.ts';
+import { acmeStage, CACHE_OVER_MS, type Cast, must, newSshKey, type User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 
 const unique = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;
@@ -17,11 +17,7 @@ describe('credentials', () => {
   let project: string;
 
   before(async () => {
-    const clock = testClock();
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
-    owner = cast.acme.owner;
-    org = `/api/v1/organizations/${cast.acme.organization_id}`;
-    project = `/api/v1/projects/${cast.acme.ids.project_id}`;
+    ({ cast, owner, org, project } = await acmeStage(t));
   });
   after(async () => {
     for (const close of closers) await close();

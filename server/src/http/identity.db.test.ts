@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { CACHE_OVER_MS, type Cast, join, makeCast, must, type User } from '../../test/tenants.ts';
+import type { Answer, Caller } from '../../test/app.ts';
+import { acmeStage, CACHE_OVER_MS, type Cast, join, must, type User } from '../../test/tenants.ts';
 
 const unique = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;
 const codes = (answer: Answer) => [answer.status, answer.body.code];
@@ -16,11 +16,7 @@ describe('identity and tenancy', () => {
   let project: string;
 
   before(async () => {
-    const clock = testClock();
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
-    owner = cast.acme.owner;
-    org = `/api/v1/organizations/${cast.acme.organization_id}`;
-    project = `/api/v1/projects/${cast.acme.ids.project_id}`;
+    ({ cast, owner, org, project } = await acmeStage(t));
   });
   after(async () => {
     for (const close of closers) await close();

@@ -2,7 +2,8 @@
  * Who is at the other end of a connection. The certificate is read once per connection; whether it counts is asked at
  * every request, because a connection may outlive its certificate's good standing.
  */
-import type { TLSSocket } from 'node:tls';
+import type { Server, TLSSocket } from 'node:tls';
+import type { Log } from '@gpuaas/kit';
 import type { CertificateRegister, Peer } from '../agents/certificate-register.ts';
 import type { ListenerCertificate } from '../agents/listener-certificate.ts';
 import { AppError } from '../errors.ts';
@@ -23,6 +24,18 @@ type Shown = {
   /** Why TLS does not trust it; null when it does. */
   distrust: string | null;
   isAdmitted: boolean;
+};
+
+/** Keeps the peers of a listener: who connects and who leaves. A failed handshake is normal on an open port. */
+export const watchPeers = (server: Server, peers: Peers, log: Log): void => {
+  server.on('secureConnection', (socket) => {
+    socket.once('close', () => peers.forget(socket));
+    peers.meet(socket);
+  });
+  server.on('tlsClientError', (err, socket) => {
+    log.debug({ err, source_ip: socket.remoteAddress }, 'TLS handshake failed');
+    socket.destroy();
+  });
 };
 
 export type Peers = Readonly<{

@@ -20,7 +20,7 @@ import type { Caller } from '../services/node-enroll.ts';
 import { readBody } from './body.ts';
 import type { NodeCtx, NodeHandlers } from './handlers.ts';
 import { createNodeLimits } from './limits.ts';
-import { agentTls, createPeers, refused } from './peer.ts';
+import { agentTls, createPeers, refused, watchPeers } from './peer.ts';
 import { createRespond, type Passing } from './respond.ts';
 import { findRoute, type Route } from './route.ts';
 import { asBadWords, assertStorable } from './storable.ts';
@@ -192,14 +192,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
       response.destroy();
     });
   });
-  server.on('secureConnection', (socket) => {
-    socket.once('close', () => peers.forget(socket));
-    peers.meet(socket);
-  });
-  server.on('tlsClientError', (err, socket) => {
-    log.debug({ err, source_ip: socket.remoteAddress }, 'TLS handshake failed');
-    socket.destroy();
-  });
+  watchPeers(server, peers, log);
   server.on('clientError', (err: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || err.code === 'ECONNRESET') return socket.destroy();
     const status = err.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';

@@ -1,9 +1,11 @@
 import type { Organization } from '@gpuaas/sdk';
+import { useNavigate } from '@tanstack/react-router';
 import { useChange } from '../../api/change.ts';
 import { command } from '../../format/shell.ts';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { NamedForm, RenameForm } from './named-form.tsx';
 
-export const NewOrganizationForm = ({
+const NewOrganizationForm = ({
   onCreated,
   onCancel,
 }: Readonly<{ onCreated(organization: Organization): void; onCancel(): void }>) => {
@@ -24,6 +26,22 @@ export const NewOrganizationForm = ({
         onCancel={onCancel}
       />
     </>
+  );
+};
+
+/** Creates an organization and opens its page. */
+export const NewOrganizationDialog = ({ isOpen, onClose }: Readonly<{ isOpen: boolean; onClose(): void }>) => {
+  const navigate = useNavigate();
+  return (
+    <FormDialog title="New organization" isOpen={isOpen} onClose={onClose}>
+      <NewOrganizationForm
+        onCancel={onClose}
+        onCreated={({ id }) => {
+          onClose();
+          void navigate({ to: '/organizations/$organizationId', params: { organizationId: id }, search: {} });
+        }}
+      />
+    </FormDialog>
   );
 };
 

@@ -11,7 +11,7 @@ import { Page } from '../../ui/page.tsx';
 import { TabList } from '../../ui/tab-list.tsx';
 import { AccessPolicyPanel } from './access-policy.tsx';
 import { Invitations } from './invitations.tsx';
-import { NewOrganizationForm, RenameOrganizationForm } from './organization-forms.tsx';
+import { NewOrganizationDialog, RenameOrganizationForm } from './organization-forms.tsx';
 import { OrganizationMembers } from './organization-members.tsx';
 import { Projects } from './projects.tsx';
 
@@ -95,15 +95,7 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
       <FormDialog title="Rename organization" isOpen={asking === 'rename'} onClose={close}>
         {organization.data !== undefined && <RenameOrganizationForm organization={organization.data} onDone={close} />}
       </FormDialog>
-      <FormDialog title="New organization" isOpen={asking === 'new'} onClose={close}>
-        <NewOrganizationForm
-          onCancel={close}
-          onCreated={({ id }) => {
-            close();
-            void navigate({ to: '/organizations/$organizationId', params: { organizationId: id }, search: {} });
-          }}
-        />
-      </FormDialog>
+      <NewOrganizationDialog isOpen={asking === 'new'} onClose={close} />
     </Page>
   );
 };

@@ -12,10 +12,9 @@ import { CliCommand } from '../../ui/cli-command.tsx';
 import { Copyable } from '../../ui/copy.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Facts, Section } from '../../ui/page.tsx';
 import { Until } from '../../ui/time.tsx';
-import { NewOrganizationForm } from '../access/organization-forms.tsx';
+import { NewOrganizationDialog } from '../access/organization-forms.tsx';
 
 const CREDENTIALS: Readonly<Record<Me['credential']['kind'], string>> = {
   web_session: 'Browser sign-in',
@@ -63,7 +62,6 @@ export const Profile = () => {
 
 const Organizations = () => {
   const me = useMe();
-  const navigate = useNavigate();
   const [isCreating, setCreating] = useState(false);
   const close = () => setCreating(false);
   return (
@@ -107,15 +105,7 @@ const Organizations = () => {
           ]}
         />
       )}
-      <FormDialog title="New organization" isOpen={isCreating} onClose={close}>
-        <NewOrganizationForm
-          onCancel={close}
-          onCreated={({ id }) => {
-            close();
-            void navigate({ to: '/organizations/$organizationId', params: { organizationId: id }, search: {} });
-          }}
-        />
-      </FormDialog>
+      <NewOrganizationDialog isOpen={isCreating} onClose={close} />
     </Section>
   );
 };

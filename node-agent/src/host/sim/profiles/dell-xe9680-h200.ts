@@ -4,6 +4,7 @@
  * A BlueField-3 shares the switch of the GPU at bb, the NVSwitches all sit on NUMA node 1, and the kernel numbers the
  * cards with a gap.
  */
+import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type { OtherFunction, Profile, SlotPlace } from '../profile-shape.ts';
 import { BOOT_DRIVE, BRIDGE, DATA_DRIVE, GIB, MIB, TOOLS } from './common.ts';
 
@@ -104,18 +105,6 @@ const graphics: OtherFunction = {
   nic: null,
 };
 
-/** Fabric Manager's default partitions, by module id. */
-const SETS: readonly (readonly number[])[] = [
-  [1, 2, 3, 4, 5, 6, 7, 8],
-  [1, 2, 3, 4],
-  [5, 6, 7, 8],
-  [1, 3],
-  [2, 4],
-  [5, 7],
-  [6, 8],
-  ...[1, 2, 3, 4, 5, 6, 7, 8].map((module) => [module]),
-];
-
 export const DELL_XE9680_H200: Profile = {
   product: 'PowerEdge XE9680',
   kernel: '6.8.0-60-generic',
@@ -155,7 +144,7 @@ export const DELL_XE9680_H200: Profile = {
   others: [...nvswitches, ...bluefield, ...lanOnMotherboard, graphics],
   fabric: {
     manager_version: '580.159.04',
-    partitions: SETS.map((module_ids, partition_id) => ({ partition_id, module_ids })),
+    partitions: HGX_PARTITIONS.map((module_ids, partition_id) => ({ partition_id, module_ids })),
   },
   tools: { ...TOOLS, 'nvidia-smi': '580.159.04', 'nv-fabricmanager': '580.159.04' },
   bridge: BRIDGE,
