@@ -112,7 +112,9 @@ export const FabricFacts = Closed({
   manager: Closed({
     is_running: Type.Boolean(),
     version: Nullable(Type.String()),
-    driver_version: Type.Optional(Nullable(Type.String({ description: 'Version of the driver, which it must equal.' }))),
+    driver_version: Type.Optional(
+      Nullable(Type.String({ description: 'Version of the driver, which it must equal.' })),
+    ),
     mode: Nullable(StringEnum(['bare_metal', 'shared_nvswitch', 'vgpu'])),
     is_restart_mode: Type.Optional(
       Type.Boolean({ description: 'Whether Fabric Manager reads the partitions in use when it starts.' }),

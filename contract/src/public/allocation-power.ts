@@ -12,8 +12,7 @@ import { imageName } from './catalog.ts';
 const params = Closed({ project_id: Id('project'), allocation_id: Id('allocation') });
 const tag = 'Allocations';
 
-const STAYS =
-  'The allocation stays active and charged until it is released; it keeps its GPUs, address and disks.';
+const STAYS = 'The allocation stays active and charged until it is released; it keeps its GPUs, address and disks.';
 const REFUSED =
   'Refused for bare metal, unless the allocation is active, and while another power change is running. A release cancels a power change.';
 

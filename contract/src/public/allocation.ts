@@ -75,7 +75,9 @@ export const AllocationProgress = Closed(
     step_count: Type.Integer(),
     bytes_per_s: Nullable(Type.Integer()),
     started_at: Time('When the step started.'),
-    overall_percent: Type.Integer({ description: 'Progress of all steps, by their usual duration; below 100 until the end.' }),
+    overall_percent: Type.Integer({
+      description: 'Progress of all steps, by their usual duration; below 100 until the end.',
+    }),
     steps: Type.Array(AllocationProgressStep, { description: 'Every step in order; empty in lists.' }),
   },
   { description: 'Null when no work is in progress, and in responses to changes.' },
@@ -174,7 +176,9 @@ const launch = {
   sku_name: Name('SKU code.'),
   region_name: Name('Region code.'),
   gpu_count: Type.Integer({ minimum: 1, maximum: 64, examples: [1] }),
-  image_name: Type.Optional(imageName('Image slug; its newest version is pinned (default: the first image of the SKU).')),
+  image_name: Type.Optional(
+    imageName('Image slug; its newest version is pinned (default: the first image of the SKU).'),
+  ),
 };
 
 const ofProject = Closed({ project_id: Id('project') });
@@ -222,7 +226,9 @@ export const allocationApi = define({
       price_per_hour: Money,
       price_per_day: Money,
       price_per_month: Money,
-      quota_gpus_after: Nullable(Type.Integer({ description: 'GPUs left in the quota after the launch; null without quota.' })),
+      quota_gpus_after: Nullable(
+        Type.Integer({ description: 'GPUs left in the quota after the launch; null without quota.' }),
+      ),
       code: Nullable(Type.String({ description: 'Error code that a launch would return; null if it fits.' })),
       reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
       alternatives: Type.Array(LaunchAlternative),

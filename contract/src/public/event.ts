@@ -62,8 +62,7 @@ export const eventApi = define({
     ...read,
     path: '/api/v1/admin/events/stream',
     summary: 'Stream events of the whole platform (server-sent events)',
-    description:
-      'Starts now, or after the event named by Last-Event-ID. For live pages of operators.',
+    description: 'Starts now, or after the event named by Last-Event-ID. For live pages of operators.',
     access: 'platform',
     permission: 'admin.event.read',
     query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),

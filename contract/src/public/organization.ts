@@ -101,7 +101,8 @@ export const organizationApi = define({
     path: '/api/v1/organizations/{organization_id}/members/{user_id}',
     tag: 'Organizations',
     summary: "Change a member's role",
-    description: 'Takes effect within 60 seconds. The last owner cannot be demoted, and only an owner can add or remove owners.',
+    description:
+      'Takes effect within 60 seconds. The last owner cannot be demoted, and only an owner can add or remove owners.',
     access: 'tenant',
     permission: 'organization.member.update',
     audit: 'organization.member.update',

@@ -175,7 +175,8 @@ export const serviceAccountApi = define({
     path: '/api/v1/auth/token',
     tag,
     summary: 'OAuth 2.0 client credentials: exchange a client secret for a one-hour access token',
-    description: 'The token is short-lived, so no Idempotency-Key is needed. Wrong credentials return 401 and count against the rate limit.',
+    description:
+      'The token is short-lived, so no Idempotency-Key is needed. Wrong credentials return 401 and count against the rate limit.',
     access: 'public',
     permission: null,
     audit: 'service_account.token.issue',

@@ -39,7 +39,9 @@ const TraceSubject = Closed({
 export const Trace = Closed({
   id: Type.String({ description: 'As requested.' }),
   kind: StringEnum(TRACE_KINDS),
-  correlation_ids: Type.Array(Type.String(), { description: 'Correlation IDs in the trace, oldest first, at most 50.' }),
+  correlation_ids: Type.Array(Type.String(), {
+    description: 'Correlation IDs in the trace, oldest first, at most 50.',
+  }),
   subjects: Type.Array(TraceSubject, { description: 'Resources in the trace.' }),
   first_failure_key: Nullable(Type.String({ description: 'The first entry that failed.' })),
   entries: Type.Array(TraceEntry, { description: 'Oldest first, at most 1000.' }),

@@ -28,7 +28,10 @@ const CertifiedDisk = Closed({
   erase: Nullable(StringEnum(['crypto', 'block', 'discard'])),
   command_status: Nullable(Type.Integer({ description: 'Exit status of the wipe command; 0 is success.' })),
   rule: Nullable(
-    StringEnum(['blank', 'changed'], { description: '`blank`: the read-back found only zeros or ones. `changed`: it found data that differs from the data before the wipe.' }),
+    StringEnum(['blank', 'changed'], {
+      description:
+        '`blank`: the read-back found only zeros or ones. `changed`: it found data that differs from the data before the wipe.',
+    }),
   ),
   bytes_read_back: Count,
   bytes_not_erased: Count,
