@@ -8,6 +8,7 @@ import { consoleBudget } from './check/console-budget.ts';
 import { documentPaths } from './check/documents.ts';
 import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
 import { importRules } from './check/imports.ts';
+import { tableOwners } from './check/table-owners.ts';
 import { textRules } from './check/text-rules.ts';
 
 const CHECKS: readonly Check[] = [
@@ -31,6 +32,7 @@ const CHECKS: readonly Check[] = [
   ]),
   breakingChange,
   textRules,
+  tableOwners,
   documentPaths,
 ];
 

@@ -9,7 +9,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { readConfig } from '../../server/src/config.ts';
-import type { LeasedRun } from '../../server/src/db/workflow.ts';
+import type { LeasedRun } from '../../server/src/db/workflow-run.ts';
 import { startProcess } from '../../server/src/roles/process.ts';
 import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
 

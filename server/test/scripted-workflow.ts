@@ -1,7 +1,9 @@
 /** A workflow whose steps are given by the test, and the few moves that tests of the engine repeat. */
 import { mintId, pause, silentLog } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../src/db/client.ts';
-import { findRun, listSteps, type WorkflowRunRow } from '../src/db/workflow-run.ts';
+import type { WorkflowRunRow } from '../src/db/workflow-run.ts';
+import { findRun } from '../src/db/workflow-run-view.ts';
+import { listSteps } from '../src/db/workflow-step.ts';
 import type { Outcome } from '../src/workflows/engine/outcome.ts';
 import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { startRun } from '../src/workflows/engine/run.ts';

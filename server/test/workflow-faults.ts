@@ -10,7 +10,9 @@
 import assert from 'node:assert/strict';
 import { mintId, silentLog } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../src/db/client.ts';
-import { findRun, listSteps, type WorkflowRunRow, type WorkflowStepRow } from '../src/db/workflow-run.ts';
+import type { WorkflowRunRow } from '../src/db/workflow-run.ts';
+import { findRun } from '../src/db/workflow-run-view.ts';
+import { listSteps, type WorkflowStepRow } from '../src/db/workflow-step.ts';
 import { isLive } from '../src/domain/workflow.ts';
 import type { CapacityShape, WorkflowDeclaration } from '../src/domain/workflow-declaration.ts';
 import { createRegistry } from '../src/workflows/engine/registry.ts';

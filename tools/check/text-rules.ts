@@ -81,14 +81,6 @@ export const TEXT_RULES: readonly TextRule[] = [
     breaks: DIALECT,
     of_literals: true,
   },
-  {
-    name: 'slots have one owner',
-    reason: 'Slots are written by server/src/db/slot-approval.ts, and with other tables by server/src/db/statements.',
-    applies: (file) =>
-      /^server\/src\/.*\.ts$/.test(file) &&
-      !/\.test\.ts$|^server\/src\/db\/(?:slot-approval\.ts|statements\/)/.test(file),
-    breaks: /(?:update|insert into|delete from) node_resource_slots\b/,
-  },
 ];
 
 type Line = Readonly<{ number: number; text: string }>;

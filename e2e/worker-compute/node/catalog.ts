@@ -1,8 +1,8 @@
 /** A SKU and an image that fit a node of a few gigabytes: everything else about them is as in production. */
 import { silentLog } from '@gpuaas/kit';
 import type { Client } from '@gpuaas/sdk';
+import { insertSku } from '../../../server/src/db/catalog.ts';
 import { createDatabase, PLATFORM } from '../../../server/src/db/client.ts';
-import { insertSku } from '../../../server/src/db/seed.ts';
 
 export const SKU = 'node-tier-slice';
 export const IMAGE = 'tiny';

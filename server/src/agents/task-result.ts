@@ -7,17 +7,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { isTaskKind, type NodeBody, type NodeResponse, TASKS } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import {
-  type AgentTaskRow,
-  findAgentTask,
-  lockAgentTask,
-  noteProgress,
-  noteResult,
-  startTask,
-  type TaskOnNode,
-} from '../db/agent-task.ts';
+import { type AgentTaskRow, findAgentTask, lockAgentTask } from '../db/agent-task.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import type { TaskResult } from '../db/node-task.ts';
+import { noteProgress, noteResult, startTask, type TaskOnNode, type TaskResult } from '../db/node-task.ts';
 import { noteHostGeneration } from '../db/slot-approval.ts';
 import { isTaskOpen } from '../domain/task.ts';
 import { BEGUN_EXPIRES_S } from '../domain/task-limit.ts';

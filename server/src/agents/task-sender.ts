@@ -12,12 +12,11 @@ import {
   listOverTasks,
   listQueuedTasks,
   lockQueuedTasks,
-  markDispatched,
   type OutgoingTask,
   readTasksByName,
-  redispatchTasks,
 } from '../db/agent-task.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
+import { markDispatched, redispatchTasks } from '../db/node-task.ts';
 import { findActiveKeyId } from '../db/trust-key.ts';
 import { signBytes } from '../ports/trust/x509.ts';
 import type { TrustCache } from './trust.ts';

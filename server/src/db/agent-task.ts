@@ -1,11 +1,7 @@
-/**
- * Tasks on their way to agents and back. A task is handed out by one process only, however many look for it; an answer
- * counts for the node, the task and the attempt that were handed out.
- */
+/** Tasks as the dispatcher and agents find them. */
 import type { Reader, Tx } from './client.ts';
-import type { NodeTaskState } from './node-task.ts';
 import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
-import { statement } from './statement.ts';
+import type { NodeTaskState } from './task-view.ts';
 
 /**
  * The ids of what is queued and not too late, oldest first, a few for each node: of these nodes, or of all. One pass over
@@ -45,7 +41,7 @@ export type OutgoingTask = Readonly<{
   expires_at: string;
 }>;
 
-const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocation_id,
+export const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocation_id,
   t.correlation_id, t.expires_at`;
 
 /**
@@ -68,37 +64,13 @@ export const lockQueuedTasks = async (tx: Tx, ids: readonly string[]): Promise<O
     )
   ).rows.filter((task) => task.state === 'queued');
 
-/** Of tasks that this transaction has locked while they were queued. */
-export const markDispatched = async (tx: Tx, ids: readonly string[]): Promise<void> => {
-  await tx.query("update node_tasks set state = 'dispatched', dispatched_at = clock_timestamp() where id = any ($1)", [
-    ids,
-  ]);
-};
-
 /** What agents have in hand. Pairs: a task that an agent names counts for its own node only. */
 export type JournaledTasks = Readonly<{ node_id: string; journaled_task_ids: readonly string[] }>;
 
-const pairsOf = (agents: readonly JournaledTasks[]): string[] =>
+export const pairsOf = (agents: readonly JournaledTasks[]): string[] =>
   agents.flatMap(({ node_id, journaled_task_ids }) => journaled_task_ids.map((taskId) => `${node_id} ${taskId}`));
-const nodesOf = (agents: readonly JournaledTasks[]): string[] => agents.map(({ node_id }) => node_id);
 
-/** Handed out before to these agents, and not in their hands. Those of the last moment may be on their way. */
-export const redispatchTasks = async (
-  tx: Tx,
-  agents: readonly JournaledTasks[],
-  onTheirWayS: number,
-): Promise<OutgoingTask[]> =>
-  (
-    await tx.query<OutgoingTask>(
-      `with lost as materialized (
-         select o.id from node_tasks o where o.node_id = any ($1) and o.state ${TASK_HANDED_OUT}
-           and o.expires_at > clock_timestamp() and o.node_id || ' ' || o.id <> all ($2)
-           and o.dispatched_at <= clock_timestamp() - make_interval(secs => $3)
-         order by o.id for update skip locked)
-       update node_tasks t set dispatched_at = clock_timestamp() from lost where t.id = lost.id returning ${OUTGOING}`,
-      [nodesOf(agents), pairsOf(agents), onTheirWayS],
-    )
-  ).rows;
+export const nodesOf = (agents: readonly JournaledTasks[]): string[] => agents.map(({ node_id }) => node_id);
 
 /** The nodes of those agents that were handed out work which is not in their hands. */
 export const listNodesLacking = async (reader: Reader, agents: readonly JournaledTasks[]): Promise<string[]> =>
@@ -123,50 +95,6 @@ export const listOverTasks = async (
       [pairs.node_ids, pairs.task_ids],
     )
   ).rows;
-
-export type TaskOnNode = Readonly<{ id: string; node_id: string; attempt: number }>;
-
-/**
- * True while the task may be begun; begun twice is begun once. One that is queued was sent by a process that could not
- * write it down any more: who asks for it by its id has it. What was begun for the first time may take as long as is given
- * for its kind, in seconds.
- */
-export const startTask = async (
-  tx: Tx,
-  task: TaskOnNode,
-  begunExpiresS: Readonly<Record<string, number>>,
-): Promise<boolean> =>
-  (
-    await tx.query(
-      `update node_tasks set state = 'running', started_at = coalesce(started_at, clock_timestamp()),
-         dispatched_at = coalesce(dispatched_at, clock_timestamp()),
-         expires_at = case when started_at is null
-           then greatest(expires_at, clock_timestamp() + make_interval(secs => ($4::jsonb ->> kind)::float8)) else expires_at end
-       where id = $1 and node_id = $2 and attempt = $3 and state ${TASK_OPEN}
-         and expires_at > clock_timestamp()`,
-      [task.id, task.node_id, task.attempt, JSON.stringify(begunExpiresS)],
-    )
-  ).rowCount === 1;
-
-const NOTE_PROGRESS = statement(
-  {
-    id: 'text',
-    node_id: 'text',
-    attempt: 'integer',
-    percent: 'integer | null',
-    bytes_per_s: 'bigint | null',
-    note: 'text | null',
-  },
-  `update node_tasks set percent = :percent, bytes_per_s = :bytes_per_s, progress_note = :note, progressed_at = clock_timestamp()
-   where id = :id and node_id = :node_id and attempt = :attempt and state ${TASK_HANDED_OUT} and expires_at > clock_timestamp()`,
-);
-
-/** True while anyone wants to know. */
-export const noteProgress = async (
-  tx: Tx,
-  task: TaskOnNode,
-  progress: Readonly<{ percent: number; bytes_per_s: number | null; note: string | null }>,
-): Promise<boolean> => (await NOTE_PROGRESS.query(tx, { ...progress, ...task })).rowCount === 1;
 
 export type AgentTaskRow = Readonly<{
   id: string;
@@ -205,15 +133,3 @@ export const findAgentTask = async (
       [id, nodeId],
     )
   ).rows[0];
-
-/** What the host says beside its answer. */
-export const noteResult = async (
-  tx: Tx,
-  id: string,
-  note: Readonly<{ error_code: string | null; started_at: string | null }>,
-): Promise<void> => {
-  await tx.query(
-    'update node_tasks set error_code = $2, started_at = coalesce(started_at, $3::timestamptz) where id = $1',
-    [id, note.error_code, note.started_at],
-  );
-};

@@ -1,10 +1,11 @@
 /** Allocation rows: reading them, and moving them between states with the from-states in the `where`. */
-import type { ALLOCATION_STATES } from '@gpuaas/contract';
+import type { ALLOCATION_STATES, POWER_STATES } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
-import type { PowerState } from './power.ts';
+import type { WantedInstall } from './install.ts';
 import { statement } from './statement.ts';
 
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
+export type PowerState = (typeof POWER_STATES)[number];
 
 export type AllocationRow = Readonly<{
   id: string;
@@ -208,3 +209,46 @@ export const countAllocationsByState = async (
        from allocations where state <> 'released' group by state`,
     )
   ).rows;
+
+export type PowerMove = Readonly<{
+  id: string;
+  from: readonly PowerState[];
+  to: PowerState;
+  reason: string | null;
+  /** The run that is at it until it is moved again; null when it comes to rest. */
+  run_id: string | null;
+  grace_s: number | null;
+}>;
+
+const MOVE_POWER = statement(
+  { id: 'text', from: 'text[]', to: 'text', reason: 'text | null', run_id: 'text | null', grace_s: 'integer | null' },
+  `update allocations set power_state = :to, power_reason = :reason, power_run_id = :run_id, power_grace_s = :grace_s,
+     power_since = clock_timestamp(), version = version + 1
+   where id = :id and state = 'active' and power_state = any (:from)`,
+);
+
+/** True when it was in one of the from-states and is now in the new one. */
+export const movePower = async (tx: Tx, move: PowerMove): Promise<boolean> =>
+  (await MOVE_POWER.query(tx, move)).rowCount === 1;
+
+/** Says why in words without moving: `failed` stays `failed` while it is cleaned up. */
+export const noteAllocation = async (
+  tx: Tx,
+  id: string,
+  note: Readonly<{ reason: string | null; deadline_s: number | null }>,
+): Promise<void> => {
+  await tx.query(
+    `update allocations set state_reason = $2, version = version + 1,
+       state_deadline_at = clock_timestamp() + make_interval(secs => $3) where id = $1`,
+    [id, note.reason, note.deadline_s],
+  );
+};
+
+/** From now on the allocation is made of this. */
+export const applyInstall = async (tx: Tx, id: string, install: WantedInstall): Promise<void> => {
+  await tx.query(
+    `update allocations set install_number = $2, image_name = $3, image_digest = $4, ssh_key_ids = $5, version = version + 1
+     where id = $1`,
+    [id, install.install_number, install.image_name, install.image_digest, install.ssh_key_ids],
+  );
+};

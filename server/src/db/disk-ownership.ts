@@ -81,19 +81,6 @@ export const moveOwnership = async (
     )
   ).rows[0];
 
-/** A disk the platform owns is one that bare-metal cleanup erases. */
-export const declareDataDisk = async (
-  tx: Tx,
-  nodeId: string,
-  disk: Readonly<{ serial: string; device: string }>,
-): Promise<void> => {
-  await tx.query(
-    `update nodes set data_disks = data_disks || $2::jsonb, version = version + 1
-     where id = $1 and not data_disks @> jsonb_build_array(jsonb_build_object('serial', $3::text))`,
-    [nodeId, JSON.stringify([disk]), disk.serial],
-  );
-};
-
 /** Who has a disk now, or may be given it. */
 export const findDiskUse = async (reader: Reader, nodeId: string, serial: string): Promise<DiskUse | undefined> =>
   (
@@ -116,3 +103,13 @@ export const listOpenOwnerships = async (
       [nodeId],
     )
   ).rows;
+
+/** Disks that left with the node may be owned elsewhere. */
+export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update disk_ownerships set state = 'revoked', state_reason = $2, state_since = clock_timestamp(), version = version + 1
+       where node_id = $1 and state = 'owned'`,
+      [nodeId, reason],
+    )
+  ).rowCount;

@@ -5,9 +5,12 @@ import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
 
 export type ReportRow = HealthReport;
+
 export type OverrideRow = HealthOverride & Readonly<{ reason: string; created_by: string; created_at: string }>;
+
 export type SlotHealthRow = SlotTargets &
   Readonly<{ slot_index: number; health: 'ok' | 'unhealthy' | 'unknown'; alerts: readonly HealthAlert[] | null }>;
+
 export type BreakerRow = Readonly<{
   is_tripped: boolean;
   tripped_at: string | null;
@@ -125,14 +128,6 @@ export const listUnsoldTargets = async (reader: Reader, nodeId: string): Promise
   ).rows.map((row) => row.target);
 
 export type NewHealth = Readonly<{ health: 'ok' | 'unhealthy' | 'unknown'; alerts: readonly HealthAlert[] }>;
-
-export const setNodeHealth = async (tx: Tx, nodeId: string, to: NewHealth, fellIll: boolean): Promise<void> => {
-  await tx.query(
-    `update nodes set health = $2, health_detail = health_detail || jsonb_build_object('alerts', $3::jsonb),
-       fell_ill_at = case when $4 then clock_timestamp() else fell_ill_at end, version = version + 1 where id = $1`,
-    [nodeId, to.health, JSON.stringify(to.alerts), fellIll],
-  );
-};
 
 const BREAKER = 'is_tripped, tripped_at, reason, reset_by, reset_at, version';
 

@@ -62,3 +62,15 @@ export const INSERT_RESPONSE = `insert into idempotency_keys (tenant, principal_
   on conflict (tenant, principal_id, operation, key) do update set request_hash = excluded.request_hash,
     status = excluded.status, response = excluded.response, response_sealed = excluded.response_sealed, created_at = now(),
     expires_at = excluded.expires_at where idempotency_keys.expires_at <= now()`;
+
+export const deleteExpiredIdempotencyKeys = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select tenant, principal_id, operation, key from idempotency_keys
+         where expires_at < now() order by expires_at limit $1 for update skip locked)
+       delete from idempotency_keys k using old
+       where (k.tenant, k.principal_id, k.operation, k.key) = (old.tenant, old.principal_id, old.operation, old.key)`,
+      [limit],
+    )
+  ).rowCount;

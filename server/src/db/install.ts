@@ -1,5 +1,6 @@
 /** What a reinstallation makes of an allocation. It is kept aside until the image is on the boot disk, and is what runs then. */
 import type { Reader, Tx } from './client.ts';
+import { CURRENT_VERSION } from './os-image.ts';
 import { statement } from './statement.ts';
 
 export type WantedInstall = Readonly<{
@@ -54,15 +55,25 @@ export const findWantedInstall = async (
     )
   ).rows[0];
 
-/** From now on the allocation is made of this. */
-export const applyInstall = async (tx: Tx, id: string, install: WantedInstall): Promise<void> => {
-  await tx.query(
-    `update allocations set install_number = $2, image_name = $3, image_digest = $4, ssh_key_ids = $5, version = version + 1
-     where id = $1`,
-    [id, install.install_number, install.image_name, install.image_digest, install.ssh_key_ids],
-  );
-};
-
 export const removeWantedInstall = async (tx: Tx, allocationId: string, runId: string): Promise<void> => {
   await tx.query('delete from allocation_installs where allocation_id = $1 and run_id = $2', [allocationId, runId]);
+};
+
+export type Image = Readonly<{ name: string; digest: string }>;
+
+export type ReinstallFacts = Readonly<{ image: Image | null; ssh_keys_found: number }>;
+
+/** The newest version of an image that runs on the SKU, and how many of the keys are the caller's. */
+export const findReinstallFacts = async (
+  reader: Reader,
+  asked: Readonly<{ sku_name: string; image_name: string | null; ssh_key_ids: readonly string[] }>,
+): Promise<ReinstallFacts> => {
+  const { rows } = await reader.query<ReinstallFacts>(
+    `select (select json_build_object('name', i.name, 'digest', c.digest) from os_images i
+         join os_image_skus x on x.image_name = i.name and x.sku_name = $1
+         cross join lateral (${CURRENT_VERSION}) c where i.name = $2) as image,
+       (select count(*) from ssh_keys s where s.id = any ($3)) as ssh_keys_found`,
+    [asked.sku_name, asked.image_name, asked.ssh_key_ids],
+  );
+  return rows[0] ?? { image: null, ssh_keys_found: 0 };
 };

@@ -1,7 +1,7 @@
 /**
  * What an allocation holds, from its live claims: slots, node, quota. A slice holds the slots of its slot claims; a
- * node-exclusive claim holds the node and every slot on it, because its tenant could write to all of them. Statements
- * here change slots and nodes only where a live claim of the allocation says that they are its own.
+ * node-exclusive claim holds the node and every slot on it, because its tenant could write to all of them. Slots and nodes
+ * are changed for an allocation only where one of its live claims says that they are its own.
  *
  * Locks are taken in one order everywhere: workflow run, allocation, index row of the node, slots and node, quota.
  */
@@ -89,33 +89,6 @@ export const findHeldNode = async (reader: Reader, allocationId: string): Promis
     [allocationId],
   );
   return rows[0];
-};
-
-/** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
-export const moveHeldNode = async (
-  tx: Tx,
-  move: Readonly<{ allocation_id: string; from: readonly string[]; to: 'cleaning' | 'cleanup_blocked' }>,
-): Promise<number> => {
-  const { rowCount } = await tx.query(
-    `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
-     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive' and n.id = c.node_id
-       and n.occupancy = any ($2)`,
-    [move.allocation_id, move.from, move.to],
-  );
-  return rowCount;
-};
-
-/** Says why in words without moving: `failed` stays `failed` while it is cleaned up. */
-export const noteAllocation = async (
-  tx: Tx,
-  id: string,
-  note: Readonly<{ reason: string | null; deadline_s: number | null }>,
-): Promise<void> => {
-  await tx.query(
-    `update allocations set state_reason = $2, version = version + 1,
-       state_deadline_at = clock_timestamp() + make_interval(secs => $3) where id = $1`,
-    [id, note.reason, note.deadline_s],
-  );
 };
 
 /** Active, not protected, and past their time. */

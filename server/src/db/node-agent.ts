@@ -57,23 +57,6 @@ export const putSightings = async (
     )
   ).rows;
 
-/**
- * The check of its runtime counts no more once a node has booted. When that was is told by the host's clock, less its
- * error. A reboot that was wanted before it is done; what the newest discovery asks for is left to the next one.
- */
-export const noteBoot = async (tx: Tx, nodeId: string): Promise<void> => {
-  await tx.query(
-    `update nodes n set version = n.version + 1, booted_at = b.at,
-       reboot_required = case when n.reboot_wanted_at < b.at then coalesce((select d.reboot_required from topology_discoveries d
-         where d.node_id = n.id order by d.task_id desc limit 1), false) else n.reboot_required end,
-       reboot_wanted_at = case when n.reboot_wanted_at < b.at then null else n.reboot_wanted_at end,
-       reboot_reason = case when n.reboot_wanted_at < b.at then null else n.reboot_reason end
-     from (select node_id, least(clock_timestamp(), booted_at - make_interval(secs => clock_skew_ms / 1000.0)) as at
-       from node_agents where node_id = $1) b where n.id = b.node_id`,
-    [nodeId],
-  );
-};
-
 export type AgentRow = Readonly<{
   is_connected: boolean;
   last_seen_at: string;

@@ -1,12 +1,14 @@
 /**
- * Work for hosts. A task is written once per (allocation, kind, attempt); whoever executes it takes it with `skip
- * locked` and may finish it only while it is the one who runs it, so a result that comes late changes nothing.
+ * Work for hosts. A task is written once per (allocation, kind, attempt) and handed out by one process only, which takes it
+ * with `skip locked`. A result counts for the node, the task and the attempt that were handed out, so a result that comes
+ * late changes nothing.
  */
 import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { invariant, mintId } from '@gpuaas/kit';
 import { REASONS } from '../domain/reasons.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
-import type { Reader, Tx } from './client.ts';
+import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } from './agent-task.ts';
+import type { Tx } from './client.ts';
 import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
 import { type NodeTaskState, type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
@@ -31,7 +33,7 @@ export type NodeTaskRow = Readonly<{
   workflow_run_id: string | null;
 }>;
 
-const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
+export const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
   t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at, t.workflow_run_id`;
 
 export type NewTask<K extends TaskKind> = Readonly<{
@@ -80,27 +82,6 @@ export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): 
   return viewOf(row);
 };
 
-/** The number of the newest attempt of one kind of work for an allocation, by whatever run; 0 where there is none. */
-export const findLastAttempt = async (
-  reader: Reader,
-  of: Readonly<{ allocation_id: string | null; kind: string }>,
-): Promise<number> =>
-  (
-    await reader.query<{ attempt: number }>(
-      'select coalesce(max(attempt), 0) as attempt from node_tasks where allocation_id = $1 and kind = $2',
-      [of.allocation_id, of.kind],
-    )
-  ).rows[0]?.attempt ?? 0;
-
-/** Tasks that a host may be working on, whatever for. */
-export const countTasksUnderWay = async (reader: Reader, allocationId: string): Promise<number> => {
-  const { rows } = await reader.query<{ count: number }>(
-    `select count(*) as count from node_tasks where allocation_id = $1 and state ${TASK_HANDED_OUT}`,
-    [allocationId],
-  );
-  return rows[0]?.count ?? 0;
-};
-
 /** What no host has begun is not begun any more. */
 export const cancelQueuedTasks = async (tx: Tx, allocationId: string, reason: string): Promise<void> => {
   await tx.query(
@@ -134,19 +115,6 @@ export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRo
   return rows[0];
 };
 
-/** The newest task of the allocation that did not come to what was asked. */
-export const findLastFailure = async (
-  reader: Reader,
-  allocationId: string,
-): Promise<Readonly<{ kind: string; state_reason: string | null }> | undefined> =>
-  (
-    await reader.query<{ kind: string; state_reason: string | null }>(
-      `select kind, state_reason from node_tasks where allocation_id = $1 and state in ('failed', 'expired')
-       order by finished_at desc nulls last, id desc limit 1`,
-      [allocationId],
-    )
-  ).rows[0];
-
 /** A completed task whose evidence does not hold has failed. */
 export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<void> => {
   await tx.query("update node_tasks set state = 'failed', state_reason = $2 where id = $1 and state = 'completed'", [
@@ -168,24 +136,6 @@ export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]>
   return rows;
 };
 
-/** The newest task of this kind that the run asked for since an operator last took it up again. */
-export const findRunTask = async (
-  reader: Reader,
-  runId: string,
-  kind: string,
-): Promise<(NodeTaskRow & Readonly<{ age_ms: number; tries: number }>) | undefined> => {
-  const { rows } = await reader.query<NodeTaskRow & { age_ms: number; tries: number }>(
-    `select ${TASK},
-       greatest(0, extract(epoch from clock_timestamp() - coalesce(t.finished_at, t.created_at)) * 1000)::float8 as age_ms,
-       (count(*) over ())::integer as tries
-     from node_tasks t where t.workflow_run_id = $1 and t.kind = $2
-       and t.created_at > coalesce((select max(s.finished_at) from workflow_steps s where s.run_id = $1 and s.outcome = 'retried'), '-infinity')
-     order by t.attempt desc, t.id desc limit 1`,
-    [runId, kind],
-  );
-  return rows[0];
-};
-
 /** The run asks anew: what this task answered has been used. */
 export const releaseRunTask = async (tx: Tx, id: string): Promise<void> => {
   await tx.query('update node_tasks set workflow_run_id = null where id = $1', [id]);
@@ -204,3 +154,115 @@ export const cancelRunTasks = async (tx: Tx, runId: string, reason: string): Pro
   );
   return rows[0]?.count ?? 0;
 };
+
+/** How many tasks nobody waits for any more. Taken before the node's row of the index, as results of tasks are. */
+export const cancelNodeTasks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update node_tasks set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
+       where node_id = $1 and state ${TASK_OPEN}`,
+      [nodeId, reason],
+    )
+  ).rowCount;
+
+/** Of tasks that this transaction has locked while they were queued. */
+export const markDispatched = async (tx: Tx, ids: readonly string[]): Promise<void> => {
+  await tx.query("update node_tasks set state = 'dispatched', dispatched_at = clock_timestamp() where id = any ($1)", [
+    ids,
+  ]);
+};
+
+/** Handed out before to these agents, and not in their hands. Those of the last moment may be on their way. */
+export const redispatchTasks = async (
+  tx: Tx,
+  agents: readonly JournaledTasks[],
+  onTheirWayS: number,
+): Promise<OutgoingTask[]> =>
+  (
+    await tx.query<OutgoingTask>(
+      `with lost as materialized (
+         select o.id from node_tasks o where o.node_id = any ($1) and o.state ${TASK_HANDED_OUT}
+           and o.expires_at > clock_timestamp() and o.node_id || ' ' || o.id <> all ($2)
+           and o.dispatched_at <= clock_timestamp() - make_interval(secs => $3)
+         order by o.id for update skip locked)
+       update node_tasks t set dispatched_at = clock_timestamp() from lost where t.id = lost.id returning ${OUTGOING}`,
+      [nodesOf(agents), pairsOf(agents), onTheirWayS],
+    )
+  ).rows;
+
+export type TaskOnNode = Readonly<{ id: string; node_id: string; attempt: number }>;
+
+/**
+ * True while the task may be begun; begun twice is begun once. One that is queued was sent by a process that could not
+ * write it down any more: who asks for it by its id has it. What was begun for the first time may take as long as is given
+ * for its kind, in seconds.
+ */
+export const startTask = async (
+  tx: Tx,
+  task: TaskOnNode,
+  begunExpiresS: Readonly<Record<string, number>>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update node_tasks set state = 'running', started_at = coalesce(started_at, clock_timestamp()),
+         dispatched_at = coalesce(dispatched_at, clock_timestamp()),
+         expires_at = case when started_at is null
+           then greatest(expires_at, clock_timestamp() + make_interval(secs => ($4::jsonb ->> kind)::float8)) else expires_at end
+       where id = $1 and node_id = $2 and attempt = $3 and state ${TASK_OPEN}
+         and expires_at > clock_timestamp()`,
+      [task.id, task.node_id, task.attempt, JSON.stringify(begunExpiresS)],
+    )
+  ).rowCount === 1;
+
+const NOTE_PROGRESS = statement(
+  {
+    id: 'text',
+    node_id: 'text',
+    attempt: 'integer',
+    percent: 'integer | null',
+    bytes_per_s: 'bigint | null',
+    note: 'text | null',
+  },
+  `update node_tasks set percent = :percent, bytes_per_s = :bytes_per_s, progress_note = :note, progressed_at = clock_timestamp()
+   where id = :id and node_id = :node_id and attempt = :attempt and state ${TASK_HANDED_OUT} and expires_at > clock_timestamp()`,
+);
+
+/** True while anyone wants to know. */
+export const noteProgress = async (
+  tx: Tx,
+  task: TaskOnNode,
+  progress: Readonly<{ percent: number; bytes_per_s: number | null; note: string | null }>,
+): Promise<boolean> => (await NOTE_PROGRESS.query(tx, { ...progress, ...task })).rowCount === 1;
+
+/** What the host says beside its answer. */
+export const noteResult = async (
+  tx: Tx,
+  id: string,
+  note: Readonly<{ error_code: string | null; started_at: string | null }>,
+): Promise<void> => {
+  await tx.query(
+    'update node_tasks set error_code = $2, started_at = coalesce(started_at, $3::timestamptz) where id = $1',
+    [id, note.error_code, note.started_at],
+  );
+};
+
+/** What no host has begun is not begun any more: nobody waits for it. */
+export const cancelStreamTask = async (tx: Tx, sessionId: string): Promise<void> => {
+  await tx.query(
+    `update node_tasks t set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
+     from terminal_sessions s where s.id = $1 and t.id = s.task_id and t.state = 'queued'`,
+    [sessionId, REASONS.session_over],
+  );
+};
+
+/** The audit log and the session say what became of them; a day's grace is for whoever looks for a fault. */
+export const deleteOldStreamTasks = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from node_tasks where kind = 'stream.open' and finished_at < now() - interval '1 day'
+         order by finished_at limit $1 for update skip locked)
+       delete from node_tasks t using old where t.id = old.id`,
+      [limit],
+    )
+  ).rowCount;

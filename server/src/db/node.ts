@@ -1,6 +1,7 @@
-/** Nodes and pools: what operators see and change. Whoever changes a node locks its row of the placement index first. */
+/** Nodes: their rows as operators see them, and every change of them. A change locks the node's row of the placement index first. */
 import type { WipeLevel } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
+import type { NewHealth } from './health-report.ts';
 import { agentIsConnected, claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { Nodes } from './types.gen.ts';
@@ -206,4 +207,88 @@ export const findWipeMinimum = async (reader: Reader, id: string): Promise<WipeL
   );
   // Without a region nothing is known, so the strongest level counts.
   return rows[0]?.wipe_minimum ?? 'purge';
+};
+
+/**
+ * The check of its runtime counts no more once a node has booted. When that was is told by the host's clock, less its
+ * error. A reboot that was wanted before it is done; what the newest discovery asks for is left to the next one.
+ */
+export const noteBoot = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query(
+    `update nodes n set version = n.version + 1, booted_at = b.at,
+       reboot_required = case when n.reboot_wanted_at < b.at then coalesce((select d.reboot_required from topology_discoveries d
+         where d.node_id = n.id order by d.task_id desc limit 1), false) else n.reboot_required end,
+       reboot_wanted_at = case when n.reboot_wanted_at < b.at then null else n.reboot_wanted_at end,
+       reboot_reason = case when n.reboot_wanted_at < b.at then null else n.reboot_reason end
+     from (select node_id, least(clock_timestamp(), booted_at - make_interval(secs => clock_skew_ms / 1000.0)) as at
+       from node_agents where node_id = $1) b where n.id = b.node_id`,
+    [nodeId],
+  );
+};
+
+/** A disk the platform owns is one that bare-metal cleanup erases. */
+export const declareDataDisk = async (
+  tx: Tx,
+  nodeId: string,
+  disk: Readonly<{ serial: string; device: string }>,
+): Promise<void> => {
+  await tx.query(
+    `update nodes set data_disks = data_disks || $2::jsonb, version = version + 1
+     where id = $1 and not data_disks @> jsonb_build_array(jsonb_build_object('serial', $3::text))`,
+    [nodeId, JSON.stringify([disk]), disk.serial],
+  );
+};
+
+export const setNodeHealth = async (tx: Tx, nodeId: string, to: NewHealth, fellIll: boolean): Promise<void> => {
+  await tx.query(
+    `update nodes set health = $2, health_detail = health_detail || jsonb_build_object('alerts', $3::jsonb),
+       fell_ill_at = case when $4 then clock_timestamp() else fell_ill_at end, version = version + 1 where id = $1`,
+    [nodeId, to.health, JSON.stringify(to.alerts), fellIll],
+  );
+};
+
+/** Whether any slot still differs from what was approved. */
+export const clearNodeDrift = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query(
+    `update nodes set version = version + 1, has_hardware_change = exists (
+       select from node_resource_slots s where s.node_id = $1 and s.approval = 'needs_reapproval') where id = $1`,
+    [nodeId],
+  );
+};
+
+/** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
+export const moveHeldNode = async (
+  tx: Tx,
+  move: Readonly<{ allocation_id: string; from: readonly string[]; to: 'cleaning' | 'cleanup_blocked' }>,
+): Promise<number> => {
+  const { rowCount } = await tx.query(
+    `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
+     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive' and n.id = c.node_id
+       and n.occupancy = any ($2)`,
+    [move.allocation_id, move.from, move.to],
+  );
+  return rowCount;
+};
+
+export const setPrivateNetwork = async (tx: Tx, nodeId: string, network: string): Promise<void> => {
+  await tx.query('update nodes set private_network = $2::cidr where id = $1', [nodeId, network]);
+};
+
+/**
+ * What the prerequisite check of the discovery says; it counts while it is newer than the boot. A reboot that was wanted
+ * for another reason is none of its business, unless the host has booted since.
+ */
+export const recordRuntimeCheck = async (
+  tx: Tx,
+  nodeId: string,
+  found: Readonly<{ is_passed: boolean; reboot_required: boolean; has_hardware_change: boolean }>,
+): Promise<void> => {
+  await tx.query(
+    `update nodes n set runtime_checked_at = clock_timestamp(), is_runtime_passed = $2, has_hardware_change = $4, version = n.version + 1,
+       reboot_required = $3 or w.stands, reboot_wanted_at = case when w.stands then n.reboot_wanted_at end,
+       reboot_reason = case when w.stands then n.reboot_reason end
+     from (select id, reboot_wanted_at is not null and (booted_at is null or booted_at <= reboot_wanted_at) as stands
+       from nodes where id = $1) w where n.id = w.id`,
+    [nodeId, found.is_passed, found.reboot_required, found.has_hardware_change],
+  );
 };

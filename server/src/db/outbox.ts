@@ -168,3 +168,18 @@ export const listEvents = async (
       ],
     )
   ).rows;
+
+export const OUTBOX_KEEP_DAYS = 7;
+
+/** Unsent events are kept whatever their age. */
+export const deleteOldEvents = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from outbox_events
+         where created_at < now() - make_interval(days => $1) and sent_at is not null
+         order by created_at limit $2 for update skip locked)
+       delete from outbox_events e using old where e.id = old.id`,
+      [OUTBOX_KEEP_DAYS, limit],
+    )
+  ).rowCount;

@@ -1,6 +1,6 @@
 /** Who a credential belongs to, with all roles, in one query each. Runs in the platform's scope: nobody is signed in yet. */
 import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
-import type { Reader, Tx } from './client.ts';
+import type { Reader } from './client.ts';
 
 type Roles = Readonly<{
   tenants: Readonly<Record<string, TenantRole>>;
@@ -108,20 +108,6 @@ export const findRolesAt = async (
     )
   ).rows[0];
 
-/** To the minute: one write per caller and minute at the most. */
-export const touchUser = (tx: Tx, userId: string) =>
-  tx.query(
-    "update users set last_seen_at = now() where id = $1 and (last_seen_at is null or last_seen_at < now() - interval '1 minute')",
-    [userId],
-  );
-
-export const touchToken = (tx: Tx, tokenId: string, serviceAccountId: string | null) =>
-  tx.query(
-    `with used as (update api_tokens set last_used_at = now() where id = $1 returning 1)
-     update service_accounts set last_used_at = now() where id = $2 and exists (select from used)`,
-    [tokenId, serviceAccountId],
-  );
-
 export const findProjectOrganization = async (reader: Reader, projectId: string): Promise<string | undefined> =>
   (
     await reader.query<{ organization_id: string }>(
@@ -133,20 +119,3 @@ export const findProjectOrganization = async (reader: Reader, projectId: string)
 export const hasSuperadmin = async (reader: Reader): Promise<boolean> =>
   (await reader.query("select 1 as one from users where platform_role = 'superadmin' and state = 'active' limit 1"))
     .rowCount > 0;
-
-/** What the issuer says of the address now; false when the row says so already. */
-export const updateAddress = async (
-  tx: Tx,
-  userId: string,
-  address: Readonly<{ email: string; email_verified: boolean }>,
-): Promise<boolean> =>
-  (
-    await tx.query(
-      `update users set email = $2, email_verified = $3, version = version + 1
-       where id = $1 and (email, email_verified) is distinct from ($2, $3)`,
-      [userId, address.email, address.email_verified],
-    )
-  ).rowCount === 1;
-
-export const makeSuperadmin = (tx: Tx, userId: string) =>
-  tx.query("update users set platform_role = 'superadmin', version = version + 1 where id = $1", [userId]);

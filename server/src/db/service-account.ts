@@ -13,7 +13,7 @@ export type ServiceAccountRow = Readonly<{
   created_at: string;
 }>;
 
-const ACCOUNT = 'id, project_id, name, description, state, secret_rotated_at, last_used_at, version, created_at';
+export const ACCOUNT = 'id, project_id, name, description, state, secret_rotated_at, last_used_at, version, created_at';
 
 type NewServiceAccount = Readonly<{
   id: string;
@@ -78,21 +78,6 @@ export const updateServiceAccount = async (
       `update service_accounts set state = coalesce($4, state), description = coalesce($5, description), version = version + 1
        where project_id = $1 and id = $2 and version = $3 and deleted_at is null returning ${ACCOUNT}`,
       [projectId, id, version, change.state, change.description],
-    )
-  ).rows[0];
-
-/** The account goes and its tokens end in one statement. */
-export const deleteServiceAccount = async (
-  tx: Tx,
-  projectId: string,
-  id: string,
-): Promise<ServiceAccountRow | undefined> =>
-  (
-    await tx.query<ServiceAccountRow>(
-      `with ended as (update api_tokens set revoked_at = now() where service_account_id = $2 and revoked_at is null)
-       update service_accounts set deleted_at = now(), state = 'disabled', version = version + 1
-       where project_id = $1 and id = $2 and deleted_at is null returning ${ACCOUNT}`,
-      [projectId, id],
     )
   ).rows[0];
 

@@ -37,15 +37,6 @@ export const listApprovedSlots = async (reader: Reader, nodeId: string): Promise
 export const lockSlots = async (tx: Tx, nodeId: string): Promise<ApprovedSlot[]> =>
   (await tx.query<ApprovedSlot>(`${APPROVED} for update of s`, [nodeId])).rows;
 
-/** Whether any slot still differs from what was approved. */
-export const clearNodeDrift = async (tx: Tx, nodeId: string): Promise<void> => {
-  await tx.query(
-    `update nodes set version = version + 1, has_hardware_change = exists (
-       select from node_resource_slots s where s.node_id = $1 and s.approval = 'needs_reapproval') where id = $1`,
-    [nodeId],
-  );
-};
-
 export type SlotApproval = Readonly<{
   node: Readonly<{ id: string; region_name: string }>;
   approved_by: string;

@@ -1,4 +1,7 @@
-/** Sessions as their project sees them, from the ticket to what is left of them. The gateway moves them in between. */
+/**
+ * Sessions, from the ticket to what is left of them. A ticket is used up by the statement that finds it, so of two clients
+ * that show it one gets the session. A row says which gateway replica has its client, and when that replica last reported it.
+ */
 import type { SESSION_STATES } from '@gpuaas/contract';
 import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
 import type { Reader, Tx } from './client.ts';
@@ -152,16 +155,133 @@ export const endSession = async (
     )
   ).rowCount === 1;
 
-/** Parts of a recording in their order, after the one that was read last. */
-export const listRecordingParts = async (
-  reader: Reader,
-  sessionId: string,
-  page: Readonly<{ after: number; limit: number }>,
-): Promise<Readonly<{ part: number; content: Buffer }>[]> =>
+export type GatewaySessionRow = Readonly<{
+  id: string;
+  organization_id: string;
+  project_id: string;
+  allocation_id: string;
+  node_id: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  kind: SessionKind;
+  port: number | null;
+  cols: number;
+  rows: number;
+  is_writable: boolean;
+  is_recorded: boolean;
+  principal_id: string;
+  principal_kind: 'user' | 'service_account';
+  principal_name: string;
+  source_ip: string | null;
+  correlation_id: string;
+  expires_at: string;
+}>;
+
+const GATEWAY_SESSION = `s.id, s.organization_id, s.project_id, s.allocation_id, s.node_id, s.kind, s.port, s.cols, s.rows, s.is_writable,
+  s.is_recorded, s.principal_id, s.principal_kind, s.principal_name, s.source_ip, s.correlation_id, s.expires_at`;
+
+/** Undefined for a ticket that is none, was used or is too old. */
+export const takeTicket = async (
+  tx: Tx,
+  take: Readonly<{ ticket_hash: Buffer; gateway_url: string; source_ip: string }>,
+): Promise<GatewaySessionRow | undefined> =>
   (
-    await reader.query<{ part: number; content: Buffer }>(
-      `select r.part, r.content from terminal_recordings r where r.session_id = $1 and r.part > $2 and r.keep_until > clock_timestamp()
-       order by r.part limit $3`,
-      [sessionId, page.after, page.limit],
+    await tx.query<GatewaySessionRow>(
+      `update terminal_sessions s set state = 'opening', ticket_hash = null, used_ticket_hash = s.ticket_hash,
+         gateway_url = $2, gateway_seen_at = clock_timestamp(), source_ip = $3
+       from allocations a where a.id = s.allocation_id
+         and s.ticket_hash = $1 and s.state = 'ticketed' and s.ticket_expires_at > clock_timestamp()
+       returning ${GATEWAY_SESSION}, a.capacity_shape`,
+      [take.ticket_hash, take.gateway_url, take.source_ip],
+    )
+  ).rows[0];
+
+/** The task by which the host comes to the session. */
+export const putSessionTask = async (tx: Tx, sessionId: string, taskId: string): Promise<void> => {
+  await tx.query('update terminal_sessions set task_id = $2 where id = $1', [sessionId, taskId]);
+};
+
+/** Both ends have met. */
+export const moveSessionOpen = async (tx: Tx, ids: readonly string[]): Promise<void> => {
+  await tx.query(
+    "update terminal_sessions set state = 'open', opened_at = clock_timestamp() where id = any ($1) and state = 'opening'",
+    [ids],
+  );
+};
+
+export type SessionEnd = Readonly<{ reason: SessionEndReason; message: string }>;
+
+export type ClosedSessionRow = GatewaySessionRow &
+  Readonly<{ bytes_in: number; bytes_out: number; opened_at: string | null; close_requested_by: string | null }>;
+
+const CLOSED = `${GATEWAY_SESSION}, a.capacity_shape, s.bytes_in, s.bytes_out, s.opened_at, s.close_requested_by`;
+
+/** Undefined when it was closed before. */
+export const moveSessionClosed = async (
+  tx: Tx,
+  id: string,
+  end: SessionEnd & Readonly<{ bytes_in: number; bytes_out: number }>,
+): Promise<ClosedSessionRow | undefined> =>
+  (
+    await tx.query<ClosedSessionRow>(
+      `update terminal_sessions s set state = 'closed', closed_at = clock_timestamp(), end_reason = $2, end_message = $3,
+         bytes_in = $4, bytes_out = $5
+       from allocations a where a.id = s.allocation_id and s.id = $1 and s.state in ('opening', 'open') returning ${CLOSED}`,
+      [id, end.reason, end.message, end.bytes_in, end.bytes_out],
+    )
+  ).rows[0];
+
+/** What a replica left behind that has not said for so long that it has them. */
+export const closeAbandonedSessions = async (
+  tx: Tx,
+  end: SessionEnd & Readonly<{ unseen_s: number; limit: number }>,
+): Promise<ClosedSessionRow[]> =>
+  (
+    await tx.query<ClosedSessionRow>(
+      `with left_behind as materialized (
+         select id from terminal_sessions where state in ('opening', 'open')
+           and gateway_seen_at < clock_timestamp() - make_interval(secs => $3)
+         order by id limit $4 for update skip locked)
+       update terminal_sessions s set state = 'closed', closed_at = clock_timestamp(), end_reason = $1, end_message = $2
+       from left_behind l, allocations a where s.id = l.id and a.id = s.allocation_id returning ${CLOSED}`,
+      [end.reason, end.message, end.unseen_s, end.limit],
     )
   ).rows;
+
+export type SessionCount = Readonly<{ id: string; bytes_in: number; bytes_out: number }>;
+
+/** The replica says that it has them, and what went through. */
+export const noteSessions = async (tx: Tx, counts: readonly SessionCount[]): Promise<void> => {
+  await tx.query(
+    `update terminal_sessions s set gateway_seen_at = clock_timestamp(), bytes_in = c.bytes_in, bytes_out = c.bytes_out
+     from unnest($1::text[], $2::bigint[], $3::bigint[]) as c (id, bytes_in, bytes_out)
+     where s.id = c.id and s.state in ('opening', 'open')`,
+    [counts.map((one) => one.id), counts.map((one) => one.bytes_in), counts.map((one) => one.bytes_out)],
+  );
+};
+
+/** The audit log says that they were given; nobody connected with them. */
+export const deleteUnusedTickets = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from terminal_sessions where state = 'ticketed' and ticket_expires_at < now() - interval '1 hour'
+         order by ticket_expires_at limit $1 for update skip locked)
+       delete from terminal_sessions s using old where s.id = old.id`,
+      [limit],
+    )
+  ).rowCount;
+
+export const SESSION_KEEP_DAYS = 90;
+
+/** A session is kept as long as its recording is. */
+export const deleteOldSessions = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select s.id from terminal_sessions s where s.closed_at < now() - make_interval(days => $1)
+           and not exists (select from terminal_recordings r where r.session_id = s.id)
+         order by s.closed_at limit $2 for update of s skip locked)
+       delete from terminal_sessions s using old where s.id = old.id`,
+      [SESSION_KEEP_DAYS, limit],
+    )
+  ).rowCount;

@@ -107,22 +107,3 @@ export const listCandidates = async (reader: Reader, taskId: string): Promise<Ca
       [taskId],
     )
   ).rows;
-
-/**
- * What the prerequisite check of the discovery says; it counts while it is newer than the boot. A reboot that was wanted
- * for another reason is none of its business, unless the host has booted since.
- */
-export const recordRuntimeCheck = async (
-  tx: Tx,
-  nodeId: string,
-  found: Readonly<{ is_passed: boolean; reboot_required: boolean; has_hardware_change: boolean }>,
-): Promise<void> => {
-  await tx.query(
-    `update nodes n set runtime_checked_at = clock_timestamp(), is_runtime_passed = $2, has_hardware_change = $4, version = n.version + 1,
-       reboot_required = $3 or w.stands, reboot_wanted_at = case when w.stands then n.reboot_wanted_at end,
-       reboot_reason = case when w.stands then n.reboot_reason end
-     from (select id, reboot_wanted_at is not null and (booted_at is null or booted_at <= reboot_wanted_at) as stands
-       from nodes where id = $1) w where n.id = w.id`,
-    [nodeId, found.is_passed, found.reboot_required, found.has_hardware_change],
-  );
-};

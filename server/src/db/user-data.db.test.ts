@@ -5,8 +5,8 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from './client.ts';
-import { deleteEndedUserData } from './expiry.ts';
-import { findUserData, putUserData, removeUserData } from './user-data.ts';
+import { deleteEndedUserData, removeUserData } from './statements/remove-user-data.ts';
+import { findUserData, putUserData } from './user-data.ts';
 
 const SECRET = '#cloud-config\n# token: s3cret\n';
 

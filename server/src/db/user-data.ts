@@ -1,6 +1,5 @@
 /** What a tenant has its guests run at their first start. */
 import type { Reader, Tx } from './client.ts';
-import { TASK_HANDED_OUT } from './predicates.ts';
 
 export const findUserData = async (reader: Reader, allocationId: string): Promise<string | null> =>
   (
@@ -17,19 +16,5 @@ export const putUserData = async (
     `insert into allocation_user_data (allocation_id, organization_id, project_id, user_data) values ($1, $2, $3, $4)
      on conflict (allocation_id) do update set user_data = excluded.user_data, updated_at = clock_timestamp()`,
     [given.allocation_id, given.organization_id, given.project_id, given.user_data],
-  );
-};
-
-/**
- * It may hold secrets, so the tasks that carried it to a host forget it too: once its row is gone nothing leads to them any
- * more. What a host has in hand stays what it was told.
- */
-export const removeUserData = async (tx: Tx, allocationId: string): Promise<void> => {
-  await tx.query(
-    `with task as (
-       update node_tasks set params = params || '{"user_data": null}'
-       where allocation_id = $1 and kind = 'slice.vm_start' and state not ${TASK_HANDED_OUT} and params ->> 'user_data' is not null)
-     delete from allocation_user_data where allocation_id = $1`,
-    [allocationId],
   );
 };

@@ -58,3 +58,27 @@ export const lockSuperadmins = async (tx: Tx): Promise<string[]> =>
       "select id from users where platform_role = 'superadmin' and state = 'active' order by id for update",
     )
   ).rows.map((row) => row.id);
+
+/** To the minute: one write per caller and minute at the most. */
+export const touchUser = (tx: Tx, userId: string) =>
+  tx.query(
+    "update users set last_seen_at = now() where id = $1 and (last_seen_at is null or last_seen_at < now() - interval '1 minute')",
+    [userId],
+  );
+
+/** What the issuer says of the address now; false when the row says so already. */
+export const updateAddress = async (
+  tx: Tx,
+  userId: string,
+  address: Readonly<{ email: string; email_verified: boolean }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update users set email = $2, email_verified = $3, version = version + 1
+       where id = $1 and (email, email_verified) is distinct from ($2, $3)`,
+      [userId, address.email, address.email_verified],
+    )
+  ).rowCount === 1;
+
+export const makeSuperadmin = (tx: Tx, userId: string) =>
+  tx.query("update users set platform_role = 'superadmin', version = version + 1 where id = $1", [userId]);

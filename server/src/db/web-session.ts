@@ -102,3 +102,18 @@ export const touchWebSession = (tx: Tx, id: string, idleS: number) =>
      where id = $1 and last_seen_at < clock_timestamp() - interval '1 minute'`,
     [id, idleS],
   );
+
+/**
+ * One that was left alone for too long lets nobody in and stays until its longest time is over: a session with a machine
+ * that it opened tells by the row whether its browser was signed out or merely went idle.
+ */
+export const deleteOverWebSessions = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from web_sessions where idle_expires_at < now() and expires_at < now()
+         order by idle_expires_at limit $1 for update skip locked)
+       delete from web_sessions w using old where w.id = old.id`,
+      [limit],
+    )
+  ).rowCount;

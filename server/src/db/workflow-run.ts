@@ -1,6 +1,10 @@
-/** Runs as callers start, steer and read them. What workers do to them is in workflow.ts. */
+/**
+ * Runs as callers start and steer them and as workers run them. All times are the database's: leases, timers and deadlines
+ * are written and compared here, so a worker whose clock is wrong does no harm. A worker proves with (id, lease_number)
+ * that the run is still its own; no row means that it is not.
+ */
 import { REASONS } from '../domain/reasons.ts';
-import type { StepOutcome, WorkflowState } from '../domain/workflow.ts';
+import type { Move, RunFacts, WorkflowState } from '../domain/workflow.ts';
 import type { Reader, Tx } from './client.ts';
 import { RUN_LIVE } from './predicates.ts';
 import { statement } from './statement.ts';
@@ -29,7 +33,7 @@ export type WorkflowRunRow = Readonly<{
   finished_at: string | null;
 }>;
 
-const RUN = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organization_id, r.project_id, r.correlation_id,
+export const RUN = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organization_id, r.project_id, r.correlation_id,
   r.steps, r.step, r.state, r.state_reason, r.state_detail, r.state_since, r.deadline_at, r.attempt, r.wake_at,
   r.lease_owner, r.cancel_requested_at, r.step_count, r.created_at, r.finished_at`;
 
@@ -99,90 +103,6 @@ export const findLiveRun = async (
   return rows[0];
 };
 
-/** With a project, a run of any other project is as good as missing. */
-export const findRun = async (reader: Reader, id: string, projectId?: string): Promise<WorkflowRunRow | undefined> => {
-  const { rows } = await reader.query<WorkflowRunRow>(
-    `select ${RUN} from workflow_runs r where r.id = $1 and ($2::text is null or r.project_id = $2)`,
-    [id, projectId ?? null],
-  );
-  return rows[0];
-};
-
-export type RunFilter = Readonly<{
-  project_id?: string | undefined;
-  organization_id?: string | undefined;
-  subject_id?: string | undefined;
-  workflow?: string | undefined;
-  state?: WorkflowState | undefined;
-  correlation_id?: string | undefined;
-  before_id?: string | undefined;
-  limit: number;
-}>;
-
-/** Newest first. Only the filters that are given stand in the text, so that the planner sees which index serves. */
-export const listRuns = async (reader: Reader, filter: RunFilter): Promise<WorkflowRunRow[]> => {
-  const values: unknown[] = [filter.limit];
-  const conditions: string[] = [];
-  const where = (condition: string, value: unknown) => {
-    if (value === undefined) return;
-    values.push(value);
-    conditions.push(`${condition} $${values.length}`);
-  };
-  where('r.project_id =', filter.project_id);
-  where('r.organization_id =', filter.organization_id);
-  where('r.subject_id =', filter.subject_id);
-  where('r.workflow =', filter.workflow);
-  where('r.state =', filter.state);
-  where('r.correlation_id =', filter.correlation_id);
-  where('r.id <', filter.before_id);
-  const { rows } = await reader.query<WorkflowRunRow>(
-    `select ${RUN} from workflow_runs r ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
-     order by r.id desc limit $1`,
-    values,
-  );
-  return rows;
-};
-
-export type WorkflowStepRow = Readonly<{
-  sequence: number;
-  step: string;
-  attempt: number;
-  outcome: StepOutcome;
-  detail: string | null;
-  internal_detail: string | null;
-  started_at: string;
-  finished_at: string;
-}>;
-
-export const listSteps = async (
-  reader: Reader,
-  runId: string,
-  page: Readonly<{ after?: number | undefined; limit: number }>,
-): Promise<WorkflowStepRow[]> => {
-  const { rows } = await reader.query<WorkflowStepRow>(
-    `select sequence, step, attempt, outcome, detail, internal_detail, started_at, finished_at
-     from workflow_steps where run_id = $1 and sequence > $2 order by sequence limit $3`,
-    [runId, page.after ?? 0, page.limit],
-  );
-  return rows;
-};
-
-/** Stores a signal for a live run and wakes it if it waits for this name. False when the run has ended. */
-export const insertSignal = async (
-  tx: Tx,
-  signal: Readonly<{ run_id: string; name: string; payload: object }>,
-): Promise<boolean> => {
-  const { rowCount } = await tx.query(
-    `with run as (
-       update workflow_runs r set signals_pending = r.signals_pending + 1,
-         due_at = case when r.state = 'waiting' and r.waiting_for = $2 then clock_timestamp() else r.due_at end
-       where r.id = $1 and r.state ${RUN_LIVE} returning r.id, r.organization_id)
-     insert into workflow_signals (run_id, organization_id, name, payload) select id, organization_id, $2, $3 from run`,
-    [signal.run_id, signal.name, JSON.stringify(signal.payload)],
-  );
-  return rowCount === 1;
-};
-
 /** Records the wish and makes a run that no worker holds due at once. Undefined when the run has ended. */
 export const requestCancel = async (tx: Tx, id: string, reason: string | null): Promise<WorkflowRunRow | undefined> => {
   const { rows } = await tx.query<WorkflowRunRow>(
@@ -196,7 +116,7 @@ export const requestCancel = async (tx: Tx, id: string, reason: string | null): 
 };
 
 /**
- * Sets a stuck run going again with a new deadline. A named step is a fresh start from there: a clean-up that was
+ * Sets a stuck run going again with a new deadline. A named step is a fresh start from there: a cleanup that was
  * under way and an old wish to cancel are forgotten. Undefined when it is not stuck or a later run took its place.
  */
 export const restartRun = async (tx: Tx, id: string, step: string | null): Promise<WorkflowRunRow | undefined> => {
@@ -239,4 +159,146 @@ export const abandonUnknownRuns = async (
     [known.map((key) => key.workflow), known.map((key) => key.version), graceMs, REASONS.run_abandoned],
   );
   return rows;
+};
+
+/** A run as the worker that holds it sees it. */
+export type LeasedRun = RunFacts &
+  Readonly<{
+    id: string;
+    workflow: string;
+    workflow_version: number;
+    subject_id: string;
+    organization_id: string | null;
+    project_id: string | null;
+    correlation_id: string;
+    state: WorkflowState;
+    lease_number: number;
+    attempt_started_at: string;
+    waiting_for: string | null;
+    signal_overdue: boolean;
+    signals_pending: number;
+    deadline_in_ms: number;
+    step_count: number;
+  }>;
+
+export type Lease = Readonly<{ id: string; lease_number: number }>;
+
+export const MS = "interval '1 millisecond'";
+
+export const LEASED = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organization_id, r.project_id, r.correlation_id,
+  r.state, r.state_detail, r.step, r.attempt, r.attempt_started_at, r.lease_number, r.winding, r.waiting_for,
+  r.signals_pending, r.step_count, r.cancel_reason, r.cancel_requested_at is not null as cancel_requested,
+  r.deadline_at <= clock_timestamp() as overdue,
+  coalesce(r.signal_deadline_at <= clock_timestamp(), false) as signal_overdue,
+  (extract(epoch from r.deadline_at - clock_timestamp()) * 1000)::float8 as deadline_in_ms`;
+
+/** Prolongs leases and names those that are still held. */
+export const renewLeases = async (tx: Tx, leases: readonly Lease[], leaseMs: number): Promise<ReadonlySet<string>> => {
+  const { rows } = await tx.query<{ id: string }>(
+    `update workflow_runs r set lease_until = clock_timestamp() + $3 * ${MS},
+       due_at = greatest(r.due_at, clock_timestamp() + $3 * ${MS})
+     from unnest($1::text[], $2::bigint[]) as l (id, lease_number)
+     where r.id = l.id and r.lease_number = l.lease_number and r.state = 'running'
+     returning r.id`,
+    [leases.map((lease) => lease.id), leases.map((lease) => lease.lease_number), leaseMs],
+  );
+  return new Set(rows.map((row) => row.id));
+};
+
+/** Hands runs back unfinished: no attempt is counted, another worker may take them at once. */
+export const releaseLeases = async (tx: Tx, leases: readonly Lease[]): Promise<number> => {
+  const { rowCount } = await tx.query(
+    `update workflow_runs r set state = 'pending', state_since = clock_timestamp(), due_at = clock_timestamp(),
+       attempt = greatest(r.attempt - 1, 0), lease_number = r.lease_number + 1, lease_owner = null, lease_until = null
+     from unnest($1::text[], $2::bigint[]) as l (id, lease_number)
+     where r.id = l.id and r.lease_number = l.lease_number and r.state = 'running'`,
+    [leases.map((lease) => lease.id), leases.map((lease) => lease.lease_number)],
+  );
+  return rowCount;
+};
+
+export type LastEntry = Readonly<{
+  last_step: string | null;
+  last_outcome: string | null;
+  last_detail: string | null;
+}>;
+
+/** Locks the run if the lease is still held. Nobody can claim, cancel or signal it until the transaction ends. */
+export const lockLeasedRun = async (tx: Tx, lease: Lease): Promise<(LeasedRun & LastEntry) | undefined> => {
+  const { rows } = await tx.query<LeasedRun & LastEntry>(
+    `select ${LEASED}, s.step as last_step, s.outcome as last_outcome, s.detail as last_detail
+     from workflow_runs r left join workflow_steps s on s.run_id = r.id and s.sequence = r.step_count
+     where r.id = $1 and r.lease_number = $2 and r.state = 'running' for update of r`,
+    [lease.id, lease.lease_number],
+  );
+  return rows[0];
+};
+
+export type MoveExtras = Readonly<{
+  lease_ms: number;
+  /** Signals that the step took. */
+  consumed: number;
+  entries_added: number;
+  /** Due at once although it waits: what it waits for is already there. */
+  due_now: boolean;
+  /** The run was waiting for the same signal and its time is still running. */
+  keep_signal_deadline: boolean;
+}>;
+
+const MOVE_RUN = statement(
+  {
+    id: 'text',
+    lease_number: 'bigint',
+    state: 'text',
+    step: 'text',
+    attempt: 'integer',
+    reason: 'text | null',
+    detail: 'text | null',
+    winding: 'text | null',
+    lease_ms: 'float8',
+    wake_ms: 'float8 | null',
+    waits_for: 'text | null',
+    is_retry: 'boolean',
+    keep_signal_deadline: 'boolean',
+    due_now: 'boolean',
+    consumed: 'integer',
+    entries_added: 'integer',
+    extend_deadline: 'boolean',
+  },
+  `update workflow_runs r set
+     state = :state, step = :step, attempt = :attempt, state_reason = :reason, state_detail = :detail, winding = :winding,
+     state_since = case when r.state = :state then r.state_since else t.at end,
+     attempt_started_at = case when :state = 'running' then t.at end,
+     deadline_at = t.deadline_at,
+     lease_number = r.lease_number + 1,
+     lease_owner = case when :state = 'running' then r.lease_owner end,
+     lease_until = case when :state = 'running' then t.at + :lease_ms * ${MS} end,
+     waiting_for = case when :is_retry then r.waiting_for else :waits_for end,
+     signal_deadline_at = case when :is_retry or :keep_signal_deadline then r.signal_deadline_at when :waits_for is not null then t.timer_at end,
+     wake_at = case when :state = 'waiting' then case when :keep_signal_deadline then r.signal_deadline_at else t.timer_at end end,
+     due_at = case :state when 'running' then t.at + :lease_ms * ${MS}
+       when 'waiting' then case when :due_now then t.at
+         else least(case when :keep_signal_deadline then r.signal_deadline_at else t.timer_at end, t.deadline_at) end
+       else t.at end,
+     signals_pending = r.signals_pending - :consumed, step_count = r.step_count + :entries_added,
+     finished_at = case when :state in ('done', 'stuck', 'cancelled') then t.at end
+   from (select n.at, n.at + coalesce(:wake_ms, 0) * ${MS} as timer_at,
+       case when :extend_deadline then n.at + w.deadline_ms * ${MS} else w.deadline_at end as deadline_at
+     from workflow_runs w, (select clock_timestamp() as at) n where w.id = :id) t
+   where r.id = :id and r.lease_number = :lease_number and r.state = 'running'
+   returning ${LEASED}`,
+);
+
+/** Moves a run that `lockLeasedRun` locked. Staying `running` means that the same worker goes on with the next step. */
+export const moveRun = async (tx: Tx, lease: Lease, move: Move, extras: MoveExtras): Promise<LeasedRun | undefined> => {
+  const { rows } = await MOVE_RUN.query<LeasedRun>(tx, {
+    ...move,
+    ...extras,
+    id: lease.id,
+    lease_number: lease.lease_number,
+    wake_ms: move.wake?.ms ?? null,
+    waits_for: move.wake?.kind === 'signal' ? move.wake.name : null,
+    is_retry: move.wake?.kind === 'retry',
+  });
+  return rows[0];
 };

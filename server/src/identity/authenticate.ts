@@ -12,13 +12,11 @@ import {
   findUserBySubject,
   findWebSessionPrincipal,
   hasSuperadmin,
-  makeSuperadmin,
   type TokenPrincipalRow,
-  touchToken,
-  touchUser,
   type UserPrincipalRow,
-  updateAddress,
 } from '../db/principal.ts';
+import { touchToken } from '../db/statements/service-account-token.ts';
+import { makeSuperadmin, touchUser, updateAddress } from '../db/user.ts';
 import { touchWebSession } from '../db/web-session.ts';
 import { AppError } from '../errors.ts';
 import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';

@@ -4,8 +4,9 @@ import type { SignedTask } from '@gpuaas/contract/node';
 import { payloadOf } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
 import { until } from '../../test/until.ts';
-import { listNodesLacking, redispatchTasks } from '../db/agent-task.ts';
+import { listNodesLacking } from '../db/agent-task.ts';
 import { PLATFORM } from '../db/client.ts';
+import { redispatchTasks } from '../db/node-task.ts';
 
 const clockOff = (seconds: number) => ({ clock: new Date(Date.now() + seconds * 1000).toISOString() });
 const refusal = {

@@ -2,18 +2,15 @@
  * Deletes what has expired: sent events, idempotency records, access tokens of machines, browsers' sessions, user data of ended allocations,
  * tickets that nobody used, the calls of hosts to sessions, recordings past their time and sessions long over.
  */
+import { deleteExpiredAccessTokens } from '../db/api-token.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import {
-  deleteEndedUserData,
-  deleteExpiredAccessTokens,
-  deleteExpiredIdempotencyKeys,
-  deleteOldEvents,
-  deleteOldRecordings,
-  deleteOldSessions,
-  deleteOldStreamTasks,
-  deleteOverWebSessions,
-  deleteUnusedTickets,
-} from '../db/expiry.ts';
+import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
+import { deleteOldStreamTasks } from '../db/node-task.ts';
+import { deleteOldEvents } from '../db/outbox.ts';
+import { deleteEndedUserData } from '../db/statements/remove-user-data.ts';
+import { deleteOldRecordings } from '../db/terminal-recording.ts';
+import { deleteOldSessions, deleteUnusedTickets } from '../db/terminal-session.ts';
+import { deleteOverWebSessions } from '../db/web-session.ts';
 
 const BATCH_ROWS = 1_000;
 const PURGES: readonly ((tx: Tx, limit: number) => Promise<number>)[] = [

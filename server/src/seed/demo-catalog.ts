@@ -3,9 +3,9 @@
  * set since then stay. Digests of the demo images are of the demo's own making: no such file is shipped.
  */
 import { createHash } from 'node:crypto';
+import { insertRegion, insertSku } from '../db/catalog.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { findOsImage, insertOsImageVersion, replaceOsImageSkus, upsertOsImage } from '../db/os-image.ts';
-import { insertRegion, insertSku } from '../db/seed.ts';
 
 const SLICE_SKU = 'h200-sxm-slice';
 const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';

@@ -5,7 +5,7 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
-import { findReinstallFacts } from '../db/power.ts';
+import { findReinstallFacts } from '../db/install.ts';
 import { type PowerChange, powerRefusal } from '../domain/power.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { projectOf } from '../pipeline/caller.ts';

@@ -9,6 +9,7 @@ import type { HealthReport } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/health-report.ts';
+import { setNodeHealth } from '../db/node.ts';
 import { insertTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { setSlotHealths } from '../db/slot-approval.ts';
@@ -75,7 +76,7 @@ const apply = async (tx: Tx, nodeId: string): Promise<void> => {
   const own = verdict.alerts.filter((alert) => !verdict.slots.some((slot) => slot.alerts.includes(alert)));
   // Getting well is told even while falling ill is held back.
   const health = isHeldBack && verdict.health === 'unhealthy' ? node.health : verdict.health;
-  await db.setNodeHealth(tx, nodeId, { health, alerts: own }, fallsIll && !isHeldBack);
+  await setNodeHealth(tx, nodeId, { health, alerts: own }, fallsIll && !isHeldBack);
   const told = isHeldBack ? changed.filter((slot) => slot.health !== 'unhealthy') : changed;
   if (told.length > 0) await setSlotHealths(tx, told);
   await refreshSummary(tx, nodeId);

@@ -7,9 +7,10 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
 import { ensureTrustKeys } from '../agents/trust.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import { isRegion } from '../db/catalog.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
-import { insertNode } from '../db/node.ts';
+import { insertNode, setPrivateNetwork } from '../db/node.ts';
 import { findAgent } from '../db/node-agent.ts';
 import {
   insertEnrollment,
@@ -18,8 +19,8 @@ import {
   revokeCertificates,
   revokeEnrollments,
 } from '../db/node-certificate.ts';
-import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db/node-create.ts';
 import { insertTask } from '../db/node-task.ts';
+import { ensureSharedPool, findPoolId } from '../db/pool.ts';
 import { findOpenTask, listNodeTasks } from '../db/task-view.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
 import { REFUSALS } from '../domain/sentences.ts';

@@ -6,9 +6,10 @@
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
+import { revokeOwnedDisks } from '../db/disk-ownership.ts';
 import { moveNode, type NodeRow } from '../db/node.ts';
 import { lockCertificates, revokeCertificates, revokeEnrollments } from '../db/node-certificate.ts';
-import * as db from '../db/node-retire.ts';
+import { cancelNodeTasks } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { disableSlots } from '../db/slot-approval.ts';
 import { MAY_RETIRE } from '../domain/node-actions.ts';
@@ -27,7 +28,7 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminNodeReti
   await lockCertificates(tx, id);
   await revokeEnrollments(tx, id);
   const certificates_revoked = await revokeCertificates(tx, id, 'The node was retired.');
-  const tasks_cancelled = await db.cancelNodeTasks(tx, id, 'The node was retired.');
+  const tasks_cancelled = await cancelNodeTasks(tx, id, 'The node was retired.');
   await lockSummary(tx, id);
   const node = await getNode(tx, id);
   await refuseNode(tx, node, 'retire');
@@ -47,7 +48,7 @@ export const remove = async (ctx: WriteCtx, { params }: Req<'adminNodeDelete'>):
   const node = await getNode(tx, params.node_id);
   await refuseNode(tx, node, 'delete');
   const slots_disabled = await disableSlots(tx, node.id, DELETED);
-  const disks_freed = await db.revokeOwnedDisks(tx, node.id, DELETED);
+  const disks_freed = await revokeOwnedDisks(tx, node.id, DELETED);
   await moveNode(tx, { id: node.id, from: ['retired'], to: 'deleted', reason: DELETED });
   await refreshSummary(tx, node.id);
   ctx.note({ name: node.name, region_name: node.region_name, slots_disabled, disks_freed });

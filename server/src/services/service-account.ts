@@ -5,6 +5,7 @@ import * as tokens from '../db/api-token.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { holdProject } from '../db/project.ts';
 import * as db from '../db/service-account.ts';
+import { deleteServiceAccount } from '../db/statements/service-account-token.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
@@ -77,7 +78,7 @@ export const update = async (ctx: WriteCtx, req: Req<'serviceAccountUpdate'>) =>
 };
 
 export const remove = async (ctx: WriteCtx, { params }: Req<'serviceAccountDelete'>): Promise<undefined> => {
-  const row = await db.deleteServiceAccount(ctx.tx, projectOf(ctx), params.service_account_id);
+  const row = await deleteServiceAccount(ctx.tx, projectOf(ctx), params.service_account_id);
   if (row === undefined) throw notFound('service account');
   ctx.emit('service_account.deleted', { subject: row.id, data: { service_account_id: row.id, name: row.name } });
 };

@@ -8,7 +8,7 @@ import { invariant, mintId } from '@gpuaas/kit';
 import type { WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import { listOpenOwnerships } from '../db/disk-ownership.ts';
-import { findWipeMinimum, type NodeRow } from '../db/node.ts';
+import { clearNodeDrift, findWipeMinimum, type NodeRow } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { listSlots, replacePartitions } from '../db/slot.ts';
 import * as db from '../db/slot-approval.ts';
@@ -167,7 +167,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
     rows.filter(({ id }) => !known.has(id)),
   );
   await replacePartitions(ctx.tx, node.id, discovery.map.partitions);
-  await db.clearNodeDrift(ctx.tx, node.id);
+  await clearNodeDrift(ctx.tx, node.id);
   await markUnhealthySlots(ctx.tx, node.id);
   await refreshSummary(ctx.tx, node.id);
   ctx.target('node', node.id);

@@ -5,6 +5,7 @@ import { type PublicApi, type RequestOf, type ResponseOf, scopeAllows } from '@g
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import { findProjectAllocation } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
+import { listRecordingParts } from '../db/terminal-recording.ts';
 import * as db from '../db/terminal-session.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
@@ -62,7 +63,7 @@ export const recordingGet = async (
   { params }: Req<'terminalRecordingGet'>,
 ): Promise<ResponseOf<PublicApi['terminalRecordingGet']>> => {
   const read = (after: number) =>
-    ctx.read((reader) => db.listRecordingParts(reader, params.session_id, { after, limit: 1 }));
+    ctx.read((reader) => listRecordingParts(reader, params.session_id, { after, limit: 1 }));
   await ctx.read((reader) => sessionOf(reader, ctx, params));
   const [first] = await read(-1);
   if (first === undefined) throw notFound('recording');

@@ -7,7 +7,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
-import { findWipeMinimum } from '../db/node.ts';
+import { findWipeMinimum, recordRuntimeCheck } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, listApprovedSlots, lockSlots, markDrift } from '../db/slot-approval.ts';
 import { findOpenTask, listNodeTasks, type TaskView } from '../db/task-view.ts';
@@ -20,7 +20,6 @@ import {
   insertDiscovery,
   insertDiscoveryTask,
   listCandidates,
-  recordRuntimeCheck,
 } from '../db/topology.ts';
 import { type ApprovalContext, approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';

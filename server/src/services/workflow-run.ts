@@ -4,7 +4,9 @@
  */
 import { type Permission, type PublicApi, type RequestOf, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
-import * as db from '../db/workflow-run.ts';
+import type * as db from '../db/workflow-run.ts';
+import { findRun, listRuns } from '../db/workflow-run-view.ts';
+import { listSteps, type WorkflowStepRow } from '../db/workflow-step.ts';
 import { action } from '../domain/refusal.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { cancelRefusal, isLive, retryRefusal } from '../domain/workflow.ts';
@@ -57,7 +59,7 @@ const runView = (ctx: Ctx, audience: Audience) => (run: db.WorkflowRunRow) => ({
   ],
 });
 
-const stepView = (audience: Audience) => (step: db.WorkflowStepRow) => ({
+const stepView = (audience: Audience) => (step: WorkflowStepRow) => ({
   sequence: step.sequence,
   step: step.step,
   attempt: step.attempt,
@@ -68,8 +70,8 @@ const stepView = (audience: Audience) => (step: db.WorkflowStepRow) => ({
   duration_ms: Math.max(0, Date.parse(step.finished_at) - Date.parse(step.started_at)),
 });
 
-const findVisible = async (reader: Parameters<typeof db.findRun>[0], id: string, projectId?: string) => {
-  const run = await db.findRun(reader, id, projectId);
+const findVisible = async (reader: Parameters<typeof findRun>[0], id: string, projectId?: string) => {
+  const run = await findRun(reader, id, projectId);
   if (run === undefined) throw notFound('workflow run');
   return run;
 };
@@ -94,7 +96,7 @@ const listFor = async (
     before_id: key === undefined ? undefined : String(key),
     limit: limit + 1,
   };
-  const rows = await ctx.read((reader) => db.listRuns(reader, filter));
+  const rows = await ctx.read((reader) => listRuns(reader, filter));
   return pageOf(ctx, limit, rows, (row) => [row.id], runView(ctx, audience));
 };
 
@@ -111,7 +113,7 @@ const stepsFor = async (ctx: ReadCtx, audience: Audience, req: Req<'adminWorkflo
   const after = sequenceOf(decodeCursor(ctx, req.query.cursor)?.[0]);
   const rows = await ctx.read(async (reader) => {
     const run = await findVisible(reader, req.params.workflow_run_id, projectId);
-    return db.listSteps(reader, run.id, { after, limit: limit + 1 });
+    return listSteps(reader, run.id, { after, limit: limit + 1 });
   });
   return pageOf(ctx, limit, rows, (row) => [row.sequence], stepView(audience));
 };

@@ -7,25 +7,26 @@ import type { Log } from '@gpuaas/kit';
 import { type AuditRow, insertAuditLog, systemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
-  type ClosedSessionRow,
-  cancelStreamTask,
-  closeAbandonedSessions,
   findTicketRefusal,
-  type GatewaySessionRow,
-  insertRecordingPart,
   listSessionStandings,
+  type SessionStandingRow,
+  type TicketRefusal,
+} from '../db/gateway-session.ts';
+import { listGoodEnrollments } from '../db/node-certificate.ts';
+import { cancelStreamTask, insertTask } from '../db/node-task.ts';
+import { insertRecordingPart } from '../db/terminal-recording.ts';
+import {
+  type ClosedSessionRow,
+  closeAbandonedSessions,
+  type GatewaySessionRow,
   moveSessionClosed,
   moveSessionOpen,
   noteSessions,
   putSessionTask,
   type SessionCount,
   type SessionEnd,
-  type SessionStandingRow,
-  type TicketRefusal,
   takeTicket,
-} from '../db/gateway-session.ts';
-import { listGoodEnrollments } from '../db/node-certificate.ts';
-import { insertTask } from '../db/node-task.ts';
+} from '../db/terminal-session.ts';
 import { usernameOf } from '../domain/host-name.ts';
 import { endOf, endOfGone, LOST, permissionOf, roleBehind, type SessionLook } from './session-access.ts';
 

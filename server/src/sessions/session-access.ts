@@ -3,7 +3,8 @@
  * token are good, and a role still holds the permission. So whatever would refuse a new ticket also ends what is open.
  */
 import { type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
-import type { SessionEnd, SessionStandingRow } from '../db/gateway-session.ts';
+import type { SessionStandingRow } from '../db/gateway-session.ts';
+import type { SessionEnd } from '../db/terminal-session.ts';
 
 /** What only the replica that carries the bytes knows. */
 export type SessionLook = Readonly<{

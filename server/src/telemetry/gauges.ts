@@ -4,7 +4,7 @@ import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
 import { outboxLag } from '../db/outbox.ts';
 import { countSlotsInCleanup } from '../db/slot.ts';
-import { countRunsByState } from '../db/workflow.ts';
+import { countRunsByState } from '../db/workflow-run-view.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Hosts look every minute and tell every two. */

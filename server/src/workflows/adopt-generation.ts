@@ -7,8 +7,9 @@
 
 import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
-import { cancelQueuedTasks, countTasksUnderWay } from '../db/node-task.ts';
+import { cancelQueuedTasks } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
+import { countTasksUnderWay } from '../db/run-task.ts';
 import { adoptGenerations, lockSlotsBehindHost } from '../db/statements/adopt-generation.ts';
 import { AppError, conflict } from '../errors.ts';
 

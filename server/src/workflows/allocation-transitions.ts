@@ -3,13 +3,15 @@
  * Each may run twice: it reads the locked row first and does nothing if the state has moved on.
  */
 import { invariant } from '@gpuaas/kit';
-import { type AllocationRow, lockAllocation, moveAllocation } from '../db/allocation.ts';
+import { type AllocationRow, lockAllocation, moveAllocation, noteAllocation } from '../db/allocation.ts';
 import { insertSystemAudit, type SystemAction } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
-import { lockLiveClaims, moveHeldNode, noteAllocation } from '../db/lifecycle.ts';
-import { cancelQueuedTasks, findLastFailure, rejectTask } from '../db/node-task.ts';
+import { lockLiveClaims } from '../db/lifecycle.ts';
+import { moveHeldNode } from '../db/node.ts';
+import { cancelQueuedTasks, rejectTask } from '../db/node-task.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
+import { findLastFailure } from '../db/run-task.ts';
 import { moveHeldSlots } from '../db/statements/held-slots.ts';
 import { insertProofAudit, insertWipeProof } from '../db/statements/prove.ts';
 import { insertUsage } from '../db/usage.ts';

@@ -3,12 +3,12 @@
  * no longer belongs to the run, because a release ended it, nothing is written.
  */
 import { invariant } from '@gpuaas/kit';
-import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import { type AllocationRow, lockAllocation, movePower } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
-import { cancelRunTasks, findRunTask, type NodeTaskRow } from '../db/node-task.ts';
+import { cancelRunTasks, type NodeTaskRow } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
-import { movePower } from '../db/power.ts';
+import { findRunTask } from '../db/run-task.ts';
 import { type PowerState, powerSourcesOf } from '../domain/power.ts';
 import { grantsInstalledAtStart, sendKeysIfPending } from './access-grant.ts';
 import type { PowerChangeEnd } from './allocation-steps.ts';

@@ -5,7 +5,8 @@
  */
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { countTasksUnderWay, findLastAttempt, findRunTask, insertTask } from '../db/node-task.ts';
+import { insertTask } from '../db/node-task.ts';
+import { countTasksUnderWay, findLastAttempt, findRunTask } from '../db/run-task.ts';
 import { isTaskOpen } from '../domain/task.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';

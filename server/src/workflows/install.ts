@@ -5,13 +5,13 @@
  * next start boots the old system instead of running the new user data.
  */
 import { listWantedKeys } from '../db/access-grant.ts';
-import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import { type AllocationRow, applyInstall, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { findGuestImage, type GuestImage } from '../db/guest.ts';
-import { applyInstall, findWantedInstall, putWantedInstall, removeWantedInstall } from '../db/install.ts';
+import { findWantedInstall, type Image, putWantedInstall, removeWantedInstall } from '../db/install.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
-import type { Image } from '../db/power.ts';
-import { findUserData, putUserData, removeUserData } from '../db/user-data.ts';
+import { removeUserData } from '../db/statements/remove-user-data.ts';
+import { findUserData, putUserData } from '../db/user-data.ts';
 import type { AllocationTaskRequest } from './allocation-steps.ts';
 
 const CLONE = 'slice.image_clone';

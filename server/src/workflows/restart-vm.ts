@@ -6,11 +6,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '@gpuaas/kit';
-import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import { type AllocationRow, lockAllocation, movePower } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { countStartsLately, FOUND_DOWN, isToRun } from '../db/inventory.ts';
-import { movePower } from '../db/power.ts';
 import { afterDown, type Down } from '../domain/inventory.ts';
 import { powerRefusal } from '../domain/power.ts';
 import { conflict } from '../errors.ts';

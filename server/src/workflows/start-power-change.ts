@@ -3,9 +3,8 @@
  * final state can be left, so there is one change at a time. A change always gets a new run: a live run that an
  * operator retried is about to find that the power no longer belongs to it, and would leave this change undone.
  */
-import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import { type AllocationRow, lockAllocation, movePower } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
-import { movePower } from '../db/power.ts';
 import { POWER_DURING, type PowerChange, powerSourcesOf } from '../domain/power.ts';
 import { conflict, notFound } from '../errors.ts';
 import { startNewRun } from './engine/run.ts';

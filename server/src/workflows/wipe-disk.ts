@@ -4,14 +4,8 @@
  */
 import type { TaskOutput, WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import {
-  type DiskOwnershipRow,
-  declareDataDisk,
-  findDiskUse,
-  findOwnership,
-  moveOwnership,
-} from '../db/disk-ownership.ts';
-import { findWipeMinimum } from '../db/node.ts';
+import { type DiskOwnershipRow, findDiskUse, findOwnership, moveOwnership } from '../db/disk-ownership.ts';
+import { declareDataDisk, findWipeMinimum } from '../db/node.ts';
 import { cancelRunTasks, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';

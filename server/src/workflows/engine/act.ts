@@ -4,7 +4,8 @@
  */
 import type { Database } from '../../db/client.ts';
 import { PLATFORM } from '../../db/client.ts';
-import { type LeasedRun, listPendingSignals, type SignalRow } from '../../db/workflow.ts';
+import type { LeasedRun } from '../../db/workflow-run.ts';
+import { listPendingSignals, type SignalRow } from '../../db/workflow-signal.ts';
 import type { StepResult } from '../../domain/workflow.ts';
 import { AppError } from '../../errors.ts';
 import type { Commit, Outcome } from './outcome.ts';

@@ -1,7 +1,8 @@
 /** Finds work: due runs of workflows that this process has, and overdue runs that no process has. */
 import { type Database, PLATFORM } from '../../db/client.ts';
-import { type ClaimedRun, claimRuns, insertStep } from '../../db/workflow.ts';
+import { type ClaimedRun, claimRuns } from '../../db/statements/claim-runs.ts';
 import { abandonUnknownRuns } from '../../db/workflow-run.ts';
+import { insertStep } from '../../db/workflow-step.ts';
 import type { Registry } from './registry.ts';
 import { emitRunChanged } from './run.ts';
 

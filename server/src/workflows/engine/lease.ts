@@ -5,7 +5,7 @@
  */
 import type { Log } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../../db/client.ts';
-import { type Lease, releaseLeases, renewLeases } from '../../db/workflow.ts';
+import { type Lease, releaseLeases, renewLeases } from '../../db/workflow-run.ts';
 import { LeaseLost } from './record.ts';
 
 export type HeldRun = {

@@ -5,16 +5,9 @@
  */
 import { invariant } from '@gpuaas/kit';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
-import {
-  consumeSignals,
-  insertStep,
-  type LastEntry,
-  type LeasedRun,
-  listPendingSignals,
-  lockLeasedRun,
-  moveRun,
-  prolongStep,
-} from '../../db/workflow.ts';
+import { type LastEntry, type LeasedRun, lockLeasedRun, moveRun } from '../../db/workflow-run.ts';
+import { consumeSignals, listPendingSignals } from '../../db/workflow-signal.ts';
+import { insertStep, prolongStep } from '../../db/workflow-step.ts';
 import { type Move, settle } from '../../domain/workflow.ts';
 import type { Acted } from './act.ts';
 import { emitRunChanged } from './run.ts';

@@ -1,6 +1,6 @@
 /** The workflows this process runs. Several versions of one name coexist until the old runs have ended. */
 import { invariant } from '@gpuaas/kit';
-import type { ClaimKey } from '../../db/workflow.ts';
+import type { ClaimKey } from '../../db/statements/claim-runs.ts';
 import type { BoundWorkflow } from './workflow.ts';
 
 export type Registry = Readonly<{

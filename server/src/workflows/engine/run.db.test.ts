@@ -5,8 +5,7 @@ import { testDatabase } from '../../../test/database.ts';
 import { readRun, scripted, start, timeline, workerOf } from '../../../test/scripted-workflow.ts';
 import { passTime } from '../../../test/workflow-faults.ts';
 import { PLATFORM } from '../../db/client.ts';
-import { countRunsByState } from '../../db/workflow.ts';
-import { findRun } from '../../db/workflow-run.ts';
+import { countRunsByState, findRun } from '../../db/workflow-run-view.ts';
 import { done, next, stuck, wait, waitForSignal } from './outcome.ts';
 import { cancelRun, retryRun, signalRun, startRun } from './run.ts';
 

@@ -5,18 +5,18 @@
 import { invariant, mintId } from '@gpuaas/kit';
 import type { Tx } from '../../db/client.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../../db/outbox.ts';
-import { insertStep } from '../../db/workflow.ts';
+import { insertSignal } from '../../db/statements/signal-run.ts';
 import {
   endReplacedRuns,
   findLiveRun,
-  findRun,
   insertRun,
-  insertSignal,
   type NewRun,
   requestCancel,
   restartRun,
   type WorkflowRunRow,
 } from '../../db/workflow-run.ts';
+import { findRun } from '../../db/workflow-run-view.ts';
+import { insertStep } from '../../db/workflow-step.ts';
 import { retryRefusal, type WorkflowState } from '../../domain/workflow.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { Startable } from './workflow.ts';

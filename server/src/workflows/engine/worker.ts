@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { backoffMs, type Log, pause } from '@gpuaas/kit';
 import type { Database } from '../../db/client.ts';
-import type { LeasedRun } from '../../db/workflow.ts';
+import type { LeasedRun } from '../../db/workflow-run.ts';
 import { isHeldAtBoundary } from '../../domain/workflow.ts';
 import { AppError } from '../../errors.ts';
 import { createEventHub, type EventHub } from '../../ports/events/hub.ts';

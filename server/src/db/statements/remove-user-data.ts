@@ -1,0 +1,35 @@
+/** User data may hold secrets, so it is removed together with what the tasks that carried it to a host remember of it. */
+import type { Tx } from '../client.ts';
+import { TASK_HANDED_OUT } from '../predicates.ts';
+
+/**
+ * What a tenant gave to a guest that is no more: its user data may hold secrets, which neither we nor the tasks that carried
+ * it have any use for after the end.
+ */
+export const deleteEndedUserData = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with ended as materialized (
+         select u.allocation_id from allocation_user_data u join allocations a on a.id = u.allocation_id
+         where a.state in ('released', 'failed') limit $1 for update of u skip locked),
+       task as (
+         update node_tasks t set params = t.params || '{"user_data": null}' from ended
+         where t.allocation_id = ended.allocation_id and t.kind = 'slice.vm_start')
+       delete from allocation_user_data u using ended where u.allocation_id = ended.allocation_id`,
+      [limit],
+    )
+  ).rowCount;
+
+/**
+ * It may hold secrets, so the tasks that carried it to a host forget it too: once its row is gone nothing leads to them any
+ * more. What a host has in hand stays what it was told.
+ */
+export const removeUserData = async (tx: Tx, allocationId: string): Promise<void> => {
+  await tx.query(
+    `with task as (
+       update node_tasks set params = params || '{"user_data": null}'
+       where allocation_id = $1 and kind = 'slice.vm_start' and state not ${TASK_HANDED_OUT} and params ->> 'user_data' is not null)
+     delete from allocation_user_data where allocation_id = $1`,
+    [allocationId],
+  );
+};
