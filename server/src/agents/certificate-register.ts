@@ -11,12 +11,7 @@ import { type CertificateRow, listGoodCertificates, listRevoked, revokePredecess
 import { nodeIdOfNames } from '../ports/trust/x509.ts';
 import type { Trust } from './trust.ts';
 
-export type Peer = Readonly<{
-  node_id: string;
-  node_name: string;
-  fingerprint_sha256: string;
-  enrollment_id: string;
-}>;
+export type Peer = Pick<CertificateRow, 'node_id' | 'node_name' | 'fingerprint_sha256' | 'enrollment_id'>;
 
 export type CertificateRegister = Readonly<{
   /** The node that the certificate names; undefined if the certificate is not valid. */

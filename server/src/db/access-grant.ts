@@ -2,43 +2,50 @@
  * Grants: keys that open an allocation beside those of its launch. A grant is live until it is revoked; what machines are to
  * have is the keys of the launch and of the live grants, and what they have is what they were last told.
  */
-import type { GRANT_STATES, ProjectRole, TenantRole } from '@gpuaas/contract';
+import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { AllocationAccessGrants, SshKeys, Users } from './types.gen.ts';
 
-export type GrantRow = Readonly<{
-  id: string;
-  allocation_id: string;
-  user_id: string;
-  user_name: string;
-  ssh_key_id: string;
-  fingerprint: string;
-  state: (typeof GRANT_STATES)[number];
-  state_reason: string | null;
-  granted_by: string;
-  correlation_id: string;
-  created_at: string;
-  installed_at: string | null;
-  revoked_at: string | null;
-}>;
+export type GrantRow = Readonly<
+  Pick<
+    AllocationAccessGrants,
+    | 'id'
+    | 'allocation_id'
+    | 'user_id'
+    | 'user_name'
+    | 'ssh_key_id'
+    | 'fingerprint'
+    | 'state'
+    | 'state_reason'
+    | 'granted_by'
+    | 'correlation_id'
+    | 'created_at'
+    | 'installed_at'
+    | 'revoked_at'
+  >
+>;
 
 const GRANT = `g.id, g.allocation_id, g.user_id, g.user_name, g.ssh_key_id, g.fingerprint, g.state, g.state_reason,
   g.granted_by, g.correlation_id, g.created_at, g.installed_at, g.revoked_at`;
 
-export type NewGrant = Readonly<{
-  id: string;
-  organization_id: string;
-  project_id: string;
-  allocation_id: string;
-  user_id: string;
-  user_name: string;
-  ssh_key_id: string;
-  public_key: string;
-  fingerprint: string;
-  granted_by: string;
-  correlation_id: string;
-}>;
+export type NewGrant = Readonly<
+  Pick<
+    AllocationAccessGrants,
+    | 'id'
+    | 'organization_id'
+    | 'project_id'
+    | 'allocation_id'
+    | 'user_id'
+    | 'user_name'
+    | 'ssh_key_id'
+    | 'public_key'
+    | 'fingerprint'
+    | 'granted_by'
+    | 'correlation_id'
+  >
+>;
 
 const INSERT_GRANT = statement(
   {
@@ -85,16 +92,14 @@ export const findGrant = async (reader: Reader, allocationId: string, id: string
     )
   ).rows[0];
 
-export type KeyOfMember = Readonly<{
-  id: string;
-  user_id: string;
-  user_name: string;
-  user_state: string;
-  public_key: string;
-  fingerprint: string;
-  tenant_role: TenantRole | null;
-  project_role: ProjectRole | null;
-}>;
+export type KeyOfMember = Readonly<
+  Pick<SshKeys, 'id' | 'user_id' | 'public_key' | 'fingerprint'> & {
+    user_name: Users['name'];
+    user_state: Users['state'];
+    tenant_role: TenantRole | null;
+    project_role: ProjectRole | null;
+  }
+>;
 
 /** A key with whose it is and what they are to the project. Keys are their owners' own: only the platform sees all. */
 export const findKeyOfMember = async (

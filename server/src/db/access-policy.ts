@@ -1,15 +1,19 @@
 /** What an organization asks of those who connect. One that never changed it has no row, and is asked what the table says. */
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { AccessPolicies } from './types.gen.ts';
 
-export type AccessSettings = Readonly<{
-  session_idle_s: number;
-  session_max_s: number;
-  ends_with_sign_in: boolean;
-  records_terminals: boolean;
-  recording_days: number;
-  allows_service_accounts: boolean;
-}>;
+export type AccessSettings = Readonly<
+  Pick<
+    AccessPolicies,
+    | 'session_idle_s'
+    | 'session_max_s'
+    | 'ends_with_sign_in'
+    | 'records_terminals'
+    | 'recording_days'
+    | 'allows_service_accounts'
+  >
+>;
 
 export type AccessPolicyRow = AccessSettings &
   Readonly<{ organization_id: string; version: number; updated_at: string }>;

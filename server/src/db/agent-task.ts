@@ -2,6 +2,7 @@
 import type { Reader, Tx } from './client.ts';
 import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
 import type { NodeTaskState } from './task-view.ts';
+import type { NodeTasks } from './types.gen.ts';
 
 /**
  * The ids of what is queued and not too late, oldest first, a few for each node: of these nodes, or of all. One pass over
@@ -30,16 +31,11 @@ export const listQueuedTasks = async (
   return found;
 };
 
-export type OutgoingTask = Readonly<{
-  id: string;
-  node_id: string;
-  kind: string;
-  attempt: number;
-  params: Readonly<Record<string, unknown>>;
-  allocation_id: string | null;
-  correlation_id: string;
-  expires_at: string;
-}>;
+export type OutgoingTask = Readonly<
+  Pick<NodeTasks, 'id' | 'node_id' | 'kind' | 'attempt' | 'allocation_id' | 'correlation_id' | 'expires_at'> & {
+    params: Readonly<Record<string, unknown>>;
+  }
+>;
 
 export const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocation_id,
   t.correlation_id, t.expires_at`;
@@ -96,19 +92,16 @@ export const listOverTasks = async (
     )
   ).rows;
 
-export type AgentTaskRow = Readonly<{
-  id: string;
-  node_id: string;
-  allocation_id: string | null;
-  kind: string;
-  attempt: number;
-  params: Readonly<Record<string, unknown>>;
-  state: NodeTaskState;
-  state_reason: string | null;
-  output: Readonly<Record<string, unknown>> | null;
-  correlation_id: string;
-  is_overdue: boolean;
-}>;
+export type AgentTaskRow = Readonly<
+  Pick<
+    NodeTasks,
+    'id' | 'node_id' | 'allocation_id' | 'kind' | 'attempt' | 'state' | 'state_reason' | 'correlation_id'
+  > & {
+    params: Readonly<Record<string, unknown>>;
+    output: Readonly<Record<string, unknown>> | null;
+    is_overdue: boolean;
+  }
+>;
 
 /** Locked until the answer to it is written. */
 export const lockAgentTask = async (tx: Tx, nodeId: string, id: string): Promise<AgentTaskRow | undefined> =>

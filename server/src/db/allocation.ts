@@ -3,56 +3,24 @@ import type { ALLOCATION_STATES, POWER_STATES } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
 import type { WantedInstall } from './install.ts';
 import { statement } from './statement.ts';
+import type { AllocationPlacements, Allocations, WorkflowSteps } from './types.gen.ts';
 
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
 export type PowerState = (typeof POWER_STATES)[number];
 
-export type AllocationRow = Readonly<{
-  id: string;
-  organization_id: string;
-  project_id: string;
-  name: string;
-  capacity_shape: 'baremetal' | 'gpu_slice';
-  sku_name: string;
-  region_name: string;
-  image_name: string | null;
-  image_digest: string | null;
-  gpu_count: number;
-  node_id: string | null;
-  state: AllocationState;
-  state_reason: string | null;
-  state_since: string;
-  state_deadline_at: string | null;
-  requested_by: string;
-  ssh_key_ids: string[];
-  tags: Record<string, string>;
-  is_protected: boolean;
-  max_duration_s: number | null;
-  release_at: string | null;
-  activated_at: string | null;
-  release_requested_at: string | null;
-  released_at: string | null;
-  failure_reason: string | null;
-  /** Of an active slice; null otherwise. */
-  power_state: PowerState | null;
-  power_since: string | null;
-  power_reason: string | null;
-  power_run_id: string | null;
-  power_grace_s: number | null;
-  install_number: number;
-  correlation_id: string;
-  version: number;
-  created_at: string;
-  /** As sold. */
-  vm_profile_name: string | null;
-  vcpu_count: number | null;
-  memory_mib: number | null;
-  gpu_hourly_price_minor: number;
-  currency: string;
-  /** Closed usage so far, and the start of what is still running. */
-  closed_cost_minor: number;
-  open_since: string | null;
-}>;
+export type AllocationRow = Readonly<
+  // `claimable_as` only serves a foreign key.
+  Omit<Allocations, 'claimable_as'> &
+    Pick<
+      AllocationPlacements,
+      'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'
+    > & {
+      tags: Record<string, string>;
+      /** Closed usage so far, and the start of what is still running. */
+      closed_cost_minor: number;
+      open_since: string | null;
+    }
+>;
 
 const ALLOCATION = `a.*, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency,
   coalesce((select sum(u.cost_minor) from usage_records u where u.allocation_id = a.id), 0)::bigint as closed_cost_minor,
@@ -172,17 +140,14 @@ export const updateAllocation = async (
     })
   ).rowCount === 1;
 
-export type TimelineRow = Readonly<{
-  run_id: string;
-  workflow: string;
-  sequence: number;
-  step: string;
-  attempt: number;
-  outcome: string;
-  detail: string | null;
-  started_at: string;
-  finished_at: string;
-}>;
+export type TimelineRow = Readonly<
+  Pick<
+    WorkflowSteps,
+    'run_id' | 'sequence' | 'step' | 'attempt' | 'outcome' | 'detail' | 'started_at' | 'finished_at'
+  > & {
+    workflow: string;
+  }
+>;
 
 /** Steps of every run about the allocation, in the order they were taken. */
 export const listTimeline = async (

@@ -1,33 +1,41 @@
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { ApiTokens } from './types.gen.ts';
 
-export type ApiTokenRow = Readonly<{
-  id: string;
-  name: string;
-  token_prefix: string;
-  scopes: string[];
-  project_id: string | null;
-  expires_at: string;
-  last_used_at: string | null;
-  revoked_at: string | null;
-  created_at: string;
-}>;
+export type ApiTokenRow = Readonly<
+  Pick<
+    ApiTokens,
+    | 'id'
+    | 'name'
+    | 'token_prefix'
+    | 'scopes'
+    | 'project_id'
+    | 'expires_at'
+    | 'last_used_at'
+    | 'revoked_at'
+    | 'created_at'
+  >
+>;
 
 const TOKEN = 'id, name, token_prefix, scopes, project_id, expires_at, last_used_at, revoked_at, created_at';
 
-export type NewApiToken = Readonly<{
-  id: string;
-  kind: 'personal' | 'service_account' | 'access';
-  user_id: string | null;
-  service_account_id: string | null;
-  organization_id: string | null;
-  project_id: string | null;
-  name: string;
-  token_prefix: string;
-  token_hash: Buffer;
-  scopes: readonly string[];
-  expires_in_s: number;
-}>;
+export type NewApiToken = Readonly<
+  Pick<
+    ApiTokens,
+    | 'id'
+    | 'kind'
+    | 'user_id'
+    | 'service_account_id'
+    | 'organization_id'
+    | 'project_id'
+    | 'name'
+    | 'token_prefix'
+    | 'token_hash'
+  > & {
+    scopes: readonly string[];
+    expires_in_s: number;
+  }
+>;
 
 const INSERT_API_TOKEN = statement(
   {

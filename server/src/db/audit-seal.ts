@@ -6,6 +6,7 @@
 import type { ChainedRow, Seal, SealedRow } from '../domain/audit-chain.ts';
 import type { Reader, Tx } from './client.ts';
 import { queryByIndex } from './plan.ts';
+import type { AuditSealer } from './types.gen.ts';
 
 /** Times to the microsecond and JSON as PostgreSQL prints it: an edit must not hide below what a driver parses. */
 const CHAINED_COLUMNS = `l.id, l.xid::text as xid,
@@ -13,14 +14,12 @@ const CHAINED_COLUMNS = `l.id, l.xid::text as xid,
   l.organization_id, l.project_id, l.actor_kind, l.actor_id, l.actor_role, l.source_ip, l.user_agent, l.action,
   l.target_kind, l.target_id, l.result, l.error_code, l.policy, l.correlation_id, l.metadata::text as metadata_text`;
 
-export type SealerState = Readonly<{
-  sealed_xid: string;
-  sealed_id: string;
-  heads_line: number;
-  heads_hash: Buffer;
-  /** The transaction counter lies before the sealed position: the database came from another cluster's dump. */
-  is_rewound: boolean;
-}>;
+export type SealerState = Readonly<
+  Pick<AuditSealer, 'sealed_xid' | 'sealed_id' | 'heads_line' | 'heads_hash'> & {
+    /** The transaction counter lies before the sealed position: the database came from another cluster's dump. */
+    is_rewound: boolean;
+  }
+>;
 const SEALER_COLUMNS = `sealed_xid::text as sealed_xid, sealed_id, heads_line, heads_hash,
   pg_snapshot_xmax(pg_current_snapshot()) < sealed_xid as is_rewound`;
 

@@ -5,24 +5,29 @@
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { AuditLogs } from './types.gen.ts';
 
-export type AuditRow = Readonly<{
-  organization_id: string | null;
-  project_id: string | null;
-  actor_kind: 'user' | 'service_account' | 'system' | 'anonymous';
-  actor_id: string | null;
-  actor_role: string | null;
-  source_ip: string | null;
-  user_agent: string | null;
-  action: string;
-  target_kind: string | null;
-  target_id: string | null;
-  result: 'success' | 'failure' | 'denied';
-  error_code: string | null;
-  policy: string;
-  correlation_id: string;
-  metadata: Readonly<Record<string, unknown>>;
-}>;
+export type AuditRow = Readonly<
+  Pick<
+    AuditLogs,
+    | 'organization_id'
+    | 'project_id'
+    | 'actor_kind'
+    | 'actor_id'
+    | 'actor_role'
+    | 'source_ip'
+    | 'user_agent'
+    | 'action'
+    | 'target_kind'
+    | 'target_id'
+    | 'result'
+    | 'error_code'
+    | 'policy'
+    | 'correlation_id'
+  > & {
+    metadata: Readonly<Record<string, unknown>>;
+  }
+>;
 
 export const AUDIT_COLUMNS = `id, organization_id, project_id, actor_kind, actor_id, actor_role, source_ip, user_agent,
   action, target_kind, target_id, result, error_code, policy, correlation_id, metadata`;

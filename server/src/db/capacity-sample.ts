@@ -3,6 +3,7 @@
  * moment, so of several workers one writes it.
  */
 import type { Reader, Tx } from './client.ts';
+import type { CapacitySamples } from './types.gen.ts';
 
 export const SAMPLE_STEP_S = 300;
 export const SAMPLES_KEPT_DAYS = 90;
@@ -32,16 +33,7 @@ export const deleteOldSamples = async (tx: Tx): Promise<number> =>
     ])
   ).rowCount;
 
-export type CapacitySampleRow = Readonly<{
-  sampled_at: string;
-  region_name: string;
-  gpu_model: string;
-  delivered_gpus: number;
-  healthy_gpus: number;
-  reserved_gpus: number;
-  active_gpus: number;
-  free_gpus: number;
-}>;
+export type CapacitySampleRow = Readonly<CapacitySamples>;
 
 /**
  * One sample for every `step_s` since then, the last of each, oldest first. All series of a moment are written together,

@@ -1,31 +1,17 @@
 /** Regions and SKUs. Inserts leave existing rows alone. */
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { Regions, SkuCatalog, SkuVmProfiles } from './types.gen.ts';
 
-export type RegionRow = Readonly<{
-  name: string;
-  display_name: string;
-  enabled: boolean;
-  disabled_reason: string | null;
-  wipe_minimum: 'clear' | 'purge';
-  version: number;
-}>;
+export type RegionRow = Readonly<Regions>;
 
-export type SkuRow = Readonly<{
-  name: string;
-  display_name: string;
-  vendor: string;
-  gpu_model: string;
-  capacity_shape: 'baremetal' | 'gpu_slice';
-  gpus_per_node: number;
-  allowed_gpu_counts: number[];
-  gpu_hourly_price_minor: number;
-  currency: string;
-  enabled: boolean;
-  disabled_reason: string | null;
-  version: number;
-  vm_profiles: { name: string; gpu_count: number; vcpu_count: number; memory_mib: number; is_default: boolean }[];
-}>;
+type VmProfile = Readonly<Pick<SkuVmProfiles, 'name' | 'gpu_count' | 'vcpu_count' | 'memory_mib' | 'is_default'>>;
+
+export type SkuRow = Readonly<
+  SkuCatalog & {
+    vm_profiles: VmProfile[];
+  }
+>;
 
 type Page = Readonly<{ after: string | null; limit: number }>;
 
@@ -90,24 +76,16 @@ export const insertRegion = (
     [row.name, row.display_name, row.disabled_reason],
   );
 
-type NewSku = Readonly<{
-  name: string;
-  display_name: string;
-  vendor: string;
-  gpu_model: string;
-  capacity_shape: string;
-  gpus_per_node: number;
-  allowed_gpu_counts: readonly number[];
-  gpu_hourly_price_minor: number;
-  currency: string;
-  profiles: readonly Readonly<{
-    name: string;
-    gpu_count: number;
-    vcpu_count: number;
-    memory_mib: number;
-    is_default: boolean;
-  }>[];
-}>;
+type NewSku = Readonly<
+  Pick<
+    SkuCatalog,
+    'name' | 'display_name' | 'vendor' | 'gpu_model' | 'gpus_per_node' | 'gpu_hourly_price_minor' | 'currency'
+  > & {
+    capacity_shape: string;
+    allowed_gpu_counts: readonly number[];
+    profiles: readonly VmProfile[];
+  }
+>;
 
 const INSERT_SKU = statement(
   {

@@ -4,21 +4,24 @@ import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
 import type { DiskOwnerships } from './types.gen.ts';
 
-export type DiskOwnershipRow = Readonly<{
-  id: string;
-  node_id: string;
-  serial: string;
-  device: string;
-  state: DiskOwnerships['state'];
-  state_reason: string | null;
-  state_since: string;
-  approved_by: string;
-  reason: string;
-  wipe_proof_id: string | null;
-  version: number;
-  correlation_id: string;
-  created_at: string;
-}>;
+export type DiskOwnershipRow = Readonly<
+  Pick<
+    DiskOwnerships,
+    | 'id'
+    | 'node_id'
+    | 'serial'
+    | 'device'
+    | 'state'
+    | 'state_reason'
+    | 'state_since'
+    | 'approved_by'
+    | 'reason'
+    | 'wipe_proof_id'
+    | 'version'
+    | 'correlation_id'
+    | 'created_at'
+  >
+>;
 
 const OWNERSHIP =
   'id, node_id, serial, device, state, state_reason, state_since, approved_by, reason, wipe_proof_id, version, correlation_id, created_at';

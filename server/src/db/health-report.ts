@@ -3,6 +3,7 @@ import type { HealthAlert, HealthReport } from '@gpuaas/contract/node';
 import type { HealthOverride, SlotTargets } from '../domain/health.ts';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { HealthBreaker } from './types.gen.ts';
 
 export type ReportRow = HealthReport;
 
@@ -11,14 +12,9 @@ export type OverrideRow = HealthOverride & Readonly<{ reason: string; created_by
 export type SlotHealthRow = SlotTargets &
   Readonly<{ slot_index: number; health: 'ok' | 'unhealthy' | 'unknown'; alerts: readonly HealthAlert[] | null }>;
 
-export type BreakerRow = Readonly<{
-  is_tripped: boolean;
-  tripped_at: string | null;
-  reason: string | null;
-  reset_by: string | null;
-  reset_at: string | null;
-  version: number;
-}>;
+export type BreakerRow = Readonly<
+  Pick<HealthBreaker, 'is_tripped' | 'tripped_at' | 'reason' | 'reset_by' | 'reset_at' | 'version'>
+>;
 
 /** A node is looked at from this many sides; each stays until the node is gone. */
 const SOURCES_MAX = 16;

@@ -1,14 +1,12 @@
 /** The memory behind Idempotency-Key: at most one effect per (tenant, principal, operation, key), and its answer. */
 import { createHash } from 'node:crypto';
 import type { Reader, Tx } from './client.ts';
+import type { IdempotencyKeys } from './types.gen.ts';
 
-export type IdempotencyKey = Readonly<{ tenant: string; principal_id: string; operation: string; key: string }>;
-export type StoredResponse = Readonly<{
-  request_hash: Buffer;
-  status: number;
-  response: Buffer;
-  response_sealed: boolean;
-}>;
+export type IdempotencyKey = Readonly<Pick<IdempotencyKeys, 'tenant' | 'principal_id' | 'operation' | 'key'>>;
+export type StoredResponse = Readonly<
+  Pick<IdempotencyKeys, 'request_hash' | 'status' | 'response' | 'response_sealed'>
+>;
 
 const TAKEN = 'idempotency key';
 const OF_KEY = 'tenant = $1 and principal_id = $2 and operation = $3 and key = $4 and expires_at > now()';

@@ -2,15 +2,14 @@
 import type { Reader, Tx } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
 import { statement } from './statement.ts';
+import type { AllocationInstalls } from './types.gen.ts';
 
-export type WantedInstall = Readonly<{
-  install_number: number;
-  image_name: string | null;
-  image_digest: string | null;
-  ssh_key_ids: string[];
-  /** Null: none. */
-  user_data: string | null;
-}>;
+export type WantedInstall = Readonly<
+  Pick<AllocationInstalls, 'install_number' | 'image_name' | 'image_digest' | 'ssh_key_ids'> & {
+    /** Null: none. */
+    user_data: AllocationInstalls['user_data'];
+  }
+>;
 
 type Wanting = WantedInstall &
   Readonly<{ allocation_id: string; organization_id: string; project_id: string; run_id: string }>;

@@ -4,19 +4,17 @@ import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
 import type { Reader, Tx } from './client.ts';
 import { claimIsLive, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
+import type { NodeInventories } from './types.gen.ts';
 
 export type DatedFinding = Finding & Readonly<{ since: string }>;
 export type InventoryContent = Omit<Inventory, 'observed_at' | 'boot_id'>;
-export type InventoryRow = Readonly<{
-  node_id: string;
-  observed_at: string;
-  received_at: string;
-  age_s: number;
-  boot_id: string;
-  content: InventoryContent;
-  findings: readonly DatedFinding[];
-  changed_at: string;
-}>;
+export type InventoryRow = Readonly<
+  Pick<NodeInventories, 'node_id' | 'observed_at' | 'received_at' | 'boot_id' | 'changed_at'> & {
+    age_s: number;
+    content: InventoryContent;
+    findings: readonly DatedFinding[];
+  }
+>;
 
 const INVENTORY = `node_id, observed_at, received_at, extract(epoch from clock_timestamp() - received_at)::float8 as age_s, boot_id,
   content, findings, changed_at`;

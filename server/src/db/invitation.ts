@@ -1,32 +1,25 @@
-import type { TenantRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { Invitations } from './types.gen.ts';
 
-export type InvitationRow = Readonly<{
-  id: string;
-  organization_id: string;
-  email: string;
-  role: TenantRole;
-  state: 'pending' | 'accepted' | 'revoked' | 'expired';
-  invited_by: string;
-  expires_at: string;
-  accepted_at: string | null;
-  created_at: string;
-}>;
+export type InvitationRow = Readonly<
+  Pick<
+    Invitations,
+    'id' | 'organization_id' | 'email' | 'role' | 'invited_by' | 'expires_at' | 'accepted_at' | 'created_at'
+  > & {
+    state: 'pending' | 'accepted' | 'revoked' | 'expired';
+  }
+>;
 
 /** Expiry is a fact of time, not a stored state: nobody has to write it. */
 const INVITATION = `id, organization_id, email, role, case when state = 'pending' and expires_at <= now() then 'expired' else state end as state,
   invited_by, expires_at, accepted_at, created_at`;
 
-type NewInvitation = Readonly<{
-  id: string;
-  organization_id: string;
-  email: string;
-  role: TenantRole;
-  token_hash: Buffer;
-  invited_by: string;
-  expires_in_s: number;
-}>;
+type NewInvitation = Readonly<
+  Pick<Invitations, 'id' | 'organization_id' | 'email' | 'role' | 'token_hash' | 'invited_by'> & {
+    expires_in_s: number;
+  }
+>;
 
 const INSERT_INVITATION = statement(
   {

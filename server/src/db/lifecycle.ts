@@ -8,19 +8,23 @@
 import type { Reader, Tx } from './client.ts';
 import { claimHoldsSlot, claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
+import type { AllocationResourceClaims, NodeResourceSlots, Nodes } from './types.gen.ts';
 
-export type ClaimRow = Readonly<{
-  id: string;
-  allocation_id: string;
-  claim_kind: 'slot' | 'node_exclusive';
-  node_id: string;
-  slot_id: string | null;
-  gpu_count: number;
-  slot_generation: number | null;
-  created_at: string;
-  released_at: string | null;
-  wipe_proof_id: string | null;
-}>;
+export type ClaimRow = Readonly<
+  Pick<
+    AllocationResourceClaims,
+    | 'id'
+    | 'allocation_id'
+    | 'claim_kind'
+    | 'node_id'
+    | 'slot_id'
+    | 'gpu_count'
+    | 'slot_generation'
+    | 'created_at'
+    | 'released_at'
+    | 'wipe_proof_id'
+  >
+>;
 
 const CLAIM = `c.id, c.allocation_id, c.claim_kind, c.node_id, c.slot_id, c.gpu_count, c.slot_generation, c.created_at,
   c.released_at, c.wipe_proof_id`;
@@ -43,22 +47,26 @@ export const lockLiveClaims = async (tx: Tx, allocationId: string): Promise<Clai
   return rows;
 };
 
-export type HeldSlot = Readonly<{
-  id: string;
-  node_id: string;
-  slot_index: number;
-  status: string;
-  /** The generation that the claim took, or an operator took over from the host; for a whole node, the slot's own. */
-  generation: number;
-  module_id: number | null;
-  gpu_pci_address: string | null;
-  nvme_serial: string | null;
-  nvme_device: string | null;
-  mac_address: string | null;
-  private_ip: string | null;
-  fabric_vf_pci_address: string | null;
-  wipe_method: string | null;
-}>;
+export type HeldSlot = Readonly<
+  Pick<
+    NodeResourceSlots,
+    | 'id'
+    | 'node_id'
+    | 'slot_index'
+    | 'status'
+    | 'module_id'
+    | 'gpu_pci_address'
+    | 'nvme_serial'
+    | 'nvme_device'
+    | 'mac_address'
+    | 'private_ip'
+    | 'fabric_vf_pci_address'
+    | 'wipe_method'
+  > & {
+    /** The generation that the claim took, or an operator took over from the host; for a whole node, the slot's own. */
+    generation: NodeResourceSlots['generation'];
+  }
+>;
 
 /** Slots that the allocation `:allocation_id` holds. */
 export const HELD = `from node_resource_slots s join allocation_resource_claims c on c.allocation_id = :allocation_id
@@ -75,11 +83,11 @@ const LIST_HELD = statement(
 export const listHeldSlots = async (reader: Reader, allocationId: string): Promise<HeldSlot[]> =>
   (await LIST_HELD.query<HeldSlot>(reader, { allocation_id: allocationId })).rows;
 
-export type HeldNode = Readonly<{
-  id: string;
-  occupancy: string;
-  data_disks: readonly Readonly<{ serial: string; device: string }>[];
-}>;
+export type HeldNode = Readonly<
+  Pick<Nodes, 'id' | 'occupancy'> & {
+    data_disks: readonly Readonly<{ serial: string; device: string }>[];
+  }
+>;
 
 /** The node of an exclusive claim; undefined when the allocation holds slots only. */
 export const findHeldNode = async (reader: Reader, allocationId: string): Promise<HeldNode | undefined> => {

@@ -1,20 +1,25 @@
 /** Log lines of every process and agent. A line is named by who numbered it and its number, so one sent twice is kept once. */
 import type { Reader, Tx } from './client.ts';
+import type { LogLines } from './types.gen.ts';
 
-export type LogLineRow = Readonly<{
-  logged_at: string;
-  service: string;
-  host_role: 'platform_control' | 'app_control' | 'worker_compute';
-  host_name: string;
-  node_id: string | null;
-  level: string;
-  message: string;
-  correlation_id: string | null;
-  error_code: string | null;
-  fields: Readonly<Record<string, unknown>>;
-  origin: string;
-  number: number;
-}>;
+export type LogLineRow = Readonly<
+  Pick<
+    LogLines,
+    | 'logged_at'
+    | 'service'
+    | 'host_role'
+    | 'host_name'
+    | 'node_id'
+    | 'level'
+    | 'message'
+    | 'correlation_id'
+    | 'error_code'
+    | 'origin'
+    | 'number'
+  > & {
+    fields: Readonly<Record<string, unknown>>;
+  }
+>;
 
 const COLUMNS =
   'logged_at, service, host_role, host_name, node_id, level, message, correlation_id, error_code, fields, origin, number';

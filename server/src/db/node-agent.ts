@@ -1,27 +1,19 @@
 /** What is known of agents: when they were seen and what they said of themselves. Written for many nodes at once. */
 import type { Reader, Tx } from './client.ts';
-import type { NodeState } from './node.ts';
 import { agentIsSeen } from './predicates.ts';
+import type { NodeAgents, Nodes } from './types.gen.ts';
 
-export type Sighting = Readonly<{
-  node_id: string;
-  /** How long ago it was, when it is written down. */
-  age_ms: number;
-  agent_version: string;
-  boot_id: string;
-  booted_at: string;
-  kinds: readonly string[];
-  clock_skew_ms: number;
-  trust_version: string;
-}>;
+export type Sighting = Readonly<
+  Pick<NodeAgents, 'node_id' | 'agent_version' | 'boot_id' | 'booted_at' | 'kinds' | 'clock_skew_ms'> & {
+    /** How long ago it was, when it is written down. */
+    age_ms: number;
+    trust_version: string;
+  }
+>;
 
-export type SeenNode = Readonly<{
-  node_id: string;
-  name: string;
-  state: NodeState;
-  is_known: boolean;
-  is_rebooted: boolean;
-}>;
+export type SeenNode = Readonly<
+  Pick<Nodes, 'name' | 'state'> & { node_id: Nodes['id']; is_known: boolean; is_rebooted: boolean }
+>;
 
 /**
  * Writes down when agents were seen, in one statement for all. Gives back the nodes that something follows from: those
@@ -57,15 +49,11 @@ export const putSightings = async (
     )
   ).rows;
 
-export type AgentRow = Readonly<{
-  is_connected: boolean;
-  last_seen_at: string;
-  agent_version: string;
-  boot_id: string;
-  booted_at: string;
-  clock_skew_ms: number;
-  kinds: readonly string[];
-}>;
+export type AgentRow = Readonly<
+  Pick<NodeAgents, 'last_seen_at' | 'agent_version' | 'boot_id' | 'booted_at' | 'clock_skew_ms' | 'kinds'> & {
+    is_connected: boolean;
+  }
+>;
 
 export const findAgent = async (reader: Reader, nodeId: string): Promise<AgentRow | undefined> =>
   (

@@ -3,6 +3,7 @@ import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeState } from './node.ts';
 import { statement } from './statement.ts';
+import type { NodeCertificates } from './types.gen.ts';
 
 /** The first of two halves of a lock's name; the other is the node. */
 const CERTIFICATES_LOCK = 4_752_013;
@@ -69,15 +70,12 @@ export const markEnrollmentUsed = async (tx: Tx, id: string): Promise<void> => {
   await tx.query('update node_enrollments set used_at = clock_timestamp() where id = $1', [id]);
 };
 
-export type NewCertificate = Readonly<{
-  serial_number: string;
-  node_id: string;
-  ca_key_id: string;
-  enrollment_id: string;
-  fingerprint_sha256: string;
-  not_before: string;
-  not_after: string;
-}>;
+export type NewCertificate = Readonly<
+  Pick<
+    NodeCertificates,
+    'serial_number' | 'node_id' | 'ca_key_id' | 'enrollment_id' | 'fingerprint_sha256' | 'not_before' | 'not_after'
+  >
+>;
 
 const INSERT_CERTIFICATE = statement(
   {
@@ -126,16 +124,13 @@ export const revokeCertificates = async (tx: Tx, nodeId: string, reason: string)
     )
   ).rowCount;
 
-export type CertificateRow = Readonly<{
-  fingerprint_sha256: string;
-  node_id: string;
-  node_name: string;
-  ca_key_id: string;
-  enrollment_id: string;
-  not_after: string;
-  /** Earlier ones of the same enrolment still count. */
-  has_predecessors: boolean;
-}>;
+export type CertificateRow = Readonly<
+  Pick<NodeCertificates, 'fingerprint_sha256' | 'node_id' | 'ca_key_id' | 'enrollment_id' | 'not_after'> & {
+    node_name: string;
+    /** Earlier ones of the same enrolment still count. */
+    has_predecessors: boolean;
+  }
+>;
 
 /** Of the same enrolment as certificate c, issued before it, and still good. */
 const PREDECESSOR = `o.node_id = c.node_id and o.enrollment_id = c.enrollment_id and o.created_at < c.created_at
@@ -196,13 +191,9 @@ export const listRevoked = async (
     )
   ).rows;
 
-export type CertificateView = Readonly<{
-  serial_number: string;
-  not_before: string;
-  not_after: string;
-  revoked_at: string | null;
-  revoked_reason: string | null;
-}>;
+export type CertificateView = Readonly<
+  Pick<NodeCertificates, 'serial_number' | 'not_before' | 'not_after' | 'revoked_at' | 'revoked_reason'>
+>;
 
 /** The newest ones of a node. */
 export const listCertificates = async (reader: Reader, nodeId: string, limit: number): Promise<CertificateView[]> =>

@@ -11,27 +11,32 @@ import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } fr
 import type { Tx } from './client.ts';
 import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
-import { type NodeTaskState, type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
+import { type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
+import type { NodeTasks } from './types.gen.ts';
 
 export type { NodeTaskState } from './task-view.ts';
 
-export type NodeTaskRow = Readonly<{
-  id: string;
-  node_id: string;
-  allocation_id: string | null;
-  slot_id: string | null;
-  kind: string;
-  params: Readonly<Record<string, unknown>>;
-  attempt: number;
-  slot_generation: number | null;
-  state: NodeTaskState;
-  state_reason: string | null;
-  output: Readonly<Record<string, unknown>> | null;
-  correlation_id: string;
-  created_at: string;
-  finished_at: string | null;
-  workflow_run_id: string | null;
-}>;
+export type NodeTaskRow = Readonly<
+  Pick<
+    NodeTasks,
+    | 'id'
+    | 'node_id'
+    | 'allocation_id'
+    | 'slot_id'
+    | 'kind'
+    | 'attempt'
+    | 'slot_generation'
+    | 'state'
+    | 'state_reason'
+    | 'correlation_id'
+    | 'created_at'
+    | 'finished_at'
+    | 'workflow_run_id'
+  > & {
+    params: Readonly<Record<string, unknown>>;
+    output: Readonly<Record<string, unknown>> | null;
+  }
+>;
 
 export const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
   t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at, t.workflow_run_id`;

@@ -4,41 +4,45 @@ import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { agentIsConnected, claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
-import type { Nodes } from './types.gen.ts';
+import type { AllocationResourceClaims, Nodes } from './types.gen.ts';
 
 export type NodeState = Nodes['state'];
 export type CapacityMode = Nodes['capacity_mode'];
 
-export type NodeRow = Readonly<{
-  id: string;
-  name: string;
-  region_name: string;
-  pool_name: string;
-  pool_organization_id: string | null;
-  gpu_model: string;
-  gpu_count: number;
-  host_role: Nodes['host_role'];
-  state: NodeState;
-  state_reason: string | null;
-  state_since: string;
-  capacity_mode: CapacityMode;
-  occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
-  is_held: boolean;
-  held_reason: string | null;
-  health: 'ok' | 'unhealthy' | 'unknown';
-  is_runtime_validated: boolean;
-  has_hardware_change: boolean;
-  reboot_required: boolean;
-  reboot_reason: string | null;
-  reconciled_at: string | null;
-  finding_count: number;
-  last_seen_at: string | null;
-  is_connected: boolean;
-  free_gpus: number;
-  largest_set: number;
-  version: number;
-  created_at: string;
-}>;
+export type NodeRow = Readonly<
+  Pick<
+    Nodes,
+    | 'id'
+    | 'name'
+    | 'region_name'
+    | 'gpu_model'
+    | 'gpu_count'
+    | 'host_role'
+    | 'state'
+    | 'state_reason'
+    | 'state_since'
+    | 'capacity_mode'
+    | 'occupancy'
+    | 'is_held'
+    | 'held_reason'
+    | 'health'
+    | 'has_hardware_change'
+    | 'reboot_required'
+    | 'reboot_reason'
+    | 'version'
+    | 'created_at'
+  > & {
+    pool_name: string;
+    pool_organization_id: string | null;
+    is_runtime_validated: boolean;
+    reconciled_at: string | null;
+    finding_count: number;
+    last_seen_at: string | null;
+    is_connected: boolean;
+    free_gpus: number;
+    largest_set: number;
+  }
+>;
 
 /**
  * What a launch could get of node `n` now, by its row `s` of the placement index: all of it at once, or in slices. The
@@ -87,22 +91,26 @@ export const wantReboot = async (tx: Tx, nodeId: string, reason: string): Promis
   );
 };
 
-export type NewNode = Readonly<{
-  id: string;
-  name: string;
-  region_name: string;
-  pool_id: string;
-  gpu_model: string;
-  gpu_count: number;
-  host_role: Nodes['host_role'];
-  state: NodeState;
-  capacity_mode: CapacityMode;
-  health: 'ok' | 'unhealthy' | 'unknown';
-  booted_at: string | null;
-  runtime_checked_at: string | null;
-  is_runtime_passed: boolean;
-  data_disks: readonly Readonly<{ serial: string; device: string }>[];
-}>;
+export type NewNode = Readonly<
+  Pick<
+    Nodes,
+    | 'id'
+    | 'name'
+    | 'region_name'
+    | 'pool_id'
+    | 'gpu_model'
+    | 'gpu_count'
+    | 'host_role'
+    | 'state'
+    | 'capacity_mode'
+    | 'health'
+    | 'booted_at'
+    | 'runtime_checked_at'
+    | 'is_runtime_passed'
+  > & {
+    data_disks: readonly Readonly<{ serial: string; device: string }>[];
+  }
+>;
 
 const INSERT_NODE = statement(
   {
@@ -178,12 +186,9 @@ export const convertNode = async (
     )
   ).rowCount === 1;
 
-export type LiveClaimRow = Readonly<{
-  id: string;
-  allocation_id: string;
-  claim_kind: 'slot' | 'node_exclusive';
-  gpu_count: number;
-}>;
+export type LiveClaimRow = Readonly<
+  Pick<AllocationResourceClaims, 'id' | 'allocation_id' | 'claim_kind' | 'gpu_count'>
+>;
 
 export const listLiveClaims = async (reader: Reader, nodeId: string): Promise<LiveClaimRow[]> =>
   (

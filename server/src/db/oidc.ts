@@ -1,23 +1,15 @@
 /** Rows of the embedded issuer. Identifiers arrive hashed and contents sealed: nothing here can read them. */
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { OidcRecords, OidcSigningKeys } from './types.gen.ts';
 
-export type OidcRecordRow = Readonly<{
-  model: string;
-  id_hash: Buffer;
-  sealed_payload: Buffer;
-  consumed_at: string | null;
-}>;
+export type OidcRecordRow = Readonly<Pick<OidcRecords, 'model' | 'id_hash' | 'sealed_payload' | 'consumed_at'>>;
 
-export type OidcRecordWrite = Readonly<{
-  model: string;
-  id_hash: Buffer;
-  grant_hash: Buffer | null;
-  uid_hash: Buffer | null;
-  user_code_hash: Buffer | null;
-  sealed_payload: Buffer;
-  ttl_s: number;
-}>;
+export type OidcRecordWrite = Readonly<
+  Pick<OidcRecords, 'model' | 'id_hash' | 'grant_hash' | 'uid_hash' | 'user_code_hash' | 'sealed_payload'> & {
+    ttl_s: number;
+  }
+>;
 
 const COLUMNS = 'model, id_hash, sealed_payload, consumed_at';
 
@@ -96,12 +88,7 @@ export const deleteExpiredOidcRecords = async (tx: Tx): Promise<number> => {
   return rowCount;
 };
 
-export type OidcSigningKeyRow = Readonly<{
-  kid: string;
-  algorithm: string;
-  sealed_jwk: Buffer;
-  retired_at: string | null;
-}>;
+export type OidcSigningKeyRow = Readonly<Pick<OidcSigningKeys, 'kid' | 'algorithm' | 'sealed_jwk' | 'retired_at'>>;
 
 /** The signing key first, then retired ones from new to old. */
 export const listOidcSigningKeys = async (reader: Reader): Promise<readonly OidcSigningKeyRow[]> => {

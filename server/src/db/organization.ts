@@ -1,23 +1,12 @@
 import type { TenantRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
+import type { Organizations, TenantMemberships, Users } from './types.gen.ts';
 
-export type OrganizationRow = Readonly<{
-  id: string;
-  name: string;
-  display_name: string;
-  kind: 'personal' | 'enterprise';
-  version: number;
-  created_at: string;
-}>;
+export type OrganizationRow = Readonly<Organizations>;
 
-export type MemberRow = Readonly<{
-  user_id: string;
-  name: string;
-  email: string | null;
-  role: TenantRole;
-  version: number;
-  created_at: string;
-}>;
+export type MemberRow = Readonly<
+  Pick<TenantMemberships, 'user_id' | 'role' | 'version' | 'created_at'> & Pick<Users, 'name' | 'email'>
+>;
 
 const MEMBER = 'm.user_id, u.name, u.email, m.role, m.version, m.created_at';
 

@@ -1,29 +1,31 @@
 /** Images and their versions. The newest version that is not retired is the one a launch gets; see `0002_catalog.sql`. */
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { OsImages, OsImageVersions } from './types.gen.ts';
 
-export type OsImageVersionRow = Readonly<{
-  digest: string;
-  format: 'raw' | 'qcow2';
-  size_bytes: number;
-  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-  readiness_checks: string[];
-  source: string;
-  digest_authority: string;
-  registered_at: string;
-  retired_at: string | null;
-  retired_reason: string | null;
-}>;
+export type OsImageVersionRow = Readonly<
+  Pick<
+    OsImageVersions,
+    | 'digest'
+    | 'format'
+    | 'size_bytes'
+    | 'driver_strategy'
+    | 'readiness_checks'
+    | 'source'
+    | 'digest_authority'
+    | 'registered_at'
+    | 'retired_at'
+    | 'retired_reason'
+  >
+>;
 
-export type OsImageRow = Readonly<{
-  name: string;
-  display_name: string;
-  os_family: string;
-  os_version: string;
-  sku_names: string[];
-  /** Those that are not retired first, then the newest. */
-  versions: OsImageVersionRow[];
-}>;
+export type OsImageRow = Readonly<
+  OsImages & {
+    sku_names: string[];
+    /** Those that are not retired first, then the newest. */
+    versions: OsImageVersionRow[];
+  }
+>;
 
 /** The one a launch gets, of an image called `i`. */
 export const CURRENT_VERSION = `select v.* from os_image_versions v where v.image_name = i.name and v.retired_at is null

@@ -7,15 +7,13 @@ import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';
+import type { OutboxEvents } from './types.gen.ts';
 
-export type NewOutboxEvent = Readonly<{
-  event_type: string;
-  organization_id: string | null;
-  project_id: string | null;
-  subject: string;
-  data: object;
-  correlation_id: string;
-}>;
+export type NewOutboxEvent = Readonly<
+  Pick<OutboxEvents, 'event_type' | 'organization_id' | 'project_id' | 'subject' | 'correlation_id'> & {
+    data: object;
+  }
+>;
 
 /**
  * Ids of one process rise strictly, so events of one transaction keep the order in which they were told: within a

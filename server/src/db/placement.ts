@@ -3,6 +3,7 @@ import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, SLOT_PARTS } from './predicates.ts';
 import { statement } from './statement.ts';
+import type { NodePlacementSummary, Nodes } from './types.gen.ts';
 
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
@@ -39,22 +40,18 @@ type SlotTuple = [
   claimed_at_s: number | null,
 ];
 
-export type NodeRow = Readonly<{
-  id: string;
-  region_name: string;
-  gpu_model: string;
-  state: SchedulerNode['state'];
-  host_role: string;
-  capacity_mode: SchedulerNode['capacity_mode'];
-  occupancy: SchedulerNode['occupancy'];
-  is_held: boolean;
-  health: SchedulerNode['health'];
-  runtime_validated: boolean;
-  pool_id: string;
-  pool_tenant_id: string | null;
-  slots: SlotTuple[] | null;
-  partitions: [number, number[]][] | null;
-}>;
+export type NodeRow = Readonly<
+  Pick<Nodes, 'id' | 'region_name' | 'gpu_model' | 'host_role' | 'is_held' | 'pool_id'> & {
+    state: SchedulerNode['state'];
+    capacity_mode: SchedulerNode['capacity_mode'];
+    occupancy: SchedulerNode['occupancy'];
+    health: SchedulerNode['health'];
+    runtime_validated: boolean;
+    pool_tenant_id: string | null;
+    slots: SlotTuple[] | null;
+    partitions: [number, number[]][] | null;
+  }
+>;
 
 const toSlot = (tuple: SlotTuple): SchedulerSlot => {
   const [
@@ -153,23 +150,26 @@ export const listSchedulerNodes = async (
   return rows.map((row) => toNode(row, row.sku_names));
 };
 
-export type SummaryRow = Readonly<{
-  node_id: string;
-  region_name: string;
-  gpu_model: string;
-  pool_organization_id: string;
-  capacity_mode: string;
-  occupancy: string;
-  is_schedulable: boolean;
-  free_mask: number;
-  free_count: number;
-  largest_set: number;
-  key_1: number | null;
-  key_2: number | null;
-  key_4: number | null;
-  key_8: number | null;
-  key_node: number | null;
-}>;
+export type SummaryRow = Readonly<
+  Pick<
+    NodePlacementSummary,
+    | 'node_id'
+    | 'region_name'
+    | 'gpu_model'
+    | 'pool_organization_id'
+    | 'capacity_mode'
+    | 'occupancy'
+    | 'is_schedulable'
+    | 'free_mask'
+    | 'free_count'
+    | 'largest_set'
+    | 'key_1'
+    | 'key_2'
+    | 'key_4'
+    | 'key_8'
+    | 'key_node'
+  >
+>;
 
 /** Locks the node's row of the index: whoever changes what placement reads holds it until commit. */
 export const lockSummary = async (tx: Tx, nodeId: string): Promise<boolean> =>

@@ -1,6 +1,7 @@
 /** Who a credential belongs to, with all roles, in one query each. Runs in the platform's scope: nobody is signed in yet. */
 import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { Reader } from './client.ts';
+import type { ApiTokens, ServiceAccounts } from './types.gen.ts';
 
 type Roles = Readonly<{
   tenants: Readonly<Record<string, TenantRole>>;
@@ -46,21 +47,14 @@ export const findUserBySubject = async (
     )
   ).rows[0];
 
-export type TokenPrincipalRow = Readonly<{
-  token_id: string;
-  kind: 'personal' | 'service_account' | 'access';
-  scopes: string[];
-  token_project_id: string | null;
-  expires_at: string;
-  token_last_used_at: string | null;
-  service_account: Readonly<{
-    id: string;
-    name: string;
-    organization_id: string;
-    project_id: string;
-    state: string;
-  }> | null;
-}> & { [K in keyof UserPrincipalRow]: UserPrincipalRow[K] | null };
+export type TokenPrincipalRow = Readonly<
+  Pick<ApiTokens, 'kind' | 'scopes' | 'expires_at'> & {
+    token_id: ApiTokens['id'];
+    token_project_id: ApiTokens['project_id'];
+    token_last_used_at: ApiTokens['last_used_at'];
+    service_account: Readonly<Pick<ServiceAccounts, 'id' | 'name' | 'organization_id' | 'project_id' | 'state'>> | null;
+  }
+> & { [K in keyof UserPrincipalRow]: UserPrincipalRow[K] | null };
 
 /** Only tokens that are neither revoked nor expired; the database's clock decides. */
 export const findTokenPrincipal = async (reader: Reader, tokenHash: Buffer): Promise<TokenPrincipalRow | undefined> =>

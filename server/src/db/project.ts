@@ -1,22 +1,14 @@
 import type { ProjectRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
 import { claimIsLive } from './predicates.ts';
+import type { ProjectMemberships, Projects, Users } from './types.gen.ts';
 
-export type ProjectRow = Readonly<{
-  id: string;
-  organization_id: string;
-  name: string;
-  display_name: string;
-  version: number;
-  created_at: string;
-}>;
-export type ProjectMemberRow = Readonly<{
-  user_id: string;
-  name: string;
-  email: string | null;
-  role: ProjectRole;
-  created_at: string;
-}>;
+export type ProjectRow = Readonly<
+  Pick<Projects, 'id' | 'organization_id' | 'name' | 'display_name' | 'version' | 'created_at'>
+>;
+export type ProjectMemberRow = Readonly<
+  Pick<ProjectMemberships, 'user_id' | 'role' | 'created_at'> & Pick<Users, 'name' | 'email'>
+>;
 
 const PROJECT = 'id, organization_id, name, display_name, version, created_at';
 const MEMBER = 'm.user_id, u.name, u.email, m.role, m.created_at';

@@ -1,14 +1,9 @@
 /** GPU limits per organization and project, and what is used of them. '' stands for the whole organization. */
 import type { Reader, Tx } from './client.ts';
 import { claimIsLive } from './predicates.ts';
+import type { Quotas } from './types.gen.ts';
 
-export type QuotaRow = Readonly<{
-  organization_id: string;
-  project_id: string;
-  gpu_limit: number | null;
-  gpu_used: number;
-  version: number;
-}>;
+export type QuotaRow = Readonly<Pick<Quotas, 'organization_id' | 'project_id' | 'gpu_limit' | 'gpu_used' | 'version'>>;
 
 /** Both levels of a project; one without a row has no limit and uses nothing. */
 export const findQuotas = async (reader: Reader, organizationId: string, projectId: string): Promise<QuotaRow[]> =>

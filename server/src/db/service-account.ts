@@ -1,28 +1,27 @@
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { ServiceAccounts } from './types.gen.ts';
 
-export type ServiceAccountRow = Readonly<{
-  id: string;
-  project_id: string;
-  name: string;
-  description: string | null;
-  state: 'enabled' | 'disabled';
-  secret_rotated_at: string;
-  last_used_at: string | null;
-  version: number;
-  created_at: string;
-}>;
+export type ServiceAccountRow = Readonly<
+  Pick<
+    ServiceAccounts,
+    | 'id'
+    | 'project_id'
+    | 'name'
+    | 'description'
+    | 'state'
+    | 'secret_rotated_at'
+    | 'last_used_at'
+    | 'version'
+    | 'created_at'
+  >
+>;
 
 export const ACCOUNT = 'id, project_id, name, description, state, secret_rotated_at, last_used_at, version, created_at';
 
-type NewServiceAccount = Readonly<{
-  id: string;
-  organization_id: string;
-  project_id: string;
-  name: string;
-  description: string | null;
-  secret_hash: Buffer;
-}>;
+type NewServiceAccount = Readonly<
+  Pick<ServiceAccounts, 'id' | 'organization_id' | 'project_id' | 'name' | 'description' | 'secret_hash'>
+>;
 
 const INSERT_SERVICE_ACCOUNT = statement(
   {
@@ -99,14 +98,9 @@ export const rotateSecret = async (
     )
   ).rows[0];
 
-export type SecretRow = Readonly<{
-  id: string;
-  organization_id: string;
-  project_id: string;
-  state: string;
-  secret_hash: Buffer;
-  previous_secret_hash: Buffer | null;
-}>;
+export type SecretRow = Readonly<
+  Pick<ServiceAccounts, 'id' | 'organization_id' | 'project_id' | 'state' | 'secret_hash' | 'previous_secret_hash'>
+>;
 
 /** Platform scope: the caller is not known yet. The previous secret is given only while it still holds. */
 export const findSecret = async (reader: Reader, id: string): Promise<SecretRow | undefined> =>

@@ -8,23 +8,27 @@ import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { claimIsLive, slotIsClaimed } from './predicates.ts';
 import type { NewSlot } from './slot.ts';
-import type { NodeResourceSlots } from './types.gen.ts';
+import type { NodeResourceSlots, SlotOverrides } from './types.gen.ts';
 
-export type ApprovedSlot = Readonly<{
-  id: string;
-  node_id: string;
-  slot_index: number;
-  approval: NodeResourceSlots['approval'];
-  status: NodeResourceSlots['status'];
-  generation: number;
-  gpu_pci_address: string | null;
-  nvme_serial: string | null;
-  wipe_method: NodeResourceSlots['wipe_method'];
-  content: Candidate | null;
-  drift: Record<string, unknown> | null;
-  is_claimed: boolean;
-  version: number;
-}>;
+export type ApprovedSlot = Readonly<
+  Pick<
+    NodeResourceSlots,
+    | 'id'
+    | 'node_id'
+    | 'slot_index'
+    | 'approval'
+    | 'status'
+    | 'generation'
+    | 'gpu_pci_address'
+    | 'nvme_serial'
+    | 'version'
+  > & {
+    wipe_method: NodeResourceSlots['wipe_method'];
+    content: Candidate | null;
+    drift: Record<string, unknown> | null;
+    is_claimed: boolean;
+  }
+>;
 
 const APPROVED = `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.generation, s.gpu_pci_address, s.nvme_serial, s.wipe_method, s.content,
     s.drift, ${slotIsClaimed('s')} as is_claimed, s.version
@@ -143,17 +147,14 @@ export const restoreSlot = async (
     )
   ).rowCount === 1;
 
-export type SlotOverrideRow = Readonly<{
-  id: string;
-  slot_id: string;
-  kind: 'mark_wiped';
-  reason: string;
-  requested_by: string;
-  requested_at: string;
-  expires_at: string;
-  confirmed_by: string | null;
-  confirmed_at: string | null;
-}>;
+export type SlotOverrideRow = Readonly<
+  Pick<
+    SlotOverrides,
+    'id' | 'slot_id' | 'reason' | 'requested_by' | 'requested_at' | 'expires_at' | 'confirmed_by' | 'confirmed_at'
+  > & {
+    kind: 'mark_wiped';
+  }
+>;
 
 const OVERRIDE = 'id, slot_id, kind, reason, requested_by, requested_at, expires_at, confirmed_by, confirmed_at';
 

@@ -1,38 +1,42 @@
 /** Slots of a node and the GPU sets its fabric allows. */
-import type { TaskSlot, WipeMethod } from '@gpuaas/contract/node';
+import type { TaskSlot } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import { claimHoldsSlot, slotIsComplete } from './predicates.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
 
-export type SlotRow = Readonly<{
-  id: string;
-  node_id: string;
-  slot_index: number;
-  approval: NodeResourceSlots['approval'];
-  status: NodeResourceSlots['status'];
-  status_reason: string | null;
-  status_since: string;
-  health: 'ok' | 'unhealthy' | 'unknown';
-  health_detail: Readonly<Record<string, unknown>>;
-  generation: number;
-  host_generation: number | null;
-  module_id: number | null;
-  numa_node: number | null;
-  gpu_pci_address: string | null;
-  nvme_serial: string | null;
-  mac_address: string | null;
-  private_ip: string | null;
-  fabric_vf_pci_address: string | null;
-  /** Who holds it, by the live claim on the slot or on its whole node. */
-  allocation_id: string | null;
-  last_claimed_at: string | null;
-  wiped_at: string | null;
-  wipe_proof_id: string | null;
-  drift: Record<string, { approved: unknown; found: unknown }> | null;
-  approved_by: string | null;
-  approved_at: string | null;
-  version: number;
-}>;
+export type SlotRow = Readonly<
+  Pick<
+    NodeResourceSlots,
+    | 'id'
+    | 'node_id'
+    | 'slot_index'
+    | 'approval'
+    | 'status'
+    | 'status_reason'
+    | 'status_since'
+    | 'health'
+    | 'generation'
+    | 'host_generation'
+    | 'module_id'
+    | 'numa_node'
+    | 'gpu_pci_address'
+    | 'nvme_serial'
+    | 'mac_address'
+    | 'private_ip'
+    | 'fabric_vf_pci_address'
+    | 'last_claimed_at'
+    | 'wiped_at'
+    | 'wipe_proof_id'
+    | 'approved_by'
+    | 'approved_at'
+    | 'version'
+  > & {
+    health_detail: Readonly<Record<string, unknown>>;
+    /** Who holds it, by the live claim on the slot or on its whole node. */
+    allocation_id: string | null;
+    drift: Record<string, { approved: unknown; found: unknown }> | null;
+  }
+>;
 
 const SLOT = `s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reason, s.status_since, s.health, s.health_detail, s.generation,
   case when s.host_generation > s.generation then s.host_generation end as host_generation,
@@ -89,20 +93,18 @@ export const findRepairSlot = async (reader: Reader, id: string): Promise<Repair
   return { node_id, task_slot };
 };
 
-export type NewSlot = Readonly<{
-  id: string;
-  slot_index: number;
-  gpu_pci_address: string;
-  gpu_uuid: string | null;
-  module_id: number | null;
-  numa_node: number | null;
-  nvme_serial: string;
-  nvme_device: string;
-  mac_address: string;
-  private_ip: string;
-  fabric_vf_pci_address: string;
-  wipe_method: WipeMethod;
-}>;
+export type NewSlot = Readonly<
+  Pick<NodeResourceSlots, 'id' | 'slot_index' | 'gpu_uuid' | 'module_id' | 'numa_node'> & {
+    [K in
+      | 'gpu_pci_address'
+      | 'nvme_serial'
+      | 'nvme_device'
+      | 'mac_address'
+      | 'private_ip'
+      | 'fabric_vf_pci_address'
+      | 'wipe_method']: NonNullable<NodeResourceSlots[K]>;
+  }
+>;
 
 export type Partition = Readonly<{ partition_id: number; module_ids: readonly number[] }>;
 
@@ -124,7 +126,7 @@ export const countSlots = async (reader: Reader, nodeId: string): Promise<number
     ])
   ).rows[0]?.count ?? 0;
 
-export type SlotFact = Readonly<{ slot_index: number; approval: SlotRow['approval']; status: SlotRow['status'] }>;
+export type SlotFact = Readonly<Pick<NodeResourceSlots, 'slot_index' | 'approval' | 'status'>>;
 
 export const listSlotFacts = async (reader: Reader, nodeId: string): Promise<SlotFact[]> =>
   (

@@ -1,26 +1,14 @@
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { SshKeys } from './types.gen.ts';
 
-export type SshKeyRow = Readonly<{
-  id: string;
-  name: string;
-  algorithm: string;
-  public_key: string;
-  fingerprint: string;
-  last_used_at: string | null;
-  created_at: string;
-}>;
+export type SshKeyRow = Readonly<
+  Pick<SshKeys, 'id' | 'name' | 'algorithm' | 'public_key' | 'fingerprint' | 'last_used_at' | 'created_at'>
+>;
 
 const KEY = 'id, name, algorithm, public_key, fingerprint, last_used_at, created_at';
 
-type NewSshKey = Readonly<{
-  id: string;
-  user_id: string;
-  name: string;
-  algorithm: string;
-  public_key: string;
-  fingerprint: string;
-}>;
+type NewSshKey = Readonly<Pick<SshKeys, 'id' | 'user_id' | 'name' | 'algorithm' | 'public_key' | 'fingerprint'>>;
 
 const INSERT_SSH_KEY = statement(
   { id: 'text', user_id: 'text', name: 'text', algorithm: 'text', public_key: 'text', fingerprint: 'text' },

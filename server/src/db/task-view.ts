@@ -2,26 +2,30 @@
 import { taskLabel } from '@gpuaas/contract/node';
 import type { Reader } from './client.ts';
 import { TASK_OPEN } from './predicates.ts';
+import type { NodeTasks } from './types.gen.ts';
 
-export type NodeTaskState = 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+export type NodeTaskState = NodeTasks['state'];
 
-export type ViewRow = Readonly<{
-  id: string;
-  node_id: string;
-  allocation_id: string | null;
-  kind: string;
-  attempt: number;
-  state: NodeTaskState;
-  state_reason: string | null;
-  error_code: string | null;
-  percent: number | null;
-  correlation_id: string;
-  created_at: string;
-  dispatched_at: string | null;
-  started_at: string | null;
-  finished_at: string | null;
-  expires_at: string;
-}>;
+export type ViewRow = Readonly<
+  Pick<
+    NodeTasks,
+    | 'id'
+    | 'node_id'
+    | 'allocation_id'
+    | 'kind'
+    | 'attempt'
+    | 'state'
+    | 'state_reason'
+    | 'error_code'
+    | 'percent'
+    | 'correlation_id'
+    | 'created_at'
+    | 'dispatched_at'
+    | 'started_at'
+    | 'finished_at'
+    | 'expires_at'
+  >
+>;
 
 export type TaskView = ViewRow & Readonly<{ label: string }>;
 

@@ -2,32 +2,36 @@
  * Sessions, from the ticket to what is left of them. A ticket is used up by the statement that finds it, so of two clients
  * that show it one gets the session. A row says which gateway replica has its client, and when that replica last reported it.
  */
-import type { SESSION_STATES } from '@gpuaas/contract';
-import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
+import type { SessionEndReason } from '@gpuaas/contract/stream';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { TerminalSessions } from './types.gen.ts';
 
-export type SessionRow = Readonly<{
-  id: string;
-  allocation_id: string;
-  kind: SessionKind;
-  port: number | null;
-  state: (typeof SESSION_STATES)[number];
-  is_writable: boolean;
-  is_recorded: boolean;
-  principal_id: string;
-  principal_name: string;
-  source_ip: string | null;
-  bytes_in: number;
-  bytes_out: number;
-  created_at: string;
-  opened_at: string | null;
-  closed_at: string | null;
-  expires_at: string;
-  end_reason: SessionEndReason | null;
-  end_message: string | null;
-  correlation_id: string;
-}>;
+export type SessionRow = Readonly<
+  Pick<
+    TerminalSessions,
+    | 'id'
+    | 'allocation_id'
+    | 'kind'
+    | 'port'
+    | 'state'
+    | 'is_writable'
+    | 'is_recorded'
+    | 'principal_id'
+    | 'principal_name'
+    | 'source_ip'
+    | 'bytes_in'
+    | 'bytes_out'
+    | 'created_at'
+    | 'opened_at'
+    | 'closed_at'
+    | 'expires_at'
+    | 'end_message'
+    | 'correlation_id'
+  > & {
+    end_reason: SessionEndReason | null;
+  }
+>;
 
 const SESSION = `s.id, s.allocation_id, s.kind, s.port, s.state, s.is_writable, s.is_recorded, s.principal_id, s.principal_name,
   s.source_ip, s.bytes_in, s.bytes_out, s.created_at, s.opened_at, s.closed_at, s.expires_at, s.end_reason, s.end_message,
@@ -36,30 +40,34 @@ const SESSION = `s.id, s.allocation_id, s.kind, s.port, s.state, s.is_writable, 
 /** A ticket that nobody used in time is no session. */
 const IS_SESSION = "(s.state <> 'ticketed' or s.ticket_expires_at > clock_timestamp())";
 
-export type NewSession = Readonly<{
-  id: string;
-  organization_id: string;
-  project_id: string;
-  allocation_id: string;
-  node_id: string;
-  kind: SessionKind;
-  port: number | null;
-  cols: number;
-  rows: number;
-  is_writable: boolean;
-  is_recorded: boolean;
-  principal_id: string;
-  principal_kind: 'user' | 'service_account';
-  principal_name: string;
-  credential_id: string | null;
-  credential_expires_at: string | null;
-  ticket_hash: Buffer;
-  ticket_s: number;
-  session_max_s: number;
-  /** Whether the session is over when its credential is. */
-  ends_with_credential: boolean;
-  correlation_id: string;
-}>;
+export type NewSession = Readonly<
+  Pick<
+    TerminalSessions,
+    | 'id'
+    | 'organization_id'
+    | 'project_id'
+    | 'allocation_id'
+    | 'node_id'
+    | 'kind'
+    | 'port'
+    | 'cols'
+    | 'rows'
+    | 'is_writable'
+    | 'is_recorded'
+    | 'principal_id'
+    | 'principal_kind'
+    | 'principal_name'
+    | 'credential_id'
+    | 'credential_expires_at'
+    | 'correlation_id'
+  > & {
+    ticket_hash: Buffer;
+    ticket_s: number;
+    session_max_s: number;
+    /** Whether the session is over when its credential is. */
+    ends_with_credential: boolean;
+  }
+>;
 
 const INSERT_SESSION = statement(
   {
@@ -155,26 +163,30 @@ export const endSession = async (
     )
   ).rowCount === 1;
 
-export type GatewaySessionRow = Readonly<{
-  id: string;
-  organization_id: string;
-  project_id: string;
-  allocation_id: string;
-  node_id: string;
-  capacity_shape: 'baremetal' | 'gpu_slice';
-  kind: SessionKind;
-  port: number | null;
-  cols: number;
-  rows: number;
-  is_writable: boolean;
-  is_recorded: boolean;
-  principal_id: string;
-  principal_kind: 'user' | 'service_account';
-  principal_name: string;
-  source_ip: string | null;
-  correlation_id: string;
-  expires_at: string;
-}>;
+export type GatewaySessionRow = Readonly<
+  Pick<
+    TerminalSessions,
+    | 'id'
+    | 'organization_id'
+    | 'project_id'
+    | 'allocation_id'
+    | 'node_id'
+    | 'kind'
+    | 'port'
+    | 'cols'
+    | 'rows'
+    | 'is_writable'
+    | 'is_recorded'
+    | 'principal_id'
+    | 'principal_kind'
+    | 'principal_name'
+    | 'source_ip'
+    | 'correlation_id'
+    | 'expires_at'
+  > & {
+    capacity_shape: 'baremetal' | 'gpu_slice';
+  }
+>;
 
 const GATEWAY_SESSION = `s.id, s.organization_id, s.project_id, s.allocation_id, s.node_id, s.kind, s.port, s.cols, s.rows, s.is_writable,
   s.is_recorded, s.principal_id, s.principal_kind, s.principal_name, s.source_ip, s.correlation_id, s.expires_at`;

@@ -6,6 +6,7 @@ import { findPrivateNetwork } from './node.ts';
 import { insertTask } from './node-task.ts';
 import { statement } from './statement.ts';
 import type { TaskView } from './task-view.ts';
+import type { TopologyCandidates, TopologyDiscoveries } from './types.gen.ts';
 
 export const DISCOVER = 'slice.topology_discover';
 
@@ -24,21 +25,15 @@ export type StoredMap = Readonly<{
   prerequisites: readonly Prerequisite[];
 }>;
 
-export type DiscoveryRow = Readonly<{
-  task_id: string;
-  node_id: string;
-  map_hash: string;
-  map: StoredMap;
-  reboot_required: boolean;
-  created_at: string;
-}>;
+export type DiscoveryRow = Readonly<
+  Pick<TopologyDiscoveries, 'task_id' | 'node_id' | 'map_hash' | 'reboot_required' | 'created_at'> & {
+    map: StoredMap;
+  }
+>;
 
-export type CandidateRow = Readonly<{
-  id: string;
-  slot_index: number;
-  content_hash: string;
-  content: Candidate;
-}>;
+export type CandidateRow = Readonly<
+  Pick<TopologyCandidates, 'id' | 'slot_index' | 'content_hash'> & { content: Candidate }
+>;
 
 const INSERT_DISCOVERY = statement(
   {

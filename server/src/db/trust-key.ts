@@ -7,25 +7,18 @@ import type { TrustKeys } from './types.gen.ts';
 export type TrustPurpose = TrustKeys['purpose'];
 export type TrustState = TrustKeys['state'];
 
-export type TrustKeyRow = Readonly<{
-  id: string;
-  purpose: TrustPurpose;
-  state: TrustState;
-  state_since: string;
-  fingerprint_sha256: string;
-  retires_at: string | null;
-  version: number;
-  created_at: string;
-}>;
+export type TrustKeyRow = Readonly<
+  Pick<
+    TrustKeys,
+    'id' | 'purpose' | 'state' | 'state_since' | 'fingerprint_sha256' | 'retires_at' | 'version' | 'created_at'
+  >
+>;
 
-export type TrustKeySecret = Readonly<{
-  id: string;
-  purpose: TrustPurpose;
-  state: 'staged' | 'active' | 'grace';
-  public_pem: string;
-  fingerprint_sha256: string;
-  sealed_private_key: Buffer;
-}>;
+export type TrustKeySecret = Readonly<
+  Pick<TrustKeys, 'id' | 'purpose' | 'public_pem' | 'fingerprint_sha256' | 'sealed_private_key'> & {
+    state: 'staged' | 'active' | 'grace';
+  }
+>;
 
 const KEY = 'id, purpose, state, state_since, fingerprint_sha256, retires_at, version, created_at';
 
@@ -71,13 +64,13 @@ export const listTrustKeys = async (
     )
   ).rows;
 
-export type CertificateKeyRow = Readonly<{
-  key_id: string;
-  state: 'active' | 'grace' | 'retired' | 'revoked';
-  public_key_pem: string;
-  fingerprint_sha256: string;
-  created_at: string;
-}>;
+export type CertificateKeyRow = Readonly<
+  Pick<TrustKeys, 'fingerprint_sha256' | 'created_at'> & {
+    key_id: TrustKeys['id'];
+    state: Exclude<TrustKeys['state'], 'staged'>;
+    public_key_pem: TrustKeys['public_pem'];
+  }
+>;
 
 /** Every key that ever signed certificates of erasure, newest first. */
 export const listCertificateKeys = async (
@@ -92,14 +85,11 @@ export const listCertificateKeys = async (
     )
   ).rows;
 
-export type NewTrustKey = Readonly<{
-  id: string;
-  purpose: TrustPurpose;
-  state: 'staged' | 'active';
-  public_pem: string;
-  fingerprint_sha256: string;
-  sealed_private_key: Buffer;
-}>;
+export type NewTrustKey = Readonly<
+  Pick<TrustKeys, 'id' | 'purpose' | 'public_pem' | 'fingerprint_sha256' | 'sealed_private_key'> & {
+    state: 'staged' | 'active';
+  }
+>;
 
 const INSERT_TRUST_KEY = statement(
   {

@@ -1,19 +1,23 @@
 /** Charged time. The allocation's own moments bound it, to the microsecond, so both always tell the same story. */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
+import type { UsageRecords } from './types.gen.ts';
 
-export type UsageRow = Readonly<{
-  id: string;
-  allocation_id: string;
-  project_id: string;
-  sku_name: string;
-  gpu_count: number;
-  gpu_hourly_price_minor: number;
-  currency: string;
-  started_at: string;
-  ended_at: string | null;
-  cost_minor: number | null;
-}>;
+export type UsageRow = Readonly<
+  Pick<
+    UsageRecords,
+    | 'id'
+    | 'allocation_id'
+    | 'project_id'
+    | 'sku_name'
+    | 'gpu_count'
+    | 'gpu_hourly_price_minor'
+    | 'currency'
+    | 'started_at'
+    | 'ended_at'
+    | 'cost_minor'
+  >
+>;
 
 const USAGE = `u.id, u.allocation_id, u.project_id, u.sku_name, u.gpu_count, u.gpu_hourly_price_minor, u.currency, u.started_at,
   u.ended_at, u.cost_minor`;
@@ -71,13 +75,9 @@ export const listUsage = async (reader: Reader, filter: UsageFilter): Promise<Us
   return rows;
 };
 
-export type PartialUsage = Readonly<{
-  gpu_count: number;
-  gpu_hourly_price_minor: number;
-  started_at: string;
-  ended_at: string | null;
-  cost_minor: number | null;
-}>;
+export type PartialUsage = Readonly<
+  Pick<UsageRecords, 'gpu_count' | 'gpu_hourly_price_minor' | 'started_at' | 'ended_at' | 'cost_minor'>
+>;
 
 export type UsageTotals = Readonly<{
   currency: string;

@@ -1,19 +1,7 @@
-import type { PlatformRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
+import type { Users } from './types.gen.ts';
 
-export type UserRow = Readonly<{
-  id: string;
-  issuer: string;
-  subject: string;
-  name: string;
-  email: string | null;
-  email_verified: boolean;
-  platform_role: PlatformRole | null;
-  state: 'active' | 'disabled';
-  version: number;
-  last_seen_at: string | null;
-  created_at: string;
-}>;
+export type UserRow = Readonly<Users>;
 
 type NewUser = Pick<UserRow, 'id' | 'issuer' | 'subject' | 'name' | 'email' | 'email_verified' | 'platform_role'>;
 

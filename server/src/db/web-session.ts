@@ -2,33 +2,26 @@
 import type { Reader, Tx } from './client.ts';
 import { PERSONAL_ORGANIZATION } from './principal.ts';
 import { statement } from './statement.ts';
+import type { WebSessions } from './types.gen.ts';
 
-export type WebSessionRow = Readonly<{
-  id: string;
-  user_agent: string | null;
-  source_ip: string | null;
-  created_at: string;
-  last_seen_at: string;
-  expires_at: string;
-}>;
+export type WebSessionRow = Readonly<
+  Pick<WebSessions, 'id' | 'user_agent' | 'source_ip' | 'created_at' | 'last_seen_at' | 'expires_at'>
+>;
 
-export type HeldWebSession = Readonly<{
-  id: string;
-  user_id: string;
-  id_token_sealed: Buffer | null;
-  personal_organization_id: string | null;
-}>;
+export type HeldWebSession = Readonly<
+  Pick<WebSessions, 'id' | 'user_id' | 'id_token_sealed'> & {
+    personal_organization_id: string | null;
+  }
+>;
 
-export type NewWebSession = Readonly<{
-  id: string;
-  user_id: string;
-  token_hash: Buffer;
-  id_token_sealed: Buffer | null;
-  user_agent: string;
-  source_ip: string;
-  idle_s: number;
-  max_s: number;
-}>;
+export type NewWebSession = Readonly<
+  Pick<WebSessions, 'id' | 'user_id' | 'token_hash' | 'id_token_sealed'> & {
+    user_agent: string;
+    source_ip: string;
+    idle_s: number;
+    max_s: number;
+  }
+>;
 
 /** Also one that nobody used for too long: whoever has its cookie may still end it or sign in over it. */
 export const findWebSession = async (reader: Reader, tokenHash: Buffer): Promise<HeldWebSession | undefined> =>

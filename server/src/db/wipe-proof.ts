@@ -2,26 +2,31 @@
 import type { ChainedProof } from '../domain/wipe-chain.ts';
 import type { Reader } from './client.ts';
 import { queryByIndex } from './plan.ts';
+import type { WipeProofs } from './types.gen.ts';
 
 /** The actions whose audit rows tell of proofs. What another says is no witness. */
 const PROOF_ACTIONS = `'{allocation.prove_cleanup,wipe_proof.record}'`;
 
-export type WipeProofRow = Readonly<{
-  id: string;
-  node_id: string;
-  slot_id: string | null;
-  allocation_id: string | null;
-  disk_serial: string | null;
-  task_id: string;
-  method: string;
-  is_verified: boolean;
-  evidence: Readonly<Record<string, unknown>>;
-  correlation_id: string;
-  sequence: number;
-  previous_hash: string;
-  proof_hash: string;
-  created_at: string;
-}>;
+export type WipeProofRow = Readonly<
+  Pick<
+    WipeProofs,
+    | 'id'
+    | 'node_id'
+    | 'slot_id'
+    | 'allocation_id'
+    | 'disk_serial'
+    | 'task_id'
+    | 'method'
+    | 'is_verified'
+    | 'correlation_id'
+    | 'sequence'
+    | 'created_at'
+  > & {
+    evidence: Readonly<Record<string, unknown>>;
+    previous_hash: string;
+    proof_hash: string;
+  }
+>;
 
 const PROOF = `p.id, p.node_id, p.slot_id, p.allocation_id, p.disk_serial, p.task_id, p.method, p.is_verified, p.evidence, p.correlation_id,
   p.sequence, encode(p.previous_hash, 'hex') as previous_hash, encode(p.proof_hash, 'hex') as proof_hash, p.created_at`;

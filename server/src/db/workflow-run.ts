@@ -4,51 +4,59 @@
  * that the run is still its own; no row means that it is not.
  */
 import { REASONS } from '../domain/reasons.ts';
-import type { Move, RunFacts, WorkflowState } from '../domain/workflow.ts';
+import type { Move, RunFacts } from '../domain/workflow.ts';
 import type { Reader, Tx } from './client.ts';
 import { RUN_LIVE } from './predicates.ts';
 import { statement } from './statement.ts';
+import type { WorkflowRuns } from './types.gen.ts';
 
-export type WorkflowRunRow = Readonly<{
-  id: string;
-  workflow: string;
-  workflow_version: number;
-  subject_id: string;
-  organization_id: string | null;
-  project_id: string | null;
-  correlation_id: string;
-  steps: readonly string[];
-  step: string;
-  state: WorkflowState;
-  state_reason: string | null;
-  state_detail: string | null;
-  state_since: string;
-  deadline_at: string;
-  attempt: number;
-  wake_at: string | null;
-  lease_owner: string | null;
-  cancel_requested_at: string | null;
-  step_count: number;
-  created_at: string;
-  finished_at: string | null;
-}>;
+export type WorkflowRunRow = Readonly<
+  Pick<
+    WorkflowRuns,
+    | 'id'
+    | 'workflow'
+    | 'workflow_version'
+    | 'subject_id'
+    | 'organization_id'
+    | 'project_id'
+    | 'correlation_id'
+    | 'steps'
+    | 'step'
+    | 'state'
+    | 'state_reason'
+    | 'state_detail'
+    | 'state_since'
+    | 'deadline_at'
+    | 'attempt'
+    | 'wake_at'
+    | 'lease_owner'
+    | 'cancel_requested_at'
+    | 'step_count'
+    | 'created_at'
+    | 'finished_at'
+  >
+>;
 
 export const RUN = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organization_id, r.project_id, r.correlation_id,
   r.steps, r.step, r.state, r.state_reason, r.state_detail, r.state_since, r.deadline_at, r.attempt, r.wake_at,
   r.lease_owner, r.cancel_requested_at, r.step_count, r.created_at, r.finished_at`;
 
-export type NewRun = Readonly<{
-  id: string;
-  workflow: string;
-  workflow_version: number;
-  subject_id: string;
-  organization_id: string | null;
-  project_id: string | null;
-  correlation_id: string;
-  steps: readonly string[];
-  step: string;
-  deadline_ms: number;
-}>;
+export type NewRun = Readonly<
+  Pick<
+    WorkflowRuns,
+    | 'id'
+    | 'workflow'
+    | 'workflow_version'
+    | 'subject_id'
+    | 'organization_id'
+    | 'project_id'
+    | 'correlation_id'
+    | 'step'
+    | 'deadline_ms'
+  > & {
+    steps: readonly string[];
+  }
+>;
 
 export const RUN_COLUMNS =
   'id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at';
@@ -163,25 +171,29 @@ export const abandonUnknownRuns = async (
 
 /** A run as the worker that holds it sees it. */
 export type LeasedRun = RunFacts &
-  Readonly<{
-    id: string;
-    workflow: string;
-    workflow_version: number;
-    subject_id: string;
-    organization_id: string | null;
-    project_id: string | null;
-    correlation_id: string;
-    state: WorkflowState;
-    lease_number: number;
-    attempt_started_at: string;
-    waiting_for: string | null;
-    signal_overdue: boolean;
-    signals_pending: number;
-    deadline_in_ms: number;
-    step_count: number;
-  }>;
+  Readonly<
+    Pick<
+      WorkflowRuns,
+      | 'id'
+      | 'workflow'
+      | 'workflow_version'
+      | 'subject_id'
+      | 'organization_id'
+      | 'project_id'
+      | 'correlation_id'
+      | 'state'
+      | 'lease_number'
+      | 'waiting_for'
+      | 'signals_pending'
+      | 'step_count'
+    > & {
+      attempt_started_at: string;
+      signal_overdue: boolean;
+      deadline_in_ms: number;
+    }
+  >;
 
-export type Lease = Readonly<{ id: string; lease_number: number }>;
+export type Lease = Pick<LeasedRun, 'id' | 'lease_number'>;
 
 export const MS = "interval '1 millisecond'";
 

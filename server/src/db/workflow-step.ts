@@ -1,7 +1,8 @@
 /** The timeline of a run, one row for each outcome of a step. */
-import type { StepOutcome, TimelineEntry } from '../domain/workflow.ts';
+import type { TimelineEntry } from '../domain/workflow.ts';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
+import type { WorkflowSteps } from './types.gen.ts';
 
 type EntryOf = Readonly<{ id: string; organization_id: string | null; sequence: number; started_at: string | null }>;
 
@@ -36,16 +37,12 @@ export const prolongStep = async (tx: Tx, runId: string, sequence: number): Prom
   ]);
 };
 
-export type WorkflowStepRow = Readonly<{
-  sequence: number;
-  step: string;
-  attempt: number;
-  outcome: StepOutcome;
-  detail: string | null;
-  internal_detail: string | null;
-  started_at: string;
-  finished_at: string;
-}>;
+export type WorkflowStepRow = Readonly<
+  Pick<
+    WorkflowSteps,
+    'sequence' | 'step' | 'attempt' | 'outcome' | 'detail' | 'internal_detail' | 'started_at' | 'finished_at'
+  >
+>;
 
 export const listSteps = async (
   reader: Reader,

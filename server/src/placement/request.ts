@@ -1,18 +1,10 @@
 /** From what the tenant asked and the catalog says to what the scheduler decides. */
 import type { KeyColumn } from '../db/placement.ts';
-import type { LaunchFacts } from '../db/statements/launch.ts';
+import type { LaunchFacts, LaunchQuery } from '../db/statements/launch.ts';
 import * as domain from '../domain/launch.ts';
 import { AppError, notFound } from '../errors.ts';
 
-export type Launch = Readonly<{
-  sku_name: string;
-  region_name: string;
-  gpu_count: number;
-  image_name: string | null;
-  vm_profile: string | null;
-  organization_id: string;
-  project_id: string;
-}>;
+export type Launch = Omit<LaunchQuery, 'ssh_key_ids'>;
 
 export type CheckedLaunch = domain.CheckedLaunch<NonNullable<LaunchFacts['sku']>, NonNullable<LaunchFacts['region']>>;
 

@@ -1,22 +1,19 @@
 /** Node-bound allocations from before claims, and the rows that make them like any other. */
 import type { Reader, Tx } from '../client.ts';
 import { claimIsLive } from '../predicates.ts';
+import type { Allocations, Nodes } from '../types.gen.ts';
 
-export type UnclaimedRow = Readonly<{
-  allocation_id: string;
-  organization_id: string;
-  project_id: string;
-  capacity_shape: 'baremetal' | 'gpu_slice';
-  state: string;
-  gpu_count: number;
-  node_id: string;
-  host_role: string;
-  occupancy: string;
-  /** Who holds any part of the node by a live claim. */
-  holder_allocation_id: string | null;
-  /** Another of these rows that is bound to the same node and came first. */
-  earlier_allocation_id: string | null;
-}>;
+export type UnclaimedRow = Readonly<
+  Pick<Allocations, 'organization_id' | 'project_id' | 'capacity_shape' | 'state' | 'gpu_count'> &
+    Pick<Nodes, 'host_role' | 'occupancy'> & {
+      allocation_id: Allocations['id'];
+      node_id: Nodes['id'];
+      /** Who holds any part of the node by a live claim. */
+      holder_allocation_id: string | null;
+      /** Another of these rows that is bound to the same node and came first. */
+      earlier_allocation_id: string | null;
+    }
+>;
 
 const UNCLAIMED = `a.state in ('active', 'releasing', 'release_failed') and a.node_id is not null
   and not exists (select from allocation_resource_claims c where c.allocation_id = a.id)`;

@@ -2,47 +2,50 @@
 import type { Tx } from '../client.ts';
 import { SET_SUMMARY, SUMMARY_STATE, type SummaryRow } from '../placement.ts';
 import { statement } from '../statement.ts';
+import type { AllocationPlacements, Allocations } from '../types.gen.ts';
 import { type NewRun, RUN_COLUMNS } from '../workflow-run.ts';
 
-export type NewClaimSet = Readonly<{
-  allocation: Readonly<{
-    id: string;
-    organization_id: string;
-    project_id: string;
-    name: string;
-    capacity_shape: 'baremetal' | 'gpu_slice';
-    sku_name: string;
-    region_name: string;
-    image_name: string | null;
-    image_digest: string | null;
-    gpu_count: number;
-    requested_by: string;
-    ssh_key_ids: readonly string[];
-    tags: Readonly<Record<string, string>>;
-    is_protected: boolean;
-    max_duration_s: number | null;
-    correlation_id: string;
-    /** The database's time, from the read before. */
-    created_at: string;
-    /** How long the request may wait for a worker before it counts as too long. */
-    deadline_s: number;
-  }>;
-  node_id: string;
-  /** The node, as it was locked, holds slices already, and this is one more. */
-  is_node_taken: boolean;
-  slot_ids: readonly string[];
-  claim_ids: readonly string[];
-  partition_id: number | null;
-  scores: Readonly<Record<string, number>>;
-  vm_profile_name: string | null;
-  vcpu_count: number | null;
-  memory_mib: number | null;
-  gpu_hourly_price_minor: number;
-  currency: string;
-  summary: SummaryRow;
-  /** What provisions the allocation; subject, tenant and correlation are the allocation's. */
-  run: Pick<NewRun, 'id' | 'workflow' | 'workflow_version' | 'steps' | 'step' | 'deadline_ms'>;
-}>;
+export type NewClaimSet = Readonly<
+  Pick<
+    AllocationPlacements,
+    'node_id' | 'partition_id' | 'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'
+  > & {
+    allocation: Readonly<
+      Pick<
+        Allocations,
+        | 'id'
+        | 'organization_id'
+        | 'project_id'
+        | 'name'
+        | 'capacity_shape'
+        | 'sku_name'
+        | 'region_name'
+        | 'image_name'
+        | 'image_digest'
+        | 'gpu_count'
+        | 'requested_by'
+        | 'is_protected'
+        | 'max_duration_s'
+        | 'correlation_id'
+      > & {
+        ssh_key_ids: readonly string[];
+        tags: Readonly<Record<string, string>>;
+        /** The database's time, from the read before. */
+        created_at: string;
+        /** How long the request may wait for a worker before it counts as too long. */
+        deadline_s: number;
+      }
+    >;
+    /** The node, as it was locked, holds slices already, and this is one more. */
+    is_node_taken: boolean;
+    slot_ids: readonly string[];
+    claim_ids: readonly string[];
+    scores: Readonly<Record<string, number>>;
+    summary: SummaryRow;
+    /** What provisions the allocation; subject, tenant and correlation are the allocation's. */
+    run: Pick<NewRun, 'id' | 'workflow' | 'workflow_version' | 'steps' | 'step' | 'deadline_ms'>;
+  }
+>;
 
 /** What the statement found wanting, by the word it raised; undefined for any other error. */
 export const claimRefusal = (err: unknown): 'project' | 'quota' | 'capacity' | undefined => {

@@ -5,23 +5,27 @@ import { CURRENT_VERSION } from '../os-image.ts';
 import { NODE, NODE_FROM, type NodeRow, toNode } from '../placement.ts';
 import { type CandidateQuery, LOCKED_NODE, sendLock } from '../placement-index.ts';
 import { statement } from '../statement.ts';
+import type { Allocations, OsImages, OsImageVersions, Regions, SkuCatalog, SkuVmProfiles } from '../types.gen.ts';
 
 export type LaunchFacts = Readonly<{
-  sku: Readonly<{
-    name: string;
-    capacity_shape: 'baremetal' | 'gpu_slice';
-    gpu_model: string;
-    gpus_per_node: number;
-    allowed_gpu_counts: number[];
-    gpu_hourly_price_minor: number;
-    currency: string;
-    enabled: boolean;
-    disabled_reason: string | null;
-  }> | null;
-  region: Readonly<{ name: string; enabled: boolean; disabled_reason: string | null }> | null;
+  sku: Readonly<
+    Pick<
+      SkuCatalog,
+      | 'name'
+      | 'capacity_shape'
+      | 'gpu_model'
+      | 'gpus_per_node'
+      | 'allowed_gpu_counts'
+      | 'gpu_hourly_price_minor'
+      | 'currency'
+      | 'enabled'
+      | 'disabled_reason'
+    >
+  > | null;
+  region: Readonly<Pick<Regions, 'name' | 'enabled' | 'disabled_reason'>> | null;
   /** The version that is pinned: of the image asked for, else of the first that the SKU takes. Null if there is none. */
-  image: Readonly<{ name: string; digest: string }> | null;
-  profile: Readonly<{ name: string; vcpu_count: number; memory_mib: number }> | null;
+  image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest'>> | null;
+  profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib'>> | null;
   /** How many of the named SSH keys are the caller's. */
   ssh_keys_found: number;
   /** GPUs left under every limit that applies; null without one. */
@@ -30,16 +34,14 @@ export type LaunchFacts = Readonly<{
   now: string;
 }>;
 
-export type LaunchQuery = Readonly<{
-  sku_name: string;
-  region_name: string;
-  image_name: string | null;
-  gpu_count: number;
-  vm_profile: string | null;
-  ssh_key_ids: readonly string[];
-  organization_id: string;
-  project_id: string;
-}>;
+export type LaunchQuery = Readonly<
+  Pick<
+    Allocations,
+    'sku_name' | 'region_name' | 'image_name' | 'gpu_count' | 'ssh_key_ids' | 'organization_id' | 'project_id'
+  > & {
+    vm_profile: string | null;
+  }
+>;
 
 const PARAMETERS = {
   sku_name: 'text',
@@ -94,14 +96,10 @@ export const lockLaunch = async (
 };
 
 export type CatalogFacts = Readonly<{
-  regions: { name: string; enabled: boolean }[];
-  skus: {
-    name: string;
-    shape: 'baremetal' | 'gpu_slice';
-    enabled: boolean;
-    allowed_gpu_counts: number[];
-    gpus_per_node: number;
-  }[];
+  regions: Pick<Regions, 'name' | 'enabled'>[];
+  skus: (Pick<SkuCatalog, 'name' | 'enabled' | 'allowed_gpu_counts' | 'gpus_per_node'> & {
+    shape: SkuCatalog['capacity_shape'];
+  })[];
 }>;
 
 /** The rest of the catalog, for alternatives: only a refusal asks. */

@@ -6,23 +6,21 @@ import { mintId } from '@gpuaas/kit';
 import { AUDIT_COLUMNS, AUDIT_PARAMETERS, AUDIT_VALUES, type SystemAction, systemAudit } from '../audit.ts';
 import type { Tx } from '../client.ts';
 import { statement } from '../statement.ts';
+import type { WipeProofs } from '../types.gen.ts';
 
-export type NewWipeProof = Readonly<{
-  node_id: string;
-  /** Null when the proof is about the node as a whole. */
-  slot_id: string | null;
-  /** Null when no allocation held what was erased: a disk taken over, a slot under repair. */
-  allocation_id: string | null;
-  disk_serial?: string;
-  task_id: string;
-  method: string;
-  is_verified: boolean;
-  evidence: Readonly<Record<string, unknown>>;
-  correlation_id: string;
-  /** Whose audit log tells of it; nobody's but the platform's unless given. */
-  organization_id?: string;
-  project_id?: string;
-}>;
+export type NewWipeProof = Readonly<
+  Pick<WipeProofs, 'node_id' | 'task_id' | 'method' | 'is_verified' | 'correlation_id'> & {
+    /** Null when the proof is about the node as a whole. */
+    slot_id: WipeProofs['slot_id'];
+    /** Null when no allocation held what was erased: a disk taken over, a slot under repair. */
+    allocation_id: WipeProofs['allocation_id'];
+    disk_serial?: string;
+    evidence: Readonly<Record<string, unknown>>;
+    /** Whose audit log tells of it; nobody's but the platform's unless given. */
+    organization_id?: string;
+    project_id?: string;
+  }
+>;
 
 const INSERT_PROOF = statement(
   {

@@ -17,25 +17,19 @@ import {
 } from '../../db/workflow-run.ts';
 import { findRun } from '../../db/workflow-run-view.ts';
 import { insertStep } from '../../db/workflow-step.ts';
-import { retryRefusal, type WorkflowState } from '../../domain/workflow.ts';
+import { retryRefusal } from '../../domain/workflow.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { Startable } from './workflow.ts';
 
 type Wake = () => void;
 
-type Told = Readonly<{
-  id: string;
-  workflow: string;
-  subject_id: string;
-  organization_id: string | null;
-  project_id: string | null;
-  correlation_id: string;
-  step: string;
-  state: WorkflowState;
-}>;
+type ChangedRun = Pick<
+  WorkflowRunRow,
+  'id' | 'workflow' | 'subject_id' | 'organization_id' | 'project_id' | 'correlation_id' | 'step' | 'state'
+>;
 
 /** The event of a run with a new state. */
-export const runChanged = (run: Told) =>
+export const runChanged = (run: ChangedRun) =>
   ({
     event_type: 'workflow_run.changed',
     organization_id: run.organization_id,
@@ -52,7 +46,7 @@ export const runChanged = (run: Told) =>
   }) satisfies NewOutboxEvent;
 
 /** Writes the run's new state to the outbox of the current transaction. Deferred to the commit. */
-export const emitRunChanged = (tx: Tx, run: Told): void => tx.defer(insertOutboxEvent(tx, runChanged(run)));
+export const emitRunChanged = (tx: Tx, run: ChangedRun): void => tx.defer(insertOutboxEvent(tx, runChanged(run)));
 
 export type StartRun = Readonly<{
   workflow: Startable;

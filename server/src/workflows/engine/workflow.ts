@@ -4,20 +4,22 @@
  * without a declaration or function, or a jump to an unknown step, does not compile.
  */
 import { backoffMs, invariant } from '@gpuaas/kit';
+import type { LeasedRun } from '../../db/workflow-run.ts';
 import type { Plan } from '../../domain/workflow.ts';
 import { type StepDeclaration, stepEntries, type WorkflowDeclaration } from '../../domain/workflow-declaration.ts';
 import type { Outcome } from './outcome.ts';
 
-export type RunInfo = Readonly<{
-  id: string;
-  workflow: string;
-  workflow_version: number;
-  subject_id: string;
-  organization_id: string | null;
-  project_id: string | null;
-  correlation_id: string;
-  attempt: number;
-}>;
+export type RunInfo = Pick<
+  LeasedRun,
+  | 'id'
+  | 'workflow'
+  | 'workflow_version'
+  | 'subject_id'
+  | 'organization_id'
+  | 'project_id'
+  | 'correlation_id'
+  | 'attempt'
+>;
 
 export type SignalPayload = Readonly<Record<string, unknown>>;
 
