@@ -109,7 +109,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await open(page, 'ray-head');
       await page.getByText('VM is off and still charged').waitFor();
       await page.getByRole('button', { name: 'Open terminal' }).hover();
-      await page.getByRole('tooltip').filter({ hasText: 'The VM is off. Start it first.' }).waitFor();
+      await page.getByRole('tooltip').filter({ hasText: 'The VM is off. Start it first' }).waitFor();
     }));
 
   it('let a viewer read everything and change nothing, and say why', () =>
