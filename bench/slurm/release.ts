@@ -16,15 +16,16 @@ import { contextFor, PRINCIPAL } from '../placement/context.ts';
 import { createOnce, type Made } from '../placement/create.ts';
 
 const prove = async (tx: Tx, id: string, slots: readonly HeldSlot[]): Promise<void> => {
-  const disks = slots.map(({ id: slot_id, nvme_serial: serial, generation }) =>
-    provenDisk({ slot_id, serial, generation }),
-  );
+  const targets = slots.map(({ id, nvme_serial, nvme_size_bytes, generation, gpu_pci_address }) => ({
+    ...{ slot_id: id, serial: nvme_serial, generation, size_bytes: nvme_size_bytes },
+    gpu_pci_address,
+  }));
   const verdict = judgeWipe(
-    cleanedUp(disks, { gpu_resets: slots.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address)) }),
-    slots.map(({ id, nvme_serial, generation, gpu_pci_address }) => ({
-      ...{ slot_id: id, serial: nvme_serial, generation },
-      gpu_pci_address,
-    })),
+    cleanedUp(
+      targets.map((target) => provenDisk(target)),
+      { gpu_resets: slots.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address)) },
+    ),
+    targets,
   );
   if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
   const node_id = slots[0]?.node_id ?? '';

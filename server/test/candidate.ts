@@ -1,6 +1,9 @@
 /** A candidate without fault, as a discovery of an H200 host finds it; `over` makes it another. */
 import type { Candidate } from '@gpuaas/contract/node';
 
+/** Every disk of a test has this size unless given. */
+export const DISK_BYTES = 3_840_755_982_336;
+
 const hex = (value: number): string => value.toString(16).padStart(2, '0');
 
 export const candidate = (slotIndex: number, over: Partial<Candidate> = {}, host = 1): Candidate => ({
@@ -18,7 +21,7 @@ export const candidate = (slotIndex: number, over: Partial<Candidate> = {}, host
   iommu_group_other_devices: [],
   nvme_serial: `S${host}N${slotIndex}`,
   nvme_device: `/dev/disk/by-id/nvme-S${host}N${slotIndex}`,
-  nvme_size_bytes: 3_840_755_982_336,
+  nvme_size_bytes: DISK_BYTES,
   nvme_mounts: [],
   nvme_holders: [],
   nvme_filesystems: [],

@@ -4,6 +4,7 @@
  */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
+import { candidate } from './candidate.ts';
 
 /** A transaction, or a client signed in as the owner of the tables. */
 export type Sql = Readonly<{
@@ -103,12 +104,27 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
   const id = mintId('slt');
   const n = ++serial;
   const isApproved = (facts.approval ?? 'approved') !== 'disabled';
+  const found = candidate(index, {
+    gpu_pci_address: `0000:${hex(16 + index, 2)}:00.0`,
+    gpu_uuid: `GPU-${id}`,
+    module_id: facts.module_id ?? MODULE_IDS[index] ?? index + 1,
+    numa_node: facts.numa_node ?? Math.floor(index / 4),
+    nvme_serial: `NVME-${id}`,
+    nvme_device: `/dev/disk/by-id/nvme-${id}`,
+    mac_address: `02:${hex(Math.floor(Math.random() * 2 ** 24), 6).replace(/(..)(..)(..)/, '$1:$2:$3')}:${hex(Math.floor(n / 256) % 256, 2)}:${hex(n % 256, 2)}`,
+    private_ip: `10.77.0.${index + 2}`,
+    fabric_vf_pci_address: `0000:${hex(64 + index, 2)}:00.1`,
+    wipe_method: 'nvme_sanitize',
+  });
   await sql.query(
     `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid,
        module_id, numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode,
-       fabric_vf_pci_address, wipe_method, approved_by, approved_at, discovery_task_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'per_slot_vf', $17, 'nvme_sanitize',
-       $18, case when $18::text is not null then now() end, case when $18::text is not null then 'tsk_discovery' end)`,
+       fabric_vf_pci_address, wipe_method, approved_by, approved_at, discovery_task_id, content)
+     select $1, $2, $3, $4, $5, $6, $7, c.gpu_pci_address, c.gpu_uuid, c.module_id, c.numa_node, c.nvme_serial, c.nvme_device,
+       c.mac_address, c.private_ip, $8, 'per_slot_vf', c.fabric_vf_pci_address, c.wipe_method,
+       $9, case when $9::text is not null then now() end, case when $9::text is not null then 'tsk_discovery' end, $10
+     from jsonb_to_record($10) as c (gpu_pci_address text, gpu_uuid text, module_id integer, numa_node integer, nvme_serial text,
+       nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, wipe_method text)`,
     [
       id,
       nodeId,
@@ -117,17 +133,9 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
       facts.approval ?? 'approved',
       facts.status ?? 'available',
       facts.health ?? 'ok',
-      `0000:${hex(16 + index, 2)}:00.0`,
-      `GPU-${id}`,
-      facts.module_id ?? MODULE_IDS[index] ?? index + 1,
-      facts.numa_node ?? Math.floor(index / 4),
-      `NVME-${id}`,
-      `/dev/disk/by-id/nvme-${id}`,
-      `02:${hex(Math.floor(Math.random() * 2 ** 24), 6).replace(/(..)(..)(..)/, '$1:$2:$3')}:${hex(Math.floor(n / 256) % 256, 2)}:${hex(n % 256, 2)}`,
-      `10.77.0.${index + 2}`,
       facts.network_id ?? nodeId,
-      `0000:${hex(64 + index, 2)}:00.1`,
       isApproved ? 'usr_00000000000000000000000000' : null,
+      JSON.stringify(found),
     ],
   );
   return id;

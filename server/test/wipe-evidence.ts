@@ -1,10 +1,17 @@
 /** What a host shows that has wiped its disks: as little as the contract demands, and nothing missing. */
 import { type DiskEvidence, readBackFloor, type TaskOutput } from '@gpuaas/contract/node';
+import { DISK_BYTES } from './candidate.ts';
 
-type Named = Readonly<{ slot_id: string | null; serial: string | null; generation: number | null }>;
+type Named = Readonly<{
+  slot_id: string | null;
+  serial: string | null;
+  generation: number | null;
+  size_bytes?: number | null;
+}>;
 
-export const provenDisk = ({ slot_id, serial, generation }: Named, given: Partial<DiskEvidence> = {}): DiskEvidence => {
-  const size_bytes = given.size_bytes ?? 4096;
+export const provenDisk = (disk: Named, given: Partial<DiskEvidence> = {}): DiskEvidence => {
+  const { slot_id, serial, generation } = disk;
+  const size_bytes = given.size_bytes ?? disk.size_bytes ?? DISK_BYTES;
   const samples = readBackFloor(size_bytes).map(({ offset, bytes }) => ({
     offset,
     length: bytes,

@@ -7,6 +7,7 @@
  */
 import type { Reader, Tx } from './client.ts';
 import { claimHoldsSlot, claimIsLive } from './predicates.ts';
+import { approvedDiskSize } from './slot.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, NodeResourceSlots, Nodes } from './types.gen.ts';
 
@@ -65,6 +66,8 @@ export type HeldSlot = Readonly<
   > & {
     /** The generation that the claim took, or an operator took over from the host; for a whole node, the slot's own. */
     generation: NodeResourceSlots['generation'];
+    /** As approved. */
+    nvme_size_bytes: number | null;
   }
 >;
 
@@ -75,7 +78,7 @@ export const HELD = `from node_resource_slots s join allocation_resource_claims 
 const LIST_HELD = statement(
   { allocation_id: 'text' },
   `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
-     s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
+     s.gpu_pci_address, s.nvme_serial, s.nvme_device, ${approvedDiskSize('s')} as nvme_size_bytes, s.mac_address::text as mac_address,
      host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
    ${HELD} order by s.slot_index`,
 );

@@ -7,7 +7,7 @@ import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { claimIsLive, slotIsClaimed } from './predicates.ts';
-import type { NewSlot } from './slot.ts';
+import { approvedDiskSize, type NewSlot } from './slot.ts';
 import type { NodeResourceSlots, SlotOverrides } from './types.gen.ts';
 
 export type ApprovedSlot = Readonly<
@@ -53,6 +53,8 @@ const RECORD = `(id text, slot_index integer, gpu_pci_address text, gpu_uuid tex
   nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, wipe_method text,
   content_hash text, content jsonb)`;
 
+const DISK_CHANGED = `(t.nvme_serial, ${approvedDiskSize('t')}) is distinct from (s.nvme_serial, ${approvedDiskSize('s')})`;
+
 /** New slots, for sale at once: the database refuses whatever is incomplete or bound twice. */
 export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
@@ -67,7 +69,7 @@ export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: read
   );
 };
 
-/** What a slot has become is approved. Only a wipe proof makes it available: with another drive it is set apart first. */
+/** What a slot has become is approved. With another disk, or another size of it, it is quarantined until it is wiped. */
 export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
     `update node_resource_slots t set approval = 'approved', drift = null, gpu_pci_address = s.gpu_pci_address,
@@ -75,8 +77,8 @@ export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly W
        nvme_device = s.nvme_device, mac_address = s.mac_address, private_ip = s.private_ip, fabric_claim_mode = 'per_slot_vf',
        fabric_vf_pci_address = s.fabric_vf_pci_address, wipe_method = s.wipe_method,
        approved_by = $2, approved_at = clock_timestamp(), discovery_task_id = $3, content_hash = s.content_hash, content = s.content,
-       status = case when t.status = 'available' and t.nvme_serial <> s.nvme_serial then 'quarantined' else t.status end,
-       status_reason = case when t.nvme_serial <> s.nvme_serial then $5 else t.status_reason end,
+       status = case when t.status = 'available' and ${DISK_CHANGED} then 'quarantined' else t.status end,
+       status_reason = case when ${DISK_CHANGED} then $5 else t.status_reason end,
        version = t.version + 1
      from jsonb_to_recordset($4) as s ${RECORD} where t.id = s.id and t.node_id = $1`,
     [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots), REASONS.disk_changed],

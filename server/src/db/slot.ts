@@ -77,20 +77,25 @@ export const countSlotsInCleanup = async (reader: Reader): Promise<SlotsInCleanu
     )
   ).rows;
 
-export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot }>;
+/** Of a slot under this alias, from the candidate that an operator approved. */
+export const approvedDiskSize = (s: string): string => `(${s}.content ->> 'nvme_size_bytes')::bigint`;
+
+/** The size is as approved. */
+export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot; nvme_size_bytes: number | null }>;
 
 /** A slot as hosts are told of it. Undefined unless it is complete. */
 export const findRepairSlot = async (reader: Reader, id: string): Promise<RepairSlot | undefined> => {
-  const { rows } = await reader.query<TaskSlot & { node_id: string }>(
+  const { rows } = await reader.query<TaskSlot & Omit<RepairSlot, 'task_slot'>>(
     `select s.node_id, s.id as slot_id, s.slot_index, s.generation, s.module_id, s.gpu_pci_address, s.nvme_serial, s.nvme_device,
-       s.mac_address::text, host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
+       s.mac_address::text, host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method,
+       ${approvedDiskSize('s')} as nvme_size_bytes
      from node_resource_slots s where s.id = $1 and ${slotIsComplete('s')}`,
     [id],
   );
   const [row] = rows;
   if (row === undefined) return undefined;
-  const { node_id, ...task_slot } = row;
-  return { node_id, task_slot };
+  const { node_id, nvme_size_bytes, ...task_slot } = row;
+  return { node_id, nvme_size_bytes, task_slot };
 };
 
 export type NewSlot = Readonly<

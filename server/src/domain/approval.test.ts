@@ -20,6 +20,7 @@ describe('approving candidates', () => {
     ['gpu_pci_address', 'GPU'],
     ['nvme_serial', 'drive'],
     ['nvme_device', 'device name'],
+    ['nvme_size_bytes', 'size of its drive'],
     ['mac_address', 'MAC'],
     ['private_ip', 'address'],
     ['fabric_vf_pci_address', 'virtual function'],

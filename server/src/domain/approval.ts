@@ -47,6 +47,10 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
   });
   return [
     ...bindings,
+    // Without it the proof of a wipe has nothing to compare with.
+    ...(found.nvme_serial !== null && (found.nvme_size_bytes ?? 0) <= 0
+      ? [say('nvme_size_bytes', 'required', 'the size of the disk is unknown. Check the disk, then rerun discovery.')]
+      : []),
     ...(found.fabric_claim_mode === 'per_slot_vf'
       ? []
       : [

@@ -6,8 +6,21 @@ import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
 import { type CleanupOutput, judgeWipe, type WipeTarget } from './wipe.ts';
 
 const GIB = 1024 ** 3;
-const target: WipeTarget = { slot_id: 'slt_1', serial: 'S1', generation: 3, gpu_pci_address: '0000:1b:00.0' };
-const dataDisk: WipeTarget = { slot_id: null, serial: 'D1', generation: null, gpu_pci_address: null };
+const target: WipeTarget = {
+  slot_id: 'slt_1',
+  serial: 'S1',
+  generation: 3,
+  size_bytes: 4096,
+  gpu_pci_address: '0000:1b:00.0',
+};
+const dataDisk: WipeTarget = {
+  slot_id: null,
+  serial: 'D1',
+  generation: null,
+  size_bytes: null,
+  gpu_pci_address: null,
+};
+const ofSize = (size_bytes: number): WipeTarget => ({ ...target, size_bytes });
 const good = provenDisk(target);
 const dataGood = provenDisk(dataDisk);
 
@@ -69,9 +82,10 @@ test('each fact that is missing or wrong makes the whole wipe unproven, whatever
   const sizes = fc.oneof(fc.integer({ min: 2, max: 64 * 1024 ** 2 }), fc.integer({ min: GIB, max: 32_000 * GIB }));
   fc.assert(
     fc.property(sizes, fc.constantFrom(...FAULTS), (size_bytes, [name, change, reason]) => {
-      const disk = provenDisk(target, { size_bytes });
-      assert.equal(judgeWipe(cleanedUp([disk, dataGood]), [target, dataDisk]).is_verified, true);
-      const verdict = judgeWipe(cleanedUp([{ ...disk, ...change(disk) }, dataGood]), [target, dataDisk]);
+      const sized = ofSize(size_bytes);
+      const disk = provenDisk(sized);
+      assert.equal(judgeWipe(cleanedUp([disk, dataGood]), [sized, dataDisk]).is_verified, true);
+      const verdict = judgeWipe(cleanedUp([{ ...disk, ...change(disk) }, dataGood]), [sized, dataDisk]);
       assert.equal(verdict.is_verified, false, name);
       assert.match(verdict.reason ?? '', reason, name);
       assert.equal(verdict.disks[1]?.reason, null, 'the other disk is judged by itself');
@@ -81,23 +95,44 @@ test('each fact that is missing or wrong makes the whole wipe unproven, whatever
   assert.match(judgeWipe(cleanedUp([unsized]), [target]).reason ?? '', /size of the disk/);
 });
 
+test('a wipe of another size than was approved is no proof, however completely it was read back', () => {
+  const sizes = fc.integer({ min: 2, max: 32_000 * GIB });
+  fc.assert(
+    fc.property(sizes, sizes, (approved, stated) => {
+      const verdict = judgeWipe(cleanedUp([provenDisk(target, { size_bytes: stated })]), [ofSize(approved)]);
+      assert.equal(verdict.is_verified, stated === approved);
+      if (stated !== approved)
+        assert.equal(
+          verdict.reason,
+          `The disk was approved with ${approved} bytes and the wipe result states ${stated}.`,
+        );
+    }),
+    { examples: [[4096, 4096]] },
+  );
+  const unsized = { ...target, size_bytes: null };
+  assert.equal(judgeWipe(cleanedUp([good]), [unsized]).reason, 'The slot has no approved disk size.');
+  assert.equal(judgeWipe(cleanedUp([dataGood]), [dataDisk]).is_verified, true, 'a data disk of the node has none');
+});
+
 test('as many bytes as the floor demands, all read at one place, are no proof', () => {
   fc.assert(
     fc.property(fc.integer({ min: GIB, max: 8_000 * GIB }), fc.nat(), (size_bytes, from) => {
-      const disk = provenDisk(target, { size_bytes });
+      const sized = ofSize(size_bytes);
+      const disk = provenDisk(sized);
       const offset = from % (size_bytes - disk.bytes_read_back);
       const samples = [{ offset, length: disk.bytes_read_back, sha256: '0'.repeat(64) }];
-      assert.match(judgeWipe(cleanedUp([{ ...disk, samples }]), [target]).reason ?? '', /Too little/);
+      assert.match(judgeWipe(cleanedUp([{ ...disk, samples }]), [sized]).reason ?? '', /Too little/);
     }),
   );
 });
 
 test('a disk with one region that was not read is not proven', () => {
-  const disk = provenDisk(target, { size_bytes: 100 * GIB });
+  const sized = ofSize(100 * GIB);
+  const disk = provenDisk(sized);
   for (let region = 0; region < READ_BACK.region_count; region++) {
     const samples = disk.samples.toSpliced(region + 1, 1);
     const evidence = { ...disk, samples, bytes_read_back: disk.bytes_read_back - READ_BACK.sample_bytes };
-    assert.match(judgeWipe(cleanedUp([evidence]), [target]).reason ?? '', /Too little/, String(region));
+    assert.match(judgeWipe(cleanedUp([evidence]), [sized]).reason ?? '', /Too little/, String(region));
   }
 });
 

@@ -1,8 +1,8 @@
 /**
  * When a wipe counts as proven. A host that says "done" proves nothing: for every disk that the allocation could write
- * to there must be evidence that names this disk and this generation, was made by a method that reaches as far as the
- * region demands, was read back as far as the contract demands, and found nothing left; the network must be detached, and
- * whatever the host checked afterwards must be gone. Anything missing makes the whole wipe unproven.
+ * to there must be evidence that names this disk, its approved size and this generation, was made by a method that
+ * reaches as far as the region demands, was read back as far as the contract demands, and found nothing left; the network
+ * must be detached, and whatever the host checked afterwards must be gone. Anything missing makes the whole wipe unproven.
  *
  * Evidence has the shape of the contract: a result of another shape has failed before it comes here.
  */
@@ -25,6 +25,8 @@ export type WipeTarget = Readonly<{
   slot_id: string | null;
   serial: string | null;
   generation: number | null;
+  /** As approved with the slot; null for a data disk of the node. How much must be read back depends on it. */
+  size_bytes: number | null;
   /** The GPU beside it, whose memory must be cleared too; null where there is none. */
   gpu_pci_address: string | null;
   /** The fabric function beside it, which must be reset as well; null where there is none. */
@@ -58,7 +60,7 @@ export type DiskVerdict = Readonly<{
 export type WipeVerdict = Readonly<{ is_verified: boolean; reason: string | null; disks: readonly DiskVerdict[] }>;
 
 /** What was found when the disk was read back. */
-const readBackFault = (found: DiskEvidence): string | null => {
+const readBackFault = (target: WipeTarget, found: DiskEvidence): string | null => {
   const { bytes_read_back, bytes_not_erased, samples, signatures_left, size_bytes } = found;
   if (bytes_read_back === 0) return 'The disk was not read back.';
   if (bytes_not_erased > 0) return 'The disk read-back found data.';
@@ -67,6 +69,8 @@ const readBackFault = (found: DiskEvidence): string | null => {
   if (found.rule === 'changed' && found.erase !== 'crypto')
     return 'The disk read-back found noise, which proves a cryptographic erase only.';
   if (size_bytes === undefined) return 'The wipe result does not state the size of the disk.';
+  if (target.size_bytes !== null && size_bytes !== target.size_bytes)
+    return `The disk was approved with ${target.size_bytes} bytes and the wipe result states ${size_bytes}.`;
   if (samples.reduce((sum, { length }) => sum + length, 0) !== bytes_read_back)
     return 'The wipe result does not list every region that was read back.';
   return readBackGap(size_bytes, samples);
@@ -79,13 +83,14 @@ const gapOf = (
   minimum: WipeLevel,
 ): string | null => {
   if (target.serial === null) return 'The disk has no recorded serial number.';
+  if (target.slot_id !== null && target.size_bytes === null) return 'The slot has no approved disk size.';
   if (blocked !== undefined) return `The agent could not wipe the disk: ${blocked.reason}.`;
   if (found === undefined) return 'The agent did not report this disk.';
   if (found.generation !== target.generation) return 'The wipe result belongs to another generation of the slot.';
   if (!meetsLevel(wipeLevelOf(found.method), minimum))
     return `The region requires at least wipe level ${minimum}, which ${found.method || 'no method'} does not reach.`;
   if (found.command_status !== 0) return `The wipe command failed with status ${found.command_status}.`;
-  return readBackFault(found) ?? (found.is_verified ? null : 'The agent did not verify the wipe.');
+  return readBackFault(target, found) ?? (found.is_verified ? null : 'The agent did not verify the wipe.');
 };
 
 const MUST_BE_GONE = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Candidate } from '@gpuaas/contract/node';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import { candidate } from '../../test/candidate.ts';
+import { candidate, DISK_BYTES } from '../../test/candidate.ts';
 import { anEnrolledNode, discover, discovery, eight } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import type { NodeFacts } from '../../test/placement.ts';
@@ -185,7 +185,7 @@ test('drift takes a slot out of sale with the difference, leaves its allocation 
     after.get(slot.id) as { approval: string; status: string; drift: object; allocation_id: string };
   assert.equal(drifted(held).approval, 'needs_reapproval');
   assert.equal(drifted(held).allocation_id, allocation.id);
-  assert.deepEqual(drifted(free).drift, { nvme_size_bytes: { approved: 3_840_755_982_336, found: 1 } });
+  assert.deepEqual(drifted(free).drift, { nvme_size_bytes: { approved: DISK_BYTES, found: 1 } });
   assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.has_hardware_change, true);
   const changed = (await mapOf(id)).candidates.filter(
     (row: { approval_status: string }) => row.approval_status === 'changed',

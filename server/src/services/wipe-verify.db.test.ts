@@ -31,6 +31,7 @@ const world = async (t: TestContext) => {
         ...slot,
         slot_id: id,
         serial: nvme_serial,
+        size_bytes: slot.nvme_size_bytes,
       }));
       const disks = targets.map((target) => ({
         ...provenDisk(target),

@@ -129,13 +129,20 @@ export const createAllocationDeps = (
             slot_id: slot.id,
             serial: slot.nvme_serial,
             generation: slot.generation,
+            size_bytes: slot.nvme_size_bytes,
             gpu_pci_address: slot.gpu_pci_address,
             fabric_vf_pci_address: slot.fabric_vf_pci_address,
           })),
           // A data disk that belongs to a slot is proven with the slot.
           ...(node?.data_disks ?? [])
             .filter((disk) => !slots.some((slot) => slot.nvme_serial === disk.serial))
-            .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null })),
+            .map((disk) => ({
+              slot_id: null,
+              serial: disk.serial,
+              generation: null,
+              size_bytes: null,
+              gpu_pci_address: null,
+            })),
         ];
         const verdict = judgeWipe(task.output as CleanupOutput | null, targets, minimum);
         return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { DiskEvidence } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
+import { DISK_BYTES } from '../../test/candidate.ts';
 import { testDatabase } from '../../test/database.ts';
 import { settle, truth } from '../../test/host.ts';
 import { type AllocationFacts, aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { provenDisk } from '../../test/wipe-evidence.ts';
 import { findAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { INVARIANTS, listViolations } from '../db/invariant.ts';
@@ -194,6 +197,11 @@ const liars: Record<string, (output: Record<string, unknown>) => Record<string, 
   'found data': (output) => ({
     ...output,
     disks: (output['disks'] as object[]).map((disk) => ({ ...disk, bytes_not_erased: 512, is_verified: false })),
+  }),
+  // Half the disk, read back as completely as a disk of that size demands.
+  'states another size of the disk than was approved': (output) => ({
+    ...output,
+    disks: (output['disks'] as DiskEvidence[]).map((disk) => provenDisk(disk, { size_bytes: DISK_BYTES / 2 })),
   }),
   'is of an older generation': (output) => ({
     ...output,

@@ -29,6 +29,7 @@ const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<v
       slot_id: slot.id,
       serial: slot.nvme_serial,
       generation: slot.generation - behind,
+      size_bytes: slot.nvme_size_bytes,
       gpu_pci_address: slot.gpu_pci_address,
     }));
     const disks = targets.map((target) => provenDisk(target));

@@ -111,7 +111,7 @@ export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_
           await blockedBy(disk, blocked)(tx);
           await releaseRunTask(tx, result.task_id);
         });
-      const target = { slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null };
+      const target = { slot_id: null, serial: disk.serial, generation: null, size_bytes: null, gpu_pci_address: null };
       const verdict = judgeWipe(result.output, [target], await deps.wipeMinimum(disk.node_id));
       const [evidence] = verdict.disks;
       if (verdict.is_verified && evidence !== undefined)
