@@ -6,15 +6,26 @@ import { createServer, connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pause } from '@gpuaas/kit';
+import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { findProgram } from '../../tools/test/requires.ts';
+import { STREAM } from '../src/ports/events/nats.ts';
+
+export type StoredMessage = Readonly<{ subject: string; id: string; body: Record<string, unknown> }>;
 
 export type TestNats = Readonly<{
   url: string;
   start(): Promise<void>;
   /** Ends the process as a crash would. */
   kill(): Promise<void>;
+  /** Stops answering without closing anything, until `start`. */
+  stall(): Promise<void>;
   /** Removes everything that JetStream has stored; only while the server is down. */
   wipe(): void;
+  /** Removes the stream under the running server. */
+  removeStream(): Promise<void>;
+  /** Everything the stream holds, in its order. */
+  stored(): Promise<StoredMessage[]>;
 }>;
 
 const freePort = async (): Promise<number> => {
@@ -44,6 +55,10 @@ export const startNats = async (t: Readonly<{ after(fn: () => Promise<void>): vo
   let child: ChildProcess | undefined;
 
   const start = async () => {
+    if (child !== undefined) {
+      child.kill('SIGCONT');
+      return;
+    }
     child = spawn(program, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', store], { stdio: 'ignore' });
     const started = child;
     while (!(await accepts(port))) {
@@ -59,10 +74,46 @@ export const startNats = async (t: Readonly<{ after(fn: () => Promise<void>): vo
     running.kill('SIGKILL');
     await gone;
   };
+  const manage = async <T>(act: (manager: JetStreamManager) => Promise<T>): Promise<T> => {
+    const connection = await connect({ servers: `127.0.0.1:${port}`, reconnect: false });
+    try {
+      return await act(await jetstreamManager(connection));
+    } finally {
+      await connection.close();
+    }
+  };
+  const stored = () =>
+    manage(async (manager) => {
+      const messages: StoredMessage[] = [];
+      const info = await manager.streams.info(STREAM).catch((err: unknown) => {
+        if (err instanceof JetStreamApiError && err.code === JetStreamApiCodes.StreamNotFound) return undefined;
+        throw err;
+      });
+      if (info === undefined) return messages;
+      const { state } = info;
+      for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq++) {
+        const message = await manager.streams.getMessage(STREAM, { seq });
+        if (message)
+          messages.push({
+            subject: message.subject,
+            id: message.header.get('Nats-Msg-Id'),
+            body: message.json<Record<string, unknown>>(),
+          });
+      }
+      return messages;
+    });
   t.after(async () => {
     await kill();
     rmSync(dir, { recursive: true, force: true });
   });
   await start();
-  return { url: `nats://127.0.0.1:${port}`, start, kill, wipe: () => rmSync(store, { recursive: true, force: true }) };
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    start,
+    kill,
+    stall: async () => void child?.kill('SIGSTOP'),
+    wipe: () => rmSync(store, { recursive: true, force: true }),
+    removeStream: () => manage(async (manager) => void (await manager.streams.delete(STREAM))),
+    stored,
+  };
 };

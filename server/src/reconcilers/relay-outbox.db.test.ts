@@ -2,8 +2,6 @@ import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { pause, silentLog } from '@gpuaas/kit';
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import { requires } from '../../../tools/test/requires.ts';
 import { testDatabase } from '../../test/database.ts';
 import { startNats, type TestNats } from '../../test/nats.ts';
@@ -11,7 +9,9 @@ import { anEvent } from '../../test/rows.ts';
 import { createDatabase, type Database, PLATFORM } from '../db/client.ts';
 import { insertOutboxEvent, outboxLag } from '../db/outbox.ts';
 import { createEventHub } from '../ports/events/hub.ts';
-import { createNatsPublisher, type Publisher, STREAM } from '../ports/events/nats.ts';
+import { createMemoryStream } from '../ports/events/memory.ts';
+import { createNatsPublisher } from '../ports/events/nats.ts';
+import type { Publisher } from '../ports/events/publisher.ts';
 import { startReconciler } from './reconciler.ts';
 import { relayOutbox } from './relay-outbox.ts';
 
@@ -33,28 +33,6 @@ const outbox = (database: Database) =>
     );
     return rows;
   });
-
-/** Everything the stream holds, in its order. */
-const stored = async (nats: TestNats): Promise<{ subject: string; id: string; body: Record<string, unknown> }[]> => {
-  const connection = await connect({ servers: nats.url.replace('nats://', ''), reconnect: false });
-  try {
-    const manager = await jetstreamManager(connection);
-    const { state } = await manager.streams.info(STREAM);
-    const messages = [];
-    for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq++) {
-      const message = await manager.streams.getMessage(STREAM, { seq });
-      if (message)
-        messages.push({
-          subject: message.subject,
-          id: message.header.get('Nats-Msg-Id'),
-          body: message.json<Record<string, unknown>>(),
-        });
-    }
-    return messages;
-  } finally {
-    await connection.close();
-  }
-};
 
 const publisherTo = (t: TestContext, nats: TestNats): Publisher => {
   const publisher = createNatsPublisher({ url: nats.url });
@@ -87,7 +65,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     assert.equal((await lag(database)).unsent, 30);
     assert.ok((await lag(database)).oldest_age_s > 0);
     await relayOutbox({ database, publisher: publisherTo(t, nats) });
-    const messages = await stored(nats);
+    const messages = await nats.stored();
     assert.deepEqual(
       messages.map((message) => message.body['subject']),
       Array.from({ length: 30 }, (_, i) => `s${i}`),
@@ -125,12 +103,12 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     };
     await assert.rejects(relayOutbox({ database, publisher: killed }), /killed/);
     assert.equal((await lag(database)).unsent, 5);
-    assert.equal((await stored(nats)).length, 5);
+    assert.equal((await nats.stored()).length, 5);
     for (let i = 5; i < 8; i++) await emit(database, `s${i}`);
     await relayOutbox({ database, publisher });
     assert.equal((await lag(database)).unsent, 0);
     assert.deepEqual(
-      (await stored(nats)).map((message) => message.body['subject']),
+      (await nats.stored()).map((message) => message.body['subject']),
       ['s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7'],
     );
   });
@@ -150,7 +128,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     await nats.start();
     await drained(database);
     assert.deepEqual(
-      (await stored(nats)).map((message) => message.body['subject']),
+      (await nats.stored()).map((message) => message.body['subject']),
       ['s0', 's1', 's2', 's3', 's4', 's5'],
     );
     assert.ok((await outbox(database)).every((row) => row.sent && row.last_error === null));
@@ -161,7 +139,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     await emit(database, 's6');
     await drained(database);
     assert.deepEqual(
-      (await stored(nats)).map((message) => message.body['subject']),
+      (await nats.stored()).map((message) => message.body['subject']),
       ['s6'],
     );
   });
@@ -172,14 +150,12 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     startRelay(t, database, publisherTo(t, nats));
     await emit(database, 's0');
     await drained(database);
-    const connection = await connect({ servers: nats.url.replace('nats://', ''), reconnect: false });
-    await (await jetstreamManager(connection)).streams.delete(STREAM);
-    await connection.close();
+    await nats.removeStream();
     await emit(database, 's1');
     await emit(database, 's2');
     await drained(database);
     assert.deepEqual(
-      (await stored(nats)).map((message) => message.body['subject']),
+      (await nats.stored()).map((message) => message.body['subject']),
       ['s1', 's2'],
     );
   });
@@ -202,7 +178,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     const order = (await outbox(database)).map((row) => row.id);
     assert.equal(order.length, 300);
     assert.deepEqual(
-      (await stored(nats)).map((message) => message.id),
+      (await nats.stored()).map((message) => message.id),
       order,
     );
     await other.end();
@@ -211,14 +187,9 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
 
 test('an event that commits late is not jumped over', async (t) => {
   const { database } = await testDatabase(t);
-  const told: string[] = [];
-  const publisher: Publisher = {
-    publish: async (events) => {
-      told.push(...events.map((event) => String(event['subject'])));
-      return { acknowledged: events.length, error: null };
-    },
-    close: async () => {},
-  };
+  const stream = createMemoryStream();
+  const publisher = stream.connect();
+  const told = () => stream.stored().map((event) => event['subject']);
   const begun = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   const slow = database.write(PLATFORM, async (tx) => {
@@ -229,21 +200,21 @@ test('an event that commits late is not jumped over', async (t) => {
   await begun.promise;
   await emit(database, 'early');
   await relayOutbox({ database, publisher });
-  assert.deepEqual(told, [], 'nothing may be told past a running transaction');
+  assert.deepEqual(told(), [], 'nothing may be told past a running transaction');
   gate.resolve();
   await slow;
   await relayOutbox({ database, publisher });
-  assert.deepEqual(told, ['late', 'early']);
+  assert.deepEqual(told(), ['late', 'early']);
 });
 
 test('a failure in the middle of a batch marks what was stored and holds back the rest', async (t) => {
   const { database } = await testDatabase(t);
   for (let i = 0; i < 4; i++) await emit(database, `s${i}`);
-  const failing: Publisher = {
-    publish: async () => ({ acknowledged: 2, error: new Error('disk full') }),
-    close: async () => {},
-  };
-  await assert.rejects(relayOutbox({ database, publisher: failing }), /disk full/);
+  const stream = createMemoryStream();
+  stream.failAfter(2);
+  const publisher = stream.connect();
+  const refused = 'The stream refused the event.';
+  await assert.rejects(relayOutbox({ database, publisher }), { message: refused });
   assert.deepEqual(
     (await outbox(database)).map(({ subject, sent, attempt_count, last_error }) => [
       subject,
@@ -254,9 +225,14 @@ test('a failure in the middle of a batch marks what was stored and holds back th
     [
       ['s0', true, 1, null],
       ['s1', true, 1, null],
-      ['s2', false, 1, 'disk full'],
-      ['s3', false, 1, 'disk full'],
+      ['s2', false, 1, refused],
+      ['s3', false, 1, refused],
     ],
+  );
+  await relayOutbox({ database, publisher });
+  assert.deepEqual(
+    stream.stored().map((event) => event['subject']),
+    ['s0', 's1', 's2', 's3'],
   );
 });
 
@@ -268,7 +244,8 @@ test('without NATS events are delivered in process: marked, and whoever waits is
       for (let k = 0; k < 100; k++) tx.defer(insertOutboxEvent(tx, anEvent({ subject: `s${i + k}` })));
     });
   const woken = hub.wait(60_000);
-  await relayOutbox({ database, publisher: null, hub });
+  const publisher = createMemoryStream({ events_max: 0 }).connect();
+  await relayOutbox({ database, publisher, hub });
   await woken;
   assert.equal((await lag(database)).unsent, 0);
 });

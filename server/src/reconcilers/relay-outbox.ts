@@ -4,26 +4,23 @@
  * overtake each other. No transaction is open while it publishes.
  *
  * A row that cannot be sent holds back those behind it, since order is the promise; its attempts and last error stand
- * in the row, and the lag is a metric. Without a publisher the events are delivered by being readable: marking them
- * starts their retention.
+ * in the row, and the lag is a metric. Without NATS the publisher keeps nothing, and the events are delivered by being
+ * readable: marking them starts their retention.
  */
 import { type Database, PLATFORM } from '../db/client.ts';
 import { runExclusively } from '../db/lock.ts';
 import { listUnsentEvents, moveEventsToSent, type OutboxRow, recordSendFailure } from '../db/outbox.ts';
 import { toCloudEvent } from '../domain/cloud-event.ts';
 import type { EventHub } from '../ports/events/hub.ts';
-import type { Publisher } from '../ports/events/nats.ts';
+import type { Publisher } from '../ports/events/publisher.ts';
 
-export type RelayDeps = Readonly<{ database: Database; publisher: Publisher | null; hub?: EventHub }>;
+export type RelayDeps = Readonly<{ database: Database; publisher: Publisher; hub?: EventHub }>;
 
 const BATCH_ROWS = 500;
 
 const sendBatch = async (deps: RelayDeps, rows: readonly OutboxRow[]): Promise<void> => {
   const ids = rows.map((row) => row.id);
-  const { acknowledged, error } =
-    deps.publisher === null
-      ? { acknowledged: rows.length, error: null }
-      : await deps.publisher.publish(rows.map(toCloudEvent));
+  const { acknowledged, error } = await deps.publisher.publish(rows.map(toCloudEvent));
   await deps.database.write(PLATFORM, (tx) =>
     Promise.all([
       moveEventsToSent(tx, ids.slice(0, acknowledged)),

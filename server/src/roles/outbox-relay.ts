@@ -1,4 +1,5 @@
 /** The role `gpuaas-outbox-relay`: publishes outbox events to NATS in commit order, or marks them readable without it. */
+import { createMemoryStream } from '../ports/events/memory.ts';
 import { createNatsPublisher } from '../ports/events/nats.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
 import { relayOutbox } from '../reconcilers/relay-outbox.ts';
@@ -8,7 +9,10 @@ const RELAY_INTERVAL_MS = 200;
 
 export const startOutboxRelay = ({ deps, hub, shutdown }: RoleContext): void => {
   const { database, log, config } = deps;
-  const publisher = config.nats_url === null ? null : createNatsPublisher({ url: config.nats_url });
+  const publisher =
+    config.nats_url === null
+      ? createMemoryStream({ events_max: 0 }).connect()
+      : createNatsPublisher({ url: config.nats_url });
   const relay = startReconciler({
     name: 'relay-outbox',
     run: (signal) => relayOutbox({ database, publisher, hub }, signal),
@@ -17,6 +21,6 @@ export const startOutboxRelay = ({ deps, hub, shutdown }: RoleContext): void => 
     log,
     signal: shutdown.signal,
   });
-  shutdown.add('nats', () => publisher?.close());
+  shutdown.add('nats', () => publisher.close());
   shutdown.add('relay-outbox', () => relay.stop());
 };

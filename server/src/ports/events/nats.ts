@@ -14,24 +14,17 @@ import {
   jetstreamManager,
 } from '@nats-io/jetstream';
 import { connect, headers, type NatsConnection, nanos } from '@nats-io/transport-node';
-
-export type OutgoingEvent = Readonly<{ id: string; type: string }> & Readonly<Record<string, unknown>>;
-export type Publisher = Readonly<{
-  /** Publishes in order; `acknowledged` is how many, from the first on, are stored. */
-  publish(events: readonly OutgoingEvent[]): Promise<{ acknowledged: number; error: Error | null }>;
-  close(): Promise<void>;
-}>;
+import { ACK_TIMEOUT_MS, type OutgoingEvent, type Publisher } from './publisher.ts';
 
 export const STREAM = 'GPUAAS';
 export const SUBJECT_PREFIX = 'gpuaas';
 const MAX_AGE_MS = 7 * 24 * 3_600_000;
 const DUPLICATE_WINDOW_MS = 3_600_000;
-const ACK_TIMEOUT_MS = 5_000;
 
 type Link = Readonly<{ connection: NatsConnection; stream: JetStreamClient }>;
 
-const ensureStream = async (connection: NatsConnection): Promise<void> => {
-  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: ACK_TIMEOUT_MS });
+const ensureStream = async (connection: NatsConnection, timeout: number): Promise<void> => {
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout });
   try {
     await manager.streams.info(STREAM);
   } catch (err) {
@@ -57,38 +50,39 @@ const connectOptions = (text: string) => {
   };
 };
 
-const open = async (url: string): Promise<Link> => {
+const open = async (url: string, timeout: number): Promise<Link> => {
   const connection = await connect({
     ...connectOptions(url),
     name: 'gpuaas-outbox-relay',
     reconnect: false,
-    timeout: ACK_TIMEOUT_MS,
+    timeout,
     pingInterval: 10_000,
     maxPingOut: 2,
   });
   try {
-    await ensureStream(connection);
-    return { connection, stream: jetstream(connection, { timeout: ACK_TIMEOUT_MS }) };
+    await ensureStream(connection, timeout);
+    return { connection, stream: jetstream(connection, { timeout }) };
   } catch (err) {
     await connection.close();
     throw err;
   }
 };
 
-const send = (stream: JetStreamClient, event: OutgoingEvent, before: OutgoingEvent | undefined) => {
+const send = (stream: JetStreamClient, event: OutgoingEvent, before: OutgoingEvent | undefined, timeout: number) => {
   const head = headers();
   head.set('Content-Type', 'application/cloudevents+json');
   return stream.publish(`${SUBJECT_PREFIX}.${event.type}`, JSON.stringify(event), {
     msgID: event.id,
     headers: head,
-    timeout: ACK_TIMEOUT_MS,
+    timeout,
     ...(before === undefined ? {} : { expect: { lastMsgID: before.id } }),
   });
 };
 
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
-export const createNatsPublisher = (options: Readonly<{ url: string }>): Publisher => {
+export const createNatsPublisher = (options: Readonly<{ url: string; timeout_ms?: number }>): Publisher => {
+  const { url, timeout_ms = ACK_TIMEOUT_MS } = options;
   let link: Link | undefined;
   const drop = async (): Promise<void> => {
     const dropped = link;
@@ -100,9 +94,11 @@ export const createNatsPublisher = (options: Readonly<{ url: string }>): Publish
     publish: async (events) => {
       try {
         if (link?.connection.isClosed()) link = undefined;
-        link ??= await open(options.url);
+        link ??= await open(url, timeout_ms);
         const { stream } = link;
-        const acks = await Promise.allSettled(events.map((event, index) => send(stream, event, events[index - 1])));
+        const acks = await Promise.allSettled(
+          events.map((event, index) => send(stream, event, events[index - 1], timeout_ms)),
+        );
         const failed = acks.findIndex((ack) => ack.status === 'rejected');
         if (failed === -1) return { acknowledged: events.length, error: null };
         await drop();
