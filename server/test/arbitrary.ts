@@ -4,6 +4,7 @@
  */
 import type { Operation } from '@gpuaas/contract';
 import fc, { type Arbitrary } from 'fast-check';
+import { headersOf, type Parts, urlOf } from './request.ts';
 
 /** The words of JSON Schema that the contract uses. */
 type Schema = Readonly<{
@@ -246,3 +247,49 @@ export const requestFor = (operation: Operation, pool: Pool): Arbitrary<FuzzRequ
       );
       return { url: drawn.query === '' ? path : `${path}?${drawn.query}`, body: drawn.body, headers: drawn.headers };
     });
+
+/** A request in the contract's terms as it is sent. */
+export const onWire = (operation: Operation, parts: Parts): FuzzRequest => ({
+  url: urlOf(operation, parts),
+  body: parts.body === undefined ? undefined : JSON.stringify(parts.body),
+  headers: headersOf(operation, parts),
+});
+
+const oneFieldOther = (schema: Schema | undefined, given: object, pool: Pool): Arbitrary<object> =>
+  fc
+    .constantFrom(...Object.keys(schema?.properties ?? {}), 'no_such_field')
+    .chain((name) =>
+      fc.tuple(fc.constant(name), fc.oneof(valueFor(name, schema?.properties?.[name] ?? {}, pool), nasty)),
+    )
+    .map(([name, value]) => ({ ...given, [name]: value }));
+
+/** A request that would succeed but for one field of its path, query or body, or with other headers. */
+export const nearly = (operation: Operation, good: Parts, pool: Pool): Arbitrary<FuzzRequest> => {
+  const sent = onWire(operation, good);
+  const schema = (part: 'params' | 'query' | 'body') => operation[part] as Schema | undefined;
+  const others = [
+    headers(operation).map((drawn) => ({ ...sent, headers: { ...drawn, ...sent.headers } })),
+    headers(operation).map((drawn) => ({ ...sent, headers: { ...sent.headers, ...drawn } })),
+    oneFieldOther(schema('query'), good.query ?? {}, pool).map((query) =>
+      onWire(operation, { ...good, query: query as Record<string, unknown> }),
+    ),
+  ];
+  if (operation.params !== undefined)
+    others.push(
+      oneFieldOther(schema('params'), good.params ?? {}, pool).map((params) =>
+        onWire(operation, {
+          ...good,
+          params: Object.fromEntries(
+            Object.entries(params).map(([name, value]) => [name, encodeURIComponent(inPath(value).toWellFormed())]),
+          ),
+        }),
+      ),
+    );
+  if (operation.body !== undefined)
+    others.push(
+      oneFieldOther(schema('body'), (good.body as object | undefined) ?? {}, pool).map((body) =>
+        onWire(operation, { ...good, body }),
+      ),
+    );
+  return fc.oneof(...others);
+};

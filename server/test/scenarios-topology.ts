@@ -93,6 +93,8 @@ export const topologyScenarios: Pick<Scenarios, Mine> = {
   },
   adminNodeDiskRevoke: async (cast) => {
     const { node_id, serial } = await newOwnership(cast);
+    // Such a node may be given out whole, so that the wipe waits and can still be revoked.
+    await cast.sql.query("update nodes set capacity_mode = 'flexible' where id = $1", [node_id]);
     const owned = must(await cast.superadmin.post(pathOf(node_id, 'disks'), { serial, ...because }), 202).body;
     return { as: cast.superadmin, params: { node_id, disk_ownership_id: owned.id }, body: because };
   },
