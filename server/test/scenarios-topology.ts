@@ -1,9 +1,9 @@
 /** Scenarios of discovery, approval, slots and disks. */
-
+import { PLATFORM } from '../src/db/client.ts';
+import { insertOwnership } from '../src/db/disk-ownership.ts';
 import { anEnrolledNode, discover } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
-import type { Cast } from './tenants.ts';
-import { must } from './tenants.ts';
+import { type Cast, must, strangeId } from './tenants.ts';
 
 const REGION = 'us-buffalo-1';
 const because = { reason: 'It was asked for' };
@@ -93,9 +93,13 @@ export const topologyScenarios: Pick<Scenarios, Mine> = {
   },
   adminNodeDiskRevoke: async (cast) => {
     const { node_id, serial } = await newOwnership(cast);
-    // Such a node may be given out whole, so that the wipe waits and can still be revoked.
-    await cast.sql.query("update nodes set capacity_mode = 'flexible' where id = $1", [node_id]);
-    const owned = must(await cast.superadmin.post(pathOf(node_id, 'disks'), { serial, ...because }), 202).body;
-    return { as: cast.superadmin, params: { node_id, disk_ownership_id: owned.id }, body: because };
+    const id = strangeId('disk_ownership');
+    // Without its run, which would begin the wipe before it can be revoked.
+    const row = {
+      ...{ id, node_id, region_name: REGION, serial, device: `/dev/disk/by-id/${id}` },
+      ...{ approved_by: cast.superadmin.me.id, correlation_id: 'test', ...because },
+    };
+    await cast.test.db.database.write(PLATFORM, (tx) => insertOwnership(tx, row));
+    return { as: cast.superadmin, params: { node_id, disk_ownership_id: id }, body: because };
   },
 };
