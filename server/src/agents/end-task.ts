@@ -7,9 +7,9 @@ import type { Tx } from '../db/client.ts';
 import { expireTasks, finishTask as moveTask, type NodeTaskRow, rejectTask, type TaskResult } from '../db/node-task.ts';
 import { signalRun } from '../workflows/engine/run.ts';
 import { TASK_FINISHED } from '../workflows/host-task.ts';
-import { RESULT_PROCESSORS, type ResultProcessor, type ResultProcessors } from './result-processors.ts';
+import { RESULT_PROCESSORS, type ResultProcessor } from './result-processors.ts';
 
-export type EndContext = Readonly<{ now: Date; wake?: () => void; processors?: ResultProcessors }>;
+export type EndContext = Readonly<{ now: Date; wake?: () => void }>;
 export type Ended = Readonly<{
   /** False when the result came too late. */
   is_accepted: boolean;
@@ -17,11 +17,11 @@ export type Ended = Readonly<{
   rejection: string | null;
 }>;
 
-const processorOf = (kind: string, processors: ResultProcessors): ResultProcessor<TaskKind> | undefined =>
-  isTaskKind(kind) ? (processors[kind] as ResultProcessor<TaskKind>) : undefined;
+const processorOf = (kind: string): ResultProcessor<TaskKind> | undefined =>
+  isTaskKind(kind) ? (RESULT_PROCESSORS[kind] as ResultProcessor<TaskKind>) : undefined;
 
 const end = async (tx: Tx, task: NodeTaskRow, ctx: EndContext): Promise<string | null> => {
-  const processor = processorOf(task.kind, ctx.processors ?? RESULT_PROCESSORS);
+  const processor = processorOf(task.kind);
   if (task.workflow_run_id !== null)
     await signalRun(tx, { run_id: task.workflow_run_id, name: TASK_FINISHED }, ctx.wake);
   const rejection =

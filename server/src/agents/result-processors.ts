@@ -22,7 +22,7 @@ export type ResultProcessor<K extends TaskKind> = Readonly<{
   /** Called for every end: completed, failed or expired. */
   ended?(tx: Tx, task: NodeTaskRow): Promise<void>;
 }>;
-export type ResultProcessors = { readonly [K in TaskKind]: ResultProcessor<K> };
+type ResultProcessors = { readonly [K in TaskKind]: ResultProcessor<K> };
 
 const REPORT_AHEAD_MAX_MS = 5 * 60_000;
 export const FUTURE_REPORT =
