@@ -1,8 +1,10 @@
 /**
- * The params of each task kind for an allocation, in the shapes of the contract. A host gets only what the task needs;
- * keys are public keys, and no secret of the control plane goes to a host.
+ * The params of each task kind for an allocation, in the shapes of the contract. Every field has its value here once, and
+ * a task gets the fields that the params of its kind name: a kind of known fields needs no entry, and one with a new field
+ * does not compile without it. A host gets only what the task needs; keys are public keys, and no secret of the control
+ * plane goes to a host.
  */
-import type { TaskParams, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
+import { TASKS, type TaskParams, type TaskSlot, type WipeLevel } from '@gpuaas/contract/node';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { GuestImage } from '../db/guest.ts';
 import type { HeldNode, HeldSlot } from '../db/lifecycle.ts';
@@ -43,50 +45,47 @@ const slotsOf = ({ slots }: TaskFacts): TaskSlot[] =>
     wipe_method: slot.wipe_method as TaskSlot['wipe_method'],
   }));
 
-const held = (facts: TaskFacts) => ({ allocation_id: facts.allocation.id, slots: slotsOf(facts) });
-const user = (facts: TaskFacts) => ({
-  allocation_id: facts.allocation.id,
-  username: usernameOf(facts.allocation.id),
-});
+type FieldName<K = AllocationTaskKind> = K extends AllocationTaskKind ? keyof TaskParams<K> : never;
+type Takes<F, K = AllocationTaskKind> = K extends AllocationTaskKind
+  ? F extends keyof TaskParams<K>
+    ? (value: TaskParams<K>[F]) => void
+    : never
+  : never;
+/** What every kind that has the field takes for it. */
+type Field<F> = Takes<F> extends (value: infer V) => void ? V : never;
+/** Only what a kind may lack can be left out. */
+type LeftOut<F, K = AllocationTaskKind> = K extends AllocationTaskKind
+  ? F extends keyof TaskParams<K>
+    ? Record<never, never> extends Pick<TaskParams<K>, F>
+      ? undefined
+      : never
+    : never
+  : never;
 
-const PARAMS: { readonly [K in AllocationTaskKind]: (facts: TaskFacts) => TaskParams<K> } = {
-  'slice.bundle_lease': (facts) => ({
-    ...held(facts),
-    vcpu_count: facts.allocation.vcpu_count ?? 0,
-    memory_mib: facts.allocation.memory_mib ?? 0,
-    profile: facts.allocation.vm_profile_name ?? 'default',
-  }),
-  'slice.image_clone': (facts) => ({
-    ...held(facts),
-    image: { name: facts.image?.name ?? '', digest: facts.image?.digest ?? null },
-    install: facts.allocation.install_number,
-    // Checked before the old system is wiped; a launch has nothing to lose and is checked at its start.
-    ...(facts.allocation.install_number > 0 && facts.user_data !== null ? { user_data: facts.user_data } : {}),
-  }),
-  'slice.vm_start': (facts) => ({
-    ...held(facts),
-    hostname: hostnameOf(facts.allocation.name),
-    ssh_public_keys: [...facts.ssh_public_keys],
-    user_data: facts.user_data,
-    install: facts.allocation.install_number,
-    readiness_checks: facts.image?.readiness_checks ?? [],
-  }),
-  'slice.vm_readiness': (facts) => ({ ...held(facts), readiness_checks: facts.image?.readiness_checks ?? [] }),
-  'slice.vm_reboot': (facts) => ({ ...held(facts), is_hard: facts.allocation.power_grace_s === 0 }),
-  'slice.vm_stop': (facts) => ({
-    ...held(facts),
-    grace_s: facts.allocation.power_grace_s ?? STOP_GRACE_S,
-    will_start_again: facts.allocation.state === 'active',
-  }),
-  'slice.cleanup': (facts) => ({ ...held(facts), wipe_minimum: facts.wipe_minimum }),
-  'allocation.provision_user': (facts) => ({ ...user(facts), ssh_public_keys: [...facts.ssh_public_keys] }),
-  'allocation.deprovision_user': user,
-  'node.cleanup': (facts) => ({
-    ...held(facts),
-    disks: [...(facts.node?.data_disks ?? [])],
-    wipe_minimum: facts.wipe_minimum,
-  }),
+const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTaskKind) => Field<F> | LeftOut<F> } = {
+  allocation_id: ({ allocation }) => allocation.id,
+  slots: slotsOf,
+  disks: ({ node }) => [...(node?.data_disks ?? [])],
+  wipe_minimum: ({ wipe_minimum }) => wipe_minimum,
+  vcpu_count: ({ allocation }) => allocation.vcpu_count ?? 0,
+  memory_mib: ({ allocation }) => allocation.memory_mib ?? 0,
+  profile: ({ allocation }) => allocation.vm_profile_name ?? 'default',
+  image: ({ image }) => ({ name: image?.name ?? '', digest: image?.digest ?? null }),
+  install: ({ allocation }) => allocation.install_number,
+  hostname: ({ allocation }) => hostnameOf(allocation.name),
+  username: ({ allocation }) => usernameOf(allocation.id),
+  ssh_public_keys: ({ ssh_public_keys }) => [...ssh_public_keys],
+  // Checked before the old system is wiped; a launch has nothing to lose and is checked at its start.
+  user_data: ({ allocation, user_data }, kind) =>
+    kind === 'slice.image_clone' && (allocation.install_number === 0 || user_data === null) ? undefined : user_data,
+  readiness_checks: ({ image }) => image?.readiness_checks ?? [],
+  is_hard: ({ allocation }) => allocation.power_grace_s === 0,
+  grace_s: ({ allocation }) => allocation.power_grace_s ?? STOP_GRACE_S,
+  will_start_again: ({ allocation }) => allocation.state === 'active',
 };
 
-export const taskParams = <K extends AllocationTaskKind>(kind: K, facts: TaskFacts): TaskParams<K> =>
-  PARAMS[kind](facts);
+export const taskParams = <K extends AllocationTaskKind>(kind: K, facts: TaskFacts): TaskParams<K> => {
+  const names = Object.keys(TASKS[kind].params.properties) as FieldName[];
+  const fields = names.map((name): [string, unknown] => [name, FIELDS[name](facts, kind)]);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as TaskParams<K>;
+};

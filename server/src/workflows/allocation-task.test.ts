@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TASKS } from '@gpuaas/contract/node';
+import { mintId } from '@gpuaas/kit';
+import { stepEntries, taskKindOf } from '../domain/workflow-declaration.ts';
+import {
+  type AllocationTaskKind,
+  PROVISION_BAREMETAL,
+  PROVISION_SLICE,
+  REBOOT_SLICE,
+  REINSTALL_SLICE,
+  RELEASE_ALLOCATION,
+  START_SLICE,
+  STOP_SLICE,
+} from '../domain/workflow-steps.ts';
+import { createAjv } from '../schema.ts';
+import { type TaskFacts, taskParams } from './allocation-task.ts';
+
+const slot: TaskFacts['slots'][number] = {
+  id: mintId('slt'),
+  node_id: mintId('nod'),
+  slot_index: 0,
+  status: 'reserved',
+  generation: 1,
+  module_id: 1,
+  gpu_pci_address: '0000:1b:00.0',
+  nvme_serial: 'S1',
+  nvme_device: '/dev/disk/by-id/nvme-S1',
+  nvme_size_bytes: 4096,
+  mac_address: '02:00:00:00:00:01',
+  private_ip: '10.100.0.10',
+  fabric_vf_pci_address: '0000:3b:00.1',
+  wipe_method: 'nvme_sanitize',
+};
+
+const facts = (allocation: Readonly<Record<string, unknown>> = {}, user_data: string | null = null): TaskFacts => ({
+  allocation: {
+    ...{ id: mintId('alc'), name: 'trainer', state: 'provisioning', install_number: 0, power_grace_s: null },
+    ...{ vcpu_count: 24, memory_mib: 65_536, vm_profile_name: 'h200_1g_24c_64g' },
+    ...allocation,
+  } as unknown as TaskFacts['allocation'],
+  slots: [slot, { ...slot, id: mintId('slt'), nvme_serial: null }],
+  node: undefined,
+  image: undefined,
+  ssh_public_keys: [],
+  user_data,
+  wipe_minimum: 'purge',
+});
+
+const MOVES_ALLOCATION = [
+  PROVISION_SLICE,
+  PROVISION_BAREMETAL,
+  STOP_SLICE,
+  START_SLICE,
+  REBOOT_SLICE,
+  REINSTALL_SLICE,
+  RELEASE_ALLOCATION,
+];
+const KINDS = new Set(
+  MOVES_ALLOCATION.flatMap(stepEntries)
+    .flatMap(([, step]) => [taskKindOf(step, 'gpu_slice'), taskKindOf(step, 'baremetal')])
+    .filter((kind) => kind !== null) as AllocationTaskKind[],
+);
+
+const ajv = createAjv({});
+
+test('every kind is told what its params ask for, and nothing else', () => {
+  assert.ok(KINDS.size > 5);
+  for (const kind of KINDS) {
+    const validate = ajv.compile(TASKS[kind].params);
+    for (const given of [facts(), facts({ install_number: 2, power_grace_s: 0, state: 'active' }, '#cloud-config')])
+      assert.ok(validate(taskParams(kind, given)), `${kind}: ${JSON.stringify(validate.errors)}`);
+  }
+});
+
+test('a slot that lacks a binding is not named to a host', () => {
+  assert.deepEqual(
+    taskParams('slice.cleanup', facts()).slots.map(({ slot_id }) => slot_id),
+    [slot.id],
+  );
+});
+
+test('user data goes with each start, and with a copy only when it replaces a system', () => {
+  const later = { install_number: 1 };
+  assert.equal(taskParams('slice.vm_start', facts()).user_data, null);
+  assert.equal(taskParams('slice.vm_start', facts({}, 'x')).user_data, 'x');
+  assert.equal('user_data' in taskParams('slice.image_clone', facts({}, 'x')), false);
+  assert.equal('user_data' in taskParams('slice.image_clone', facts(later)), false);
+  assert.equal(taskParams('slice.image_clone', facts(later, 'x')).user_data, 'x');
+});
