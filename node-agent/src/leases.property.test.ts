@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TaskSlot } from '@gpuaas/contract/node';
 import fc from 'fast-check';
+import { assertReached } from '../../tools/test/reached.ts';
 import { slotOf } from '../test/bundle.ts';
 import {
   findConflicts,
@@ -56,18 +57,22 @@ test('whatever is taken and released in whatever order, no two leases share a de
     }),
     fc.record({ kind: fc.constant('release' as const), indexes }),
   );
+  const seen = { taken: 0, released: 0, stale: 0, conflicts: 0 };
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       let book = EMPTY;
       const newest = new Map<string, number>();
       for (const each of steps) {
         if (each.kind === 'release') {
+          const before = book.leases.length;
           book = releaseSlots(book, new Set(each.indexes.map((index) => slotOf(index).slot_id)));
+          if (book.leases.length < before) seen.released += 1;
           continue;
         }
         const slots = each.indexes.map((index) => ({ ...slotOf(index), generation: each.generation }));
         const isStale = slots.some((slot) => slot.generation < (newest.get(slot.slot_id) ?? 0));
         if (isStale) {
+          seen.stale += 1;
           assert.throws(() => refuseStale(book, slots), { code: 'stale_generation' });
           continue;
         }
@@ -80,7 +85,11 @@ test('whatever is taken and released in whatever order, no two leases share a de
           conflicts.length > 0,
           slots.some((slot) => held.includes(slot.slot_id)),
         );
-        if (conflicts.length > 0) continue;
+        if (conflicts.length > 0) {
+          seen.conflicts += 1;
+          continue;
+        }
+        seen.taken += 1;
         book = putLease(book, leaseFor(each.allocation, slots));
         for (const slot of slots) newest.set(slot.slot_id, slot.generation);
       }
@@ -91,6 +100,7 @@ test('whatever is taken and released in whatever order, no two leases share a de
       for (const [slot, generation] of newest) assert.equal(book.generations[slot], generation);
     }),
   );
+  assertReached(seen);
 });
 
 test('any one shared device or address is a conflict that names its holder', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
+import { assertReached } from '../../tools/test/reached.ts';
 import { aNode, aSlot, HGX_TABLE, slots } from '../test/fleet.ts';
 import {
   freeLegalSets,
@@ -125,6 +126,7 @@ test('popcount counts bits', () => {
 
 test('a free legal set is free, legal and of the asked size, and exists whenever one does', () => {
   const tables = [aNode(), aNode({ partitions: null })].map(legalTable);
+  const seen = { legal: 0, any: 0, largest: 0, beyond: 0 };
   fc.assert(
     fc.property(
       fc.nat({ max: 255 }),
@@ -132,15 +134,24 @@ test('a free legal set is free, legal and of the asked size, and exists whenever
       fc.constantFrom(...tables),
       (free, count, table) => {
         const found = freeLegalSets(free, table, count);
+        if (found.length > 0) seen[table.sets === null ? 'any' : 'legal'] += 1;
         for (const set of found) {
           assert.equal(popcount(set.mask), count);
           assert.equal(set.mask & ~free, 0);
           if (table.sets !== null) assert.ok(table.sets.some((legal) => legal.mask === set.mask));
         }
-        const isLargest = count === largestLegalSet(free, table);
-        if (isLargest) assert.ok(found.length > 0);
-        if (count > largestLegalSet(free, table)) assert.equal(found.length, 0);
+        const largest = largestLegalSet(free, table);
+        if (count === largest) {
+          seen.largest += 1;
+          assert.ok(found.length > 0);
+        }
+        if (count > largest) {
+          seen.beyond += 1;
+          assert.equal(found.length, 0);
+        }
       },
     ),
+    { numRuns: 500 },
   );
+  assertReached(seen);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { assertReached } from '../../tools/test/reached.ts';
 import { aSlice, aSlot, aSnapshot, bareMetal, HGX_MODULES, HGX_TABLE } from '../test/fleet.ts';
 import { placementRequestOf } from './alternatives.ts';
 import { afterClaim, afterRelease, placementIndexRow } from './apply.ts';
@@ -107,11 +108,6 @@ const nodeOf = (snapshot: Snapshot, placed: Placed): SchedulerNode => {
   return node;
 };
 
-/** Generated cases that never came to the point would prove nothing. */
-const isNotVacuous = (counts: Readonly<Record<string, number>>): void => {
-  for (const [what, count] of Object.entries(counts)) assert.ok(count >= 20, `${what}: only ${count} cases`);
-};
-
 const byNumber = (a: number, b: number): number => a - b;
 
 describe('placement', () => {
@@ -159,7 +155,7 @@ describe('placement', () => {
       }),
       { numRuns: 500 },
     );
-    isNotVacuous(given);
+    assertReached(given);
   });
 
   test('the winner has the least key of the whole fleet, then the least id', () => {
@@ -188,7 +184,7 @@ describe('placement', () => {
       }),
       { numRuns: 500 },
     );
-    isNotVacuous(seen);
+    assertReached(seen);
   });
 
   test('every alternative that is offered fits on the same snapshot', () => {
@@ -234,7 +230,7 @@ describe('placement', () => {
       }),
       { numRuns: 500 },
     );
-    isNotVacuous(seen);
+    assertReached(seen);
   });
 
   test('what fitted still fits after a release of others', () => {
@@ -257,7 +253,7 @@ describe('placement', () => {
       }),
       { numRuns: 500 },
     );
-    isNotVacuous(seen);
+    assertReached(seen);
   });
 });
 
@@ -310,7 +306,7 @@ describe('a history of launches and releases', () => {
       }),
       { numRuns: 150 },
     );
-    isNotVacuous(seen);
+    assertReached(seen);
   });
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostFacts } from '@gpuaas/contract/node';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { assertTopologyMap } from '../../test/shapes.ts';
 import { fn, machineFacts, type SwitchPlan } from '../../test/vm-facts.ts';
 import { mapHash, topologyOf } from './topology.ts';
@@ -134,9 +135,12 @@ test('a function that is added to a slot’s IOMMU group from anywhere blocks th
 });
 
 test('only a slot with all its parts, alone in its groups, is without blockers', () => {
+  const seen = { blocked: 0, free: 0 };
   fc.assert(
     fc.property(machines, (facts) => {
-      for (const one of map(facts).candidates.filter((each) => each.blockers.length === 0)) {
+      for (const one of map(facts).candidates) {
+        seen[one.blockers.length === 0 ? 'free' : 'blocked'] += 1;
+        if (one.blockers.length > 0) continue;
         for (const key of ['gpu_pci_address', 'nvme_serial', 'nvme_device', 'wipe_method', 'iommu_group'] as const)
           assert.notEqual(one[key], null);
         assert.equal(one.fabric_claim_mode, 'per_slot_vf');
@@ -144,4 +148,5 @@ test('only a slot with all its parts, alone in its groups, is without blockers',
       }
     }),
   );
+  assertReached(seen);
 });

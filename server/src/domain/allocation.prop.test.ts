@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ALLOCATION_STATES } from '@gpuaas/contract';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import {
   type AllocationState,
   allocationMoves,
@@ -26,6 +27,7 @@ const life = fc.array(fc.nat(), { maxLength: 30 }).map((choices) => {
 });
 
 test('in every life time is charged exactly while active: opened on entering, closed on leaving, at most once', () => {
+  const seen = { opened: 0, closed: 0 };
   fc.assert(
     fc.property(life, (path) => {
       let open = false;
@@ -38,16 +40,20 @@ test('in every life time is charged exactly while active: opened on entering, cl
           assert.equal(open, false, 'two records are never open at once');
           open = true;
           opened += 1;
+          seen.opened += 1;
         }
         if (effect === 'close') {
           assert.equal(open, true, 'only an open record closes');
           open = false;
+          seen.closed += 1;
         }
         assert.equal(open, state === 'active');
       }
       assert.ok(opened <= 1, 'what was released is never active again');
     }),
+    { numRuns: 500 },
   );
+  assertReached(seen);
 });
 
 test('a move that is not listed has no effect because it does not exist', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CAPACITY_MODES, NODE_STATES, OCCUPANCIES } from '@gpuaas/contract';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { planConversion } from './conversion.ts';
 import { NODE_OPERATIONS, type NodeAction, type NodeFacts, nodeRefusal } from './node-actions.ts';
 
@@ -38,16 +39,24 @@ const facts: fc.Arbitrary<NodeFacts> = fc.record({
   has_discovery: fc.boolean(),
 });
 
+/** So many that the rare states are drawn. */
+const RUNS = { numRuns: 1_000 };
+
 const ACTIONS = Object.keys(NODE_OPERATIONS) as NodeAction[];
 const allowed = (node: NodeFacts) => ACTIONS.filter((action) => nodeRefusal(action, node) === null);
 
 test('every refusal is a sentence that says what stands in the way', () => {
+  let refused = 0;
   fc.assert(
     fc.property(facts, fc.constantFrom(...ACTIONS), (node, action) => {
       const refusal = nodeRefusal(action, node);
-      if (refusal !== null) assert.match(refusal.reason, /^[A-Z].*\.$/s);
+      if (refusal === null) return;
+      refused += 1;
+      assert.match(refusal.reason, /^[A-Z].*\.$/s);
     }),
+    RUNS,
   );
+  assertReached({ refused });
 });
 
 test('what undoes another is never offered beside it', () => {
@@ -65,17 +74,25 @@ test('what undoes another is never offered beside it', () => {
 });
 
 test('nothing ends a node that somebody stands on, and nothing is asked of a host that is locked out', () => {
+  const seen = { held: 0, ended: 0 };
   fc.assert(
     fc.property(facts, (node) => {
       const now = allowed(node);
-      if (node.holders.length > 0) assert.ok(!now.includes('retire') && !now.includes('delete'));
-      if (node.state === 'retired' || node.state === 'removing')
+      if (node.holders.length > 0) {
+        seen.held += 1;
+        assert.ok(!now.includes('retire') && !now.includes('delete'));
+      }
+      if (node.state === 'retired' || node.state === 'removing') {
+        seen.ended += 1;
         assert.deepEqual(
           now.filter((action) => !['delete', 'unhold'].includes(action)),
           [],
         );
+      }
     }),
+    RUNS,
   );
+  assertReached(seen);
 });
 
 test('a node may be converted exactly when some plan is possible', () => {

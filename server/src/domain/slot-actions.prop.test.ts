@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALLOCATION_STATES, NODE_STATES, OCCUPANCIES, SLOT_STATUSES } from '@gpuaas/contract';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { firstOf } from './refusal.ts';
 import { cleanupRefusal, SLOT_OPERATIONS, type SlotAction, type SlotFacts, slotRefusal } from './slot-actions.ts';
 
@@ -31,38 +32,54 @@ const facts: fc.Arbitrary<SlotFacts> = fc.record({
   is_vouched_by_caller: fc.boolean(),
 });
 
+/** So many that the rare states are drawn. */
+const RUNS = { numRuns: 2_000 };
+
 const ACTIONS = Object.keys(SLOT_OPERATIONS) as SlotAction[];
 const allowed = (slot: SlotFacts) => ACTIONS.filter((action) => slotRefusal(action, slot) === null);
 const say = (action: Parameters<typeof slotRefusal>[0], change: Partial<SlotFacts>) =>
   slotRefusal(action, { ...free, ...change })?.reason;
 
 test('every refusal is a sentence that says what stands in the way', () => {
+  let refused = 0;
   fc.assert(
     fc.property(facts, fc.constantFrom(...ACTIONS), (slot, action) => {
       const refusal = slotRefusal(action, slot);
-      if (refusal !== null) assert.match(refusal.reason, /^[A-Z].*\.$/s);
+      if (refusal === null) return;
+      refused += 1;
+      assert.match(refusal.reason, /^[A-Z].*\.$/s);
     }),
+    RUNS,
   );
+  assertReached({ refused });
 });
 
 test('a slot that somebody holds is not changed under them: only its sale and its cleanup are', () => {
+  let held = 0;
   fc.assert(
     fc.property(facts, (slot) => {
-      if (slot.holder !== null)
-        for (const action of ['quarantine', 'repair', 'mark_wiped'] as const)
-          assert.notEqual(slotRefusal(action, slot), null);
+      if (slot.holder === null) return;
+      held += 1;
+      for (const action of ['quarantine', 'repair', 'mark_wiped'] as const)
+        assert.notEqual(slotRefusal(action, slot), null);
     }),
+    RUNS,
   );
+  assertReached({ held });
 });
 
 test('cleanup is tried again only for an allocation whose cleanup is blocked', () => {
+  let offered = 0;
   fc.assert(
     fc.property(facts, (slot) => {
       if (slotRefusal('retry_cleanup', slot) !== null) return;
+      offered += 1;
       assert.ok(slot.holder !== null && cleanupRefusal(slot.holder.state) === null);
       assert.equal(slot.holder.is_whole_node ? slot.node_occupancy : slot.status, 'cleanup_blocked');
     }),
+    RUNS,
   );
+  assertReached({ offered });
 });
 
 test('a slot for sale offers what its state allows, and each refusal says why', () => {

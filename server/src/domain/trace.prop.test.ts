@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from './trace.ts';
 import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact, TraceEntry } from './trace-entry.ts';
 import { eventTitle, taskTitle } from './trace-titles.ts';
@@ -233,6 +234,7 @@ describe('entries', () => {
   });
 
   it('are cut to the newest with every failure kept, and the first failure above all', () => {
+    const seen = { cut: 0, all_failures_kept: 0 };
     fc.assert(
       fc.property(
         fc.array(fc.record({ ms: fc.nat(100_000), failed: fc.boolean() }), { maxLength: 60 }),
@@ -254,7 +256,11 @@ describe('entries', () => {
             'still in order',
           );
           const failures = all.filter(({ is_failure }) => is_failure);
-          if (failures.length <= max) assert.ok(failures.every((entry) => kept.includes(entry)));
+          if (kept.length < all.length) seen.cut += 1;
+          if (failures.length <= max) {
+            seen.all_failures_kept += 1;
+            assert.ok(failures.every((entry) => kept.includes(entry)));
+          }
           const first = firstFailureOf(all);
           assert.ok(first === undefined || kept.includes(first));
           const calm = all.filter(({ is_failure }) => !is_failure);
@@ -262,7 +268,9 @@ describe('entries', () => {
           assert.deepEqual(calmKept, calm.slice(calm.length - calmKept.length), 'the newest of the rest');
         },
       ),
+      { numRuns: 300 },
     );
+    assertReached(seen);
   });
 
   it('of a host are put back by how far its clock is ahead, and say so', () => {

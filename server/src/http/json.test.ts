@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { AppError } from '../errors.ts';
 import { parseForm, parseJson } from './json.ts';
 
@@ -15,13 +16,19 @@ const codeOf = (text: string | Buffer): string => {
 
 describe('a JSON body', () => {
   it('reads as JSON.parse reads it when it is unambiguous', () => {
+    let accepted = 0;
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
         const answer = codeOf(text);
-        if (answer === 'accepted') assert.deepEqual(parseJson(Buffer.from(text)), JSON.parse(text));
-        else assert.ok(['forbidden_key', 'duplicate_key', 'too_many_values'].includes(answer), answer);
+        if (answer !== 'accepted') {
+          assert.ok(['forbidden_key', 'duplicate_key', 'too_many_values'].includes(answer), answer);
+          return;
+        }
+        accepted += 1;
+        assert.deepEqual(parseJson(Buffer.from(text)), JSON.parse(text));
       }),
     );
+    assertReached({ accepted });
   });
 
   it('is refused by name when it is ambiguous or hostile', () => {

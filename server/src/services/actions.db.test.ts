@@ -4,11 +4,12 @@
  */
 import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { roleRefusal } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import fc from 'fast-check';
 import { Client } from 'pg';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
 import type { Principal, WriteCtx } from '../context.ts';
@@ -147,6 +148,12 @@ describe('what may be done with nodes and slots', () => {
   const IS_SO = /\balready\b|^The slot is being repaired\.$|^The node is not held|is running\.$|^You requested/;
   const NOT_ASKED = /^No allocation holds the slot|there is no cleanup to retry/;
 
+  /** How many operations worked and how many refused. */
+  let seen = { worked: 0, refused: 0 };
+  beforeEach(() => {
+    seen = { worked: 0, refused: 0 };
+  });
+
   const agree = async (
     actions: readonly { name: string; allowed: boolean; reason: string | null }[],
     operations: Readonly<Record<string, (ctx: WriteCtx) => Promise<unknown>>>,
@@ -156,6 +163,7 @@ describe('what may be done with nodes and slots', () => {
     for (const { name, allowed, reason } of actions) {
       if (reason !== null && NOT_ASKED.test(reason)) continue;
       const said = await outcome(operations[name] ?? (() => Promise.reject(new Error(name))));
+      seen[said === null ? 'worked' : 'refused'] += 1;
       const isSo = reason !== null && IS_SO.test(reason) && said === null;
       assert.ok(isSo || said === reason, `${name} of ${what}: shown ${reason}, told ${said}`);
       assert.equal(allowed, reason === null);
@@ -241,6 +249,7 @@ describe('what may be done with nodes and slots', () => {
       }),
       { numRuns: RUNS },
     );
+    assertReached(seen);
   });
 
   it('a slot offers an action exactly when its operation works, and otherwise says what the operation would', async () => {
@@ -313,6 +322,7 @@ describe('what may be done with nodes and slots', () => {
       }),
       { numRuns: RUNS },
     );
+    assertReached(seen);
   });
 
   it('an action is refused to whoever may not use its operation, before anything else is said', async () => {
