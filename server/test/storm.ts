@@ -7,15 +7,25 @@ import fc from 'fast-check';
 import { aGrant, aRecordedSession, aSession, aWebSession } from './access.ts';
 import { type Answer, startTestApp, testClock } from './app.ts';
 import { type FuzzRequest, nearly, onWire, type Pool, requestFor } from './arbitrary.ts';
-import { assertProblem, operations, type Parts } from './request.ts';
 import { assertInvariants } from './invariants.ts';
+import { assertProblem, operations, type Parts } from './request.ts';
 import { scenarios } from './scenarios.ts';
 import { newStagedKey } from './scenarios-agent.ts';
 import { newActive, newAllocation, newNode } from './scenarios-allocation.ts';
 import { newInventoried, ORPHAN_VM } from './scenarios-inventory.ts';
 import { newApprovedSlot, newDiscovered } from './scenarios-topology.ts';
 import { newReleased } from './scenarios-wipe.ts';
-import { CACHE_OVER_MS, type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type User } from './tenants.ts';
+import {
+  CACHE_OVER_MS,
+  type Cast,
+  insertRun,
+  join,
+  makeCast,
+  must,
+  newSshKey,
+  strangeId,
+  type User,
+} from './tenants.ts';
 
 const AT_ONCE = 16;
 /** A machine that is short of everything may keep requests waiting for a connection; each must be served within this. */
