@@ -76,7 +76,7 @@ const TOY = declare({
       failed: 'The disks could not be counted.',
     },
     finish: { label: 'Finish', usual_s: 0, task: null },
-    abort: { label: 'Abort', usual_s: 0, task: null, is_aside: true },
+    abort: { label: 'Abort', usual_s: 0, task: null, is_off_path: true },
   },
 });
 
