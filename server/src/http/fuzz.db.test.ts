@@ -1,4 +1,4 @@
 /** Part of the storm; all of it is in `fuzz.slow.db.test.ts`. */
 import { storm } from '../../test/storm.ts';
 
-await storm(2_500);
+await storm(1_000);
