@@ -15,7 +15,7 @@ import Type from 'typebox';
 import { RESULT_PROCESSORS } from '../../server/src/agents/result-processors.ts';
 import { PLATFORM } from '../../server/src/db/client.ts';
 import type { NodeTaskRow } from '../../server/src/db/node-task.ts';
-import { findRun } from '../../server/src/db/workflow-run.ts';
+import { findRun } from '../../server/src/db/workflow-run-view.ts';
 import { type ProgressFacts, progressOf } from '../../server/src/domain/progress.ts';
 import { declare, type StepOf } from '../../server/src/domain/workflow-declaration.ts';
 import { isHostStep, stepLabel, workflowWords } from '../../server/src/domain/workflow-steps.ts';
