@@ -49,10 +49,7 @@ export const problemOf = (
   error: unknown,
   request: Readonly<{ correlation_id: string; path: string; origin: string }>,
 ): ProblemBody => {
-  const refusal =
-    error instanceof Refusal
-      ? error
-      : new Refusal('internal', 'An internal error occurred. The request changed nothing.');
+  const refusal = error instanceof Refusal ? error : new Refusal('internal', REFUSALS.internal);
   const { status, retryable, title, help } = ERRORS[refusal.code];
   const docs = `${request.origin}/docs/errors/${refusal.code}`;
   return {

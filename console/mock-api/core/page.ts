@@ -1,4 +1,6 @@
 /** Cursor pages: a cursor names its operation and scope and the last row shown, so rows that come meanwhile move nothing. */
+
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx } from './context.ts';
 import { notFound, Refusal } from './errors.ts';
 
@@ -12,7 +14,7 @@ const encode = (parts: readonly unknown[]): string =>
   btoa(JSON.stringify(parts)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 
 const malformed = (): Refusal =>
-  new Refusal('invalid_request', 'The cursor is not valid for this operation.', {
+  new Refusal('invalid_request', REFUSALS.cursor, {
     errors: [
       { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the previous page, unchanged.' },
     ],

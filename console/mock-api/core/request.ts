@@ -1,5 +1,6 @@
 /** What is read off a request, as the server reads it. */
 import type { Operation } from '@gpuaas/contract';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { Refusal } from './errors.ts';
 
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
@@ -39,10 +40,10 @@ export const correlationIdOf = (headers: Headers): string | null => {
 
 export const idempotencyKeyOf = (headers: Headers): string => {
   const key = headers.get('idempotency-key');
-  if (key === null) throw new Refusal('idempotency_key_missing', 'This operation needs an Idempotency-Key header.');
+  if (key === null) throw new Refusal('idempotency_key_missing', REFUSALS.idempotency_key_missing);
   const message = 'must be 8 to 128 printable characters without spaces';
   if (!IDEMPOTENCY_KEY.test(key))
-    throw new Refusal('invalid_request', `The Idempotency-Key ${message}.`, {
+    throw new Refusal('invalid_request', REFUSALS.idempotency_key_malformed, {
       errors: [{ pointer: '/headers/idempotency-key', code: 'pattern', message }],
     });
   return key;
@@ -50,10 +51,10 @@ export const idempotencyKeyOf = (headers: Headers): string => {
 
 export const ifMatchOf = (headers: Headers): number => {
   const given = headers.get('if-match');
-  if (given === null) throw new Refusal('precondition_required', 'Send the ETag of the resource in If-Match.');
+  if (given === null) throw new Refusal('precondition_required', REFUSALS.etag_missing);
   const version = ETAG.exec(given)?.[1];
   if (version === undefined)
-    throw new Refusal('invalid_request', 'If-Match is not an ETag of this API.', {
+    throw new Refusal('invalid_request', REFUSALS.etag_malformed, {
       errors: [{ pointer: '/headers/if-match', code: 'pattern', message: 'must be an ETag such as "v3"' }],
     });
   return Number(version);
@@ -64,13 +65,12 @@ export const bodyOf = (operation: Operation, { body, headers }: Incoming): unkno
   if (operation.body === undefined || body === null || body === '') return undefined;
   const type = headers.get('content-type') ?? '';
   const wanted = operation.bodyType ?? 'application/json';
-  if (!type.startsWith(wanted))
-    throw new Refusal('unsupported_media_type', 'The content type of the body is not supported.');
+  if (!type.startsWith(wanted)) throw new Refusal('unsupported_media_type', REFUSALS.content_type);
   if (operation.bodyType !== undefined) return Object.fromEntries(new URLSearchParams(body));
   try {
     return JSON.parse(body) as unknown;
   } catch {
-    throw new Refusal('invalid_request', 'The body is not JSON.');
+    throw new Refusal('invalid_request', 'The body is not valid JSON.');
   }
 };
 

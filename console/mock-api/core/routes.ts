@@ -1,5 +1,6 @@
 /** Which operation a request is for: the contract's paths as patterns. */
 import { api, type Operation, type OperationId } from '@gpuaas/contract';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { Refusal } from './errors.ts';
 
 export type Route = Readonly<{ id: OperationId; operation: Operation; pattern: RegExp; names: readonly string[] }>;
@@ -25,7 +26,7 @@ const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Refusal('invalid_request', 'The path is not a valid URL path.');
+    throw new Refusal('invalid_request', REFUSALS.bad_path);
   }
 };
 
@@ -37,8 +38,11 @@ export const matchRoute = (method: string, path: string): Match => {
   const hit = found.find(({ route }) => route.operation.method === method);
   if (hit === undefined)
     throw found.length === 0
-      ? new Refusal('not_found', 'No resource exists at this path.')
-      : new Refusal('method_not_allowed', `The path does not take ${method}.`);
+      ? new Refusal('not_found', REFUSALS.no_resource)
+      : new Refusal(
+          'method_not_allowed',
+          `This path takes ${found.map(({ route }) => route.operation.method).join(', ')}.`,
+        );
   const params = Object.fromEntries(hit.route.names.map((name, index) => [name, decoded(hit.parts[index + 1] ?? '')]));
   return { id: hit.route.id, operation: hit.route.operation, params };
 };

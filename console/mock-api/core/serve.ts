@@ -3,6 +3,7 @@
  * row. So a page that is refused here is refused there, in the same words.
  */
 import { ERROR_CODES, type ErrorCode, type Operation, type OperationId } from '@gpuaas/contract';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type Asked, type Draft, insertAudit } from './audit.ts';
 import { authorize, type Decision, holds, type Principal } from './authorize.ts';
 import type { MockCtx } from './context.ts';
@@ -105,10 +106,8 @@ export const createServe = (
       answers.set(key, made);
       return made;
     }
-    if (known.fingerprint !== fingerprint)
-      throw new Refusal('idempotency_key_reused', 'This Idempotency-Key was used for a different request.');
-    if (!known.isDone)
-      throw new Refusal('idempotency_in_flight', 'A request with this Idempotency-Key is still running.');
+    if (known.fingerprint !== fingerprint) throw new Refusal('idempotency_key_reused', REFUSALS.idempotency_key_reused);
+    if (!known.isDone) throw new Refusal('idempotency_in_flight', REFUSALS.idempotency_in_flight);
     return known;
   };
 

@@ -1,6 +1,7 @@
 import { fitsNow, place } from '@gpuaas/scheduler';
 import { maxDurationRefusal, releaseRefusal, updateRefusal } from '../../../server/src/domain/allocation-actions.ts';
 import { checkLaunch, type LaunchRefusal, placementRefusal } from '../../../server/src/domain/launch.ts';
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { stepLabel, workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
@@ -212,7 +213,7 @@ export const allocation = {
   },
   allocationRelease: async (ctx: MockCtx, { params }: Req<'allocationRelease'>) => {
     const row = getAllocation(ctx, params.allocation_id);
-    if (!refuse(releaseRefusal(row))) startRelease(ctx.world, row, 'Release was requested.');
+    if (!refuse(releaseRefusal(row))) startRelease(ctx.world, row, REASONS.release_requested);
     return allocationView(ctx, { withProgress: false })(row);
   },
 };

@@ -90,7 +90,7 @@ export const nodeAgent = {
       capacity_mode: body.capacity_mode,
       private_network: body.private_network ?? '10.100.0.0/24',
       state: 'bootstrap_issued',
-      state_reason: 'Its agent has not enrolled yet.',
+      state_reason: null,
       state_since: world.ago(),
       created_at: world.ago(),
       booted_at: world.ago(600_000),

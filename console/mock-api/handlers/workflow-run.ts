@@ -76,7 +76,7 @@ export const workflowRun = {
   adminWorkflowRunCancel: async (ctx: MockCtx, { params, body }: Req<'adminWorkflowRunCancel'>) => {
     const run = any(ctx, params.workflow_run_id);
     refuse(cancelRefusal({ ...run, is_cancelling: false }));
-    callOff(ctx.world, run, body.reason ?? 'An operator cancelled it.');
+    callOff(ctx.world, run, body.reason ?? 'Cancellation was requested.');
     return view(true)(run);
   },
 };

@@ -5,6 +5,7 @@
 
 import { STATE_DEADLINE_S } from '../../../server/src/domain/allocation.ts';
 import { blockedReason } from '../../../server/src/domain/cleanup-block.ts';
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { PROVISION_SLICE } from '../../../server/src/domain/workflow-steps.ts';
 import type { Allocation, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -20,7 +21,7 @@ const NOT_READY: Omit<Failing, 'step'> = {
 };
 const NOT_PROVEN: Failing = {
   step: lastStep('release-allocation'),
-  reason: 'The disk wipe could not be verified.',
+  reason: REASONS.wipe_unverified,
   error_code: 'wipe_unproven',
 };
 
@@ -116,7 +117,7 @@ export const planRelease = (world: World, row: Allocation): void => {
   if (row.release_at === null) return;
   const wanted = row.release_at;
   world.agenda.after(Math.max(0, Date.parse(wanted) - world.now()), () => {
-    if (row.state === 'active' && row.release_at === wanted) startRelease(world, row, 'Its maximum duration is over.');
+    if (row.state === 'active' && row.release_at === wanted) startRelease(world, row, REASONS.duration_passed);
   });
 };
 
@@ -155,7 +156,7 @@ const prove = (world: World, row: Allocation, run: Run): void => {
 export const blockedWords = (row: Allocation, reason: string): string =>
   blockedReason(row.id, reason, {
     kind: 'slice.cleanup',
-    state_reason: 'The disk read-back found data that is not blank.',
+    state_reason: 'The disk read-back found data.',
   });
 
 const block = (world: World, row: Allocation, reason: string): void => {
@@ -180,7 +181,7 @@ const cleanUp = (world: World, row: Allocation): void => {
 export const startRelease = (world: World, row: Allocation, reason: string): void => {
   const live = row.run_id === null ? undefined : world.runs.get(row.run_id);
   if (row.state === 'releasing') return;
-  if (live !== undefined) callOff(world, live, 'Release was requested.');
+  if (live !== undefined) callOff(world, live, REASONS.release_requested);
   endCharging(world, row);
   row.release_requested_at = world.ago();
   row.release_at = null;

@@ -1,4 +1,6 @@
 /** Work on hosts that nobody rents at the moment: looking again, repairing a slot, making a disk ours. */
+
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import type { DiskOwnership, Node, NodeTask, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { startRun } from './run.ts';
@@ -23,7 +25,7 @@ export const discover = (world: World, node: Node, correlation_id: string): Node
 
 /** The slot comes back only with a wipe proof. */
 export const repair = (world: World, node: Node, slot: Slot, correlation_id: string): void => {
-  moveSlot(world, slot, 'quarantined', 'The slot is being repaired.');
+  moveSlot(world, slot, 'quarantined', REASONS.slot_in_repair);
   startRun(world, {
     path: 'repair-slot',
     subject_id: slot.id,

@@ -169,7 +169,7 @@ export const retryRun = (world: World, run: Run, step: string, plan = plans.get(
     0,
     run.path.findIndex((one) => one.step === step),
   );
-  recordStep(world, run, 'retried', 'An operator retried it.');
+  recordStep(world, run, 'retried', 'Retried by an operator.');
   run.turn += 1;
   run.attempt += 1;
   run.state_reason = null;

@@ -1,5 +1,6 @@
 /** The demo: a tenant's allocations in every state, a neighbour that fills the rest, and hosts on which something is wrong. */
 
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import type { Allocation, Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import {
@@ -125,7 +126,7 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
   seedBlocked(world, past('old-sweep', 3, 2, 28));
 
   const releasing = addActive(world, past('render-9', 3, 1, 16));
-  startRelease(world, releasing, 'Release was requested.');
+  startRelease(world, releasing, REASONS.release_requested);
 
   const moving = (spec: Past): void => {
     const row = newAllocation(world, { ...spec, over: { state: 'requested', state_since: world.ago(), ...spec.over } });

@@ -129,7 +129,7 @@ const offline: Shaper = (world, node) => {
 
 const notEnrolled: Shaper = (world, node) => {
   node.state = 'bootstrap_issued';
-  node.state_reason = 'Its agent has not enrolled yet.';
+  node.state_reason = null;
   node.state_since = world.ago(6 * 60_000);
   node.is_connected = false;
   node.last_seen_at = null;

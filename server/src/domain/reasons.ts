@@ -1,5 +1,9 @@
 /** Reasons that the control plane stores for people to read. They stand here, because SQL holds no sentences. */
 export const REASONS = {
+  release_requested: 'Release was requested.',
+  duration_passed: 'Its maximum duration has passed.',
+  wipe_unverified: 'The disk wipe could not be verified.',
+  slot_in_repair: 'The slot is being repaired.',
   gpu_not_reset: 'The GPU or its fabric function could not be reset. Reboot the host.',
   slot_not_schedulable: 'Wiped, but not schedulable.',
   reboot_for_gpu: 'A GPU could not be reset.',

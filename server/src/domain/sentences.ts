@@ -1,5 +1,16 @@
 /** The sentences by which operations refuse. The services and the console's mock API share them, so that they cannot differ. */
 export const REFUSALS = {
+  internal: 'An internal error occurred. The request changed nothing.',
+  bad_path: 'The path is not a valid URL path.',
+  no_resource: 'No resource exists at this path.',
+  content_type: 'The content type of the body is not supported.',
+  cursor: 'The cursor is not valid for this operation.',
+  etag_missing: 'Send the ETag of the resource in If-Match.',
+  etag_malformed: 'If-Match is not an ETag of this API.',
+  idempotency_key_missing: 'This operation needs an Idempotency-Key header.',
+  idempotency_key_malformed: 'The Idempotency-Key must be 8 to 128 printable characters without spaces.',
+  idempotency_key_reused: 'This Idempotency-Key was used for a different request.',
+  idempotency_in_flight: 'A request with this Idempotency-Key is still running.',
   changed: (version: number) => `The resource changed since you read it. Its ETag is now "v${version}".`,
 
   key_installed_at_launch: 'The key was installed at launch and already has access.',

@@ -4,6 +4,7 @@
  * own cleanup, which may be tried again.
  */
 import type { OperationId, SLOT_STATUSES } from '@gpuaas/contract';
+import { REASONS } from '../domain/reasons.ts';
 import type { AllocationState } from './allocation.ts';
 import { HOST_CHANGES_PREVENTED } from './health.ts';
 import type { NodeFacts } from './node-actions.ts';
@@ -79,7 +80,7 @@ const RULES = {
       held(slot),
       slot.prevents_host_changes && refused(HOST_CHANGES_PREVENTED),
       settled(slot, 'repaired'),
-      slot.is_repairing && done('The slot is being repaired.'),
+      slot.is_repairing && done(REASONS.slot_in_repair),
     ),
   mark_wiped: (slot) =>
     firstOf(

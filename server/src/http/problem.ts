@@ -1,5 +1,6 @@
 /** Turns whatever was thrown into the one error envelope of the contract. */
 import { ERRORS, type ErrorCode, type Problem, type Static } from '@gpuaas/contract';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
 export type ProblemBody = Static<typeof Problem>;
@@ -9,13 +10,13 @@ const RETRY_AFTER_DEFAULT_S = 1;
 /** What Fastify and Node throw before a handler is reached, in our words. Anything else unknown is a defect. */
 const KNOWN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than 1 MiB.'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'The content type of the body is not supported.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', REFUSALS.content_type],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'The length of the body differs from Content-Length.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', 'The body is empty; send a JSON object.'],
   FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'The body has no content type; send application/json.'],
-  FST_ERR_BAD_URL: ['invalid_request', 'The path is not a valid URL path.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'No resource exists at this path.'],
-  FST_ERR_ASYNC_CONSTRAINT: ['not_found', 'No resource exists at this path.'],
+  FST_ERR_BAD_URL: ['invalid_request', REFUSALS.bad_path],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', REFUSALS.no_resource],
+  FST_ERR_ASYNC_CONSTRAINT: ['not_found', REFUSALS.no_resource],
   ECONNRESET: ['request_timeout', 'The connection ended before the request was complete.'],
 };
 
@@ -24,7 +25,7 @@ export const toAppError = (err: unknown): AppError => {
   const code = err instanceof Error && 'code' in err && typeof err.code === 'string' ? err.code : '';
   const known = KNOWN[code];
   if (known) return new AppError(known[0], known[1], { cause: err });
-  return new AppError('internal', 'An internal error occurred. The request changed nothing.', { cause: err });
+  return new AppError('internal', REFUSALS.internal, { cause: err });
 };
 
 export const toProblem = (

@@ -1,6 +1,7 @@
 /** What is read off a request's headers. Clients control all of it, so each value has a grammar or is replaced. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
@@ -24,10 +25,9 @@ export const isUnattended = (headers: IncomingHttpHeaders): boolean => headers['
 
 export const idempotencyKeyOf = (headers: IncomingHttpHeaders): string => {
   const key = single(headers['idempotency-key']);
-  if (key === undefined)
-    throw new AppError('idempotency_key_missing', 'This operation needs an Idempotency-Key header.');
+  if (key === undefined) throw new AppError('idempotency_key_missing', REFUSALS.idempotency_key_missing);
   if (!IDEMPOTENCY_KEY.test(key))
-    throw new AppError('invalid_request', 'The Idempotency-Key must be 8 to 128 printable characters without spaces.', {
+    throw new AppError('invalid_request', REFUSALS.idempotency_key_malformed, {
       errors: [
         {
           pointer: '/headers/idempotency-key',
@@ -43,10 +43,10 @@ export const etagOf = (version: number): string => `"v${version}"`;
 
 export const ifMatchOf = (headers: IncomingHttpHeaders): number => {
   const given = single(headers['if-match']);
-  if (given === undefined) throw new AppError('precondition_required', 'Send the ETag of the resource in If-Match.');
+  if (given === undefined) throw new AppError('precondition_required', REFUSALS.etag_missing);
   const version = ETAG.exec(given)?.[1];
   if (version === undefined)
-    throw new AppError('invalid_request', 'If-Match is not an ETag of this API.', {
+    throw new AppError('invalid_request', REFUSALS.etag_malformed, {
       errors: [{ pointer: '/headers/if-match', code: 'pattern', message: 'must be an ETag such as "v3"' }],
     });
   return Number(version);

@@ -7,6 +7,7 @@ import helmet from '@fastify/helmet';
 import { api, ERRORS } from '@gpuaas/contract';
 import type { Log } from '@gpuaas/kit';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { isConsolePath, sendConsole } from './console.ts';
@@ -207,8 +208,7 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     const methods = methodsOf(request.url.split('?')[0] ?? '');
     if (methods.length === 0 && system.console !== null && isConsolePath(request))
       return sendConsole(system.console, reply);
-    if (methods.length === 0)
-      return sendProblem(gate, request, reply, new AppError('not_found', 'No resource exists at this path.'));
+    if (methods.length === 0) return sendProblem(gate, request, reply, new AppError('not_found', REFUSALS.no_resource));
     reply.header('allow', methods.join(', '));
     return sendProblem(
       gate,

@@ -1,5 +1,6 @@
 /** Which operation a request is: a handful of routes, known by method and pattern. */
 import { type NodeOperation, type NodeOperationId, nodeApi } from '@gpuaas/contract/node';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import { compileOperation, type Validators } from '../http/validate.ts';
 
@@ -26,7 +27,7 @@ const decode = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new AppError('invalid_request', 'The path is not a valid URL path.');
+    throw new AppError('invalid_request', REFUSALS.bad_path);
   }
 };
 
@@ -42,5 +43,5 @@ export const findRoute = (method: string, path: string): Readonly<{ route: Route
   }
   throw isKnown
     ? new AppError('method_not_allowed', 'This path takes another method.')
-    : new AppError('not_found', 'No resource exists at this path.');
+    : new AppError('not_found', REFUSALS.no_resource);
 };

@@ -4,6 +4,7 @@
  */
 import type { ReadCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 
 type Caller = Readonly<{
@@ -20,7 +21,7 @@ export const encodeCursor = (caller: Caller, key: Key): string =>
   Buffer.from(JSON.stringify([caller.operation, scopeOf(caller), ...key])).toString('base64url');
 
 export const malformedCursor = () =>
-  new AppError('invalid_request', 'The cursor is not valid for this operation.', {
+  new AppError('invalid_request', REFUSALS.cursor, {
     errors: [
       { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the previous page, unchanged.' },
     ],

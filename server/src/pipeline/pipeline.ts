@@ -20,6 +20,7 @@ import {
 } from '../db/idempotency.ts';
 import type { NewOutboxEvent } from '../db/outbox.ts';
 import { insertRecord } from '../db/statements/record.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
 /** What the router knows about a request once it is allowed. */
@@ -65,7 +66,7 @@ const boundTo = (id: IdempotencyKey): string => [id.tenant, id.principal_id, id.
 
 const replay = (admitted: Admitted, stored: StoredResponse, requestHash: Buffer, id: IdempotencyKey): Answer => {
   if (!stored.request_hash.equals(requestHash))
-    throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for a different request.');
+    throw new AppError('idempotency_key_reused', REFUSALS.idempotency_key_reused);
   const text = stored.response_sealed
     ? admitted.ctx.deps.secrets.open(stored.response, boundTo(id))
     : stored.response.toString('utf8');
@@ -144,7 +145,7 @@ const answerAgain = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer
   admitted.ctx.deps.database.write(admitted.scope, async (tx) => {
     const stored = await findStoredResponse(tx, id);
     if (stored === undefined)
-      throw new AppError('idempotency_in_flight', 'A request with this Idempotency-Key is still running.', {
+      throw new AppError('idempotency_in_flight', REFUSALS.idempotency_in_flight, {
         retry_after_s: 1,
       });
     const answer = replay(admitted, stored, requestHash, id);

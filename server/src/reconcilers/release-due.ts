@@ -8,10 +8,11 @@ import { findAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { listDueAllocations, lockDueAllocation } from '../db/lifecycle.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { startRelease } from '../workflows/start-cleanup.ts';
 
 const BATCH_ROWS = 100;
-export const DUE_REASON = 'Its maximum duration has passed.';
+export const DUE_REASON = REASONS.duration_passed;
 
 export type ReleaseDueDeps = Readonly<{
   database: Database;

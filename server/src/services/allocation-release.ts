@@ -3,6 +3,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { releaseRefusal } from '../domain/allocation-actions.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { projectOf } from '../pipeline/caller.ts';
@@ -18,7 +19,7 @@ const assertMay = (row: AllocationRow, projectId: string): void => {
 export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['allocationRelease']>) => {
   const { allocation_id } = params;
   const projectId = projectOf(ctx);
-  const reason = 'Release was requested.';
+  const reason = REASONS.release_requested;
   const check = (row: AllocationRow) => assertMay(row, projectId);
   await startRelease(ctx.tx, { allocation_id, reason, check }, () => ctx.deps.events.wake());
   const row = await findProjectAllocation(ctx.tx, projectId, allocation_id);

@@ -7,6 +7,7 @@ import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { slotRefusal } from '../domain/slot-actions.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -84,7 +85,7 @@ export const quarantine = async (ctx: WriteCtx, req: Req<'adminNodeSlotQuarantin
 export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => {
   const { slot, stand } = await lockSlot(ctx, req);
   refuse(slotRefusal('repair', stand));
-  await setApart(ctx, slot, 'The slot is being repaired.');
+  await setApart(ctx, slot, REASONS.slot_in_repair);
   const run = await startRun(
     ctx.tx,
     {

@@ -105,7 +105,7 @@ const SEQUENCE_MAX = 2 ** 31 - 1;
 const sequenceOf = (key: string | number | undefined): number => {
   if (key === undefined) return 0;
   if (typeof key === 'number' && key >= 0 && key <= SEQUENCE_MAX) return key;
-  throw new AppError('invalid_request', 'The cursor is not valid for this operation.');
+  throw new AppError('invalid_request', REFUSALS.cursor);
 };
 
 const stepsFor = async (ctx: ReadCtx, audience: Audience, req: Req<'adminWorkflowRunStepList'>, projectId?: string) => {

@@ -4,6 +4,7 @@
  * an operator, never freed.
  */
 import type { AllocationRow } from '../db/allocation.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { CLEANUP_RUN_DEADLINE_MS } from '../domain/task-limit.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
@@ -64,7 +65,7 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
       if (judged === undefined) return next('wipe');
       if (judged.verdict.is_verified) return done(deps.prove(allocation.id, judged));
       if (judged.may_try_again) return next('wipe', deps.reject(allocation.id, judged));
-      const reason = 'The disk wipe could not be verified.';
+      const reason = REASONS.wipe_unverified;
       return stuck(reason, async (tx) => {
         await deps.reject(allocation.id, judged)(tx);
         await deps.block(allocation.id, reason)(tx);
