@@ -100,14 +100,14 @@ const readyTemplate = (cluster: string): Promise<string> => {
 
 export const testDatabase = async (
   t?: TestLike,
-  options: Readonly<{ poolMax?: number }> = {},
+  options: Readonly<{ poolMax?: number; wake?: () => void }> = {},
 ): Promise<TestDatabase> => {
   const cluster = await testCluster();
   const source = await readyTemplate(cluster);
   const name = `gpuaas_test_${process.pid}_${randomBytes(4).toString('hex')}`;
   await withClient(cluster, (client) => client.query(`create database ${name} template ${source}`));
   const ownerUrl = withName(cluster, name);
-  const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: options.poolMax ?? 5 });
+  const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: 5, ...options });
 
   let dropped: Promise<void> | undefined;
   const dropOnce = async () => {

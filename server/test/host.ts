@@ -45,7 +45,7 @@ export type HostPlay = Readonly<{
   rounds?: number;
 }>;
 
-const deps = (database: Database) => ({ database, clock: systemClock, wake: () => {} });
+const deps = (database: Database) => ({ database, clock: systemClock });
 const signer = generateKeyPairSync('ed25519');
 /** The tests' own signer, as an agent trusts it. */
 const trust: TrustCache = {

@@ -9,7 +9,7 @@ import { signalRun } from '../workflows/engine/run.ts';
 import { TASK_FINISHED } from '../workflows/host-task.ts';
 import { RESULT_PROCESSORS, type ResultProcessor } from './result-processors.ts';
 
-export type EndContext = Readonly<{ now: Date; wake?: () => void }>;
+export type EndContext = Readonly<{ now: Date }>;
 export type Ended = Readonly<{
   /** False when the result came too late. */
   is_accepted: boolean;
@@ -22,8 +22,7 @@ const processorOf = (kind: string): ResultProcessor<TaskKind> | undefined =>
 
 const end = async (tx: Tx, task: NodeTaskRow, ctx: EndContext): Promise<string | null> => {
   const processor = processorOf(task.kind);
-  if (task.workflow_run_id !== null)
-    await signalRun(tx, { run_id: task.workflow_run_id, name: TASK_FINISHED }, ctx.wake);
+  if (task.workflow_run_id !== null) await signalRun(tx, { run_id: task.workflow_run_id, name: TASK_FINISHED });
   const rejection =
     task.state === 'completed'
       ? ((await processor?.completed?.(tx, task, (task.output ?? {}) as never, ctx.now)) ?? null)

@@ -18,7 +18,7 @@ import { nodeChanged, nodeRebooted } from '../domain/node-event.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
-export type HeartbeatDeps = Readonly<{ database: Database; clock: Clock; log: Log; wake: () => void }>;
+export type HeartbeatDeps = Readonly<{ database: Database; clock: Clock; log: Log }>;
 
 export type Heartbeats = Readonly<{
   /** Returns why this agent receives no tasks; null if it does. */
@@ -89,7 +89,7 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
       audit('node.activate', 'first task poll', {});
     }
     await refreshSummary(tx, node_id);
-    tx.afterCommit(deps.wake);
+    tx.wake();
   };
 
   const applyOne = (one: Heartbeat): Promise<void> =>

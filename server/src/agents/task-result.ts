@@ -19,7 +19,7 @@ import { recordHealth } from '../services/health-report.ts';
 import { finishTask } from './end-task.ts';
 import { FUTURE_REPORT, isFromFuture } from './result-processors.ts';
 
-export type ResultDeps = Readonly<{ database: Database; clock: Clock; wake: () => void }>;
+export type ResultDeps = Readonly<{ database: Database; clock: Clock }>;
 type Result = NodeBody<'taskResult'>;
 type Output = Readonly<Record<string, unknown>>;
 type Where = Readonly<{ node_id: string; task_id: string }>;
@@ -123,7 +123,6 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
     const result = { id: task.id, attempt: body.attempt, state, reason, output };
     const { is_accepted, rejection: objection } = await finishTask(tx, result, {
       now: deps.clock.now(),
-      wake: deps.wake,
     });
     if (!is_accepted)
       return isSameResult(task, result)

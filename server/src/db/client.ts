@@ -26,8 +26,11 @@ export interface Reader {
 export interface Tx extends Reader {
   /** Something already sent that need not be awaited before the commit is sent too; its failure fails the transaction. */
   defer(sent: Promise<unknown>): void;
-  /** Runs once the transaction is durable, never when it rolled back. Must not throw. */
-  afterCommit(fn: () => void): void;
+  /**
+   * There is something to find for whoever waits for work or events. They are woken once, when the transaction is durable,
+   * and never when it rolled back. Without it, polling finds what was written.
+   */
+  wake(): void;
   /** Changes for whom the rest of the transaction runs; the caller says why at the call. */
   enter(scope: Scope): void;
 }
@@ -45,6 +48,8 @@ export type DatabaseOptions = Readonly<{
   log: Log;
   /** Taken on by every connection after sign-in; undefined when the URL already signs in as the application. */
   role?: string | undefined;
+  /** Called after each commit of a transaction that asked for it. Must not throw. */
+  wake?: () => void;
   poolMax?: number;
   statementTimeoutMs?: number;
 }>;
@@ -136,7 +141,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
 
   const once = async <T>(mode: 'begin' | 'begin read only', scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect();
-    const hooks: (() => void)[] = [];
+    let isWaking = false;
     let broken: Error | undefined;
     // A dropped connection surfaces on the client as well as on the query that was running.
     const onError = (err: Error) => {
@@ -166,7 +171,9 @@ export const createDatabase = (options: DatabaseOptions): Database => {
           sent.catch(() => {});
           pending.push(sent);
         },
-        afterCommit: (hook) => hooks.push(hook),
+        wake: () => {
+          isWaking = true;
+        },
         enter: (next) => send(SET_SCOPE, [next.tenant_id, next.principal_id]),
       });
       hold();
@@ -178,7 +185,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       // PostgreSQL answers ROLLBACK to the commit of a transaction that had already failed.
       if ((await commit).command !== 'COMMIT')
         throw new AppError('internal', 'The change was not saved.', { internal: 'commit answered ROLLBACK' });
-      for (const hook of hooks) hook();
+      if (isWaking) options.wake?.();
       return result;
     } catch (err) {
       if (broken === undefined) await client.query('rollback').catch((rollbackErr: Error) => (broken = rollbackErr));

@@ -266,7 +266,7 @@ const nextTask = async (nodeId: string, kind: string): Promise<Task> => {
   return found as Task;
 };
 const answer = (task: Task, output: object) =>
-  app.db.database.write(PLATFORM, async (tx) => {
+  app.app.deps.database.write(PLATFORM, async (tx) => {
     await tx.query("update node_tasks set state = 'running' where id = $1", [task.id]);
     await finishTask(
       tx,
@@ -277,7 +277,7 @@ const answer = (task: Task, output: object) =>
         reason: null,
         output: output as Record<string, unknown>,
       },
-      { now: new Date(), wake: () => app.app.deps.events.wake() },
+      { now: new Date() },
     );
   });
 const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_address: string } | null) =>
@@ -321,8 +321,8 @@ test('a disk is taken over only when the host has let go of it, with proof, and 
     owned.id,
   ]);
   const runId = String(rows[0]?.['id']);
-  await app.db.database.write(PLATFORM, async (tx) => {
-    await signalRun(tx, { run_id: runId, name: 'look_again' }, () => app.app.deps.events.wake());
+  await app.app.deps.database.write(PLATFORM, async (tx) => {
+    await signalRun(tx, { run_id: runId, name: 'look_again' });
   });
   await answer(await nextTask(id, 'node.cleanup'), erased(serial ?? '', null));
   await until('it is owned', async () => (await state()).state === 'owned');

@@ -104,7 +104,7 @@ const writeContext = (admitted: Admitted, tx: Tx, draft: Draft): WriteCtx => {
         project_id: event.project_id ?? ctx.project_id,
         correlation_id: ctx.correlation_id,
       });
-      tx.afterCommit(() => ctx.deps.events.wake());
+      tx.wake();
     },
     target: (kind, id) => {
       draft.target = { kind, id };

@@ -5,7 +5,7 @@ import { type Database, PLATFORM } from '../db/client.ts';
 
 const BATCH_ROWS = 100;
 
-export const expireTasks = (deps: Readonly<{ database: Database; wake: () => void }>): Promise<void> =>
+export const expireTasks = (deps: Readonly<{ database: Database }>): Promise<void> =>
   deps.database.write(PLATFORM, async (tx) => {
-    await expireOverdueTasks(tx, BATCH_ROWS, { now: new Date(), wake: deps.wake });
+    await expireOverdueTasks(tx, BATCH_ROWS, { now: new Date() });
   });

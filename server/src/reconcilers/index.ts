@@ -18,7 +18,7 @@ import { sampleCapacity } from './sample-capacity.ts';
 import { sealAudit } from './seal-audit.ts';
 
 export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock'> &
-  Readonly<{ wake: () => void; watch: InvariantWatch }>;
+  Readonly<{ watch: InvariantWatch }>;
 
 type Turn = (signal: AbortSignal) => Promise<unknown>;
 

@@ -14,7 +14,7 @@ import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { nodeChanged } from '../domain/node-event.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
-export type MarkOfflineDeps = Readonly<{ database: Database; wake?: () => void }>;
+export type MarkOfflineDeps = Readonly<{ database: Database }>;
 
 const BATCH_ROWS = 200;
 
@@ -46,7 +46,7 @@ const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boole
         metadata: { name },
       }),
     );
-    if (deps.wake !== undefined) tx.afterCommit(deps.wake);
+    tx.wake();
     return true;
   });
 

@@ -16,7 +16,6 @@ export const DUE_REASON = REASONS.duration_passed;
 
 export type ReleaseDueDeps = Readonly<{
   database: Database;
-  wake?: () => void;
   /** Accepts a release within the transaction. Tests let it fail. */
   release?(tx: Tx, allocationId: string, reason: string): Promise<void>;
 }>;
@@ -27,8 +26,7 @@ const releaseOne = (deps: ReleaseDueDeps, id: string): Promise<boolean> =>
     if (!(await lockDueAllocation(tx, id))) return false;
     const row = await findAllocation(tx, id);
     invariant(row !== undefined, `allocation ${id} is locked`);
-    const release =
-      deps.release ?? ((own, allocation_id, reason) => startRelease(own, { allocation_id, reason }, deps.wake));
+    const release = deps.release ?? ((own, allocation_id, reason) => startRelease(own, { allocation_id, reason }));
     await release(tx, id, DUE_REASON);
     tx.defer(
       insertSystemAudit(tx, {

@@ -13,11 +13,11 @@ const BATCH_ROWS = 100;
 /** Pause before keys are installed again on a VM where it failed. */
 const REST_S = 60;
 
-export type RevokeGrantsDeps = Readonly<{ database: Database; wake: () => void }>;
+export type RevokeGrantsDeps = Readonly<{ database: Database }>;
 
 /** Throws after the last one if any failed. */
 export const revokeGrants = async (deps: RevokeGrantsDeps, signal?: AbortSignal): Promise<void> => {
-  const { database, wake } = deps;
+  const { database } = deps;
   const failures: unknown[] = [];
   const each = async <T>(items: readonly T[], act: (tx: Tx, item: T) => Promise<void>): Promise<void> => {
     for (const item of items) {
@@ -26,10 +26,10 @@ export const revokeGrants = async (deps: RevokeGrantsDeps, signal?: AbortSignal)
     }
   };
   const lost = await database.read(PLATFORM, (reader) => listLostGrants(reader, BATCH_ROWS));
-  await each(lost, (tx, one) => revokeLostGrant(tx, { ...one, correlation_id: `grants-${randomUUID()}` }, wake));
+  await each(lost, (tx, one) => revokeLostGrant(tx, { ...one, correlation_id: `grants-${randomUUID()}` }));
   const asked = { workflow: installKeys.name, rest_s: REST_S, limit: BATCH_ROWS };
   const untold = await database.read(PLATFORM, (reader) => listUntoldAllocations(reader, asked));
-  await each(untold, (tx, id) => sendPendingKeys(tx, id, wake));
+  await each(untold, (tx, id) => sendPendingKeys(tx, id));
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} grants could not be revoked or installed`);
 };

@@ -19,7 +19,6 @@ export type NodeApi = Readonly<{ url: string; dispatcher: Dispatcher; server: No
 export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promise<NodeApi> => {
   const { config, database, clock, log, secrets } = deps;
   const { host, port, names } = config.node_api;
-  const wake = () => deps.events.wake();
   const trustCache = await createTrustCache({ database, secrets, clock });
   const trust = () => trustCache.current();
   const register = createCertificateRegister({ database, clock, trust });
@@ -27,7 +26,7 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
   const certificates = createListenerCertificates({ names, clock });
   const identity = await certificates.next(trust());
   if (identity === undefined) throw new Error('a new listener has no certificate yet');
-  const heartbeats = createHeartbeats({ database, clock, log, wake });
+  const heartbeats = createHeartbeats({ database, clock, log });
   const dispatcher = createDispatcher({ database, clock, log, hub, trust: trustCache });
   const server = createNodeApi({
     host,
@@ -42,7 +41,6 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
       database,
       clock,
       trust,
-      wake,
       log,
       log_quota: createLogQuota(clock),
       dispatcher,

@@ -53,12 +53,13 @@ export type App = Readonly<{
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 
-export const connectDatabase = (config: Config, log: Log): Database =>
+export const connectDatabase = (config: Config, log: Log, wake: () => void = () => {}): Database =>
   createDatabase({
     url: config.app_database_url ?? config.database_url,
     log,
     role: config.app_database_url === null ? APP_ROLE : undefined,
     poolMax: config.database_pool_max,
+    wake,
   });
 
 /** Metrics name tenants' activity in aggregate: for this machine, or for whoever holds the configured token. */
@@ -100,7 +101,7 @@ const listen = async (http: FastifyInstance, { deps, shutdown }: RoleContext): P
 
 export const startProcess = async (options: AppOptions): Promise<App> => {
   const { config, log, shutdown } = options;
-  const database = connectDatabase(config, log);
+  const database = connectDatabase(config, log, () => waker.afterCommit());
   shutdown.add('database', () => database.end());
   options.sink?.start({ database, days: config.log_days });
   shutdown.add('log lines', () => options.sink?.stop());

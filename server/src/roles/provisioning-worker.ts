@@ -15,9 +15,8 @@ import { createDiskDeps, wipeDisk } from '../workflows/wipe-disk.ts';
 import type { RoleContext } from './role.ts';
 
 const startReconcilers = ({ deps, watch, shutdown }: RoleContext): void => {
-  const wake = () => deps.events.wake();
   for (const { name, interval_ms, create } of RECONCILERS) {
-    const turn = create({ ...deps, watch, wake });
+    const turn = create({ ...deps, watch });
     const run = async (signal: AbortSignal): Promise<void> => void (await turn(signal));
     const reconciler = startReconciler({ name, run, intervalMs: interval_ms, log: deps.log, signal: shutdown.signal });
     shutdown.add(name, () => reconciler.stop());
@@ -26,7 +25,7 @@ const startReconcilers = ({ deps, watch, shutdown }: RoleContext): void => {
 
 /** Every workflow this process runs. Ended versions stay until their last run has ended. */
 const startWorkflows = ({ deps, hub, shutdown, workflows }: RoleContext): void => {
-  const allocations = createAllocationDeps({ database: deps.database, wake: () => deps.events.wake() });
+  const allocations = createAllocationDeps({ database: deps.database });
   const worker = createWorker({
     database: deps.database,
     registry: createRegistry([

@@ -48,7 +48,6 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   const sessions = createGatewaySessions({
     database,
     log,
-    wake: () => deps.events.wake(),
     gateway_url: () => agentUrl,
   });
   const registry: Registry = createRegistry({ sessions, metrics, nowMs, log });

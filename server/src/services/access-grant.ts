@@ -88,7 +88,7 @@ const follow = async (ctx: WriteCtx, row: AllocationRow, grant: db.GrantRow): Pr
     subject: id,
     data: { access_grant_id: id, allocation_id, user_id, state },
   });
-  await sendKeys(ctx.tx, row, ctx.correlation_id, () => ctx.deps.events.wake());
+  await sendKeys(ctx.tx, row, ctx.correlation_id);
 };
 
 /** What is revoked already stays so; what its machine was not told yet is told again. */

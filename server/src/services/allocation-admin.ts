@@ -78,8 +78,7 @@ const concern = async (ctx: WriteCtx, id: string, facts: Readonly<Record<string,
 export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
   const { allocation_id } = params;
   await concern(ctx, allocation_id, { reason: body.reason });
-  const wake = () => ctx.deps.events.wake();
-  await startRelease(ctx.tx, { allocation_id, reason: `Released by an operator: ${body.reason}` }, wake);
+  await startRelease(ctx.tx, { allocation_id, reason: `Released by an operator: ${body.reason}` });
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };
 
@@ -88,6 +87,6 @@ export const forceCleanup = async (ctx: WriteCtx, { params, body }: Req<'adminAl
   const { reason, runtime_verified_absent, adopted_generations: adopted } = body;
   const facts = { reason, runtime_verified_absent, ...(adopted ? { adopted_generations: adopted } : {}) };
   await concern(ctx, allocation_id, facts);
-  await restartCleanup(ctx.tx, { allocation_id, runtime_verified_absent, adopted }, () => ctx.deps.events.wake());
+  await restartCleanup(ctx.tx, { allocation_id, runtime_verified_absent, adopted });
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };

@@ -31,21 +31,17 @@ type Ask = Readonly<{
 
 const ask = async (ctx: WriteCtx, { prepare, ...asked }: Ask) => {
   const projectId = projectOf(ctx);
-  await startPowerChange(
-    ctx.tx,
-    {
-      ...asked,
-      correlation_id: ctx.correlation_id,
-      check: (row) => {
-        // Of this project: an allocation of another is as good as missing.
-        if (row.project_id !== projectId) throw notFound('allocation');
-        const refusal = powerRefusal(row, asked.change);
-        if (refusal !== null) throw conflict(refusal);
-      },
-      ...(prepare === undefined ? {} : { prepare }),
+  await startPowerChange(ctx.tx, {
+    ...asked,
+    correlation_id: ctx.correlation_id,
+    check: (row) => {
+      // Of this project: an allocation of another is as good as missing.
+      if (row.project_id !== projectId) throw notFound('allocation');
+      const refusal = powerRefusal(row, asked.change);
+      if (refusal !== null) throw conflict(refusal);
     },
-    () => ctx.deps.events.wake(),
-  );
+    ...(prepare === undefined ? {} : { prepare }),
+  });
   const row = await findProjectAllocation(ctx.tx, projectId, asked.allocation_id);
   if (row === undefined) throw notFound('allocation');
   ctx.note({ workflow_run_id: row.power_run_id, grace_s: asked.grace_s });

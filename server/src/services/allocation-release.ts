@@ -21,7 +21,7 @@ export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['al
   const projectId = projectOf(ctx);
   const reason = REASONS.release_requested;
   const check = (row: AllocationRow) => assertMay(row, projectId);
-  await startRelease(ctx.tx, { allocation_id, reason, check }, () => ctx.deps.events.wake());
+  await startRelease(ctx.tx, { allocation_id, reason, check });
   const row = await findProjectAllocation(ctx.tx, projectId, allocation_id);
   if (row === undefined) throw notFound('allocation');
   return viewFor(ctx)(row);

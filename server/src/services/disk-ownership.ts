@@ -70,7 +70,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
     project_id: null,
     correlation_id: ctx.correlation_id,
   };
-  const run = await startRun(ctx.tx, start, () => ctx.deps.events.wake());
+  const run = await startRun(ctx.tx, start);
   ctx.target('disk_ownership', row.id);
   ctx.note({ serial: row.serial, workflow_run_id: run.id, reason: body.reason });
   return view(row);

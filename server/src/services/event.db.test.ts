@@ -219,7 +219,7 @@ test('a stream ends at once when it is aborted or returned while it waits', asyn
 });
 
 test('an event committed by one process reaches a stream of another by notification, and still after the connection broke', async (t) => {
-  const { database, ownerUrl } = await testDatabase(t);
+  const { database, ownerUrl } = await testDatabase(t, { wake: () => waker.afterCommit() });
   const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
   const signal = abortable(t).signal;
   const hub = createEventHub();
@@ -229,7 +229,7 @@ test('an event committed by one process reaches a stream of another by notificat
   const tell = async (subject: string) =>
     database.write(PLATFORM, async (tx) => {
       await insertOutboxEvent(tx, anEvent({ subject }));
-      tx.afterCommit(waker.afterCommit);
+      tx.wake();
     });
   const woken = hub.wait(60_000);
   await tell('s0');

@@ -144,7 +144,7 @@ export const probe = async (ctx: WriteCtx, { params }: Req<'adminNodeHealthProbe
       correlation_id: ctx.correlation_id,
     }));
   ctx.target('node', node.id);
-  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  ctx.tx.wake();
   return task;
 };
 

@@ -47,7 +47,7 @@ describe('an inventory', () => {
     };
   };
   const tell = (node: TestNode, over: Partial<Inventory> = {}) =>
-    record({ database: db.database, clock: systemClock, log: silentLog(), wake: () => undefined }, node.id, {
+    record({ database: db.database, clock: systemClock, log: silentLog() }, node.id, {
       inventory: inventory(over),
     });
   const machine = (allocation_id: string | null, over: Partial<HostVm> = {}): HostVm => ({

@@ -31,7 +31,6 @@ export type InventoryDeps = Readonly<{
   database: Database;
   clock: Clock;
   log: Log;
-  wake: () => void;
 }>;
 
 const AHEAD_MAX_MS = 5 * 60_000;
@@ -112,7 +111,7 @@ export const record = async (
     }
     if (is_news) await tell(tx, nodeId, findings, `c-${randomUUID()}`);
     await quarantine(tx, nodeId, verdict.quarantine, `c-${randomUUID()}`);
-    if (is_news) tx.afterCommit(deps.wake);
+    if (is_news) tx.wake();
     return { verdict, findings, is_news };
   });
   if (done === null) return { is_accepted: false, unclaimed: [] };
@@ -168,7 +167,7 @@ const askToRemove = async (ctx: WriteCtx, node_id: string, params: TaskParams<'s
     correlation_id: ctx.correlation_id,
   });
   ctx.target('node', node_id);
-  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  ctx.tx.wake();
   return task;
 };
 

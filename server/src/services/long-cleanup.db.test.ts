@@ -26,7 +26,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
     await refreshSummary(tx, node.id);
     await startRelease(tx, { allocation_id: id, reason: 'test' });
   });
-  const deps: ResultDeps = { database, clock: testClock(), wake: () => {} };
+  const deps: ResultDeps = { database, clock: testClock() };
   const work = () => settle(database, { host: async () => 0, rounds: 6 });
   /** So much time goes by for everything that counts it, and what is overdue is ended. */
   const pass = async (time: string): Promise<number> => {

@@ -178,7 +178,7 @@ export const update = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgen
   });
   ctx.target('node', node.id);
   ctx.note({ task_id: task.id, version: body.version, digest: body.digest });
-  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  ctx.tx.wake();
   return task;
 };
 

@@ -27,7 +27,7 @@ import { hashToken } from '../identity/token.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { CsrError, type IssuedCertificate, issueNodeCertificate } from '../ports/trust/x509.ts';
 
-export type EnrollDeps = Readonly<{ database: Database; clock: Clock; trust: () => Trust; wake: () => void }>;
+export type EnrollDeps = Readonly<{ database: Database; clock: Clock; trust: () => Trust }>;
 /** Who asks, for the audit row. */
 export type Caller = Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>;
 type Certificate = NodeResponse<'nodeEnroll'>;
@@ -136,7 +136,7 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
       const node = { node_id: door.node_id, name: door.node_name };
       const told = nodeChanged({ ...node, state: 'enrolling', state_reason: reason }, caller.correlation_id);
       tx.defer(insertOutboxEvent(tx, told));
-      tx.afterCommit(deps.wake);
+      tx.wake();
     }
     await audit(tx, caller, {
       action: 'node.enroll',

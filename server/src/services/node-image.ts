@@ -60,7 +60,7 @@ const ask = async <K extends Kind>(
     }));
   ctx.target('node', nodeId);
   ctx.note({ task_id: asked.id, digest: task.digest });
-  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  ctx.tx.wake();
   return asked;
 };
 

@@ -86,17 +86,13 @@ export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => 
   const { slot, stand } = await lockSlot(ctx, req);
   refuse(slotRefusal('repair', stand));
   await setApart(ctx, slot, REASONS.slot_in_repair);
-  const run = await startRun(
-    ctx.tx,
-    {
-      workflow: repairSlot,
-      subject_id: slot.id,
-      organization_id: null,
-      project_id: null,
-      correlation_id: ctx.correlation_id,
-    },
-    () => ctx.deps.events.wake(),
-  );
+  const run = await startRun(ctx.tx, {
+    workflow: repairSlot,
+    subject_id: slot.id,
+    organization_id: null,
+    project_id: null,
+    correlation_id: ctx.correlation_id,
+  });
   ctx.note({ workflow_run_id: run.id });
   return finish(ctx, slot, req.body.reason);
 };

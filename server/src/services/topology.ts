@@ -41,7 +41,7 @@ export const discoveryCreate = async (
   const task = await insertDiscoveryTask(ctx.tx, node.id, ctx.correlation_id);
   ctx.target('node', node.id);
   ctx.note({ task_id: task.id });
-  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  ctx.tx.wake();
   return task;
 };
 

@@ -144,10 +144,8 @@ const steered = (ctx: WriteCtx, run: db.WorkflowRunRow) => {
   return runView(ctx, 'operator')(run);
 };
 
-const wakeOf = (ctx: WriteCtx) => () => ctx.deps.events.wake();
-
 export const adminRetry = async (ctx: WriteCtx, { params, body }: Req<'adminWorkflowRunRetry'>) =>
-  steered(ctx, await retryRun(ctx.tx, { run_id: params.workflow_run_id, step: body.step }, wakeOf(ctx)));
+  steered(ctx, await retryRun(ctx.tx, { run_id: params.workflow_run_id, step: body.step }));
 
 export const adminCancel = async (ctx: WriteCtx, { params, body }: Req<'adminWorkflowRunCancel'>) =>
-  steered(ctx, await cancelRun(ctx.tx, { run_id: params.workflow_run_id, reason: body.reason }, wakeOf(ctx)));
+  steered(ctx, await cancelRun(ctx.tx, { run_id: params.workflow_run_id, reason: body.reason }));

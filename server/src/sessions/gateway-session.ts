@@ -144,7 +144,7 @@ const auditClose = (session: ClosedSessionRow, end: SessionEnd, userAgent: strin
 };
 
 export const createGatewaySessions = (
-  deps: Readonly<{ database: Database; log: Log; wake: () => void; gateway_url: () => string }>,
+  deps: Readonly<{ database: Database; log: Log; gateway_url: () => string }>,
 ): GatewaySessions => {
   const { database, log } = deps;
 
@@ -176,7 +176,7 @@ export const createGatewaySessions = (
           correlation_id: session.correlation_id,
         });
         tx.defer(putSessionTask(tx, session.id, task.id));
-        tx.afterCommit(deps.wake);
+        tx.wake();
         return { session };
       }),
     opened: (ids) => database.write(PLATFORM, (tx) => moveSessionOpen(tx, ids)),

@@ -10,13 +10,11 @@ import { insertOutboxEvent } from '../db/outbox.ts';
 import { startRun } from './engine/run.ts';
 import { canInstallKeys, emitGrants, installKeys } from './install-keys.ts';
 
-type Wake = () => void;
-
 /** A run in progress also installs the newest set. */
-export const sendKeys = async (tx: Tx, row: AllocationRow, correlation_id: string, wake?: Wake): Promise<void> => {
+export const sendKeys = async (tx: Tx, row: AllocationRow, correlation_id: string): Promise<void> => {
   if (!canInstallKeys(row)) return;
   const { id: subject_id, organization_id, project_id } = row;
-  await startRun(tx, { workflow: installKeys, subject_id, organization_id, project_id, correlation_id }, wake);
+  await startRun(tx, { workflow: installKeys, subject_id, organization_id, project_id, correlation_id });
 };
 
 export const emitGrant = (tx: Tx, row: AllocationRow, grant: GrantRow, correlation_id: string): void =>
@@ -32,27 +30,22 @@ export const emitGrant = (tx: Tx, row: AllocationRow, grant: GrantRow, correlati
   );
 
 /** The VM booted for the first time, with the keys given to its start. */
-export const grantsInstalledAtStart = async (tx: Tx, row: AllocationRow, wake?: Wake): Promise<void> => {
+export const grantsInstalledAtStart = async (tx: Tx, row: AllocationRow): Promise<void> => {
   // Sent together; pending grants are counted after those installed at the start were marked.
   const [settled, isLeft] = await Promise.all([settleGrants(tx, row.id, null), hasPendingGrants(tx, row.id)]);
   emitGrants(tx, settled);
-  if (isLeft) await sendKeys(tx, row, row.correlation_id, wake);
+  if (isLeft) await sendKeys(tx, row, row.correlation_id);
 };
 
 /** Installs grants and revocations that were made while the VM could not take them. */
-export const sendKeysIfPending = async (
-  tx: Tx,
-  row: AllocationRow,
-  correlation_id: string,
-  wake?: Wake,
-): Promise<void> => {
-  if (await hasPendingGrants(tx, row.id)) await sendKeys(tx, row, correlation_id, wake);
+export const sendKeysIfPending = async (tx: Tx, row: AllocationRow, correlation_id: string): Promise<void> => {
+  if (await hasPendingGrants(tx, row.id)) await sendKeys(tx, row, correlation_id);
 };
 
 export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: string; correlation_id: string }>;
 
 /** Revoked without a request: a member left, an account was disabled, or a key was deleted. */
-export const revokeLostGrant = async (tx: Tx, lost: LostGrant, wake?: Wake): Promise<void> => {
+export const revokeLostGrant = async (tx: Tx, lost: LostGrant): Promise<void> => {
   const { correlation_id, reason } = lost;
   const row = await lockAllocation(tx, lost.allocation_id);
   if (row === undefined) return;
@@ -72,11 +65,11 @@ export const revokeLostGrant = async (tx: Tx, lost: LostGrant, wake?: Wake): Pro
       metadata: { allocation_id: row.id, user_id, fingerprint, reason },
     }),
   );
-  await sendKeys(tx, row, correlation_id, wake);
+  await sendKeys(tx, row, correlation_id);
 };
 
 /** For grants still pending: a run ended at the same moment as a change, or failed. */
-export const sendPendingKeys = async (tx: Tx, allocationId: string, wake?: Wake): Promise<void> => {
+export const sendPendingKeys = async (tx: Tx, allocationId: string): Promise<void> => {
   const row = await lockAllocation(tx, allocationId);
-  if (row !== undefined) await sendKeysIfPending(tx, row, row.correlation_id, wake);
+  if (row !== undefined) await sendKeysIfPending(tx, row, row.correlation_id);
 };

@@ -74,12 +74,11 @@ const ensureAllocationTask = async (
 export const createAllocationDeps = (
   options: Readonly<{
     database: Database;
-    wake?: () => void;
     /** Delay after the n-th failed cleanup task. */
     retry_delay_ms?: RetryDelay;
   }>,
 ): AllocationDeps => {
-  const { database, wake } = options;
+  const { database } = options;
   const retryDelayMs: RetryDelay = options.retry_delay_ms ?? ((tries) => 2_000 * 4 ** (tries - 1));
 
   return {
@@ -89,9 +88,9 @@ export const createAllocationDeps = (
       return row;
     },
     ensureTask: (request) => database.write(PLATFORM, (tx) => ensureAllocationTask(tx, request, retryDelayMs)),
-    activate: (id) => (tx) => activateAllocation(tx, id, wake),
-    fail: (id, reason) => (tx) => failProvisioning(tx, id, reason, wake),
-    finishPowerChange: (id, end) => (tx) => finishPowerChange(tx, id, end, wake),
+    activate: (id) => (tx) => activateAllocation(tx, id),
+    fail: (id, reason) => (tx) => failProvisioning(tx, id, reason),
+    finishPowerChange: (id, end) => (tx) => finishPowerChange(tx, id, end),
     isBlocked: (id) =>
       database.read(PLATFORM, async (reader) => {
         const [row, node, slots] = await Promise.all([

@@ -87,7 +87,7 @@ const startCleaning = (tx: Tx, row: AllocationRow, reason: string): Promise<void
   });
 
 /** Active and charged from now on. Does nothing if a release was accepted first. */
-export const activateAllocation = async (tx: Tx, id: string, wake?: () => void): Promise<void> => {
+export const activateAllocation = async (tx: Tx, id: string): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'provisioning') return;
   // Neither reserved nor in-use slots are schedulable, so the placement index does not change.
@@ -95,7 +95,7 @@ export const activateAllocation = async (tx: Tx, id: string, wake?: () => void):
     enter(tx, row, 'active', null),
     billingEffect(row.state, 'active') === 'open' ? insertUsage(tx, id) : undefined,
     moveHeldSlots(tx, { allocation_id: id, from: ['reserved'], to: 'in_use', reason: null, event: 'provisioned' }),
-    grantsInstalledAtStart(tx, { ...row, state: 'active', power_state: 'on' }, wake),
+    grantsInstalledAtStart(tx, { ...row, state: 'active', power_state: 'on' }),
   ]);
 };
 

@@ -49,13 +49,13 @@ const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
 };
 
 /** A reinstalled system has the keys given to its start. Another one gets what was granted or revoked meanwhile. */
-const revokeGrants = async (tx: Tx, row: AllocationRow, end: PowerChangeEnd, wake?: () => void): Promise<void> => {
+const revokeGrants = async (tx: Tx, row: AllocationRow, end: PowerChangeEnd): Promise<void> => {
   const now = { ...row, power_state: 'on' as const };
-  if (row.power_state === 'reinstalling') await grantsInstalledAtStart(tx, now, wake);
-  else await sendKeysIfPending(tx, now, end.correlation_id, wake);
+  if (row.power_state === 'reinstalling') await grantsInstalledAtStart(tx, now);
+  else await sendKeysIfPending(tx, now, end.correlation_id);
 };
 
-export const finishPowerChange = async (tx: Tx, id: string, end: PowerChangeEnd, wake?: () => void): Promise<void> => {
+export const finishPowerChange = async (tx: Tx, id: string, end: PowerChangeEnd): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'active' || row.power_run_id !== end.run_id) return;
   const refused = end.kind === null ? undefined : await findRunTask(tx, end.run_id, end.kind);
@@ -70,7 +70,7 @@ export const finishPowerChange = async (tx: Tx, id: string, end: PowerChangeEnd,
   const moved = await movePower(tx, { id, from: powerSourcesOf(to), to, reason, run_id: null, grace_s: null });
   invariant(moved, `the power of allocation ${id} goes from ${row.power_state} to ${to}`);
   emitPower(tx, row, { correlation_id: end.correlation_id, to, reason });
-  if (to === 'on') await revokeGrants(tx, row, end, wake);
+  if (to === 'on') await revokeGrants(tx, row, end);
   tx.defer(
     insertSystemAudit(tx, {
       organization_id: row.organization_id,

@@ -17,7 +17,7 @@ import { emitPower } from './finish-power-change.ts';
 import { startSlice } from './power-slice.ts';
 import { startPowerChange } from './start-power-change.ts';
 
-export type VmDownDeps = Readonly<{ database: Database; log: Log; wake: () => void }>;
+export type VmDownDeps = Readonly<{ database: Database; log: Log }>;
 
 const audit = (
   tx: Tx,
@@ -61,11 +61,7 @@ const handleVmDown = (deps: VmDownDeps, { allocation_id, cause }: Down): Promise
       const refusal = powerRefusal(locked, 'start');
       if (refusal !== null) throw conflict(refusal);
     };
-    await startPowerChange(
-      tx,
-      { allocation_id, change: 'start', grace_s: null, correlation_id, reason, check },
-      deps.wake,
-    );
+    await startPowerChange(tx, { allocation_id, change: 'start', grace_s: null, correlation_id, reason, check });
     audit(tx, row, { action: 'allocation.start', correlation_id, cause, reason });
   });
 

@@ -24,8 +24,6 @@ import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
 import { RUNTIME_ABSENT, releaseAllocation } from './release-allocation.ts';
 
-type Wake = () => void;
-
 /** Joins a live run: an allocation is never cleaned up by two. */
 const cleanupOf = (row: AllocationRow): StartRun => ({
   workflow: releaseAllocation,
@@ -46,7 +44,7 @@ type Entry = Readonly<{ to: 'releasing' | 'failed'; reason: string; task_reason:
  * Moves a locked allocation into cleanup. The slots of a slice stay unschedulable, so only a whole node, whose
  * occupancy changes, updates the placement index.
  */
-const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry, wake?: Wake): Promise<void> => {
+const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry): Promise<void> => {
   const nodeId = row.capacity_shape === 'baremetal' ? row.node_id : null;
   if (nodeId !== null) tx.defer(lockSummary(tx, nodeId));
   const run = newRun(cleanupOf(row));
@@ -61,7 +59,7 @@ const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry, wake?: Wak
       events: [allocationChanged(row, entry.to, entry.reason), runChanged({ ...run, state: 'pending' })],
     }),
   );
-  if (wake) tx.afterCommit(wake);
+  tx.wake();
   if (billingEffect(row.state, entry.to) === 'close') await endCharging(tx, row.id);
   if (nodeId !== null) await refreshSummary(tx, nodeId);
 };
@@ -75,7 +73,7 @@ export type Release = Readonly<{
 }>;
 
 /** Accepts a release. Repeating it has no effect. */
-export const startRelease = async (tx: Tx, release: Release, wake?: Wake): Promise<void> => {
+export const startRelease = async (tx: Tx, release: Release): Promise<void> => {
   const { allocation_id, reason } = release;
   const power = Object.values(POWER_WORKFLOWS).map(({ name }) => name);
   const workflows = [provisionSlice.name, provisionBaremetal.name, ...power];
@@ -87,19 +85,19 @@ export const startRelease = async (tx: Tx, release: Release, wake?: Wake): Promi
   release.check?.(row);
   const refusal = forceReleaseRefusal(row.state);
   if (refusal !== null && !refusal.is_done) throw conflict(refusal.reason);
-  if (row.state === 'releasing') await startRun(tx, cleanupOf(row), wake);
+  if (row.state === 'releasing') await startRun(tx, cleanupOf(row));
   else {
     const task_reason = 'The allocation is being released.';
-    await startCleanup(tx, row, { to: 'releasing', reason, task_reason }, wake);
+    await startCleanup(tx, row, { to: 'releasing', reason, task_reason });
   }
 };
 
 /** Provisioning failed: never charged, still claimed, cleaned up automatically. */
-export const failProvisioning = async (tx: Tx, id: string, reason: string, wake?: Wake): Promise<void> => {
+export const failProvisioning = async (tx: Tx, id: string, reason: string): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'requested' && row?.state !== 'provisioning') return;
   auditRun(tx, row, 'fail', reason);
-  await startCleanup(tx, row, { to: 'failed', reason, task_reason: reason }, wake);
+  await startCleanup(tx, row, { to: 'failed', reason, task_reason: reason });
 };
 
 export type Cleanup = Readonly<{
@@ -110,7 +108,7 @@ export type Cleanup = Readonly<{
 }>;
 
 /** Restarts a blocked cleanup, or signals the current one. Frees nothing. */
-export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Promise<void> => {
+export const restartCleanup = async (tx: Tx, cleanup: Cleanup): Promise<void> => {
   const row = await lockAllocation(tx, cleanup.allocation_id);
   if (row === undefined) throw notFound('allocation');
   const refusal = cleanupRefusal(row.state);
@@ -118,6 +116,6 @@ export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Pro
   if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict(REFUSALS.nothing_to_clean);
   if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, row, cleanup.adopted);
   await resumeCleanup(tx, row.id);
-  const run = await startRun(tx, cleanupOf(row), wake);
-  if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id: run.id, name: RUNTIME_ABSENT }, wake);
+  const run = await startRun(tx, cleanupOf(row));
+  if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id: run.id, name: RUNTIME_ABSENT });
 };

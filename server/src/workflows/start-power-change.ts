@@ -24,23 +24,19 @@ export type StartPowerChange = Readonly<{
   prepare?(row: AllocationRow, runId: string): Promise<void>;
 }>;
 
-export const startPowerChange = async (tx: Tx, start: StartPowerChange, wake?: () => void): Promise<void> => {
+export const startPowerChange = async (tx: Tx, start: StartPowerChange): Promise<void> => {
   const row = await lockAllocation(tx, start.allocation_id);
   if (row === undefined) throw notFound('allocation');
   start.check(row);
   const to = POWER_DURING[start.change];
   const { organization_id, project_id } = row;
-  const run = await startNewRun(
-    tx,
-    {
-      workflow: POWER_WORKFLOWS[start.change],
-      subject_id: row.id,
-      organization_id,
-      project_id,
-      correlation_id: start.correlation_id,
-    },
-    wake,
-  );
+  const run = await startNewRun(tx, {
+    workflow: POWER_WORKFLOWS[start.change],
+    subject_id: row.id,
+    organization_id,
+    project_id,
+    correlation_id: start.correlation_id,
+  });
   if (run === undefined) throw conflict('An earlier power change is ending. Retry shortly.');
   await start.prepare?.(row, run.id);
   const from = powerSourcesOf(to);

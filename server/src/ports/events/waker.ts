@@ -11,7 +11,7 @@ export const CHANNEL = 'gpuaas_events';
 const SPACING_MS = 10;
 
 export type Waker = Readonly<{
-  /** For tx.afterCommit of a transaction that wrote events. */
+  /** After a transaction that asked for it with `tx.wake()`. */
   afterCommit(): void;
   /** The hub as services see it: their wake reaches other processes too. */
   events: EventHub;

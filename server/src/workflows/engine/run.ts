@@ -1,6 +1,6 @@
 /**
  * Starts, signals and cancels runs inside the caller's transaction: the run exists exactly when the change that needs
- * it does. Pass `wake` (of the event hub) to wake a worker after the commit; otherwise polling finds the run.
+ * it does. A worker is woken after the commit.
  */
 import { invariant, mintId } from '@gpuaas/kit';
 import type { Tx } from '../../db/client.ts';
@@ -20,8 +20,6 @@ import { insertStep } from '../../db/workflow-step.ts';
 import { retryRefusal } from '../../domain/workflow.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { Startable } from './workflow.ts';
-
-type Wake = () => void;
 
 type ChangedRun = Pick<
   WorkflowRunRow,
@@ -73,19 +71,19 @@ export const newRun = (start: StartRun): NewRun => ({
 });
 
 /** Undefined when a run of this workflow for this subject is live. */
-export const startNewRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow | undefined> => {
+export const startNewRun = async (tx: Tx, start: StartRun): Promise<WorkflowRunRow | undefined> => {
   const inserted = await insertRun(tx, newRun(start));
   if (inserted === undefined) return undefined;
   for (const run of [...(await endReplacedRuns(tx, inserted)), inserted]) emitRunChanged(tx, run);
-  if (wake) tx.afterCommit(wake);
+  tx.wake();
   return inserted;
 };
 
 /** Returns a live run of this workflow for this subject unchanged: starting twice has no effect. */
-export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow> => {
+export const startRun = async (tx: Tx, start: StartRun): Promise<WorkflowRunRow> => {
   // The conflicting run may end before it is read; then a new one can start.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const started = await startNewRun(tx, start, wake);
+    const started = await startNewRun(tx, start);
     if (started !== undefined) return started;
     const live = await findLiveRun(tx, start.workflow.name, start.subject_id);
     if (live !== undefined) return live;
@@ -97,10 +95,9 @@ export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<Wo
 export const signalRun = async (
   tx: Tx,
   signal: Readonly<{ run_id: string; name: string; payload?: object }>,
-  wake?: Wake,
 ): Promise<boolean> => {
   const heard = await insertSignal(tx, { run_id: signal.run_id, name: signal.name, payload: signal.payload ?? {} });
-  if (heard && wake) tx.afterCommit(wake);
+  if (heard) tx.wake();
   return heard;
 };
 
@@ -108,21 +105,19 @@ export const signalRun = async (
 export const cancelRun = async (
   tx: Tx,
   cancel: Readonly<{ run_id: string; reason?: string | undefined }>,
-  wake?: Wake,
 ): Promise<WorkflowRunRow> => {
   const run = await requestCancel(tx, cancel.run_id, cancel.reason ?? null);
   if (run === undefined) {
     if ((await findRun(tx, cancel.run_id)) === undefined) throw notFound('workflow run');
     throw conflict('The run has already ended.');
   }
-  if (wake) tx.afterCommit(wake);
+  tx.wake();
   return run;
 };
 
 export const retryRun = async (
   tx: Tx,
   retry: Readonly<{ run_id: string; step?: string | undefined }>,
-  wake?: Wake,
 ): Promise<WorkflowRunRow> => {
   const before = await findRun(tx, retry.run_id);
   if (before === undefined) throw notFound('workflow run');
@@ -140,6 +135,6 @@ export const retryRun = async (
     ),
   );
   emitRunChanged(tx, run);
-  if (wake) tx.afterCommit(wake);
+  tx.wake();
   return run;
 };

@@ -252,7 +252,7 @@ test('a worker that may not wait for its step aborts it and hands the run back w
 });
 
 test('a start in one process wakes the worker of another through the database', async (t) => {
-  const { database } = await testDatabase(t, { poolMax: 8 });
+  const { database } = await testDatabase(t, { poolMax: 8, wake: () => here.afterCommit() });
   const straight = scripted({ one: async () => done() });
   const log = silentLog();
   const here = createWaker({ database, hub: createEventHub(), log });
@@ -265,7 +265,7 @@ test('a start in one process wakes the worker of another through the database', 
   try {
     const start = { workflow: straight, organization_id: null, project_id: null, correlation_id: 'cor-1' };
     for (const subject_id of ['sub_1', 'sub_2']) {
-      const run = await database.write(PLATFORM, (tx) => startRun(tx, { ...start, subject_id }, here.afterCommit));
+      const run = await database.write(PLATFORM, (tx) => startRun(tx, { ...start, subject_id }));
       await until('the run is done', async () => (await readRun(database, run.id)).state === 'done');
     }
   } finally {
