@@ -1,4 +1,5 @@
 /** Nodes and requests for tests: everything in order unless the test says otherwise. */
+import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type {
   FabricPartition,
   PlacementRequest,
@@ -9,24 +10,10 @@ import type {
   Snapshot,
 } from '../src/index.ts';
 
-/** The partitions of NVIDIA's boards of eight, as the guide for shared NVSwitch lists them. */
-export const HGX_TABLE: readonly FabricPartition[] = [
-  [1, 2, 3, 4, 5, 6, 7, 8],
-  [1, 2, 3, 4],
-  [5, 6, 7, 8],
-  [1, 3],
-  [2, 4],
-  [5, 7],
-  [6, 8],
-  [1],
-  [2],
-  [3],
-  [4],
-  [5],
-  [6],
-  [7],
-  [8],
-].map((module_ids, id) => ({ id: `${id}`, module_ids }));
+export const HGX_TABLE: readonly FabricPartition[] = HGX_PARTITIONS.map((module_ids, id) => ({
+  id: `${id}`,
+  module_ids,
+}));
 
 /** Module ids by slot index on a real H200 host: not in the order of the bus. */
 export const HGX_MODULES: readonly number[] = [2, 4, 3, 1, 5, 7, 6, 8];
