@@ -4,7 +4,7 @@
  */
 
 import { styleText } from 'node:util';
-import type { Answer } from '@gpuaas/sdk';
+import type { ApiResponse } from '@gpuaas/sdk';
 import { clean, safeJson } from './clean.ts';
 import type { Env, Io } from './io.ts';
 import { type Column, cell, layPoints, layRecord, layTable } from './table.ts';
@@ -33,7 +33,7 @@ export type Output = Readonly<{
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): void;
   item(resource: object, fields?: Readonly<Record<string, unknown>>): void;
   /** The end of a change: the sentence with the id, and the correlation id. */
-  done(sentence: string, answer: Answer<object | undefined>, data?: object): void;
+  done(sentence: string, answer: ApiResponse<object | undefined>, data?: object): void;
 }>;
 
 const textOf = (value: unknown): string => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { api as contract, type Operation, type OperationId, Problem } from '@gpuaas/contract';
 import { errorsOf } from './core/validate.ts';
-import { type Ask, ask, type TestApi, testApi } from './test/request.ts';
+import { ask, type ScenarioRequest, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
 
 const operations = Object.entries<Operation>(contract) as [OperationId, Operation][];
 
-const requestFor = async (api: TestApi, id: OperationId): Promise<Ask> =>
-  (await (scenarios[id] as (api: TestApi) => Ask | Promise<Ask>)(api)) ?? {};
+const requestFor = async (api: TestApi, id: OperationId): Promise<ScenarioRequest> =>
+  (await (scenarios[id] as (api: TestApi) => ScenarioRequest | Promise<ScenarioRequest>)(api)) ?? {};
 
 const firstLine = async (response: Response): Promise<unknown> => {
   const reader = (response.body ?? assert.fail('no body')).getReader();
@@ -21,7 +21,7 @@ const firstLine = async (response: Response): Promise<unknown> => {
 describe('every operation answers its success path as the contract says', () => {
   for (const [id, operation] of operations)
     test(id, async () => {
-      const api = testApi({ checksAnswers: false });
+      const api = testApi({ checksResponses: false });
       const response = await ask(api, id, await requestFor(api, id));
       const isEvents = operation.stream === 'text/event-stream';
       if (isEvents) {

@@ -1,6 +1,6 @@
 /**
- * The whole public API in memory, for a page without a backend and for the tests of its parts. It is a simulator that keeps to
- * the contract, not a stand-in that says yes: it refuses what the server refuses, in the server's words.
+ * The whole public API in memory, for a page without a backend and for the tests of its parts. It is a simulator that
+ * keeps to the contract, not a stand-in that says yes: it refuses what the server refuses, in the server's words.
  */
 import type { OperationId } from '@gpuaas/contract';
 import type { Principal } from './core/authorize.ts';
@@ -11,16 +11,19 @@ import { seedCatalog } from './seed/catalog.ts';
 import { seedDemo, seedLarge } from './seed/demo.ts';
 import { seedHistory } from './seed/history.ts';
 import { makeHostile } from './seed/hostile.ts';
-import { type Cast, type Persona, seedPeople } from './seed/people.ts';
+import { type Persona, type SeedIds, seedPeople } from './seed/people.ts';
 
 export { connectMock } from './terminal/connect.ts';
-export type { Cast, Faults, Persona };
+export type { Faults, Persona, SeedIds };
 
 export type Seed = 'demo' | 'empty' | 'large' | 'hostile';
 
 export type MockOptions = Readonly<{
   now?: () => number;
-  /** `empty` has people and a catalog and no host; `large` a thousand hosts; `hostile` the demo with markup in every name. */
+  /**
+   * `empty` has people and a catalog and no host; `large` a thousand hosts; `hostile` the demo with markup in every
+   * name.
+   */
   seed?: Seed;
   as?: Persona;
   /** How many seconds of the demo pass in one of the clock. */
@@ -29,13 +32,13 @@ export type MockOptions = Readonly<{
   /** How long each answer takes. */
   latencyMs?: number;
   /** Holds each answer against the contract; a wrong one is a 500 with its reason on the console. */
-  checksAnswers?: boolean;
+  checksResponses?: boolean;
 }>;
 
 export type MockApi = Readonly<{
   fetch: typeof fetch;
   /** Ids that a page or test begins from. */
-  cast: Cast;
+  seedIds: SeedIds;
   /** Lets happen what is due; a page calls it by a timer so that streams move without being asked. */
   tick(): void;
   signInAs(persona: Persona): void;
@@ -57,10 +60,10 @@ export const createMockApi = (options: MockOptions = {}): MockApi => {
   const clock = (): number => start + (isSeeded ? (now() - start) * speed : 0) - backMs;
   const world = createWorld({ clock, faults: options.faults ?? {} });
   seedCatalog(world);
-  const cast = seedPeople(world);
-  if (seed === 'large') seedLarge(world, cast);
-  else if (seed !== 'empty') seedDemo(world, cast);
-  if (seed !== 'empty') seedHistory(world, cast);
+  const seedIds = seedPeople(world);
+  if (seed === 'large') seedLarge(world, seedIds);
+  else if (seed !== 'empty') seedDemo(world, seedIds);
+  if (seed !== 'empty') seedHistory(world, seedIds);
   if (seed === 'hostile') makeHostile(world);
   backMs = 0;
   isSeeded = true;
@@ -69,7 +72,7 @@ export const createMockApi = (options: MockOptions = {}): MockApi => {
   let persona: Persona = options.as ?? 'operator';
   let isSignedIn = true;
   const principal = (): Principal | null => {
-    const user = world.users.get(cast.users[persona]);
+    const user = world.users.get(seedIds.users[persona]);
     const session = world.webSessions.find((one) => one.user_id === user?.id && one.is_current);
     if (!isSignedIn || user === undefined || user.state === 'disabled' || session === undefined) return null;
     const { id, name, email, platform_role } = user;
@@ -93,9 +96,9 @@ export const createMockApi = (options: MockOptions = {}): MockApi => {
   return {
     fetch: createServe(world, table, identity, {
       latencyMs: options.latencyMs ?? 0,
-      checksAnswers: options.checksAnswers ?? false,
+      checksResponses: options.checksResponses ?? false,
     }),
-    cast,
+    seedIds,
     tick,
     world,
     signInAs: (as) => {

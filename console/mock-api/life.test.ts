@@ -13,7 +13,7 @@ const labelsOf = (declaration: WorkflowDeclaration): string[] => pathOf(declarat
 const start = (options: Omit<MockOptions, 'now'> = {}) => {
   const api = testApi(options);
   const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch, retry: { retriesMax: 0 } });
-  return { api, client, params: { project_id: api.cast.project_id } };
+  return { api, client, params: { project_id: api.seedIds.project_id } };
 };
 type Started = ReturnType<typeof start>;
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { api as contract, type Operation, type OperationId, Problem, type RoleName, roleHolds } from '@gpuaas/contract';
 import { errorsOf } from './core/validate.ts';
 import type { Persona } from './index.ts';
-import { type Ask, ask, type TestApi, testApi } from './test/request.ts';
+import { ask, type ScenarioRequest, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
 
 /** Written down apart from the seed: who holds what at the organization and project of the demo. */
@@ -45,7 +45,7 @@ for (const persona of Object.keys(ROLES) as Persona[])
         const isSafe = operation.audit === null || !mayAsk(persona, operation);
         const api = isSafe && !PREPARES.includes(id) ? common : testApi();
         api.signInAs('operator');
-        const asked = await (scenarios[id] as (api: TestApi) => Ask | Promise<Ask>)(api);
+        const asked = await (scenarios[id] as (api: TestApi) => ScenarioRequest | Promise<ScenarioRequest>)(api);
         // What is prepared as the operator is asked as somebody else; an invitation takes the operator's own role away.
         if (id !== 'invitationAccept') api.signInAs(persona);
         const response = await ask(api, id, asked);
@@ -56,7 +56,8 @@ for (const persona of Object.keys(ROLES) as Persona[])
         }
         const problem = (await response.json()) as { code: string };
         assert.deepEqual(errorsOf(Problem, problem), []);
-        // A member sees a project only once they were added to it, and this one was only just made; a newcomer sees none.
+        // A member sees a project only once they were added to it, and this one was only just made; a newcomer sees
+        // none.
         const isHidden =
           persona === 'newcomer' ? operation.access !== 'platform' : id === 'projectDelete' && persona === 'member';
         assert.equal(problem.code, isHidden ? 'not_found' : 'permission_denied');
@@ -67,7 +68,7 @@ for (const persona of Object.keys(ROLES) as Persona[])
 describe('what the caller may not see', () => {
   test('answers as if it did not exist: another tenant, and a project of theirs that one was not added to', async () => {
     const api = testApi({ as: 'member' });
-    const { neighbour_project_id, other_project_id, neighbour_id } = api.cast;
+    const { neighbour_project_id, other_project_id, neighbour_id } = api.seedIds;
     for (const project_id of [neighbour_project_id, other_project_id])
       assert.equal((await ask(api, 'projectGet', { params: { project_id } })).status, 404);
     const params = { organization_id: neighbour_id };
@@ -77,7 +78,7 @@ describe('what the caller may not see', () => {
   test('includes an allocation of another project under a project that one may see', async () => {
     const api = testApi();
     const other = [...api.world.allocations.values()].find((row) => row.name === 'serve-7b');
-    const params = { project_id: api.cast.project_id, allocation_id: other?.id };
+    const params = { project_id: api.seedIds.project_id, allocation_id: other?.id };
     assert.equal((await ask(api, 'allocationGet', { params })).status, 404);
   });
 });
@@ -95,7 +96,7 @@ test('whoever signs out is signed out until they sign in again', async () => {
 
 test('a browser that is signed out elsewhere is refused from then on', async () => {
   const api = testApi();
-  const mine = api.world.webSessions.find((one) => one.user_id === api.cast.users.operator && one.is_current);
+  const mine = api.world.webSessions.find((one) => one.user_id === api.seedIds.users.operator && one.is_current);
   await ask(api, 'webSessionRevoke', { params: { web_session_id: mine?.id } });
   assert.equal((await ask(api, 'meGet')).status, 401);
 });

@@ -18,7 +18,7 @@ const refusedAs = async (response: Response, code: ErrorCode): Promise<void> => 
 
 test('two requests with one key at the same time are one allocation', async () => {
   const api = testApi();
-  const params = { project_id: api.cast.project_id };
+  const params = { project_id: api.seedIds.project_id };
   const wire = { params, body: { ...LAUNCH, name: 'double' }, key: 'double-click' };
   await Promise.all([ask(api, 'allocationCreate', wire), ask(api, 'allocationCreate', wire)]);
   assert.equal([...api.world.allocations.values()].filter((row) => row.name === 'double').length, 1);
@@ -40,7 +40,7 @@ test('an operation fails as it was asked to fail', async () => {
 test('a stream tells what happens after it was opened, goes on after the last event seen, and ends when it is left', async () => {
   const api = testApi();
   const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch });
-  const params = { project_id: api.cast.project_id };
+  const params = { project_id: api.seedIds.project_id };
   const leave = new AbortController();
   const states: string[] = [];
   let lastEventId = '';
@@ -73,7 +73,7 @@ test('audit rows are exported as lines, oldest first', async () => {
   const api = testApi();
   const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch });
   const times: string[] = [];
-  const params = { organization_id: api.cast.organization_id };
+  const params = { organization_id: api.seedIds.organization_id };
   for await (const row of client.auditLogExport({ params })) times.push(row.created_at);
   assert.ok(times.length > 30);
   assert.deepEqual(times, times.toSorted());

@@ -34,7 +34,7 @@ describe('the demo', () => {
   test('is the same at every start', () => {
     const [one, other] = [testApi(), testApi()];
     assert.deepEqual([...one.world.slots.keys()], [...other.world.slots.keys()]);
-    assert.deepEqual(one.cast, other.cast);
+    assert.deepEqual(one.seedIds, other.seedIds);
   });
 
   test('claims each slot once, and says of each held slot who holds it', async () => {
@@ -58,7 +58,7 @@ describe('the demo', () => {
 test('an empty platform has people and a catalog, and every list of it answers', async () => {
   const api = testApi({ seed: 'empty' });
   const client = clientOf(api);
-  const params = { project_id: api.cast.project_id };
+  const params = { project_id: api.seedIds.project_id };
   assert.deepEqual((await client.allocationList({ params })).items, []);
   assert.deepEqual((await client.adminSlotMapList()).items, []);
   assert.deepEqual((await client.adminCapacityList()).items, []);
@@ -66,7 +66,7 @@ test('an empty platform has people and a catalog, and every list of it answers',
 });
 
 test('a large fleet has a thousand hosts with eight slots each', async () => {
-  const api = testApi({ seed: 'large', checksAnswers: false });
+  const api = testApi({ seed: 'large', checksResponses: false });
   let [nodes, tiles] = [0, 0];
   for await (const row of clientOf(api).pages.adminSlotMapList({ query: { limit: 200 } })) {
     nodes += 1;
@@ -77,15 +77,15 @@ test('a large fleet has a thousand hosts with eight slots each', async () => {
 });
 
 test('a hostile platform carries markup in names, tags, log lines and what hosts say', async () => {
-  const api = testApi({ seed: 'hostile', checksAnswers: false });
+  const api = testApi({ seed: 'hostile', checksResponses: false });
   const client = clientOf(api);
-  const params = { project_id: api.cast.project_id };
+  const params = { project_id: api.seedIds.project_id };
   const answers = [
     await client.meGet(),
     (await client.allocationList({ params })).items[0]?.tags,
     (await client.adminNodeList()).items[0]?.name,
     (await client.adminLogList()).items[0],
-    (await client.auditLogList({ params: { organization_id: api.cast.organization_id } })).items[0]?.metadata,
+    (await client.auditLogList({ params: { organization_id: api.seedIds.organization_id } })).items[0]?.metadata,
     (await client.regionList()).items,
   ];
   for (const answer of answers) assert.ok(JSON.stringify(answer).includes(XSS_MARK));

@@ -3,16 +3,16 @@ import { describe, test } from 'node:test';
 import { api as contract, type OperationId } from '@gpuaas/contract';
 import { events as eventTypes } from '@gpuaas/contract/events';
 import { errorsOf } from './core/validate.ts';
-import { TOLD } from './test/expected-events.ts';
-import { type Ask, ask, type TestApi, testApi } from './test/request.ts';
+import { EXPECTED_EVENTS } from './test/expected-events.ts';
+import { ask, type ScenarioRequest, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
 
 describe('every mutation leaves an audit row and tells its event, whose data is what the contract says', () => {
-  for (const [name, told] of Object.entries(TOLD))
+  for (const [name, told] of Object.entries(EXPECTED_EVENTS))
     test(name, async () => {
       const id = name as OperationId;
       const api = testApi();
-      const asked = await (scenarios[id] as (api: TestApi) => Ask | Promise<Ask>)(api);
+      const asked = await (scenarios[id] as (api: TestApi) => ScenarioRequest | Promise<ScenarioRequest>)(api);
       const before = { events: api.world.events.length, audit: api.world.audit.length };
       const response = await ask(api, id, asked);
       assert.ok(response.ok, await response.text());

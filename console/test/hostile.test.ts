@@ -1,7 +1,7 @@
 /**
- * A platform on which every name, tag, log line and word of a host is an attempt to run a script in an operator's page, seen
- * page by page: nothing runs, nothing of it becomes an element or a link, and people still read what was written. The policy
- * of the page would stop most of it as well, so what the policy had to stop counts as a failure of the page.
+ * A platform on which every name, tag, log line and word of a host is an attempt to run a script in an operator's page,
+ * seen page by page: nothing runs, nothing of it becomes an element or a link, and people still read what was written.
+ * The policy of the page would stop most of it as well, so what the policy had to stop counts as a failure of the page.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -15,7 +15,7 @@ import { routesOf } from './routes.ts';
 const mock = createMockApi({ now: () => 0 });
 /** Who looks is an operator throughout, so the same address twice is one page. */
 const routes = routesOf(mock).filter(({ path }, n, all) => all.findIndex((route) => route.path === path) === n);
-const project = `/projects/${mock.cast.project_id}`;
+const project = `/projects/${mock.seedIds.project_id}`;
 mock.close();
 
 /** Pages on which nothing stands that somebody else wrote, until something on them is opened. */

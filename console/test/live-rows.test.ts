@@ -1,4 +1,7 @@
-/** A list that changes while somebody is in it: nothing moves under the pointer or the keyboard, and nothing is kept secret. */
+/**
+ * A list that changes while somebody is in it: nothing moves under the pointer or the keyboard, and nothing is kept
+ * secret.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createClient } from '@gpuaas/sdk';
@@ -25,7 +28,7 @@ const withList = async (
   const server = await serveBuild(await ensureConsole(), { api: api.fetch });
   const context = await browser.newContext(contextOptions({}));
   const client = createClient({ baseUrl: server.url, fetch: api.fetch });
-  const { project_id } = api.cast;
+  const { project_id } = api.seedIds;
   try {
     const page = await context.newPage();
     await page.goto(`${server.url}/projects/${project_id}/allocations`);

@@ -1,4 +1,6 @@
-/** Every page of the console with something on it, as addresses into the demo; what each is called in a picture's name. */
+/**
+ * Every page of the console with something on it, as addresses into the demo; what each is called in a picture's name.
+ */
 import type { MockApi, Persona } from '../mock-api/index.ts';
 
 export type Route = Readonly<{
@@ -13,7 +15,7 @@ const find = <T extends { id: string }>(rows: Iterable<T>, holds: (row: T) => bo
   throw new Error(`the demo has no ${what}`);
 };
 
-export const routesOf = ({ cast, world }: MockApi): readonly Route[] => {
+export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] => {
   const project = `/projects/${cast.project_id}`;
   const organization = `/organizations/${cast.organization_id}`;
   const mine = [...world.allocations.values()].filter(({ project_id }) => project_id === cast.project_id);

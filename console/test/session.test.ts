@@ -1,6 +1,6 @@
 /**
- * The console as people get it, with its API beside it, when a session goes idle or ends: it says so, stops asking, and never
- * claims that somebody is signed out who is not.
+ * The console as people get it, with its API beside it, when a session goes idle or ends: it says so, stops asking, and
+ * never claims that somebody is signed out who is not.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -29,7 +29,9 @@ type Stage = Readonly<{
   api: MockApi;
   /** What the page asked since it was last looked at. */
   asked(): Request[];
-  /** Stops the page's clock, and returns when everything it asked is answered: what it asks next, it asks of its own. */
+  /**
+   * Stops the page's clock, and returns when everything it asked is answered: what it asks next, it asks of its own.
+   */
   quiet(): Promise<void>;
   /** From now on every request gets this; null lets the API answer again. */
   answerAll(answer: Answer | null): void;
@@ -105,7 +107,7 @@ const onStage = async (path: (api: MockApi) => string, work: (stage: Stage) => P
   }
 };
 
-const starting = ({ world, cast }: MockApi): string => {
+const starting = ({ world, seedIds: cast }: MockApi): string => {
   const mine = [...world.allocations.values()].filter(({ project_id }) => project_id === cast.project_id);
   const row = mine.find(({ state }) => state === 'provisioning');
   assert.ok(row !== undefined);
@@ -151,7 +153,7 @@ test('a page whose session has ended says so and stops asking', { skip }, () =>
 
 test('who could not be signed out is told so, and who was is asked again who they are', { skip }, () =>
   onStage(starting, async ({ page, api, answerAll }) => {
-    const name = api.world.users.get(api.cast.users.operator)?.name ?? '';
+    const name = api.world.users.get(api.seedIds.users.operator)?.name ?? '';
     answerAll({ status: 500, code: 'internal' });
     await page.getByRole('button', { name, exact: true }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();

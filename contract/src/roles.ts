@@ -182,7 +182,7 @@ export const ROLES = {
   'project:admin': projectAdmin,
   'project:member': projectMember,
   'project:viewer': projectViewer,
-  /** Machines work inside one project; they never manage people, service accounts or tokens. */
+  /** VMs work inside one project; they never manage people, service accounts or tokens. */
   service_account: [
     'self.read',
     'catalog.read',

@@ -1,4 +1,4 @@
-/** The lab's PostgreSQL: the one that DATABASE_URL names, else an embedded one under the state folder. */
+/** The lab's PostgreSQL: the one that DATABASE_URL names, else an embedded one under the state directory. */
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
 import type { Settings } from './settings.ts';

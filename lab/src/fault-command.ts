@@ -1,6 +1,6 @@
 /**
- * `gpuaas-lab fault`: lays rules in the folder of a simulated host, which reads them before each operation. Nothing of
- * the platform takes part: it finds out as it would with a real host.
+ * `gpuaas-lab fault`: lays rules in the directory of a simulated host, which reads them before each operation. Nothing
+ * of the control plane takes part: it finds out as it would with a real host.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -8,9 +8,9 @@ import { TASK_KINDS } from '@gpuaas/contract/node';
 import type { HostErrorCode } from '../../node-agent/src/host/host.ts';
 import {
   addFault,
-  CAN_LIE,
+  CAN_FAKE_SUCCESS,
   clearFaults,
-  FAULT_DEEDS,
+  FAULT_EFFECTS,
   FAULT_STATES,
   type FaultRule,
   HOST_OPERATIONS,
@@ -26,7 +26,7 @@ export const FAULT_HELP = `Usage: gpuaas-lab fault add|list|clear|states [option
 Makes things go wrong on a simulated host. A rule either disturbs an operation
 (--when, --do) or says how things stand (--state) until it is cleared.
 
-  add    --node NAME --when OPERATION --do ${FAULT_DEEDS.join('|')}
+  add    --node NAME --when OPERATION --do ${FAULT_EFFECTS.join('|')}
          --node NAME --state STATE [--value N]
   list   [--node NAME]            rules of one host or of all
   clear  --node NAME [ID ...]     these rules, or all of the host
@@ -156,7 +156,7 @@ const statesText = (): string =>
     '--when, operations of a host:',
     wrap(HOST_OPERATIONS),
     '--do lie, where a lie can be told (and in tasks that do one of these):',
-    wrap(CAN_LIE),
+    wrap(CAN_FAKE_SUCCESS),
     '--state:',
     wrap(FAULT_STATES),
   ].join('\n');

@@ -123,14 +123,14 @@ const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready:
     client,
     dir: fleetDir(values.dir),
     ...(values['node-api-url'] === undefined ? {} : { node_api_url: new URL(values['node-api-url']) }),
-    sim: values.fast ? { disk_bytes: SMALL_DISK_BYTES } : { pace: WATCHABLE },
+    sim: values.fast ? { disk_bytes: SMALL_DISK_BYTES } : { durations: WATCHABLE },
     agent: {
       // Losing this machine loses the simulated hosts as well.
       is_journal_synced: false,
       limits_s: limitsFor(specs.length),
       // Thousands of hosts that look at themselves all the time would do nothing else.
       ...(isLarge
-        ? { health: { look_ms: 60_000, every_ms: 120_000 }, reconcile: { look_ms: 120_000, every_ms: 240_000 } }
+        ? { health: { interval_ms: 60_000, every_ms: 120_000 }, reconcile: { interval_ms: 120_000, every_ms: 240_000 } }
         : {}),
       ...(values.verbose ? { write_log: (line: string) => void process.stdout.write(line) } : {}),
     },

@@ -1,10 +1,10 @@
-/** Where simulated hosts live: a folder each, in the folder of their fleet. */
+/** Where simulated hosts live: a directory each, in the directory of their fleet. */
 import { join, resolve } from 'node:path';
 import { REPO } from './settings.ts';
 
 export const stateDir = (): string => resolve(REPO, process.env['GPUAAS_STATE_DIR'] || '.gpuaas');
 
-/** The folder of a fleet: as told, else the one of `make up`. */
+/** The directory of a fleet: as told, else the one of `make up`. */
 export const fleetDir = (given: string | undefined): string =>
   given === undefined ? join(stateDir(), 'fleet') : resolve(given);
 

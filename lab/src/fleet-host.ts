@@ -1,6 +1,6 @@
 /**
- * One simulated host and its agent. Both live in a folder: `machine/` is the host, `agent/` the agent's identity and
- * journal. Whoever opens the folder again goes on where it was left, with guests, disks and tasks.
+ * One simulated host and its agent. Both live in a directory: `machine/` is the host, `agent/` the agent's identity and
+ * journal. Whoever opens the directory again goes on where it was left, with guests, disks and tasks.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -14,16 +14,16 @@ import { machineDir } from './fleet-dir.ts';
 import type { HostSpec } from './fleet-spec.ts';
 
 export type FleetHostOptions = Readonly<{
-  /** The fleet's folder. */
+  /** The fleet's directory. */
   dir: string;
   spec: HostSpec;
   node_api_url?: URL;
-  sim?: Pick<SimOptions, 'pace' | 'disk_bytes'>;
+  sim?: Pick<SimOptions, 'durations' | 'disk_bytes'>;
   agent?: Partial<AgentConfig>;
   say(line: string): void;
 }>;
 
-export type Door = Readonly<{ token: string; ca_sha256: string; node_api_url: string }>;
+export type EnrollmentGrant = Readonly<{ token: string; ca_sha256: string; node_api_url: string }>;
 
 export type FleetHost = Readonly<{
   spec: HostSpec;
@@ -31,10 +31,10 @@ export type FleetHost = Readonly<{
   prepare(images: ReadonlyArray<Readonly<{ name: string; digest: string }>>): Promise<void>;
   /** The node it is enrolled as with a certificate that still counts; undefined if it has to be enrolled. */
   findNodeId(): Promise<string | undefined>;
-  enrol(door: Door): Promise<void>;
+  enrol(door: EnrollmentGrant): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Forgets host and agent: what the folder knew belonged to another platform. */
+  /** Forgets host and agent: what the directory knew belonged to another platform. */
   clear(): Promise<void>;
 }>;
 

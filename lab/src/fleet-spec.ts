@@ -14,7 +14,7 @@ export type HostSpec = Readonly<{
 
 const H200 = { profile: 'dell-xe9680-h200', until: 'ready', faults: [] } as const;
 
-/** A newcomer finds capacity to launch on, and one host that somebody has to review: a drive of it is mounted. */
+/** A newcomer finds capacity to launch on, and one host that somebody has to review: a disk of it is mounted. */
 export const DEMO_HOSTS: readonly HostSpec[] = [
   { ...H200, name: 'j22u15', capacity_mode: 'slice' },
   { ...H200, name: 'j22u11', capacity_mode: 'slice' },

@@ -18,7 +18,7 @@ export type FleetOptions = Omit<FleetHostOptions, 'spec'> &
 
 export type Fleet = Readonly<{ ready: Promise<void>; stop(): Promise<void> }>;
 
-/** Each asks the platform and writes to disk; more at once would only wait for each other. */
+/** Each asks the control plane and writes to disk; more at once would only wait for each other. */
 const ONBOARDING_AT_ONCE = 8;
 const STOP_MS = 1_000;
 

@@ -1,8 +1,8 @@
 /**
- * Brings a host into the fleet by the public API, as an operator does it by hand: add the node, enrol its agent, have it
- * discovered, then approve its slots, or take over the disks of a host that is given away whole. Each step is taken only
- * if the platform does not know its outcome yet, so that onboarding again finds everything done and an operator's later
- * decisions stay.
+ * Brings a host into the fleet by the public API, as an operator does it by hand: add the node, enrol its agent, have
+ * it discovered, then approve its slots, or take over the disks of a host that is given away whole. Each step is taken
+ * only if the control plane does not know its outcome yet, so that onboarding again finds everything done and an
+ * operator's later decisions stay.
  */
 import { pause } from '@gpuaas/kit';
 import { type Client, GpuaasError } from '@gpuaas/sdk';
@@ -42,7 +42,7 @@ const ensureNode = async ({ client, host: { spec } }: Onboarding) => {
 };
 
 /** Each call of `work` needs a token of its own: a token that was sent may be used, whatever came back. */
-const withPatience = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
+const withRetries = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
   for (;;) {
     try {
       return await work();
@@ -62,7 +62,7 @@ const ensureEnrolled = async (given: Onboarding): Promise<string> => {
   await host.stop();
   if (known !== undefined) await host.clear();
   let door = enrollment;
-  await withPatience(signal, async () => {
+  await withRetries(signal, async () => {
     door ??= await client.adminNodeEnrollmentCreate({ params: { node_id: node.id }, body: { reason: REASON } });
     const { token, ca_sha256, node_api_url } = door;
     door = undefined;

@@ -1,4 +1,7 @@
-/** `make reset`: stops the lab and clears its state, also what lies outside the state folder. An external database stays. */
+/**
+ * `make reset`: stops the lab and clears its state, also what lies outside the state directory. An external database
+ * stays.
+ */
 import { existsSync } from 'node:fs';
 import { removeEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
 import { endLab } from './end.ts';

@@ -1,5 +1,5 @@
 /**
- * One lab per state folder. The run file says which process supervises it; holding the file is holding the lab. It
+ * One lab per state directory. The run file says which process supervises it; holding the file is holding the lab. It
  * comes into being complete (made aside, then linked), so of two starts in the same instant one wins, and a file whose
  * process is gone is taken over. Processes are named with the moment they started: a pid alone may be a stranger's.
  */

@@ -9,7 +9,7 @@ const DEFAULT_STATE_DIR = resolve(REPO, '.gpuaas');
 
 export type Settings = Readonly<{
   stateDir: string;
-  /** The default folder is known to be ours; one named by hand is cleared only if we made it. */
+  /** The default directory is known to be ours; one named by hand is cleared only if we made it. */
   isDefaultStateDir: boolean;
   host: string;
   port: number;

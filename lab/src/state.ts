@@ -1,4 +1,7 @@
-/** The folder that holds everything `make up` keeps: database, keys, password, logs. Nobody else may list or change it. */
+/**
+ * The directory that holds everything `make up` keeps: database, keys, password, logs. Nobody else may list or change
+ * it.
+ */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -21,7 +24,7 @@ export type StatePaths = Readonly<{
   runFile: string;
   postgresDir: string;
   devPassword: string;
-  /** The simulated hosts: a folder each. */
+  /** The simulated hosts: a directory each. */
   fleetDir: string;
   serverLog: string;
   fleetLog: string;
@@ -41,8 +44,8 @@ export const statePaths = (settings: Settings): StatePaths => ({
 });
 
 /**
- * As root the database runs as another user, who must pass through this folder to its own: 0711 lets it pass and list
- * nothing. Every file of ours in it is 0600 or below a 0700 folder.
+ * As root the database runs as another user, who must pass through this directory to its own: 0711 lets it pass and
+ * list nothing. Every file of ours in it is 0600 or below a 0700 directory.
  */
 const stateMode = (): number => (process.getuid?.() === 0 ? 0o711 : 0o700);
 
@@ -79,7 +82,7 @@ export const rotate = (file: string): void => {
 export const lastLines = (file: string, count = 20): string =>
   existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n') : '';
 
-/** False when the folder is not one we made: then it stays. */
+/** False when the directory is not one we made: then it stays. */
 export const removeState = (settings: Settings): boolean => {
   if (!settings.isDefaultStateDir && !existsSync(join(settings.stateDir, MARKER))) return false;
   rmSync(settings.stateDir, { recursive: true, force: true });

@@ -20,7 +20,7 @@ import { createLogSpool, type LogSpool } from './log-spool.ts';
 import { createAgentLog, keepShipping } from './logs.ts';
 import { runReconcileLoop } from './reconcile/loop.ts';
 import { type Boundary, createRunner, type Runner, type RunnerOptions } from './runner.ts';
-import type { Patience } from './send-result.ts';
+import type { RetrySettings } from './send-result.ts';
 import { createOpenGateway } from './streams/gateway.ts';
 import { createStreams } from './streams/streams.ts';
 import type { AgentHandlers, TaskHandlers } from './tasks/task.ts';
@@ -38,14 +38,14 @@ export type AgentConfig = Readonly<{
   /** False where losing the machine loses the simulated host as well. */
   is_journal_synced?: boolean;
   wait_s?: number;
-  patience?: Patience;
+  retry?: RetrySettings;
   limits_s?: RunnerOptions['limits_s'];
   concurrent_max?: number;
   grace_ms?: number;
   /** How often the agent checks and reports the health of the host; false: never. */
-  health?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
+  health?: Readonly<{ every_ms?: number; interval_ms?: number }> | false;
   /** How often the agent compares the host with its bundle leases and sends an inventory report; false: never. */
-  reconcile?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
+  reconcile?: Readonly<{ every_ms?: number; interval_ms?: number }> | false;
   /** Where versions are installed; without it `agent.update` is unsupported. */
   home?: string;
   restart?: (reason: string) => void;
@@ -137,7 +137,7 @@ const startAgent = async (options: AgentOptions): Promise<Agent> => {
     }).child({ node_id: connection.node_id });
     const journal = await openJournal({
       state: config.state,
-      onTrouble: (err) => log.warn({ err }, 'failed to compact the journal'),
+      onError: (err) => log.warn({ err }, 'failed to compact the journal'),
       ...(config.now === undefined ? {} : { now: config.now }),
       ...(config.is_journal_synced === undefined ? {} : { is_synced: config.is_journal_synced }),
       ...(options.journal_fs === undefined ? {} : { fs: options.journal_fs }),
@@ -180,7 +180,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     ...(config.limits_s === undefined ? {} : { limits_s: config.limits_s }),
     ...(config.grace_ms === undefined ? {} : { grace_ms: config.grace_ms }),
     ...(config.concurrent_max === undefined ? {} : { concurrent_max: config.concurrent_max }),
-    ...(config.patience === undefined ? {} : { patience: config.patience }),
+    ...(config.retry === undefined ? {} : { retry: config.retry }),
   });
   const intake = createIntake({
     ...shared,
@@ -192,7 +192,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
 
   const reached = Promise.withResolvers<void>();
   let hasReached = false;
-  const onAnswer = async (answer: NodeResponse<'taskWait'>): Promise<void> => {
+  const onResponse = async (answer: NodeResponse<'taskWait'>): Promise<void> => {
     if (!hasReached) {
       hasReached = true;
       await updater?.confirm();
@@ -220,10 +220,10 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
       now,
       signal,
       wait_s: config.wait_s ?? 15,
-      patience: config.patience ?? { baseMs: 500, capMs: 15_000 },
+      retry: config.retry ?? { baseMs: 500, capMs: 15_000 },
       status,
       journaled_task_ids: () => journal.open().map((record) => record.task_id),
-      onAnswer,
+      onResponse,
     }),
     keepRenewed({ connection, log, now, signal }),
     ...(updater === undefined ? [] : [updater.watch(signal)]),

@@ -1,11 +1,10 @@
 /**
- * Which keys open what an allocation has here. A guest and an account are always told a whole set, and two parties change it:
- * the platform, by its tasks, and sessions, each with a key of its own that is there while the session is. So the platform's
- * set is written down as it told it, the keys of sessions are known to the process that has the sessions, and what is told is
- * both, by one at a time for each allocation.
+ * The SSH keys of an allocation on this host. A VM or an account always gets a full set, and two parties change it: the
+ * control plane by its tasks, and sessions, each with its own key while it lasts. So the set of the control plane is
+ * stored, session keys are kept in memory, and both are installed together, one change at a time per allocation.
  *
- * Whether keys of sessions may be over there is written down before they are told. An agent that died with sessions finds
- * that afterwards and tells the plain set.
+ * Before session keys are installed, that fact is stored. An agent that died with open sessions finds it at its start
+ * and installs the set without session keys.
  */
 import { join } from 'node:path';
 import { readIfThere, writeDurably } from './control-plane/durable.ts';
@@ -17,11 +16,11 @@ export type KeySet = Readonly<{
   /** Of a whole node: whose account. Null: the machine of a slice. */
   username: string | null;
   keys: readonly string[];
-  /** Keys of sessions were told since the plain set was. */
+  /** Session keys were installed since the last set without them. */
   has_session_keys: boolean;
 }>;
-type KeyBook = Readonly<{ schema: 1; sets: readonly KeySet[] }>;
-/** Where an agent keeps it, and whom it tells. */
+type KeyFile = Readonly<{ schema: 1; sets: readonly KeySet[] }>;
+/** The agent's state directory and its host. */
 type Place = Readonly<{ state: string; host: Host }>;
 
 const pathOf = (state: string): string => join(state, 'authorized-keys.json');
@@ -31,7 +30,7 @@ export const readKeySets = async (state: string): Promise<readonly KeySet[]> => 
   try {
     const text = await readIfThere(path);
     if (text === undefined) return [];
-    const book = JSON.parse(text) as Partial<KeyBook>;
+    const book = JSON.parse(text) as Partial<KeyFile>;
     if (book.schema !== 1 || !Array.isArray(book.sets)) throw new Error('unsupported version');
     return book.sets;
   } catch (cause) {
@@ -39,8 +38,8 @@ export const readKeySets = async (state: string): Promise<readonly KeySet[]> => 
   }
 };
 
-/** Whoever comes later waits; the entry goes when nobody does. */
-const createTurns = () => {
+/** Later callers wait; the entry is removed when none wait. */
+const createQueues = () => {
   const last = new Map<string, Promise<unknown>>();
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const mine = (last.get(key) ?? Promise.resolve()).catch(() => undefined).then(work);
@@ -52,16 +51,16 @@ const createTurns = () => {
     }
   };
 };
-const fileTurns = createTurns();
-const allocationTurns = createTurns();
+const fileQueue = createQueues();
+const allocationQueue = createQueues();
 
 const changeSets = (state: string, change: (sets: readonly KeySet[]) => readonly KeySet[]): Promise<void> =>
-  fileTurns(pathOf(state), async () => {
+  fileQueue(pathOf(state), async () => {
     const before = await readKeySets(state);
     const sets = change(before);
     if (JSON.stringify(sets) === JSON.stringify(before)) return;
     try {
-      await writeDurably(pathOf(state), JSON.stringify({ schema: 1, sets } satisfies KeyBook));
+      await writeDurably(pathOf(state), JSON.stringify({ schema: 1, sets } satisfies KeyFile));
     } catch (cause) {
       throw new HostError('host_error', `failed to write the tenant keys of this host: ${pathOf(state)}`, {
         cause,
@@ -70,7 +69,7 @@ const changeSets = (state: string, change: (sets: readonly KeySet[]) => readonly
   });
 
 /** A session does not make an account that is gone. */
-const refuseGone = async ({ host }: Place, { username }: KeySet): Promise<void> => {
+const refuseRemoved = async ({ host }: Place, { username }: KeySet): Promise<void> => {
   if (username !== null && !(await host.system.hasUser(username)))
     throw new HostError('conflict', `user ${username} does not exist on this host`);
 };
@@ -81,60 +80,60 @@ const findSet = async (state: string, allocationId: string): Promise<KeySet | un
 const putSet = (state: string, set: KeySet): Promise<void> =>
   changeSets(state, (sets) => [...sets.filter((one) => one.allocation_id !== set.allocation_id), set]);
 
-/** Keys of sessions that are open, by state folder and allocation. */
+/** Keys of sessions that are open, by state directory and allocation. */
 const sessionKeys = new Map<string, Set<string>>();
 const placeOf = (state: string, allocationId: string): string => `${state}\n${allocationId}`;
 const sessionsOf = (state: string, id: string): readonly string[] => [...(sessionKeys.get(placeOf(state, id)) ?? [])];
 
-const tell = async ({ host, state }: Place, set: KeySet, signal: AbortSignal): Promise<void> => {
+const installKeys = async ({ host, state }: Place, set: KeySet, signal: AbortSignal): Promise<void> => {
   const keys = [...set.keys, ...sessionsOf(state, set.allocation_id)];
   if (set.username !== null) return host.system.ensureUser({ username: set.username, ssh_public_keys: keys });
   if (host.access === undefined) throw new HostError('unsupported', 'This host cannot change SSH keys of running VMs.');
   return host.access.setGuestKeys(domainName(set.allocation_id), keys, signal);
 };
 
-type Told = Pick<KeySet, 'allocation_id' | 'username' | 'keys'>;
+type InstalledKeys = Pick<KeySet, 'allocation_id' | 'username' | 'keys'>;
 
 /** Written down for a machine that gets the keys with its start; one that holds keys of sessions goes on doing so. */
-export const noteKeys = (state: string, told: Told): Promise<void> =>
-  allocationTurns(placeOf(state, told.allocation_id), async () => {
+export const noteKeys = (state: string, told: InstalledKeys): Promise<void> =>
+  allocationQueue(placeOf(state, told.allocation_id), async () => {
     const before = await findSet(state, told.allocation_id);
     await putSet(state, { ...told, has_session_keys: before?.has_session_keys ?? false });
   });
 
-/** The platform's whole set, written down and told. */
-export const setKeys = (place: Place, told: Told, signal: AbortSignal): Promise<void> =>
-  allocationTurns(placeOf(place.state, told.allocation_id), async () => {
+/** Stores and installs the control plane's full set. */
+export const setKeys = (place: Place, told: InstalledKeys, signal: AbortSignal): Promise<void> =>
+  allocationQueue(placeOf(place.state, told.allocation_id), async () => {
     const has_session_keys = sessionsOf(place.state, told.allocation_id).length > 0;
     const before = await findSet(place.state, told.allocation_id);
     const set = { ...told, has_session_keys: has_session_keys || before?.has_session_keys === true };
     await putSet(place.state, set);
-    await tell(place, set, signal);
+    await installKeys(place, set, signal);
     await putSet(place.state, { ...set, has_session_keys });
   });
 
-/** Nothing is told for the allocation any more; `work` takes away what the keys opened. */
+/** Ends key installation for the allocation; `work` removes what the keys opened. */
 export const dropKeys = <T>(state: string, allocationId: string, work: () => Promise<T>): Promise<T> =>
-  allocationTurns(placeOf(state, allocationId), async () => {
+  allocationQueue(placeOf(state, allocationId), async () => {
     sessionKeys.delete(placeOf(state, allocationId));
     await changeSets(state, (sets) => sets.filter((one) => one.allocation_id !== allocationId));
     return work();
   });
 
-/** Refused where the platform's set is not known: telling anything would take the tenant's keys away. */
+/** Refused where the control plane's set is not known: telling anything would take the tenant's keys away. */
 export const addSessionKey = (place: Place, allocationId: string, line: string, signal: AbortSignal): Promise<void> => {
   const { state } = place;
   const at = placeOf(state, allocationId);
-  return allocationTurns(at, async () => {
+  return allocationQueue(at, async () => {
     const set = await findSet(state, allocationId);
     if (set === undefined)
       throw new HostError('conflict', `the SSH keys of allocation ${allocationId} are unknown on this host`);
-    await refuseGone(place, set);
+    await refuseRemoved(place, set);
     await putSet(state, { ...set, has_session_keys: true });
     const open = sessionKeys.get(at) ?? new Set<string>();
     sessionKeys.set(at, open.add(line));
     try {
-      await tell(place, set, signal);
+      await installKeys(place, set, signal);
     } catch (error) {
       forget(at, line);
       throw error;
@@ -155,20 +154,20 @@ export const removeSessionKey = (
   signal: AbortSignal,
 ): Promise<void> => {
   const at = placeOf(place.state, allocationId);
-  // At once: a set that is told meanwhile is told without it.
+  // At once: a set installed meanwhile does not contain it.
   forget(at, line);
-  return allocationTurns(at, async () => {
+  return allocationQueue(at, async () => {
     // Its own turn to be added may have come only since.
     forget(at, line);
     const set = await findSet(place.state, allocationId);
     if (set === undefined) return;
-    await refuseGone(place, set);
-    await tell(place, set, signal);
+    await refuseRemoved(place, set);
+    await installKeys(place, set, signal);
     await putSet(place.state, { ...set, has_session_keys: sessionsOf(place.state, allocationId).length > 0 });
   });
 };
 
-/** Sets that still hold keys of sessions which nobody has. */
+/** Sets that still hold keys of sessions that no longer exist. */
 export const staleKeySets = async (state: string): Promise<readonly KeySet[]> =>
   (await readKeySets(state)).filter((set) => set.has_session_keys && sessionsOf(state, set.allocation_id).length === 0);
 

@@ -47,7 +47,7 @@ for (const [boundary, acts] of Object.entries(ACTS) as [Boundary, number][])
     const [, signal] = (await once(first, 'exit')) as [number | null, string | null];
     assert.equal(signal, 'SIGKILL');
 
-    // The platform does not know what became of it and delivers again, several times.
+    // The control plane does not know what became of it and delivers again, several times.
     start(t, platform, state);
     platform.deliver(nodeId, copy(), copy(), copy(), copy(), copy());
     const results = () => platform.state.results.get(payload.task_id) ?? [];

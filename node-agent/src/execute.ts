@@ -1,6 +1,6 @@
 /**
- * One handler, once: its time limit, its cancellation and what its end means. A handler that does not end when told to
- * is answered for after a grace, but `ended` waits for it: what it touches is not touched by others before.
+ * Runs one handler: time limit, cancellation and result. A handler that does not stop when aborted gets a result after
+ * a grace period, but `ended` waits for it: nothing else touches its resources before.
  */
 import { setTimeout as timeout } from 'node:timers/promises';
 import type { TaskKind, TaskOutput, TaskParams, TaskPayload } from '@gpuaas/contract/node';
@@ -30,7 +30,7 @@ const callHandler = async <K extends TaskKind>(
   return output;
 };
 
-/** A handler that was out of time and says what did not end tells more than the limit does. */
+/** A handler that timed out and states what did not end is more informative than the limit. */
 const isOutOfTime = (reason: unknown, err: unknown): boolean =>
   reason instanceof HostError && reason.code === 'timeout' && err instanceof HostError;
 

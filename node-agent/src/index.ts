@@ -1,4 +1,4 @@
-/** What the lab and tests use of the agent: many in one process, each on a host of its own. */
+/** The part of the agent that the lab and tests use: many agents in one process, each on its own host. */
 export { type Agent, type AgentConfig, type AgentOptions, createAgent } from './agent.ts';
 export { type EnrollOptions, enroll } from './control-plane/enroll.ts';
 export { ControlPlaneError } from './control-plane/errors.ts';

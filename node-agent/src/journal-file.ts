@@ -1,9 +1,8 @@
 /**
- * An append-only file of JSON lines that survives kill -9, power loss and a full disk. What `append` has resolved for
- * is on the disk; what it rejected is not there, not even in part. Lines written at the same time share one sync.
- *
- * After a failed write the file is cut back to its last good end. After a failed sync nobody knows what the disk holds,
- * so the next write replaces the whole file by what is in memory.
+ * An append-only file of JSON lines that survives kill -9, power loss and a full disk. A resolved `append` is on disk;
+ * a rejected one is not there, not even in part. Concurrent lines share one sync. After a failed write the file is
+ * truncated to its last good end. After a failed sync the content on disk is unknown, so the next write replaces the
+ * whole file from memory.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';

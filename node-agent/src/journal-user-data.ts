@@ -1,7 +1,7 @@
 /**
- * What a tenant tells its machine may hold its passwords. The journal needs it until the task that brought it is done, and
- * not a moment longer: the disks of a tenant who has gone are proven erased, and the host's own must not remember instead.
- * A redelivery is judged by the hash of what was accepted, so the line stays and only the words go.
+ * User data may contain passwords of the tenant. The journal needs it until its task is done and no longer: the
+ * tenant's disks are proven wiped, and the host's own disk must not keep a copy. A redelivery is compared by the hash
+ * of the accepted content, so the line stays and only the user data is removed.
  */
 import type { TaskPayload } from '@gpuaas/contract/node';
 

@@ -255,7 +255,7 @@ test('what could not be taken out of the journal goes with the next task that is
   const { fs, faults } = failingDisk();
   const text = () => readFile(join(state, 'journal.jsonl'), 'utf8');
   const trouble: unknown[] = [];
-  const journal = await openJournal({ state, fs, onTrouble: (err) => trouble.push(err) });
+  const journal = await openJournal({ state, fs, onError: (err) => trouble.push(err) });
   const [start, cleanup] = [startOf(), payloadOf({ kind: 'slice.cleanup' })];
   await live(journal, start);
   await live(journal, cleanup);

@@ -1,8 +1,8 @@
 /**
- * What this host was asked and what became of it, written before acting: accepted, begun, finished, acknowledged. From
- * it follows that a task is done once however often it is delivered, that a restart goes on where the process ended,
- * and that a slot's older owner cannot come back (`newest generation per slot`). A task id names one content for good;
- * the times of signing are no part of it, because a redelivery is signed anew.
+ * Tasks of this host and their state, written before acting: accepted, begun, finished, acknowledged. So a task runs
+ * once however often it is delivered, a restart continues where the process ended, and an earlier owner of a slot
+ * cannot return (`newest generation per slot`). A task ID always has the same content; signing times are not part of
+ * it, because a redelivery is signed again.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ export type Journal = Readonly<{
    */
   finish(taskId: string, result: TaskResult): Promise<boolean>;
   acknowledge(taskId: string): Promise<boolean>;
-  /** The result of a task, also of one acknowledged lately. */
+  /** The result of a task, also of a recently acknowledged one. */
   resultOf(taskId: string): Promise<TaskResult | null>;
   close(): Promise<void>;
 }>;
@@ -61,13 +61,13 @@ export type Journal = Readonly<{
 export type JournalOptions = Readonly<{
   state: string;
   now?: () => Date;
-  /** False only where losing the machine loses the host as well, as in the simulator. */
+  /** False only where losing the process loses the host as well, as in the simulator. */
   is_synced?: boolean;
   /** How long acknowledged tasks are remembered. Longer than a signature can live. */
   keep_ms?: number;
   compact_above?: number;
   /** Told when the journal could not be made smaller. */
-  onTrouble?: (err: unknown) => void;
+  onError?: (err: unknown) => void;
   fs?: JournalFs;
 }>;
 
@@ -127,7 +127,7 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
   // A journal that cannot be made smaller is still a journal.
   const tidy = async (): Promise<void> => {
     if (file.size() > compactAbove || memory.endedUserData().size > 0)
-      await compact().catch((err: unknown) => options.onTrouble?.(err));
+      await compact().catch((err: unknown) => options.onError?.(err));
   };
   await tidy();
 
@@ -191,7 +191,7 @@ const findResult = async (file: JournalFile, taskId: string): Promise<TaskResult
 const createMemory = () => {
   const tasks = new Map<string, TaskRecord>();
   const newest = new Map<string, number>();
-  /** Tasks whose line in the file holds what a tenant told its machine. */
+  /** Tasks whose line in the file holds user data. */
   const withUserData = new Set<string>();
   const isOver = (taskId: string): boolean => {
     const state = tasks.get(taskId)?.state;

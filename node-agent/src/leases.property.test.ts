@@ -10,7 +10,7 @@ import {
   getLease,
   isOver,
   type Lease,
-  type LeaseBook,
+  type LeaseFile,
   noteGenerations,
   putLease,
   refuseStale,
@@ -18,7 +18,7 @@ import {
 } from './leases.ts';
 
 const ALLOCATIONS = ['alc_a', 'alc_b', 'alc_c'] as const;
-const EMPTY: LeaseBook = { schema: 1, generations: {}, leases: [] };
+const EMPTY: LeaseFile = { schema: 1, generations: {}, leases: [] };
 
 const leaseFor = (allocation: string, slots: readonly TaskSlot[], given: Partial<Lease> = {}): Lease => ({
   allocation_id: allocation,

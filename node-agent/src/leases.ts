@@ -1,11 +1,11 @@
 /**
- * Who holds what on this host. A lease binds slots, with their devices and addresses, to one allocation; nothing is
- * written to a disk, bound or started without one. The record is one file, replaced as a whole and on disk before anybody
- * acts on it, so it survives the agent. It also remembers the newest generation of every slot: a task of an older claim
- * is refused here even if the journal is gone.
+ * The bundle leases of this host. A lease binds slots, with their devices and addresses, to one allocation; nothing is
+ * written to a disk, bound or started without one. The record is one file, replaced atomically and synced before any
+ * action, so it survives the agent. It also stores the newest generation of every slot: a task of an older claim is
+ * refused even if the journal is lost.
  *
- * A lease ends by cleanup. One that was taken and never used also ends by time, but only while nothing of it is on the
- * host: no byte written, no domain, no port. A record that cannot be read is an error, never an empty one.
+ * A lease ends by cleanup. An unused lease also expires, but only while nothing of it is on the host: no data written,
+ * no domain, no port. An unreadable record is an error, never an empty one.
  */
 import { join } from 'node:path';
 import type { BundlePlan, TaskSlot } from '@gpuaas/contract/node';
@@ -24,29 +24,29 @@ export type Lease = Readonly<{
   touched_at: string | null;
   /** Since when it is being cleaned. Nothing is cloned or started for it any more. */
   cleaning_since: string | null;
-  /** Whether its machine is to run. Written before the act, so a machine that is off because it was asked to is no drift. */
+  /** Whether its VM is to run. Written before the act, so a VM that is off because it was asked to is no drift. */
   wanted: Power;
 }>;
 
 export type Power = 'on' | 'off';
 
-export type LeaseBook = Readonly<{
+export type LeaseFile = Readonly<{
   schema: 1;
   /** The newest generation seen of each slot. */
   generations: Readonly<Record<string, number>>;
   leases: readonly Lease[];
 }>;
 
-const EMPTY: LeaseBook = { schema: 1, generations: {}, leases: [] };
+const EMPTY: LeaseFile = { schema: 1, generations: {}, leases: [] };
 const pathOf = (state: string): string => join(state, 'leases.json');
 
 const codeOf = (err: unknown): string | undefined => (err as NodeJS.ErrnoException | undefined)?.code;
 
-const parse = (text: string, path: string): LeaseBook => {
-  const book = JSON.parse(text) as Partial<LeaseBook>;
+const parse = (text: string, path: string): LeaseFile => {
+  const book = JSON.parse(text) as Partial<LeaseFile>;
   if (book.schema !== 1 || !Array.isArray(book.leases) || typeof book.generations !== 'object')
     throw new Error(`${path} is not a bundle lease record of this version`);
-  // Entries of agents that could not stop a machine for a while say nothing: it is to run.
+  // Entries of agents that could not stop a VM for a while say nothing: it is to run.
   const leases = (book.leases as readonly (Omit<Lease, 'wanted'> & { wanted?: Power })[]).map((lease) => ({
     ...lease,
     wanted: lease.wanted ?? 'on',
@@ -54,7 +54,7 @@ const parse = (text: string, path: string): LeaseBook => {
   return { schema: 1, generations: book.generations ?? {}, leases };
 };
 
-export const readLeases = async (state: string): Promise<LeaseBook> => {
+export const readLeases = async (state: string): Promise<LeaseFile> => {
   const path = pathOf(state);
   try {
     const text = await readIfThere(path);
@@ -65,7 +65,7 @@ export const readLeases = async (state: string): Promise<LeaseBook> => {
 };
 
 /** On disk when it returns, or not at all. */
-const writeLeases = async (state: string, book: LeaseBook): Promise<void> => {
+const writeLeases = async (state: string, book: LeaseFile): Promise<void> => {
   const path = pathOf(state);
   try {
     await writeDurably(path, JSON.stringify(book));
@@ -76,10 +76,10 @@ const writeLeases = async (state: string, book: LeaseBook): Promise<void> => {
   }
 };
 
-/** Changes of one file wait for each other; the entry goes when nobody waits. */
+/** Changes of one file are serialized; the entry is removed when none wait. */
 const changing = new Map<string, Promise<unknown>>();
 
-export const changeLeases = async (state: string, change: (book: LeaseBook) => LeaseBook): Promise<LeaseBook> => {
+export const changeLeases = async (state: string, change: (book: LeaseFile) => LeaseFile): Promise<LeaseFile> => {
   const path = pathOf(state);
   const before = changing.get(path) ?? Promise.resolve();
   const mine = before
@@ -106,12 +106,12 @@ export class StaleGenerationError extends HostError {
 }
 
 /** A slot that was given to a later claim is not acted on for an earlier one. */
-export const refuseStale = (book: LeaseBook, slots: readonly TaskSlot[]): void => {
+export const refuseStale = (book: LeaseFile, slots: readonly TaskSlot[]): void => {
   const stale = staleSlots(slots, (slotId) => book.generations[slotId]);
   if (stale.length > 0) throw new StaleGenerationError(stale);
 };
 
-export const noteGenerations = (book: LeaseBook, slots: readonly TaskSlot[]): LeaseBook => {
+export const noteGenerations = (book: LeaseFile, slots: readonly TaskSlot[]): LeaseFile => {
   const newer = slots.filter((slot) => slot.generation > (book.generations[slot.slot_id] ?? -1));
   if (newer.length === 0) return book;
   const seen = Object.fromEntries(newer.map((slot) => [slot.slot_id, slot.generation]));
@@ -164,7 +164,7 @@ const isSameClaim = (lease: Lease, slots: readonly TaskSlot[]): boolean =>
 
 const DEVICES = SHARED.filter(([what]) => what !== 'slot' && what !== 'address');
 
-/** A slot of the same claim whose devices are others than those leased: whoever sent it takes another machine for this one. */
+/** A slot of the same claim with other devices than those leased: the sender confuses this host with another. */
 const refuseOtherDevices = (lease: Lease, slots: readonly TaskSlot[]): void => {
   for (const slot of slots) {
     const held = lease.slots.find((each) => each.slot_id === slot.slot_id);
@@ -179,11 +179,11 @@ const refuseOtherDevices = (lease: Lease, slots: readonly TaskSlot[]): void => {
   }
 };
 
-export const findLease = (book: LeaseBook, allocationId: string): Lease | undefined =>
+export const findLease = (book: LeaseFile, allocationId: string): Lease | undefined =>
   book.leases.find((lease) => lease.allocation_id === allocationId);
 
 /** The lease that lets a task act on its slots. */
-export const getLease = (book: LeaseBook, allocationId: string, slots: readonly TaskSlot[]): Lease => {
+export const getLease = (book: LeaseFile, allocationId: string, slots: readonly TaskSlot[]): Lease => {
   refuseStale(book, slots);
   const lease = findLease(book, allocationId);
   if (lease === undefined)
@@ -200,35 +200,35 @@ export const getLease = (book: LeaseBook, allocationId: string, slots: readonly 
 };
 
 /** The lease of this very claim, whatever its state; refused if its devices are others. */
-export const findSameLease = (book: LeaseBook, allocationId: string, slots: readonly TaskSlot[]): Lease | undefined => {
+export const findSameLease = (book: LeaseFile, allocationId: string, slots: readonly TaskSlot[]): Lease | undefined => {
   const lease = findLease(book, allocationId);
   if (lease === undefined || !isSameClaim(lease, slots)) return undefined;
   refuseOtherDevices(lease, slots);
   return lease;
 };
 
-export const putLease = (book: LeaseBook, lease: Lease): LeaseBook => ({
+export const putLease = (book: LeaseFile, lease: Lease): LeaseFile => ({
   ...noteGenerations(book, lease.slots),
   leases: [...book.leases.filter((each) => each.allocation_id !== lease.allocation_id), lease],
 });
 
 /** Records, before the first act, that something of the lease may be on the host from now on. */
-export const touchLease = (state: string, allocationId: string, now: Date): Promise<LeaseBook> =>
+export const touchLease = (state: string, allocationId: string, now: Date): Promise<LeaseFile> =>
   changeLeases(state, (book) => {
     const lease = findLease(book, allocationId);
     if (lease === undefined || lease.touched_at !== null) return book;
     return putLease(book, { ...lease, touched_at: now.toISOString() });
   });
 
-/** Records, before the act, whether the machine is to run from now on. Without a lease there is nobody to remember it for. */
-export const wantPower = (state: string, allocationId: string, wanted: Power): Promise<LeaseBook> =>
+/** Records, before the action, whether the VM should run from now on. Without a lease there is nothing to record. */
+export const recordPower = (state: string, allocationId: string, wanted: Power): Promise<LeaseFile> =>
   changeLeases(state, (book) => {
     const lease = findLease(book, allocationId);
     return lease === undefined || lease.wanted === wanted ? book : putLease(book, { ...lease, wanted });
   });
 
 /** The named slots are proven clean: they leave their leases, and a lease without slots is over. */
-export const releaseSlots = (book: LeaseBook, slotIds: ReadonlySet<string>): LeaseBook => {
+export const releaseSlots = (book: LeaseFile, slotIds: ReadonlySet<string>): LeaseFile => {
   if (!book.leases.some((lease) => lease.slots.some((slot) => slotIds.has(slot.slot_id)))) return book;
   return {
     ...book,

@@ -1,6 +1,6 @@
 /**
- * One agent per state folder: two would each do every task. The lock names a process for good (its pid and when it
- * started), so a lock that outlived its process by kill -9 is known for what it is.
+ * One agent per state directory: two would each run every task. The lock names the process uniquely (PID and start
+ * time), so a lock left by kill -9 is recognized as stale.
  */
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';

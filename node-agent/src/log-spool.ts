@@ -1,7 +1,7 @@
 /**
- * Log lines that wait to be shipped: numbered within one start of the agent, kept in segments of at most one batch, on
- * the disk if there is a folder. The spool is bounded; when the platform is away for long the oldest lines go, and how
- * many is known. It never throws: a host that cannot log still does its work.
+ * Log lines waiting to be sent: numbered within one start of the agent, in segments of at most one batch, on disk if
+ * there is a directory. The spool is bounded; during a long outage the oldest lines are dropped and counted. It never
+ * throws: a host that cannot log still works.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';

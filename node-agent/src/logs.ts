@@ -1,6 +1,6 @@
 /**
- * The agent's log goes two ways: to stderr, where journald keeps it, and through the node API, where it is found by
- * correlation id beside the lines of the platform. Every line is redacted before it takes either way.
+ * The agent logs to stderr, which journald keeps, and through the node API, where lines are found by correlation ID
+ * beside those of the control plane. Every line is redacted first.
  */
 import type { LogLine } from '@gpuaas/contract/node';
 import { createLog, type Log, pause } from '@gpuaas/kit';
@@ -35,7 +35,7 @@ export const createAgentLog = (
     level: string;
     /** Null: not shipped. */
     spool: LogSpool | null;
-    /** Where journald listens; null where nobody does. */
+    /** The socket of journald; null if there is none. */
     write: ((line: string) => void) | null;
   }>,
 ): Log =>
@@ -76,7 +76,7 @@ export const keepShipping = async (
         timeout_ms: 15_000,
       });
     } catch (err) {
-      // Lines that the platform will never take would hold up all others.
+      // Lines that the control plane will never take would hold up all others.
       if (!(err instanceof ControlPlaneError) || err.kind !== 'invalid') throw err;
       options.log.error({ err, first_number: segment.first_number }, 'control plane could not read log lines');
     }

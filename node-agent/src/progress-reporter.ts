@@ -1,6 +1,6 @@
 /** Reports the progress of a task at a limited rate: the newest report replaces those that are not sent yet. */
 import type { TaskProgress } from '@gpuaas/contract/node';
-import { askedMs } from './control-plane/errors.ts';
+import { retryAfterMs } from './control-plane/errors.ts';
 import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
 import type { TaskUpdate } from './tasks/task.ts';
 
@@ -10,7 +10,7 @@ export const createProgressReporter = (
     task: TaskRef;
     every_ms: number;
     signal: AbortSignal;
-    onUnwanted: () => void;
+    onTaskClosed: () => void;
   }>,
 ) => {
   let latest: TaskProgress | undefined;
@@ -28,10 +28,10 @@ export const createProgressReporter = (
     lastSentMs = performance.now();
     try {
       const response = await options.api.progress(options.task, progress, options.signal);
-      if (!response.is_open && !isStopped) options.onUnwanted();
+      if (!response.is_open && !isStopped) options.onTaskClosed();
     } catch (err) {
       // Progress is optional: only the result decides.
-      lastSentMs += askedMs(err);
+      lastSentMs += retryAfterMs(err);
     } finally {
       isSending = false;
       schedule();

@@ -1,6 +1,6 @@
 /**
- * Who may run beside whom. Work names what it touches; two pieces that touch the same thing run in the order they came,
- * others run side by side. Exclusive work waits for everything before it and holds back everything after it.
+ * Concurrency of work. Work names its resources; work on the same resource runs in order, other work in parallel.
+ * Exclusive work waits for everything before it and delays everything after it.
  */
 export type Work = Readonly<{
   id: string;

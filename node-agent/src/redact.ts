@@ -1,6 +1,6 @@
 /**
- * Nothing secret leaves the process in words. Values under secret-looking keys are replaced at any depth, and secrets
- * that stand inside text (keys, tokens, credentials in addresses) are cut out of it.
+ * Removes secrets from output. Values under secret-looking keys are replaced at any depth, and secrets inside text
+ * (keys, tokens, credentials in URLs) are cut out.
  */
 const CENSOR = '[redacted]';
 const SECRET_KEY =

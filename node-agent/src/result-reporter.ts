@@ -5,7 +5,7 @@ import type { TaskResult } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
 import type { Journal, TaskRecord } from './journal.ts';
-import { type Patience, sendResult } from './send-result.ts';
+import { type RetrySettings, sendResult } from './send-result.ts';
 
 export type ResultReporter = Readonly<{
   report(task: TaskRef, result: TaskResult, log: Log): void;
@@ -19,7 +19,7 @@ export type ResultReporterOptions = Readonly<{
   journal: Journal;
   log: Log;
   signal: AbortSignal;
-  patience: Patience;
+  patience: RetrySettings;
   at: (boundary: 'reported' | 'acknowledged', taskId: string) => void;
 }>;
 
@@ -34,7 +34,7 @@ export const createResultReporter = ({
   const reporting = new Map<string, Promise<void>>();
 
   const deliver = async (task: TaskRef, result: TaskResult, taskLog: Log): Promise<void> => {
-    if (!(await sendResult({ api, task, result, signal, patience, log: taskLog }))) return;
+    if (!(await sendResult({ api, task, result, signal, retry: patience, log: taskLog }))) return;
     at('reported', task.task_id);
     await journal.acknowledge(task.task_id);
     at('acknowledged', task.task_id);

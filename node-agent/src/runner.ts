@@ -1,6 +1,6 @@
 /**
- * Runs accepted tasks: asks whether to begin, journals, acts, journals the result and reports it. Each step is written
- * before the next begins, so the process may end anywhere: `resume` continues from the journal.
+ * Runs accepted tasks: asks the control plane whether to start, journals, acts, journals the result and reports it.
+ * Each step is journaled before the next, so the process may end anywhere: `resume` continues from the journal.
  */
 import { setTimeout as timeout } from 'node:timers/promises';
 import { TASKS, type TaskKind, type TaskPayload, type TaskResult } from '@gpuaas/contract/node';
@@ -13,8 +13,8 @@ import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
 import { createProgressReporter } from './progress-reporter.ts';
 import { createQueue } from './queue.ts';
 import { createResultReporter } from './result-reporter.ts';
-import { PATIENCE, type Patience, untilResponse } from './send-result.ts';
-import { conclude, EXPIRED, failureOf } from './task-result.ts';
+import { DEFAULT_RETRY, type RetrySettings, untilResponse } from './send-result.ts';
+import { buildResult, EXPIRED, failureOf } from './task-result.ts';
 import type { TaskContext, TaskHandlers } from './tasks/task.ts';
 
 /** The points between two journal writes where crash tests stop the agent. */
@@ -31,7 +31,7 @@ export type RunnerOptions = Readonly<{
   now: () => Date;
   limits_s?: Partial<Readonly<Record<TaskKind, number>>>;
   concurrent_max?: number;
-  patience?: Patience;
+  retry?: RetrySettings;
   progress_every_ms?: number;
   /** How long an aborted task may take to end before its result is reported without waiting. */
   grace_ms?: number;
@@ -64,13 +64,13 @@ const canceled = (): HostError => new HostError('conflict', 'The control plane c
 
 export const createRunner = (options: RunnerOptions): Runner => {
   const { journal, now } = options;
-  const patience = options.patience ?? PATIENCE;
+  const retry = options.retry ?? DEFAULT_RETRY;
   const queue = createQueue(options.concurrent_max ?? 16);
   const stopping = new AbortController();
   const held = new Map<string, AbortController>();
   const at = options.at ?? (() => {});
   const graceMs = options.grace_ms ?? 10_000;
-  const reporter = createResultReporter({ ...options, patience, signal: stopping.signal, at });
+  const reporter = createResultReporter({ ...options, patience: retry, signal: stopping.signal, at });
 
   const logOf = (payload: TaskPayload): Log =>
     options.log.child({
@@ -94,13 +94,13 @@ export const createRunner = (options: RunnerOptions): Runner => {
   const mayStart = async (record: TaskRecord, payload: TaskPayload, log: Log): Promise<boolean | undefined> => {
     const isOver = (): boolean => record.state === 'accepted' && now().getTime() > Date.parse(payload.expires_at);
     try {
-      const answer = await untilResponse(() => options.api.start(payload, stopping.signal), {
+      const response = await untilResponse(() => options.api.start(payload, stopping.signal), {
         signal: stopping.signal,
-        patience,
+        retry,
         until: isOver,
       });
-      if (answer?.may_start === false) log.info({ reason: answer.reason }, 'control plane withdrew the task');
-      return answer?.may_start ?? (isOver() ? true : undefined);
+      if (response?.may_start === false) log.info({ reason: response.reason }, 'control plane withdrew the task');
+      return response?.may_start ?? (isOver() ? true : undefined);
     } catch (err) {
       if (!(err instanceof ControlPlaneError)) throw err;
       log.info({ err }, 'control plane no longer knows the task');
@@ -115,7 +115,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       task: payload,
       every_ms: options.progress_every_ms ?? 2000,
       signal: controller.signal,
-      onUnwanted: () => controller.abort(canceled()),
+      onTaskClosed: () => controller.abort(canceled()),
     });
     const ctx: TaskContext = {
       host: options.host,
@@ -164,7 +164,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
     log.info('task started');
     const startedAt = record.begun_at ?? now().toISOString();
     const { outcome, ended } = act(payload, log);
-    const result = conclude(payload, startedAt, await outcome, now, log);
+    const result = buildResult(payload, startedAt, await outcome, now, log);
     at('acted', payload.task_id);
     if (result !== undefined) await finish(payload, result, log);
     await ended;
@@ -214,8 +214,8 @@ export const createRunner = (options: RunnerOptions): Runner => {
       queue.close();
       for (const controller of held.values()) controller.abort(new Stopping('the agent is stopping'));
       const grace = new AbortController();
-      const late = timeout(graceMs, undefined, { signal: grace.signal }).catch(() => {});
-      await Promise.race([Promise.all([queue.idle(), reporter.idle()]), late]);
+      const graceOver = timeout(graceMs, undefined, { signal: grace.signal }).catch(() => {});
+      await Promise.race([Promise.all([queue.idle(), reporter.idle()]), graceOver]);
       grace.abort();
     },
   };

@@ -36,10 +36,10 @@ const mismatch = (schema: object, value: unknown): string | null => {
 
 export const paramsMismatch = (kind: TaskKind, params: unknown): string | null => mismatch(TASKS[kind].params, params);
 export const outputMismatch = (kind: TaskKind, output: unknown): string | null => mismatch(TASKS[kind].output, output);
-export const answerMismatch = (operation: NodeOperationId, answer: unknown): string | null => {
+export const responseMismatch = (operation: NodeOperationId, answer: unknown): string | null => {
   const schema = nodeApi[operation].response;
   return schema === null ? null : mismatch(schema, answer);
 };
 
-export const clientWordMismatch = (value: unknown): string | null => mismatch(ClientMessage, value);
+export const clientMessageMismatch = (value: unknown): string | null => mismatch(ClientMessage, value);
 export const payloadMismatch = (value: unknown): string | null => mismatch(TaskPayloadShape, value);

@@ -34,7 +34,7 @@ const tell = async (answers: readonly number[]) => {
     task,
     result,
     signal: new AbortController().signal,
-    patience: { baseMs: 1, capMs: 2 },
+    retry: { baseMs: 1, capMs: 2 },
     log: silentLog(),
   });
   return { isTold, told };

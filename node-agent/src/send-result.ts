@@ -7,13 +7,13 @@ import { type Log, pause } from '@gpuaas/kit';
 import { ControlPlaneError, isPassing, retryMs } from './control-plane/errors.ts';
 import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
 
-export type Patience = Readonly<{ baseMs: number; capMs: number }>;
-export const PATIENCE: Patience = { baseMs: 500, capMs: 20_000 };
+export type RetrySettings = Readonly<{ baseMs: number; capMs: number }>;
+export const DEFAULT_RETRY: RetrySettings = { baseMs: 500, capMs: 20_000 };
 
 /** Repeats a call until a response arrives; undefined when the signal aborts first. Lasting errors are thrown. */
 export const untilResponse = async <T>(
   call: () => Promise<T>,
-  options: Readonly<{ signal: AbortSignal; patience: Patience; until?: () => boolean }>,
+  options: Readonly<{ signal: AbortSignal; retry: RetrySettings; until?: () => boolean }>,
 ): Promise<T | undefined> => {
   for (let attempt = 1; !options.signal.aborted; attempt++) {
     try {
@@ -21,7 +21,7 @@ export const untilResponse = async <T>(
     } catch (err) {
       if (!isPassing(err)) throw err;
       if (options.until?.()) return undefined;
-      await pause(retryMs(err, attempt, options.patience), options.signal);
+      await pause(retryMs(err, attempt, options.retry), options.signal);
     }
   }
   return undefined;
@@ -48,7 +48,7 @@ export const sendResult = async (
     task: TaskRef;
     result: TaskResult;
     signal: AbortSignal;
-    patience: Patience;
+    retry: RetrySettings;
     log: Log;
   }>,
 ): Promise<boolean> => {

@@ -1,11 +1,11 @@
 /**
- * Slots of which this host has seen a later claim than the one a task is of. All of them are named, with what the host
- * knows: a platform that was restored from a backup learns it so, and an operator decides once and not slot by slot.
+ * Slots for which this host knows a later claim than the task's. All of them are reported with their generations: a
+ * control plane restored from a backup learns them at once, and an operator decides once and not slot by slot.
  */
 type Slot = Readonly<{ slot_id: string; generation: number }>;
 export type StaleSlot = Slot & Readonly<{ newest: number }>;
 type Known = Readonly<{ slot_id: string; newest_generation: number }>;
-/** The first one also by itself, as platforms that know of no list read it. */
+/** The first one also as top-level fields, for control planes that do not know the list. */
 type StaleOutput = Known & Readonly<{ slots: readonly Known[] }>;
 
 export const staleSlots = (

@@ -31,7 +31,7 @@ export const failureOf = (payload: TaskPayload, times: Times, err: Failure): Tas
   });
 
 /** Undefined: the agent stopped the task and starts it again at its next start. */
-export const conclude = (
+export const buildResult = (
   payload: TaskPayload,
   startedAt: string,
   outcome: Outcome,

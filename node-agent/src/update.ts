@@ -1,14 +1,14 @@
 /**
- * `agent.update`: another version of this agent, named by the digest of its bytes. The bytes are written beside those
- * that run, `current` is swapped in one rename, and the process ends so that the service starts the new one. What
- * counts the starts is the launcher, which no update touches: a version that cannot even be parsed is rolled back too.
- * The task stays begun in the journal over the restart, and whichever version runs then answers it.
+ * `agent.update`: another version of this agent, named by the digest of its bytes. The new version is written beside
+ * the current one, `current` is swapped in one rename, and the process ends so that the service starts the new one. The
+ * launcher, which no update changes, counts the starts: even a version that cannot be parsed is rolled back. The task
+ * stays begun in the journal over the restart, and the version that runs then reports its result.
  *
  *   <home>/versions/<sha256>/gpuaas-node-agent.mjs
  *   <home>/current -> versions/<sha256>
- *   <home>/update/pending      the version before, while the new one has not reached the platform
+ *   <home>/update/pending      the earlier version, while the new one has not reached the control plane
  *   <home>/update/starts       how often the new one was started
- *   <home>/update/rolled-back  the version that did not make it
+ *   <home>/update/rolled-back  the version that failed
  */
 import { createHash } from 'node:crypto';
 import { mkdir, open, readlink, rename, rm, symlink } from 'node:fs/promises';
@@ -22,13 +22,13 @@ import type { TaskContext, TaskHandler } from './tasks/task.ts';
 export const BUNDLE_NAME = 'gpuaas-node-agent.mjs';
 /** sysexits: "try again"; the service restarts on it and does not count it as a failure. */
 export const RESTART_EXIT_CODE = 75;
-/** How long a new version may take to reach the platform before it is started again. */
+/** How long a new version may take to reach the control plane before it is started again. */
 const REACH_MS = 5 * 60_000;
 const RELEASE_MAX = 64 * 1024 * 1024;
 
 export type Updater = Readonly<{
   handler: TaskHandler<'agent.update'>;
-  /** The platform was reached: this version stays. */
+  /** The control plane was reached: this version stays. */
   confirm(): Promise<void>;
   /** A new version that is not heard in time ends itself, so that its starts are counted. */
   watch(signal: AbortSignal): Promise<void>;

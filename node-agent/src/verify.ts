@@ -1,8 +1,7 @@
 /**
- * Whether a delivered task may be looked at at all. The signature covers many tasks at once: from the exact bytes of
- * this one and the hashes it came with follows what must have been signed, and that is checked before anything in them
- * is believed; then that it is for this node, of this hour, of a kind this agent knows, and of the kind's shape.
- * Whoever holds the connection but no signing key can make a host do nothing.
+ * Verifies a delivered task. One signature covers many tasks: the signed bytes are computed from this task's exact
+ * bytes and the hashes it came with, and checked before anything in it is trusted. Then the node, the time, the kind
+ * and the shape are checked. An attacker with the connection but without a signing key cannot make a host do anything.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import {

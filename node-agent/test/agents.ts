@@ -84,7 +84,7 @@ export const startTestAgent = async (
       state,
       version: '0.0.0-test',
       write_log: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
-      patience: QUICK,
+      retry: QUICK,
       health: false,
       reconcile: false,
       ...config,

@@ -1,7 +1,8 @@
 /**
- * The host of the host tier. Drives, images, machines, network and the system are Linux's own, on loop devices, libvirt,
- * QEMU and Open vSwitch in namespaces of the test; PCI functions, GPUs and fabric are simulated, under the same serials and
- * addresses. So slots are complete and no rule is relaxed: where a machine would be given a GPU, it gets an emulated device.
+ * The host of the host tier. Drives, images, machines, network and the system are Linux's own, on loop devices,
+ * libvirt, QEMU and Open vSwitch in namespaces of the test; PCI functions, GPUs and fabric are simulated, under the
+ * same serials and addresses. So slots are complete and no rule is relaxed: where a machine would be given a GPU, it
+ * gets an emulated device.
  */
 import { join } from 'node:path';
 import { requires } from '../../tools/test/requires.ts';
@@ -38,7 +39,7 @@ type LoopHost = Awaited<ReturnType<typeof makeLoopHost>>;
 
 export type ComposedHost = Readonly<{
   host: Host;
-  /** As an agent that starts anew makes it. */
+  /** As an agent that starts again makes it. */
   reopen(): Host;
   /** For a process of its own. */
   spec: ComposedSpec;

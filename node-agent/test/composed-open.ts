@@ -1,6 +1,6 @@
 /**
- * The host of the host tier, opened from what is written down of it. Whoever opens it again, also another process, finds the
- * same machine: that is what an agent does that starts anew.
+ * The host of the host tier, opened from what is written down of it. Whoever opens it again, also another process,
+ * finds the same machine: that is what an agent does that starts again.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { createSimHost, type SimHost } from '../src/host/sim/sim-host.ts';
 /** Disks and images: plain values, so that they can be handed to another process. */
 export type LoopSpec = Readonly<{
   dir: string;
-  /** Below it the drives have names and serials. */
+  /** Below it the disks have names and serials. */
   root: string;
   /** Stand-ins first, then the machine's own programs. */
   path: string;

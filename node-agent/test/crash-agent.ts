@@ -27,7 +27,7 @@ await createAgent({
     ship_logs: false,
     health: false,
     reconcile: false,
-    patience: QUICK,
+    retry: QUICK,
     wait_s: 1,
   },
   at: (boundary) => {

@@ -55,7 +55,7 @@ export const arp = (
     ]),
   );
 
-/** ICMPv6 to all nodes from a link-local address: 134 is a router's advertisement, 136 a neighbour's. */
+/** ICMPv6 to all nodes from a link-local address: 134 is a router's advertisement, 136 a neighbor's. */
 export const icmp6 = (from: string, type: 134 | 136): string => {
   const body = Buffer.alloc(type === 134 ? 16 : 24);
   body.writeUInt8(type, 0);

@@ -1,4 +1,4 @@
-/** A folder that images are pulled from, and images that hold something to find. */
+/** A directory that images are pulled from, and images that hold something to find. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -29,7 +29,7 @@ const hashFile = async (path: string): Promise<string> => {
 
 type Listed = { name: string; digest: string; format: string; size_bytes: number };
 
-/** Puts a file into the folder; what its entry says can be made to differ from what it is. */
+/** Puts a file into the directory; what its entry says can be made to differ from what it is. */
 export const putFile = async (folder: string, file: string, said: Partial<Listed> = {}): Promise<Listed> => {
   const blobs = join(folder, 'blobs', 'sha256');
   const digest = said.digest ?? `sha256:${await hashFile(file)}`;

@@ -1,7 +1,7 @@
 /**
- * Libvirt and its log daemon in namespaces of their own: they see the folders below /etc, /run and /var as empty ones, a
- * /dev with the drives of the test, and the network that the test made. The first process of the namespace lives as long as
- * the test holds its input, and every machine dies with it, however the test ends.
+ * Libvirt and its log daemon in namespaces of their own: they see the directories below /etc, /run and /var as empty
+ * ones, a /dev with the disks of the test, and the network that the test made. The first process of the namespace lives
+ * as long as the test holds its input, and every machine dies with it, however the test ends.
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * Loop devices that stand for NVMe drives: sparse files below, real block devices above, with the kernel's own account of
- * mounts, swap and holders. A drive's name, serial and place on the bus, which no loop device has, come from a tree of
- * files beside links into the real /sys and /proc. `nvme` is the firmware nobody has here; `blkdiscard`, `wipefs` and
- * `qemu-img` are the real ones.
+ * Loop devices that stand for NVMe disks: sparse files below, real block devices above, with the kernel's own account
+ * of mounts, swap and holders. A drive's name, serial and place on the bus, which no loop device has, come from a tree
+ * of files beside links into the real /sys and /proc. `nvme` is the firmware nobody has here; `blkdiscard`, `wipefs`
+ * and `qemu-img` are the real ones.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -24,7 +24,7 @@ export type LoopHostOptions = Readonly<{
   /** What the firmware says of itself, as `nvme id-ctrl` prints it. */
   id_ctrl?: string;
   wipe_minimum?: WipeMethod;
-  /** A folder of images; else an empty one of its own. */
+  /** A directory of images; else an empty one of its own. */
   source?: string;
 }>;
 
@@ -76,7 +76,7 @@ export const fillCache = (cache: string) => {
 const SUBJECT_BYTES = 16 * MIB;
 let shared: Promise<string> | undefined;
 
-/** Made once a process, and as large as a drive, so that its partition table ends where the drive does. */
+/** Made once a process, and as large as a disk, so that its partition table ends where the disk does. */
 const sharedImages = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-images-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

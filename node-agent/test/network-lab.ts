@@ -1,6 +1,7 @@
 /**
- * A host's network in a namespace and a folder of its own: a switch in user space with the bridge, an uplink to an outside
- * that answers, and wires to namespaces that stand for guests. Nothing of it is seen from outside, and all of it goes.
+ * A host's network in a namespace and a directory of its own: a switch in user space with the bridge, an uplink to an
+ * outside that answers, and wires to namespaces that stand for guests. Nothing of it is seen from outside, and all of
+ * it goes.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -42,7 +42,7 @@ describe('the agent and the real node API', () => {
       patience: QUICK,
       write_log: (line: string) => void lines.push(line),
     };
-    const machine = createAgent({ host, handlers, config: { ...config, reconcile: { look_ms: 50 } } });
+    const machine = createAgent({ host, handlers, config: { ...config, reconcile: { interval_ms: 50 } } });
     cleanUp(t, () => machine.stop());
     return { node, state, lines, machine, host, folder };
   };

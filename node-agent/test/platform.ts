@@ -1,6 +1,6 @@
 /**
- * The platform as an agent sees it: HTTPS with client certificates, a CA, signers, tasks and their results. It is a
- * server of its own and knows nothing of the agent's code, so that both sides of the contract are read separately.
+ * The control plane as an agent sees it: HTTPS with client certificates, a CA, signers, tasks and their results. It is
+ * a server of its own and knows nothing of the agent's code, so that both sides of the contract are read separately.
  */
 import 'reflect-metadata';
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign, webcrypto } from 'node:crypto';

@@ -1,4 +1,7 @@
-/** A simulated host with its agent's state folder, and the tasks of one slice on it, as the platform would send them. */
+/**
+ * A simulated host with its agent's state directory, and the tasks of one slice on it, as the control plane would send
+ * them.
+ */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +34,7 @@ export type TestHost = Readonly<{
   run<K extends Handled>(kind: K, params: TaskParams<K>, given?: Partial<TaskContext>): Promise<TaskOutput<K>>;
   fault(fault: NewFault): void;
   slots(indexes: readonly number[], generation?: number): Promise<TaskSlot[]>;
-  /** The bytes of every drive. */
+  /** The bytes of every disk. */
   hashes(): Promise<string>;
 }>;
 

@@ -1,6 +1,6 @@
 /**
- * A gateway as an agent sees it: TLS with client certificates, one WebSocket for each session, and a client behind it that
- * keeps to the windows unless it is told to be slow. It knows nothing of the agent's code.
+ * A gateway as an agent sees it: TLS with client certificates, one WebSocket for each session, and a client behind it
+ * that keeps to the windows unless it is told to be slow. It knows nothing of the agent's code.
  */
 import 'reflect-metadata';
 import { createServer } from 'node:https';
@@ -92,7 +92,7 @@ export class TestSession {
   get text(): string {
     return Buffer.concat(this.parts).toString('utf8');
   }
-  /** Starts anew with what is shown. */
+  /** Starts again with what is shown. */
   clear(): void {
     this.parts.splice(0);
   }
@@ -166,7 +166,7 @@ export const startStreamGateway = async (given: Readonly<{ name?: string }> = {}
   return {
     authority,
     url: `wss://127.0.0.1:${port}`,
-    /** What the agent has of the platform. */
+    /** What the agent has of the control plane. */
     connection: async (trusts = authority, own = authority) => {
       const { key, cert } = await clientPair(own);
       return {

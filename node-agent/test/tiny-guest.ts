@@ -1,6 +1,6 @@
 /**
- * The tiny guest: a Debian kernel, busybox and dropbear, which takes from its seed what the platform promises of any image.
- * It is made from packages once and kept outside the repository under the hash of its recipe.
+ * The tiny guest: a Debian kernel, busybox and dropbear, which takes from its seed what the control plane promises of
+ * any image. It is made from packages once and kept outside the repository under the hash of its recipe.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Text for a file, null for an empty folder, a link for where it points. */
+/** Text for a file, null for an empty directory, a link for where it points. */
 export type Tree = Readonly<Record<string, string | null | Readonly<{ link: string }>>>;
 
 export const putTree = async (root: string, tree: Tree): Promise<void> => {
@@ -122,7 +122,7 @@ const slot = (index: number, base: number): Tree => {
   };
 };
 
-/** Two slots, at 16:00.0 and 36:00.0, and a drive of the host's own below a root port. */
+/** Two slots, at 16:00.0 and 36:00.0, and a disk of the host's own below a root port. */
 export const SWITCH_TREE: Tree = {
   ...slot(0, 0x15),
   ...slot(1, 0x35),

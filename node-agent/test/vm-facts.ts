@@ -1,4 +1,4 @@
-/** Facts of machines for tests: switches that carry a GPU, a drive and a card, in the shapes real hosts come in. */
+/** Facts of machines for tests: switches that carry a GPU, a disk and a card, in the shapes real hosts come in. */
 import type { DiskFacts, GpuFacts, HostFacts, NicFacts, PciFunction } from '@gpuaas/contract/node';
 import { TOOL_NAMES } from '../src/host/tools.ts';
 
@@ -95,7 +95,9 @@ export type MachineOptions = Readonly<{
 
 const hex = (bus: number): string => bus.toString(16).padStart(2, '0');
 
-/** Bus numbers of an eight-GPU H200 host: the card comes before the GPU under some switches and after it under others. */
+/**
+ * Bus numbers of an eight-GPU H200 host: the card comes before the GPU under some switches and after it under others.
+ */
 export const H200_PLANS: readonly SwitchPlan[] = [
   { upstream: 0x16, gpu: 0x1b, nvme: 0x19, card: 0x18, module_id: 2, numa_node: 0 },
   { upstream: 0x38, gpu: 0x3c, nvme: 0x3b, card: 0x3a, module_id: 4, numa_node: 0 },

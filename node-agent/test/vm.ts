@@ -1,5 +1,5 @@
 /** Machines of 1, 2, 4 and 8 GPUs on a host laid out as an XE9680: one complex per slot, four on each NUMA node. */
-import type { Machine } from '../src/host/host.ts';
+import type { VmPlan } from '../src/host/host.ts';
 import { domainName, portName } from '../src/tasks/names.ts';
 import type { HostProfile } from '../src/vm/host-profile.ts';
 
@@ -59,7 +59,7 @@ export const hostProfile = (given: Partial<HostProfile> = {}): HostProfile => ({
   ...given,
 });
 
-export const machineOf = (gpus: number, given: Partial<Machine['plan']> = {}): Machine => ({
+export const machineOf = (gpus: number, given: Partial<VmPlan['plan']> = {}): VmPlan => ({
   name: domainName(ALLOCATION),
   allocation_id: ALLOCATION,
   plan: {

@@ -36,27 +36,32 @@ const byName = <T extends { readonly name: string }>(facts: readonly T[]): reado
   [...facts].sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** Nearest first: what is enough by rising count, then what is less by falling count. */
-const byNearness = (counts: readonly number[], gpuCount: number): readonly number[] => {
+const byDistance = (counts: readonly number[], gpuCount: number): readonly number[] => {
   const rising = [...new Set(counts)].sort((a, b) => a - b);
   return [...rising.filter((count) => count >= gpuCount), ...rising.filter((count) => count < gpuCount).reverse()];
 };
 
-type Wish = Alternative & Readonly<{ group: string }>;
+type CandidateRequest = Alternative & Readonly<{ group: string }>;
 
 /** In order of nearness. Of one group only the first that fits is told: fewer GPUs once, more GPUs once. */
-const wishes = (request: PlacementRequest, catalog: Catalog): readonly Wish[] => {
+const closestFirst = (request: PlacementRequest, catalog: Catalog): readonly CandidateRequest[] => {
   const { shape, sku, region, gpu_count } = request;
   const same = { shape, sku, region, gpu_count };
-  const counts = byNearness(request.allowed_gpu_counts, gpu_count);
-  const inCount = (count: number): Wish => ({
+  const counts = byDistance(request.allowed_gpu_counts, gpu_count);
+  const inCount = (count: number): CandidateRequest => ({
     ...same,
     kind: 'gpu_count',
     gpu_count: count,
     group: count < gpu_count ? 'fewer' : 'more',
   });
-  const inRegion = ({ name }: RegionFact): Wish => ({ ...same, kind: 'region', region: name, group: `region ${name}` });
-  const inSku = (fact: SkuFact): readonly Wish[] =>
-    byNearness(fact.allowed_gpu_counts, gpu_count).map((count) => ({
+  const inRegion = ({ name }: RegionFact): CandidateRequest => ({
+    ...same,
+    kind: 'region',
+    region: name,
+    group: `region ${name}`,
+  });
+  const inSku = (fact: SkuFact): readonly CandidateRequest[] =>
+    byDistance(fact.allowed_gpu_counts, gpu_count).map((count) => ({
       kind: fact.shape === shape ? 'sku' : 'shape',
       shape: fact.shape,
       sku: fact.name,
@@ -83,7 +88,7 @@ export const alternativesFor = (
   if (alternativesMax < 1) return [];
   const found: Alternative[] = [];
   const groups = new Set<string>();
-  for (const { group, ...alternative } of wishes(request, catalog)) {
+  for (const { group, ...alternative } of closestFirst(request, catalog)) {
     if (groups.has(group) || !isOpen(catalog, alternative.sku, alternative.region)) continue;
     const wished = placementRequestOf(request, alternative, catalog);
     if (!candidates.some((candidate) => rejectedBy(candidate, wished) === null)) continue;

@@ -1,6 +1,6 @@
 /**
  * Which GPUs of one node may be given together. On NVSwitch boards only Fabric Manager's partitions work, and they
- * are named by module id, whose order is not that of the PCI bus: a guest with any other pair boots and then fails
+ * are named by module ID, whose order is not that of the PCI bus: a guest with any other pair boots and then fails
  * with CUDA error 802. A table that is absent (null) means a board without NVSwitch, where any set is legal.
  *
  * A set of slots is a bit mask, bit n being slot index n. A node has at most 31 slots, so that a mask stays a small
@@ -29,7 +29,9 @@ export const popcount = (mask: number): number => {
 
 const isIndex = (index: number): boolean => Number.isInteger(index) && index >= 0 && index < SLOTS_MAX;
 
-/** Whether a slice could run on it: asked again here, so that a row forced past the database's check is still ignored. */
+/**
+ * Whether a slice could run on it: asked again here, so that a row forced past the database's check is still ignored.
+ */
 export const isComplete = (slot: SchedulerSlot): boolean =>
   slot.has_gpu &&
   slot.has_nvme &&

@@ -28,7 +28,7 @@ export type SchedulerSlot = Readonly<{
   id: string;
   /** Its bit in the node's masks: 0 to 30. */
   slot_index: number;
-  /** NVIDIA's module id, by which fabric partitions are named; null where the board has none. */
+  /** NVIDIA's module ID, by which fabric partitions are named; null where the board has none. */
   module_id: number | null;
   numa_node: number | null;
   /** Fractional children come later; only whole GPUs are placed, so this is null. */

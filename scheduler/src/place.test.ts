@@ -7,7 +7,7 @@ import { fitsNow } from './fit.ts';
 import { place } from './index.ts';
 import type { PlacementRequest, SchedulerNode, Snapshot, Unplaceable } from './model.ts';
 import { DEFAULT_POLICY } from './scorers.ts';
-import { NOTHING_HELD } from './unavailable.ts';
+import { NONE_UNAVAILABLE } from './unavailable.ts';
 
 const refused = (request: PlacementRequest, snapshot: Snapshot): Unplaceable => {
   const decision = place(request, snapshot);
@@ -63,7 +63,7 @@ test('two free GPUs that are no partition are never a pair', () => {
 test('four free GPUs that form no legal set of four are refused with the fabric as the reason', () => {
   const decision = refused(aSlice(4), aSnapshot([aNode({ occupancy: 'sliced', slots: onlyFree(0, 1, 4, 5) })]));
   assert.equal(decision.code, 'insufficient_capacity');
-  assert.deepEqual(decision.held_by, { ...NOTHING_HELD, claimed: 4, fabric: 4 });
+  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, claimed: 4, fabric: 4 });
   assert.deepEqual(
     decision.reasons.map(({ code, gpus }) => [code, gpus]),
     [
@@ -123,7 +123,7 @@ test('every GPU of the region is counted once, under what keeps it from the requ
     drift: 1,
     unhealthy: 1,
   };
-  assert.deepEqual(decision.held_by, { ...NOTHING_HELD, ...expected });
+  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, ...expected });
   assert.equal(decision.gpus_total, 8);
   assert.equal(
     decision.reasons[0]?.detail,
@@ -133,7 +133,7 @@ test('every GPU of the region is counted once, under what keeps it from the requ
 
 test('a node whose slots nobody has approved yet has no free slice', () => {
   const decision = refused(aSlice(1), aSnapshot([aNode({ slots: [] })]));
-  assert.deepEqual(decision.held_by, { ...NOTHING_HELD, unapproved: 8 });
+  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, unapproved: 8 });
   assert.deepEqual([decision.free_gpus, decision.gpus_total], [0, 8]);
 });
 
@@ -241,7 +241,7 @@ test('bare metal counts nodes without slots by the SKU', () => {
     aNode({ id: 'nod_c', capacity_mode: 'flexible', occupancy: 'sliced', slots: onlyFree(0, 1, 2) }),
   ];
   const decision = refused(bareMetal(), aSnapshot(nodes));
-  assert.deepEqual(decision.held_by, { ...NOTHING_HELD, claimed: 8 + 5, unhealthy: 8, fragmented: 3 });
+  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, claimed: 8 + 5, unhealthy: 8, fragmented: 3 });
   assert.deepEqual([decision.free_gpus, decision.largest_set], [3, 3]);
   const overQuota = refused(bareMetal({ quota_gpus_remaining: 0 }), aSnapshot([whole('nod_d', {})]));
   assert.deepEqual([overQuota.free_gpus, overQuota.largest_set, overQuota.held_by.quota], [8, 8, 8]);

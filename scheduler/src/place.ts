@@ -17,7 +17,7 @@ import type {
 } from './model.ts';
 import { reasonsFor } from './reasons.ts';
 import { bareMetalScoreKey, bestSet, DEFAULT_POLICY, type NodeSummary, type ScoredSet, scoresOf } from './scorers.ts';
-import { capacityFacts, type Judged } from './unavailable.ts';
+import { type CheckedNode, capacityFacts } from './unavailable.ts';
 
 type Ranked = Readonly<{
   node: SchedulerNode;
@@ -26,7 +26,7 @@ type Ranked = Readonly<{
 }>;
 
 /** What refuses the request before any node is looked at. */
-const refusedOutright = (request: PlacementRequest, snapshot: Snapshot): UnplaceableCode | null => {
+const alwaysRefused = (request: PlacementRequest, snapshot: Snapshot): UnplaceableCode | null => {
   if (snapshot.regions.some((region) => region.name === request.region && !region.enabled)) return 'region_disabled';
   if (snapshot.skus.some((sku) => sku.name === request.sku && !sku.enabled)) return 'sku_disabled';
   return request.allowed_gpu_counts.includes(request.gpu_count) ? null : 'gpu_count_not_allowed';
@@ -78,16 +78,16 @@ const unplaceable = (
   snapshot: Snapshot,
   policy: Policy,
   candidates: readonly Candidate[],
-  outright: UnplaceableCode | null,
+  refusedAlways: UnplaceableCode | null,
 ): Unplaceable => {
-  const judged: readonly Judged[] = candidates.map((candidate) => ({
+  const judged: readonly CheckedNode[] = candidates.map((candidate) => ({
     node: candidate.node,
     refusal: rejectedBy(candidate, request),
   }));
   const quota = request.quota_gpus_remaining;
   const isOverQuota = quota !== null && request.gpu_count > quota;
   const facts = {
-    code: outright ?? (isOverQuota ? 'quota_exceeded' : 'insufficient_capacity'),
+    code: refusedAlways ?? (isOverQuota ? 'quota_exceeded' : 'insufficient_capacity'),
     ...capacityFacts(judged, request),
   } as const;
   let survivors = judged.length;
@@ -112,14 +112,14 @@ const unplaceable = (
 };
 
 export const place = (request: PlacementRequest, snapshot: Snapshot, policy: Policy = DEFAULT_POLICY): Decision => {
-  const outright = refusedOutright(request, snapshot);
+  const refusedAlways = alwaysRefused(request, snapshot);
   const candidates = snapshot.nodes.map(candidateOf);
   let winner: Ranked | null = null;
-  if (outright === null) {
+  if (refusedAlways === null) {
     for (const candidate of candidates) {
       const ranked = rank(candidate, request, policy);
       if (ranked !== null && (winner === null || isBefore(ranked, winner))) winner = ranked;
     }
   }
-  return winner === null ? unplaceable(request, snapshot, policy, candidates, outright) : placed(winner, policy);
+  return winner === null ? unplaceable(request, snapshot, policy, candidates, refusedAlways) : placed(winner, policy);
 };

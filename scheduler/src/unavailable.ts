@@ -8,7 +8,7 @@ import { candidateOf, FILTERS, type FilterRefusal, OCCUPANCY_HOLDS } from './fil
 import { freeMask, isComplete, largestLegalSet, legalTable } from './legal-sets.ts';
 import type { HeldBy, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
 
-export const NOTHING_HELD: HeldBy = {
+export const NONE_UNAVAILABLE: HeldBy = {
   claimed: 0,
   cleaning: 0,
   cleanup_blocked: 0,
@@ -73,11 +73,11 @@ const STILL_FREE = new Set<UnavailableReason>(['fabric', 'fragmented', 'quota'])
 
 export type CapacityFacts = Readonly<{ held_by: HeldBy; free_gpus: number; largest_set: number; gpus_total: number }>;
 
-export type Judged = Readonly<{ node: SchedulerNode; refusal: FilterRefusal | null }>;
+export type CheckedNode = Readonly<{ node: SchedulerNode; refusal: FilterRefusal | null }>;
 
 /** `free_gpus` and `largest_set` speak of nodes that are themselves ready. */
-export const capacityFacts = (judged: readonly Judged[], request: PlacementRequest): CapacityFacts => {
-  const held: Record<UnavailableReason, number> = { ...NOTHING_HELD };
+export const capacityFacts = (judged: readonly CheckedNode[], request: PlacementRequest): CapacityFacts => {
+  const held: Record<UnavailableReason, number> = { ...NONE_UNAVAILABLE };
   let free_gpus = 0;
   let largest_set = 0;
   let gpus_total = 0;

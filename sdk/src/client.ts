@@ -14,7 +14,7 @@ import {
   pause,
   type RetryOptions,
   type TokenProvider,
-  type WireAnswer,
+  type WireResponse,
 } from './transport.ts';
 import { type AnyRequest, decodeBody, encodeBody, newIdempotencyKey, pathOf } from './wire.ts';
 
@@ -47,13 +47,13 @@ export type StreamOptions = CallOptions &
     /** How many connections may fail in a row before the stream gives up. */
     reconnectsMax?: number;
     /** The longest time without a byte; the server sends a comment every 15 seconds. */
-    silenceMaxMs?: number;
+    idleMaxMs?: number;
     /** A connection stands, also where nothing has happened yet: at the beginning, and after each interruption. */
     onOpen?: () => void;
     onReconnect?: (err: GpuaasError) => void;
   }>;
 
-export type Answer<T> = Readonly<{
+export type ApiResponse<T> = Readonly<{
   data: T;
   status: number;
   etag: string | null;
@@ -91,12 +91,12 @@ export type RawRequest = Readonly<{
 
 export type Client = Methods &
   Readonly<{
-    /** The same operations with status, ETag, Location and correlation id beside the body. */
-    call<K extends CallId>(operation: K, ...args: Args<K, CallOptions>): Promise<Answer<ResponseOf<K>>>;
+    /** The same operations with status, ETag, Location and correlation ID beside the body. */
+    call<K extends CallId>(operation: K, ...args: Args<K, CallOptions>): Promise<ApiResponse<ResponseOf<K>>>;
     /** Every item of a list, page after page. */
     pages: Pages;
     /** A request that the table does not know, with the same credential, errors and retries. The body is text. */
-    raw(request: RawRequest, options?: CallOptions): Promise<Answer<string> & { headers: Headers }>;
+    raw(request: RawRequest, options?: CallOptions): Promise<ApiResponse<string> & { headers: Headers }>;
   }>;
 
 export const createClient = (options: ClientOptions): Client => {
@@ -120,12 +120,12 @@ export const createClient = (options: ClientOptions): Client => {
     };
   };
 
-  const answerOf = <T>(answer: WireAnswer, data: T, key: string | undefined): Answer<T> => ({
+  const responseOf = <T>(response: WireResponse, data: T, key: string | undefined): ApiResponse<T> => ({
     data,
-    status: answer.status,
-    etag: answer.headers.get('etag'),
-    location: answer.headers.get('location'),
-    correlation_id: answer.headers.get('x-correlation-id'),
+    status: response.status,
+    etag: response.headers.get('etag'),
+    location: response.headers.get('location'),
+    correlation_id: response.headers.get('x-correlation-id'),
     idempotency_key: key ?? null,
   });
 
@@ -133,11 +133,11 @@ export const createClient = (options: ClientOptions): Client => {
     id: OperationId,
     request: AnyRequest = {},
     callOptions: CallOptions = {},
-  ): Promise<Answer<unknown>> => {
+  ): Promise<ApiResponse<unknown>> => {
     const info: OperationInfo = operations[id];
     const idempotencyKey =
       callOptions.idempotencyKey ?? (info.idempotency === 'required' ? newIdempotencyKey() : undefined);
-    const answer = await transport.send({
+    const response = await transport.send({
       method: info.method,
       path: pathOf(info, request),
       headers: {
@@ -149,7 +149,7 @@ export const createClient = (options: ClientOptions): Client => {
       anonymous: info.public === true,
       signal: callOptions.signal,
     });
-    return answerOf(answer, decodeBody(answer), idempotencyKey);
+    return responseOf(response, decodeBody(response), idempotencyKey);
   };
 
   const open = (
@@ -157,7 +157,7 @@ export const createClient = (options: ClientOptions): Client => {
     request: AnyRequest,
     stream: StreamOptions,
     lastEventId?: string,
-  ): Promise<WireAnswer> =>
+  ): Promise<WireResponse> =>
     transport.send({
       method: info.method,
       path: pathOf(info, request),
@@ -170,9 +170,12 @@ export const createClient = (options: ClientOptions): Client => {
       stream: true,
     });
 
-  /** Goes on after the last event it gave, until the caller leaves, the server refuses, or too many connections fail in a row. */
+  /**
+   * Goes on after the last event it gave, until the caller leaves, the server refuses, or too many connections fail in
+   * a row.
+   */
   async function* events(info: OperationInfo, request: AnyRequest, stream: StreamOptions): AsyncGenerator<unknown> {
-    const { reconnectsMax = 10, silenceMaxMs = 45_000 } = stream;
+    const { reconnectsMax = 10, idleMaxMs = 45_000 } = stream;
     let lastEventId = stream.lastEventId;
     let retryMs = 1_000;
     for (let failures = 0; ; ) {
@@ -180,7 +183,7 @@ export const createClient = (options: ClientOptions): Client => {
       try {
         const { response } = await open(info, request, stream, lastEventId);
         stream.onOpen?.();
-        for await (const event of serverSentEvents(response, silenceMaxMs)) {
+        for await (const event of serverSentEvents(response, idleMaxMs)) {
           failures = 0;
           lastEventId = event.id ?? lastEventId;
           retryMs = event.retryMs ?? retryMs;
@@ -223,12 +226,12 @@ export const createClient = (options: ClientOptions): Client => {
   }
 
   const raw = async (request: RawRequest, callOptions: CallOptions = {}) => {
-    const answer = await transport.send({
+    const response = await transport.send({
       ...request,
       headers: { accept: 'application/json', ...request.headers, ...common(callOptions) },
       signal: callOptions.signal,
     });
-    return { ...answerOf(answer, answer.text, callOptions.idempotencyKey), headers: answer.headers };
+    return { ...responseOf(response, response.text, callOptions.idempotencyKey), headers: response.headers };
   };
 
   const entries = Object.entries<OperationInfo>(operations) as [OperationId, OperationInfo][];

@@ -1,11 +1,14 @@
 /**
  * The one exception of the sdk. A refusal of the API keeps every member of its problem document; what never became an
  * answer (no network, a proxy's page, giving up a wait) gets a code of its own, so that a program can always decide by
- * `code` and a person always finds the correlation id.
+ * `code` and a person always finds the correlation ID.
  */
 import { ERRORS, type ErrorCode, type Problem } from './api.gen.ts';
 
-/** `network`: no answer came. `timeout`: a wait ended first. `unexpected_answer`: something answered that is not the API. */
+/**
+ * `network`: no answer came. `timeout`: a wait ended first. `unexpected_answer`: something answered that is not the
+ * API.
+ */
 export type GpuaasErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected_answer';
 
 type Details = Partial<
@@ -109,7 +112,7 @@ export const retryAfterSeconds = (header: string | null, nowMs: number): number 
 };
 
 /** Reads a refusal. Codes that this version does not know keep their sentence and are treated by their status. */
-export const errorFromAnswer = (status: number, headers: Headers, text: string): GpuaasError => {
+export const errorFromResponse = (status: number, headers: Headers, text: string): GpuaasError => {
   const correlation_id = headers.get('x-correlation-id');
   const retry_after_s = retryAfterSeconds(headers.get('retry-after'), Date.now());
   const body = parse(text);

@@ -2,7 +2,7 @@
 export * from './api.gen.ts';
 export { certificateText } from './certificate-text.ts';
 export {
-  type Answer,
+  type ApiResponse,
   type CallId,
   type CallOptions,
   type Client,

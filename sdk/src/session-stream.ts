@@ -42,7 +42,9 @@ export type SessionStream = Readonly<{
   ready: Promise<void>;
   /** What the other end says, once. Bytes count as taken when the next are asked for. */
   bytes: AsyncIterable<Uint8Array>;
-  /** Done when the bytes have left; waits while the other end takes none. Goes nowhere in a session that may not write. */
+  /**
+   * Done when the bytes have left; waits while the other end takes none. Goes nowhere in a session that may not write.
+   */
   write(bytes: Uint8Array): Promise<void>;
   /** Nothing more will be written; the other way stays open. A second time says nothing. */
   end(): Promise<void>;
@@ -72,10 +74,12 @@ const refused = (url: string): string =>
 const lost = 'The connection to the gateway was lost. Connect again.';
 
 /** What the gateway or the host said, or null where it is no word. Unknown ones are for newer clients. */
-const wordOf = (text: string): HostMessage | GatewayMessage | null => {
+const messageOf = (text: string): HostMessage | GatewayMessage | null => {
   try {
-    const word: unknown = JSON.parse(text);
-    return typeof word === 'object' && word !== null && 'type' in word ? (word as HostMessage | GatewayMessage) : null;
+    const message: unknown = JSON.parse(text);
+    return typeof message === 'object' && message !== null && 'type' in message
+      ? (message as HostMessage | GatewayMessage)
+      : null;
   } catch {
     return null;
   }
@@ -103,10 +107,10 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
   const ready = settled<void>();
   const closed = settled<StreamEnd>();
   const sending = createSendWindow();
-  const say = (word: ClientMessage) => {
-    if (socket.readyState === Socket.OPEN) socket.send(JSON.stringify(word));
+  const send = (message: ClientMessage) => {
+    if (socket.readyState === Socket.OPEN) socket.send(JSON.stringify(message));
   };
-  const receiving = createReceiveQueue((bytes) => say({ type: 'ack', bytes }));
+  const receiving = createReceiveQueue((bytes) => send({ type: 'ack', bytes }));
   let session: SessionInfo | undefined;
   let exit: Readonly<{ code: number | null; signal: string | null }> | undefined;
   let over = false;
@@ -147,41 +151,41 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
     return done;
   };
 
-  const open = (word: SessionInfo): void => {
-    session = word;
+  const open = (message: SessionInfo): void => {
+    session = message;
     clearTimeout(timer);
     opened.resolve({
-      session: word,
+      session: message,
       ready: ready.promise,
       bytes: receiving.bytes,
-      write: word.is_writable ? (bytes) => afterWrites(() => write(bytes)) : async () => undefined,
+      write: message.is_writable ? (bytes) => afterWrites(() => write(bytes)) : async () => undefined,
       end: () => {
-        ended ??= afterWrites(() => say({ type: 'eof' }));
+        ended ??= afterWrites(() => send({ type: 'eof' }));
         return ended;
       },
-      resize: (cols, rows) => say({ type: 'resize', cols: cells(cols), rows: cells(rows) }),
+      resize: (cols, rows) => send({ type: 'resize', cols: cells(cols), rows: cells(rows) }),
       close: abort,
       closed: closed.promise,
     });
   };
 
-  const hear = (word: HostMessage | GatewayMessage): void => {
-    if (word.type === 'session') open(word);
-    else if (word.type === 'ready') ready.resolve();
-    else if (word.type === 'eof') receiving.end();
-    else if (word.type === 'exit') exit = word;
-    else if (word.type === 'failed') finish('unreachable', word.message);
-    else if (word.type === 'closed') finish(word.reason, word.message);
-    else if (word.type === 'ack' && !sending.acknowledge(word.bytes))
+  const receive = (message: HostMessage | GatewayMessage): void => {
+    if (message.type === 'session') open(message);
+    else if (message.type === 'ready') ready.resolve();
+    else if (message.type === 'eof') receiving.end();
+    else if (message.type === 'exit') exit = message;
+    else if (message.type === 'failed') finish('unreachable', message.message);
+    else if (message.type === 'closed') finish(message.reason, message.message);
+    else if (message.type === 'ack' && !sending.acknowledge(message.bytes))
       finish('protocol_error', 'The other end acknowledged more than was sent.');
   };
 
   socket.addEventListener('message', ({ data }) => {
     if (over) return;
     if (typeof data === 'string') {
-      const word = wordOf(data);
-      if (word === null) finish('protocol_error', 'The gateway sent an unknown message.');
-      else hear(word);
+      const message = messageOf(data);
+      if (message === null) finish('protocol_error', 'The gateway sent an unknown message.');
+      else receive(message);
     } else if (!receiving.push(new Uint8Array(data as ArrayBuffer)))
       finish('protocol_error', 'The other end sent more than there was room for.');
   });

@@ -1,7 +1,7 @@
 /**
- * Credit for the bytes of a session, one direction each. A sender may have `STREAM_WINDOW_BYTES` under way that nobody has
- * taken yet; a receiver says what it took only once its reader took it. So a slow reader slows the other end down, and this
- * end never keeps more than one window.
+ * Credit for the bytes of a session, one direction each. A sender may have `STREAM_WINDOW_BYTES` under way that nobody
+ * has taken yet; a receiver says what it took only once its reader took it. So a slow reader slows the other end down,
+ * and this end never keeps more than one window.
  */
 import { STREAM_ACK_BYTES, STREAM_MESSAGE_BYTES_MAX, STREAM_WINDOW_BYTES } from './stream.gen.ts';
 
@@ -18,7 +18,7 @@ export const createSendWindow = (): SendWindow => {
   let room = STREAM_WINDOW_BYTES;
   let failure: Error | undefined;
   let wake: (() => void) | undefined;
-  const roused = () => {
+  const notified = () => {
     wake?.();
     wake = undefined;
   };
@@ -36,12 +36,12 @@ export const createSendWindow = (): SendWindow => {
     acknowledge: (bytes) => {
       if (!Number.isInteger(bytes) || bytes < 1 || room + bytes > STREAM_WINDOW_BYTES) return false;
       room += bytes;
-      roused();
+      notified();
       return true;
     },
     fail: (err) => {
       failure ??= err;
-      roused();
+      notified();
     },
   };
 };
@@ -61,7 +61,7 @@ export const createReceiveQueue = (acknowledge: (bytes: number) => void): Receiv
   let taken = 0;
   let ended = false;
   let wake: (() => void) | undefined;
-  const roused = () => {
+  const notified = () => {
     wake?.();
     wake = undefined;
   };
@@ -91,12 +91,12 @@ export const createReceiveQueue = (acknowledge: (bytes: number) => void): Receiv
       unacknowledged += bytes.byteLength;
       if (unacknowledged > STREAM_WINDOW_BYTES) return false;
       parts.push(bytes);
-      roused();
+      notified();
       return true;
     },
     end: () => {
       ended = true;
-      roused();
+      notified();
     },
     bytes: { [Symbol.asyncIterator]: read },
   };

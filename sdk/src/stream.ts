@@ -1,13 +1,13 @@
 /** Readers of the two kinds of streams: JSON lines, which end, and server-sent events, which reconnect. */
 import { GpuaasError } from './error.ts';
 
-async function* chunks(response: Response, silenceMaxMs: number | undefined): AsyncGenerator<string> {
+async function* chunks(response: Response, idleMaxMs: number | undefined): AsyncGenerator<string> {
   if (response.body === null) return;
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   try {
     for (;;) {
-      const { done, value } = await withinSilence(reader.read(), silenceMaxMs);
+      const { done, value } = await withIdleTimeout(reader.read(), idleMaxMs);
       if (done) break;
       yield decoder.decode(value, { stream: true });
     }
@@ -21,26 +21,25 @@ async function* chunks(response: Response, silenceMaxMs: number | undefined): As
   }
 }
 
-const withinSilence = async <T>(read: Promise<T>, silenceMaxMs: number | undefined): Promise<T> => {
-  if (silenceMaxMs === undefined) return read;
+const withIdleTimeout = async <T>(read: Promise<T>, idleMaxMs: number | undefined): Promise<T> => {
+  if (idleMaxMs === undefined) return read;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<never>((_, reject) => {
+  const idle = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () =>
-        reject(new GpuaasError('network', `The stream was silent for ${silenceMaxMs / 1000} s.`, { retryable: true })),
-      silenceMaxMs,
+      () => reject(new GpuaasError('network', `The stream was silent for ${idleMaxMs / 1000} s.`, { retryable: true })),
+      idleMaxMs,
     );
   });
   try {
-    return await Promise.race([read, silence]);
+    return await Promise.race([read, idle]);
   } finally {
     clearTimeout(timer);
   }
 };
 
-async function* lines(response: Response, separator: RegExp, silenceMaxMs?: number): AsyncGenerator<string> {
+async function* lines(response: Response, separator: RegExp, idleMaxMs?: number): AsyncGenerator<string> {
   let rest = '';
-  for await (const chunk of chunks(response, silenceMaxMs)) {
+  for await (const chunk of chunks(response, idleMaxMs)) {
     const parts = (rest + chunk).split(separator);
     rest = parts.pop() ?? '';
     yield* parts;
@@ -58,11 +57,11 @@ export type ServerSentEvent = Readonly<{ id: string | undefined; data: string; r
  * Parses one connection. The server comments every 15 seconds, so a longer silence means that the connection is dead
  * even where no packet says so.
  */
-export async function* serverSentEvents(response: Response, silenceMaxMs: number): AsyncGenerator<ServerSentEvent> {
+export async function* serverSentEvents(response: Response, idleMaxMs: number): AsyncGenerator<ServerSentEvent> {
   let id: string | undefined;
   let retryMs: number | undefined;
   let data: string[] = [];
-  for await (const line of lines(response, /\r\n|\n/, silenceMaxMs)) {
+  for await (const line of lines(response, /\r\n|\n/, idleMaxMs)) {
     if (line === '') {
       if (data.length > 0) yield { id, data: data.join('\n'), retryMs };
       data = [];

@@ -4,7 +4,7 @@
  * because nobody knows whether the first one happened. A 401 is refused before anything runs, so a fresh token may try
  * once more whatever the method.
  */
-import { errorFromAnswer, GpuaasError } from './error.ts';
+import { errorFromResponse, GpuaasError } from './error.ts';
 
 /** `rejected` is the token that the server just refused: give another one, or the same to give up. */
 export type TokenProvider = (
@@ -42,9 +42,9 @@ export type WireRequest = Readonly<{
   stream?: boolean;
 }>;
 
-export type WireAnswer = Readonly<{ status: number; headers: Headers; text: string; response: Response }>;
+export type WireResponse = Readonly<{ status: number; headers: Headers; text: string; response: Response }>;
 
-export type Transport = Readonly<{ send(request: WireRequest): Promise<WireAnswer> }>;
+export type Transport = Readonly<{ send(request: WireRequest): Promise<WireResponse> }>;
 
 /** Waits, and rejects with the signal's reason as soon as it is aborted. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
@@ -96,7 +96,7 @@ const isTransient = (err: GpuaasError): boolean =>
 export const createTransport = (options: TransportOptions): Transport => {
   const { retry } = options;
 
-  const attempt = async (request: WireRequest, url: URL, token: string | undefined): Promise<WireAnswer> => {
+  const attempt = async (request: WireRequest, url: URL, token: string | undefined): Promise<WireResponse> => {
     const timeout = new AbortController();
     const timer = setTimeout(
       () =>
@@ -120,7 +120,7 @@ export const createTransport = (options: TransportOptions): Transport => {
         signal: request.signal === undefined ? timeout.signal : AbortSignal.any([request.signal, timeout.signal]),
       });
       const text = request.stream && response.ok ? '' : await response.text();
-      if (!response.ok) throw errorFromAnswer(response.status, response.headers, text);
+      if (!response.ok) throw errorFromResponse(response.status, response.headers, text);
       return { status: response.status, headers: response.headers, text, response };
     } catch (err) {
       if (request.signal?.aborted) throw request.signal.reason;
@@ -130,7 +130,7 @@ export const createTransport = (options: TransportOptions): Transport => {
     }
   };
 
-  const authorised = async (request: WireRequest, url: URL): Promise<WireAnswer> => {
+  const authorised = async (request: WireRequest, url: URL): Promise<WireResponse> => {
     if (request.anonymous) return attempt(request, url, undefined);
     const token = await options.tokenProvider({});
     try {
@@ -143,7 +143,7 @@ export const createTransport = (options: TransportOptions): Transport => {
     }
   };
 
-  const send = async (request: WireRequest): Promise<WireAnswer> => {
+  const send = async (request: WireRequest): Promise<WireResponse> => {
     const url = resolveUrl(options.baseUrl, request.path);
     const repeatable = request.method === 'GET' || request.headers?.['idempotency-key'] !== undefined;
     for (let tries = 0; ; tries++) {

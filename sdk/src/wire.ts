@@ -1,7 +1,7 @@
 /** How a typed request becomes a path and a body, and an answer a value. */
 import type { OperationInfo } from './api.gen.ts';
 import { GpuaasError } from './error.ts';
-import type { WireAnswer } from './transport.ts';
+import type { WireResponse } from './transport.ts';
 
 export type AnyRequest = {
   params?: Record<string, string>;
@@ -34,7 +34,7 @@ export const encodeBody = (info: OperationInfo, body: Record<string, unknown> = 
   return fields.toString();
 };
 
-export const decodeBody = (answer: WireAnswer): unknown => {
+export const decodeBody = (answer: WireResponse): unknown => {
   if (answer.status === 204 || answer.text === '') return undefined;
   try {
     return JSON.parse(answer.text);

@@ -57,7 +57,9 @@ export type Config = Readonly<{
   /** Folder for keys, audit chain heads and sign-in details of the laptop default. */
   state_dir: string;
   database_url: string;
-  /** A sign-in of its own for the application; without it connections take on gpuaas_app after signing in as the owner. */
+  /**
+   * A sign-in of its own for the application; without it connections take on gpuaas_app after signing in as the owner.
+   */
   app_database_url: string | null;
   /** Listening, the relay's lock and its work each hold one beside the requests. */
   database_pool_max: number;
@@ -92,7 +94,10 @@ export type Config = Readonly<{
   audit_heads_file: string;
 }>;
 
-/** In development the platform key is made on first start; in production it must be given, or a restart would lose it. */
+/**
+ * In development the control plane key is made on first start; in production it must be given, or a restart would lose
+ * it.
+ */
 const platformKey = (read: ConfigReader, mode: Config['mode'], stateDir: string): Buffer => {
   const given = read.optional('GPUAAS_PLATFORM_KEY');
   if (given !== undefined) {

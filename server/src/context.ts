@@ -75,5 +75,5 @@ export type WriteCtx = Ctx &
     /** Facts for the audit row. Never secrets. */
     note(metadata: Readonly<Record<string, unknown>>): void;
     /** Moves the audit row into the chain of the organization that the request turned out to concern. */
-    concerns(organization_id: string, project_id?: string): void;
+    setTarget(organization_id: string, project_id?: string): void;
   }>;

@@ -1,4 +1,7 @@
-/** An agent as the platform sees it: real TLS, a key and certificate of its own, and the calls of the node contract. */
+/**
+ * An agent as the control plane sees it: real TLS, a key and certificate of its own, and the calls of the node
+ * contract.
+ */
 import 'reflect-metadata';
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { Agent, request as httpsRequest } from 'node:https';
@@ -120,7 +123,7 @@ export const openAgent = (
     cert: identity.certificate_pem,
     key: identity.private_key_pem,
     servername: 'localhost',
-    // Each connection proves itself anew.
+    // Each connection proves itself again.
     maxCachedSessions: 0,
   });
   const agent: TestAgent = {

@@ -18,14 +18,18 @@ type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies whose shape the contract already checked
 type Json = any;
-export type Answer = Readonly<{ status: number; body: Json; headers: Readonly<Record<string, string | undefined>> }>;
+export type TestResponse = Readonly<{
+  status: number;
+  body: Json;
+  headers: Readonly<Record<string, string | undefined>>;
+}>;
 
 export type Caller = Readonly<{
   token: string;
-  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  get(path: string): Promise<Answer>;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<TestResponse>;
+  get(path: string): Promise<TestResponse>;
   /** Sends an Idempotency-Key of its own. */
-  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<TestResponse>;
 }>;
 
 export type TestApp = Readonly<{
@@ -36,7 +40,7 @@ export type TestApp = Readonly<{
   bearer(token: string | null): Caller;
   /** A person, signed up at the first request; `dev-admin` style names make no one special. */
   user(name: string): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
-  /** The platform's superadmin. */
+  /** The control plane's superadmin. */
   admin(): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
   logs: Record<string, unknown>[];
 }>;

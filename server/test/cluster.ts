@@ -1,6 +1,6 @@
 /**
- * A throwaway PostgreSQL for tests. Its folder is named after the process that made it, so that the next one can clear
- * what a killed run left behind: the folder and the server in it.
+ * A throwaway PostgreSQL for tests. Its directory is named after the process that made it, so that the next one can
+ * clear what a killed run left behind: the directory and the server in it.
  */
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const clearLeftovers = async (): Promise<void> => {
   }
 };
 
-/** A new folder for a cluster of this process, for tests that stop and start one themselves. */
+/** A new directory for a cluster of this process, for tests that stop and start one themselves. */
 export const newClusterDir = (): string => {
   const identity = (findProcessIdentity(process.pid) ?? `${process.pid}:0`).replace(':', '_');
   return mkdtempSync(join(tmpdir(), `gpuaas-test-${identity}_`));

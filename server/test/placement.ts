@@ -141,7 +141,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
   return id;
 };
 
-/** An active, validated compute node whose eight slots are for sale. It has no row in the placement index. */
+/** An active, validated compute node whose eight slots are schedulable. It has no row in the placement index. */
 export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> => {
   // A node in a region that is already there needs no catalog of its own.
   const { pool_id } = facts.region_name === undefined ? await aCatalog(sql) : await aPool(sql);

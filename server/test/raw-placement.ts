@@ -64,7 +64,7 @@ const makeRows = (sql: Client) => {
       ...row,
     };
   };
-  /** Complete, approved and for sale unless told otherwise. */
+  /** Complete, approved and schedulable unless told otherwise. */
   const slotRow = (nodeId: string, row: Row = {}) => {
     const id = next('slt');
     const index = count % 64;

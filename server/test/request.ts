@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { api, type Operation, type OperationId, Problem } from '@gpuaas/contract';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { Answer, Caller } from './app.ts';
+import type { Caller, TestResponse } from './app.ts';
 import type { Tenant } from './tenants.ts';
 
 export const operations = Object.entries(api) as [OperationId, Operation][];
@@ -33,7 +33,7 @@ export const ask = (
   operation: Operation,
   parts: Parts,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> =>
+): Promise<TestResponse> =>
   caller.call(operation.method, urlOf(operation, parts), parts.body, { ...headersOf(operation, parts), ...headers });
 
 /** Names of the ids in the path, outermost first. */
@@ -44,16 +44,21 @@ const NAMES = { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', image_n
 /** A value for every name that stands in a path. */
 export const idsOf = (tenant: Tenant): Record<string, string> => ({ ...tenant.ids, ...NAMES });
 
-/** A correlation id of its own, to find what the request left behind. */
+/** A correlation ID of its own, to find what the request left behind. */
 export const tagged = () => ({ 'x-correlation-id': `test-${randomUUID()}` });
 
 const isProblem = new Ajv2020({ strict: false, validateFormats: false }).compile(Problem);
 
-export const assertProblem = (what: string, answer: Answer, statuses: readonly number[]): void => {
+export const assertProblem = (what: string, answer: TestResponse, statuses: readonly number[]): void => {
   assert.ok(statuses.includes(answer.status), `${what}: ${answer.status} ${JSON.stringify(answer.body)}`);
   assert.ok(isProblem(answer.body), `${what}: ${JSON.stringify(isProblem.errors)}`);
   assert.equal(answer.body.correlation_id, answer.headers['x-correlation-id'], what);
 };
 
 /** Answers that a caller must not be able to tell apart. */
-export const seen = ({ status, body }: Answer) => ({ status, code: body.code, detail: body.detail, title: body.title });
+export const seen = ({ status, body }: TestResponse) => ({
+  status,
+  code: body.code,
+  detail: body.detail,
+  title: body.title,
+});

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { api, type Operation } from '@gpuaas/contract';
 import { Client } from 'pg';
-import type { Person, Place, Stage } from '../../contract/test/scenarios/scenario.ts';
+import type { Person, Place, TestBed } from '../../contract/test/scenarios/scenario.ts';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { type Caller, startTestApp, testClock } from './app.ts';
@@ -13,7 +13,7 @@ import { CACHE_OVER_MS, must } from './tenants.ts';
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 
-export const startServerStage = async (t: TestLike): Promise<Stage> => {
+export const startServerStage = async (t: TestLike): Promise<TestBed> => {
   const clock = testClock();
   const test = await startTestApp(t, { roles: ['gpuaas-api'] }, { clock });
   const sql = new Client({ connectionString: test.db.ownerUrl });

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { anEnrolledNode } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
-import { type Cast, must } from './tenants.ts';
+import { must, type Tenants } from './tenants.ts';
 
 const because = { reason: 'It was asked for' };
 
@@ -15,25 +15,25 @@ const newHost = () => ({
   private_network: '10.101.0.0/24',
 });
 
-const atNode = async (cast: Cast) => {
-  const { node } = must(await cast.superadmin.post('/api/v1/admin/nodes', newHost()), 201).body;
-  return { as: cast.superadmin, params: { node_id: String(node.id) } };
+const atNode = async (tenants: Tenants) => {
+  const { node } = must(await tenants.superadmin.post('/api/v1/admin/nodes', newHost()), 201).body;
+  return { as: tenants.superadmin, params: { node_id: String(node.id) } };
 };
 
 const KEYS = '/api/v1/admin/trust-keys';
 
 /** One of a purpose is staged at a time; those that other scenarios left make room. */
-export const newStagedKey = async (cast: Cast): Promise<Readonly<{ id: string; version: number }>> => {
-  await cast.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
-  const made = must(await cast.superadmin.post(KEYS, { purpose: 'task_signer', ...because }), 201).body;
-  await cast.sql.query("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [
+export const newStagedKey = async (tenants: Tenants): Promise<Readonly<{ id: string; version: number }>> => {
+  await tenants.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
+  const made = must(await tenants.superadmin.post(KEYS, { purpose: 'task_signer', ...because }), 201).body;
+  await tenants.sql.query("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [
     made.id,
   ]);
   return made;
 };
-const atKey = async (cast: Cast) => {
-  const { id, version } = await newStagedKey(cast);
-  return { as: cast.superadmin, params: { trust_key_id: id }, body: because, if_match: version };
+const atKey = async (tenants: Tenants) => {
+  const { id, version } = await newStagedKey(tenants);
+  return { as: tenants.superadmin, params: { trust_key_id: id }, body: because, if_match: version };
 };
 
 type Mine =
@@ -54,31 +54,34 @@ type Mine =
   | 'adminLogList';
 
 export const agentScenarios: Pick<Scenarios, Mine> = {
-  adminNodeCreate: async (cast) => ({ as: cast.superadmin, body: newHost() }),
-  adminNodeEnrollmentCreate: async (cast) => ({ ...(await atNode(cast)), body: because }),
+  adminNodeCreate: async (tenants) => ({ as: tenants.superadmin, body: newHost() }),
+  adminNodeEnrollmentCreate: async (tenants) => ({ ...(await atNode(tenants)), body: because }),
   adminNodeAgentGet: atNode,
-  adminNodeAgentRevoke: async (cast) => ({ ...(await atNode(cast)), body: because }),
-  adminNodeAgentUpdate: async (cast) => {
-    const node_id = await anEnrolledNode(cast.test.db.database, cast.sql, { region_name: 'us-buffalo-1' });
-    await cast.sql.query("update node_agents set kinds = '{agent.update}' where node_id = $1", [node_id]);
+  adminNodeAgentRevoke: async (tenants) => ({ ...(await atNode(tenants)), body: because }),
+  adminNodeAgentUpdate: async (tenants) => {
+    const node_id = await anEnrolledNode(tenants.test.db.database, tenants.sql, { region_name: 'us-buffalo-1' });
+    await tenants.sql.query("update node_agents set kinds = '{agent.update}' where node_id = $1", [node_id]);
     const body = { version: '0.2.0', digest: `sha256:${'a'.repeat(64)}` };
-    return { as: cast.superadmin, params: { node_id }, body };
+    return { as: tenants.superadmin, params: { node_id }, body };
   },
-  adminNodeRetire: async (cast) => ({ ...(await atNode(cast)), body: because }),
-  adminNodeDelete: async (cast) => {
-    const at = await atNode(cast);
-    must(await cast.superadmin.post(`/api/v1/admin/nodes/${at.params.node_id}/retire`, because), 200);
+  adminNodeRetire: async (tenants) => ({ ...(await atNode(tenants)), body: because }),
+  adminNodeDelete: async (tenants) => {
+    const at = await atNode(tenants);
+    must(await tenants.superadmin.post(`/api/v1/admin/nodes/${at.params.node_id}/retire`, because), 200);
     return at;
   },
   adminNodeTaskList: atNode,
-  adminTrustKeyList: async (cast) => ({ as: cast.superadmin }),
-  adminTrustKeyGet: async (cast) => ({ as: cast.superadmin, params: { trust_key_id: (await newStagedKey(cast)).id } }),
-  adminTrustKeyCreate: async (cast) => {
-    await cast.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
-    return { as: cast.superadmin, body: { purpose: 'node_ca', ...because } };
+  adminTrustKeyList: async (tenants) => ({ as: tenants.superadmin }),
+  adminTrustKeyGet: async (tenants) => ({
+    as: tenants.superadmin,
+    params: { trust_key_id: (await newStagedKey(tenants)).id },
+  }),
+  adminTrustKeyCreate: async (tenants) => {
+    await tenants.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
+    return { as: tenants.superadmin, body: { purpose: 'node_ca', ...because } };
   },
   adminTrustKeyActivate: atKey,
   adminTrustKeyRetire: atKey,
   adminTrustKeyRevoke: atKey,
-  adminLogList: async (cast) => ({ as: cast.superadmin, query: { correlation_id: randomUUID() } }),
+  adminLogList: async (tenants) => ({ as: tenants.superadmin, query: { correlation_id: randomUUID() } }),
 };

@@ -2,10 +2,13 @@
 
 import type { Scenarios } from './scenario.ts';
 import { newDiscovered } from './scenarios-topology.ts';
-import type { Cast } from './tenants.ts';
+import type { Tenants } from './tenants.ts';
 import { must } from './tenants.ts';
 
-const atNode = async (cast: Cast) => ({ as: cast.superadmin, params: { node_id: await newDiscovered(cast) } });
+const atNode = async (tenants: Tenants) => ({
+  as: tenants.superadmin,
+  params: { node_id: await newDiscovered(tenants) },
+});
 const override = {
   mode: 'merge' as const,
   alerts: [],
@@ -14,8 +17,8 @@ const override = {
   reason: 'The sensor is broken',
 };
 
-const atOverride = async (cast: Cast) => {
-  const { as, params } = await atNode(cast);
+const atOverride = async (tenants: Tenants) => {
+  const { as, params } = await atNode(tenants);
   return { as, params: { ...params, source: 'agent' } };
 };
 
@@ -29,20 +32,20 @@ type Mine =
 
 export const healthScenarios: Pick<Scenarios, Mine> = {
   adminNodeHealthGet: atNode,
-  adminNodeHealthProbe: async (cast) => ({ ...(await atNode(cast)), body: {} }),
-  adminNodeHealthOverridePut: async (cast) => ({ ...(await atOverride(cast)), body: override }),
-  adminNodeHealthOverrideDelete: async (cast) => {
-    const ask = await atOverride(cast);
+  adminNodeHealthProbe: async (tenants) => ({ ...(await atNode(tenants)), body: {} }),
+  adminNodeHealthOverridePut: async (tenants) => ({ ...(await atOverride(tenants)), body: override }),
+  adminNodeHealthOverrideDelete: async (tenants) => {
+    const ask = await atOverride(tenants);
     const path = `/api/v1/admin/nodes/${ask.params.node_id}/health/overrides/agent`;
-    must(await cast.superadmin.call('PUT', path, override), 200);
+    must(await tenants.superadmin.call('PUT', path, override), 200);
     return ask;
   },
-  adminHealthBreakerGet: async (cast) => ({ as: cast.superadmin }),
-  adminHealthBreakerReset: async (cast) => {
-    await cast.sql.query(
+  adminHealthBreakerGet: async (tenants) => ({ as: tenants.superadmin }),
+  adminHealthBreakerReset: async (tenants) => {
+    await tenants.sql.query(
       "update health_breaker set is_tripped = true, tripped_at = now(), reason = 'Tried', version = version + 1",
     );
-    const { version } = must(await cast.superadmin.get('/api/v1/admin/health/breaker'), 200).body;
-    return { as: cast.superadmin, body: { reason: 'Looked at it' }, if_match: version };
+    const { version } = must(await tenants.superadmin.get('/api/v1/admin/health/breaker'), 200).body;
+    return { as: tenants.superadmin, body: { reason: 'Looked at it' }, if_match: version };
   },
 };

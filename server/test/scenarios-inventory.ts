@@ -2,15 +2,15 @@
 
 import type { Scenarios } from './scenario.ts';
 import { newDiscovered } from './scenarios-topology.ts';
-import { type Cast, must } from './tenants.ts';
+import { must, type Tenants } from './tenants.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
 export const ORPHAN_VM = `gpuaas-${ORPHAN.replace('_', '-')}`;
 
 /** A node whose agent told of one machine of ours that nobody claims, and keeps images. */
-export const newInventoried = async (cast: Cast): Promise<string> => {
-  const id = await newDiscovered(cast);
+export const newInventoried = async (tenants: Tenants): Promise<string> => {
+  const id = await newDiscovered(tenants);
   const machine = { name: ORPHAN_VM, allocation_id: ORPHAN, is_managed: true, state: 'shut_off', ended_by: null };
   const content = {
     vms: [{ ...machine, devices: [] }],
@@ -28,19 +28,22 @@ export const newInventoried = async (cast: Cast): Promise<string> => {
     message: 'Nobody claims it.',
     since: new Date().toISOString(),
   };
-  await cast.sql.query(
+  await tenants.sql.query(
     `insert into node_inventories (node_id, observed_at, boot_id, content, findings)
      values ($1, clock_timestamp(), $2, $3, $4)`,
     [id, 'boot-1', JSON.stringify(content), JSON.stringify([finding])],
   );
-  await cast.sql.query('update node_agents set kinds = $2 where node_id = $1', [
+  await tenants.sql.query('update node_agents set kinds = $2 where node_id = $1', [
     id,
     ['image.pull', 'image.evict', 'image.verify', 'slice.reconcile'],
   ]);
   return id;
 };
 
-const atNode = async (cast: Cast) => ({ as: cast.superadmin, params: { node_id: await newInventoried(cast) } });
+const atNode = async (tenants: Tenants) => ({
+  as: tenants.superadmin,
+  params: { node_id: await newInventoried(tenants) },
+});
 const ofDigest = { digest: DIGEST };
 
 type Mine =
@@ -54,19 +57,19 @@ type Mine =
 
 export const inventoryScenarios: Pick<Scenarios, Mine> = {
   adminNodeInventoryGet: atNode,
-  adminNodeVmRemove: async (cast) => {
-    const { as, params } = await atNode(cast);
+  adminNodeVmRemove: async (tenants) => {
+    const { as, params } = await atNode(tenants);
     return { as, params: { ...params, vm_name: ORPHAN_VM }, body: { reason: 'It was left behind' } };
   },
-  adminNodeBundleLeaseEnd: async (cast) => {
-    const { as, params } = await atNode(cast);
+  adminNodeBundleLeaseEnd: async (tenants) => {
+    const { as, params } = await atNode(tenants);
     return { as, params: { ...params, allocation_id: ORPHAN }, body: { reason: 'The backup does not know it' } };
   },
   adminNodeImageList: atNode,
-  adminNodeImagePull: async (cast) => {
-    const [image] = must(await cast.superadmin.get('/api/v1/os-images'), 200).body.items;
-    return { ...(await atNode(cast)), body: { image_name: image.name } };
+  adminNodeImagePull: async (tenants) => {
+    const [image] = must(await tenants.superadmin.get('/api/v1/os-images'), 200).body.items;
+    return { ...(await atNode(tenants)), body: { image_name: image.name } };
   },
-  adminNodeImageEvict: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
-  adminNodeImageVerify: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
+  adminNodeImageEvict: async (tenants) => ({ ...(await atNode(tenants)), body: ofDigest }),
+  adminNodeImageVerify: async (tenants) => ({ ...(await atNode(tenants)), body: ofDigest }),
 };

@@ -2,14 +2,14 @@
 
 import type { Scenarios } from './scenario.ts';
 import { newAllocation } from './scenarios-allocation.ts';
-import type { Cast } from './tenants.ts';
+import type { Tenants } from './tenants.ts';
 import { must } from './tenants.ts';
 
 const REASON = 'The tenant asked for it';
 
-const atAllocation = async (cast: Cast) => ({
-  as: cast.superadmin,
-  params: { allocation_id: (await newAllocation(cast)).id },
+const atAllocation = async (tenants: Tenants) => ({
+  as: tenants.superadmin,
+  params: { allocation_id: (await newAllocation(tenants)).id },
 });
 
 type Mine =
@@ -21,15 +21,15 @@ type Mine =
   | 'adminAllocationForceCleanup';
 
 export const lifecycleScenarios: Pick<Scenarios, Mine> = {
-  usageList: async (cast) => ({ as: cast.acme.owner, params: { project_id: cast.acme.ids.project_id } }),
-  usageSummaryGet: async (cast) => ({ as: cast.acme.owner, params: { project_id: cast.acme.ids.project_id } }),
-  adminAllocationList: async (cast) => ({ as: cast.superadmin }),
+  usageList: async (tenants) => ({ as: tenants.acme.owner, params: { project_id: tenants.acme.ids.project_id } }),
+  usageSummaryGet: async (tenants) => ({ as: tenants.acme.owner, params: { project_id: tenants.acme.ids.project_id } }),
+  adminAllocationList: async (tenants) => ({ as: tenants.superadmin }),
   adminAllocationGet: atAllocation,
-  adminAllocationForceRelease: async (cast) => ({ ...(await atAllocation(cast)), body: { reason: REASON } }),
-  adminAllocationForceCleanup: async (cast) => {
-    const { as, params } = await atAllocation(cast);
-    const path = `/api/v1/projects/${cast.acme.ids.project_id}/allocations/${params.allocation_id}/release`;
-    must(await cast.acme.owner.post(path, {}), 202);
+  adminAllocationForceRelease: async (tenants) => ({ ...(await atAllocation(tenants)), body: { reason: REASON } }),
+  adminAllocationForceCleanup: async (tenants) => {
+    const { as, params } = await atAllocation(tenants);
+    const path = `/api/v1/projects/${tenants.acme.ids.project_id}/allocations/${params.allocation_id}/release`;
+    must(await tenants.acme.owner.post(path, {}), 202);
     return { as, params, body: { reason: REASON, runtime_verified_absent: true } };
   },
 };

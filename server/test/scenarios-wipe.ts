@@ -1,25 +1,25 @@
-/** Scenarios of proofs and certificates of erasure. */
+/** Scenarios of proofs and certificates of wipe. */
 
 import { playHost } from './host.ts';
 import type { Scenarios } from './scenario.ts';
 import { newAllocation } from './scenarios-allocation.ts';
 import { newApprovedSlot } from './scenarios-topology.ts';
-import type { Cast } from './tenants.ts';
+import type { Tenants } from './tenants.ts';
 import { must } from './tenants.ts';
 import { until } from './until.ts';
 
 /** An allocation of acme that was given back and proven clean, by a host that does what it is asked. */
-export const newReleased = async (cast: Cast): Promise<Readonly<{ id: string; path: string }>> => {
-  const { id } = await newAllocation(cast);
-  const path = `/api/v1/projects/${cast.acme.ids.project_id}/allocations/${id}`;
-  must(await cast.acme.owner.post(`${path}/release`, {}), 202);
-  const { rows } = await cast.sql.query(
+export const newReleased = async (tenants: Tenants): Promise<Readonly<{ id: string; path: string }>> => {
+  const { id } = await newAllocation(tenants);
+  const path = `/api/v1/projects/${tenants.acme.ids.project_id}/allocations/${id}`;
+  must(await tenants.acme.owner.post(`${path}/release`, {}), 202);
+  const { rows } = await tenants.sql.query(
     'select n.name from nodes n join allocations a on a.node_id = n.id where a.id = $1',
     [id],
   );
   await until('the allocation is released', async () => {
-    await playHost(cast.test.db.database, { node_name: rows[0].name });
-    return must(await cast.acme.owner.get(path), 200).body.released_at !== null;
+    await playHost(tenants.test.db.database, { node_name: rows[0].name });
+    return must(await tenants.acme.owner.get(path), 200).body.released_at !== null;
   });
   return { id, path };
 };
@@ -31,14 +31,14 @@ type Mine =
   | 'adminWipeProofVerify';
 
 export const wipeScenarios: Pick<Scenarios, Mine> = {
-  allocationWipeCertificateGet: async (cast) => {
-    const { id } = await newReleased(cast);
-    return { as: cast.acme.owner, params: { project_id: cast.acme.ids.project_id, allocation_id: id } };
+  allocationWipeCertificateGet: async (tenants) => {
+    const { id } = await newReleased(tenants);
+    return { as: tenants.acme.owner, params: { project_id: tenants.acme.ids.project_id, allocation_id: id } };
   },
   wipeCertificateKeyList: async () => ({ as: null }),
-  adminNodeSlotProofList: async (cast) => {
-    const { version: _, ...params } = await newApprovedSlot(cast);
-    return { as: cast.superadmin, params };
+  adminNodeSlotProofList: async (tenants) => {
+    const { version: _, ...params } = await newApprovedSlot(tenants);
+    return { as: tenants.superadmin, params };
   },
   adminWipeProofVerify: async ({ superadmin }) => ({ as: superadmin }),
 };

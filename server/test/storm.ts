@@ -5,7 +5,7 @@ import { isMutation, type Operation, type OperationId } from '@gpuaas/contract';
 import { pause } from '@gpuaas/kit';
 import fc from 'fast-check';
 import { aGrant, aRecordedSession, aSession, aWebSession } from './access.ts';
-import { type Answer, startTestApp, testClock } from './app.ts';
+import { startTestApp, type TestResponse, testClock } from './app.ts';
 import { type FuzzRequest, nearly, onWire, type Pool, requestFor } from './arbitrary.ts';
 import { assertInvariants } from './invariants.ts';
 import { assertProblem, operations, type Parts } from './request.ts';
@@ -17,18 +17,20 @@ import { newApprovedSlot, newDiscovered } from './scenarios-topology.ts';
 import { newReleased } from './scenarios-wipe.ts';
 import {
   CACHE_OVER_MS,
-  type Cast,
   insertRun,
   join,
-  makeCast,
+  makeTenants,
   must,
   newSshKey,
   strangeId,
+  type Tenants,
   type User,
 } from './tenants.ts';
 
 const AT_ONCE = 16;
-/** A machine that is short of everything may keep requests waiting for a connection; each must be served within this. */
+/**
+ * A machine that is short of everything may keep requests waiting for a connection; each must be served within this.
+ */
 const SERVED_WITHIN_MS = 120_000;
 const HANGS_AFTER_MS = 60_000;
 const SEED = Number(process.env['GPUAAS_FUZZ_SEED'] ?? randomInt(2 ** 31));
@@ -54,13 +56,13 @@ export const storm = (requests: number): Promise<void> =>
     const each = Math.ceil(requests / (operations.length - Object.keys(SELDOM).length));
     const closers: (() => Promise<void>)[] = [];
     const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-    let cast: Cast;
+    let tenants: Tenants;
     let invitee: User;
 
     before(async () => {
       const clock = testClock();
-      cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
-      invitee = await cast.test.user('invitee');
+      tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
+      invitee = await tenants.test.user('invitee');
     });
     after(async () => {
       for (const close of closers) await close();
@@ -68,7 +70,7 @@ export const storm = (requests: number): Promise<void> =>
 
     /** Several of each thing, so that destroying one leaves others to be asked for. */
     const makePool = async (): Promise<Pool> => {
-      const { acme, rival, sql, test } = cast;
+      const { acme, rival, sql, test } = tenants;
       const accounts = `/api/v1/projects/${acme.ids.project_id}/service-accounts`;
       const pool: Record<string, unknown[]> = {
         organization_id: [...Array(8).fill(acme.organization_id), rival.organization_id, strangeId('organization')],
@@ -124,33 +126,33 @@ export const storm = (requests: number): Promise<void> =>
         pool['web_session_id']?.push(await aWebSession(sql, acme.owner.me.id));
       }
       // One node is drawn often, so that its slots and disks are met together with it.
-      const { node_id } = await newApprovedSlot(cast);
-      const rival_node = await newDiscovered(cast);
+      const { node_id } = await newApprovedSlot(tenants);
+      const rival_node = await newDiscovered(tenants);
       pool['node_id']?.push(...Array(20).fill(node_id), rival_node, rival_node);
-      pool['node_id']?.push(...Array(4).fill(await newInventoried(cast)));
+      pool['node_id']?.push(...Array(4).fill(await newInventoried(tenants)));
       pool['vm_name'] = [ORPHAN_VM, 'somebodys'];
-      const slots = must(await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/resource-slots`), 200).body.items;
+      const slots = must(await tenants.superadmin.get(`/api/v1/admin/nodes/${node_id}/resource-slots`), 200).body.items;
       pool['slot_id']?.push(...slots.map((slot: { id: string }) => slot.id));
       const found = must(
-        await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/slice-topology/discovery`),
+        await tenants.superadmin.get(`/api/v1/admin/nodes/${node_id}/slice-topology/discovery`),
         200,
       ).body;
       pool['map_hash'] = [found.map.map_hash];
       pool['serial'] = ['fuzzed'];
       pool['source'] = ['agent'];
-      for (let n = 0; n < 6; n++) pool['trust_key_id']?.push((await newStagedKey(cast)).id);
+      for (let n = 0; n < 6; n++) pool['trust_key_id']?.push((await newStagedKey(tenants)).id);
       await sql.query("update trust_keys set state = 'staged', version = 1 where id = any ($1)", [
         pool['trust_key_id'],
       ]);
       await sql.query("update node_agents set kinds = '{agent.update}'");
       for (let n = 0; n < 12; n++) {
-        pool['node_id']?.push((await newNode(cast, { capacity_mode: 'flexible' })).id);
-        pool['allocation_id']?.push((await newAllocation(cast)).id);
-        if (n % 3 === 0) pool['allocation_id']?.push((await newActive(cast)).id);
+        pool['node_id']?.push((await newNode(tenants, { capacity_mode: 'flexible' })).id);
+        pool['allocation_id']?.push((await newAllocation(tenants)).id);
+        if (n % 3 === 0) pool['allocation_id']?.push((await newActive(tenants)).id);
       }
-      for (let n = 0; n < 4; n++) pool['allocation_id']?.push((await newReleased(cast)).id);
+      for (let n = 0; n < 4; n++) pool['allocation_id']?.push((await newReleased(tenants)).id);
       // One allocation is drawn often, so that its sessions and grants are met together with it.
-      const reached = await newActive(cast);
+      const reached = await newActive(tenants);
       pool['allocation_id']?.push(...Array(12).fill(reached.id));
       pool['port'] = [22, 8888];
       pool['session_id'] = [acme.ids.session_id, rival.ids.session_id, strangeId('terminal_session')];
@@ -178,8 +180,8 @@ export const storm = (requests: number): Promise<void> =>
     /** Cursors that are well formed for the operation, with keys that a page never gave. */
     const cursorsFor = (id: OperationId, operation: Operation): string[] => {
       const scope =
-        { project: cast.acme.ids.project_id, tenant: cast.acme.organization_id }[operation.access as 'project'] ??
-        cast.acme.owner.me.id;
+        { project: tenants.acme.ids.project_id, tenant: tenants.acme.organization_id }[operation.access as 'project'] ??
+        tenants.acme.owner.me.id;
       const keys = [
         ['a'],
         [1],
@@ -199,13 +201,13 @@ export const storm = (requests: number): Promise<void> =>
 
     /** Of its scenario, sent as it is and then varied. */
     const validRequest = async (id: OperationId): Promise<Valid> => {
-      const { as, ...parts } = await scenarios[id](cast);
+      const { as, ...parts } = await scenarios[id](tenants);
       return { token: as?.token ?? undefined, parts: parts as Parts };
     };
 
     const tokenOf = (caller: string): string | undefined =>
       ({ anonymous: undefined, garbage: 'gpuaas_pat_garbage', invitee: invitee.token })[caller] ??
-      cast.actors[caller]?.caller.token;
+      tenants.actors[caller]?.caller.token;
 
     const shots = (pool: Pool, valid: ReadonlyMap<OperationId, Valid>): Shot[] => {
       const callers = [
@@ -254,8 +256,8 @@ export const storm = (requests: number): Promise<void> =>
         .map(({ shot }) => shot);
     };
 
-    const fire = async ({ operation, token, request }: Shot): Promise<Answer> => {
-      const response = await cast.test.app.http.inject({
+    const fire = async ({ operation, token, request }: Shot): Promise<TestResponse> => {
+      const response = await tenants.test.app.http.inject({
         method: operation.method,
         url: request.url,
         headers: {
@@ -278,7 +280,7 @@ export const storm = (requests: number): Promise<void> =>
       return { status: response.statusCode, body: isJson ? JSON.parse(text) : text, headers };
     };
 
-    const guarded = async (shot: Shot): Promise<Answer> => {
+    const guarded = async (shot: Shot): Promise<TestResponse> => {
       let timer: NodeJS.Timeout | undefined;
       const hung = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(new Error('no answer')), HANGS_AFTER_MS);
@@ -315,7 +317,7 @@ export const storm = (requests: number): Promise<void> =>
       const valid = new Map<OperationId, Valid>();
       for (const [id, operation] of operations) {
         const good = await validRequest(id);
-        cast.clock.advance(CACHE_OVER_MS);
+        tenants.clock.advance(CACHE_OVER_MS);
         const request = onWire(operation, good.parts);
         await check({ id, operation, caller: 'scenario', token: good.token, request });
         // A change may have used up what it was about.
@@ -335,7 +337,7 @@ export const storm = (requests: number): Promise<void> =>
       assert.ok(total > all.length / 8, `only ${total} of ${all.length} requests got through`);
       assert.deepEqual(silent, [], 'operations that never succeeded');
 
-      const { rows } = await cast.sql.query<{ correlation_id: string; n: number }>(
+      const { rows } = await tenants.sql.query<{ correlation_id: string; n: number }>(
         "select correlation_id, count(*)::int as n from audit_logs where result = 'success' and action <> 'user.create' group by 1",
       );
       const audited = new Map(rows.map((row) => [row.correlation_id, row.n]));
@@ -344,12 +346,15 @@ export const storm = (requests: number): Promise<void> =>
     });
 
     it('leaves a server that works and a database in which everything holds', async () => {
-      const answer = await cast.test.bearer(null).get('/readyz');
+      const answer = await tenants.test.bearer(null).get('/readyz');
       assert.deepEqual([answer.status, answer.body.ready], [200, true]);
-      const made = await cast.superadmin.post(`/api/v1/organizations/${cast.superadmin.organization_id}/projects`, {
-        name: `after-${randomUUID().slice(0, 8)}`,
-      });
+      const made = await tenants.superadmin.post(
+        `/api/v1/organizations/${tenants.superadmin.organization_id}/projects`,
+        {
+          name: `after-${randomUUID().slice(0, 8)}`,
+        },
+      );
       assert.equal(made.status, 201);
-      await assertInvariants(cast.test.db.database);
+      await assertInvariants(tenants.test.db.database);
     });
   });

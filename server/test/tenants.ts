@@ -1,6 +1,6 @@
 /**
- * Two tenants that hold one of everything, and a caller for every role: what tests of authorisation need before they
- * can ask anything. Made through the API, except for what only the platform itself creates.
+ * Two tenants that hold one of everything, and a caller for every role: what tests of authorization need before they
+ * can ask anything. Made through the API, except for what only the control plane itself creates.
  */
 import { randomUUID } from 'node:crypto';
 import { ID_PREFIXES, type RoleName } from '@gpuaas/contract';
@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { aGrant, aRecordedSession, aWebSession } from './access.ts';
-import { type Answer, type Caller, startTestApp, type TestApp, type TestClock, testClock } from './app.ts';
+import { type Caller, startTestApp, type TestApp, type TestClock, type TestResponse, testClock } from './app.ts';
 import { aNode, anAllocation } from './placement.ts';
 
 /** Longer than any answer of authentication is remembered. */
@@ -29,7 +29,7 @@ export type Ids = Readonly<{
   /** Of the allocation: a recorded terminal that is over, and a key that opens it. */
   session_id: string;
   access_grant_id: string;
-  /** Not the tenant's: nodes are the platform's. */
+  /** Not the tenant's: nodes are the control plane's. */
   node_id: string;
 }>;
 
@@ -50,7 +50,7 @@ export const newSshKey = (): string => {
 /** A well-formed id that names nothing. */
 export const strangeId = (kind: keyof typeof ID_PREFIXES): string => mintId(ID_PREFIXES[kind]);
 
-export const must = (answer: Answer, status: number): Answer => {
+export const must = (answer: TestResponse, status: number): TestResponse => {
   if (answer.status !== status)
     throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer;
@@ -148,7 +148,7 @@ const makeTenant = async (test: TestApp, sql: Client, clock: TestClock, name: st
   return tenant;
 };
 
-export type Cast = Readonly<{
+export type Tenants = Readonly<{
   test: TestApp;
   clock: TestClock;
   /** Signed in as the owner of the tables, past row-level security. */
@@ -160,24 +160,24 @@ export type Cast = Readonly<{
   superadmin: User;
 }>;
 
-export const auditRowsOf = async (cast: Pick<Cast, 'sql'>, correlationId: string) =>
-  (await cast.sql.query('select * from audit_logs where correlation_id = $1 order by id', [correlationId])).rows;
+export const auditRowsOf = async (tenants: Pick<Tenants, 'sql'>, correlationId: string) =>
+  (await tenants.sql.query('select * from audit_logs where correlation_id = $1 order by id', [correlationId])).rows;
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 
-/** A cast, with what most tests of the tenant acme begin with. */
+/** The tenants, with what most tests of acme start with. */
 export const acmeStage = async (t: TestLike) => {
   const clock = testClock();
-  const cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+  const tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
   return {
-    cast,
-    owner: cast.acme.owner,
-    org: `/api/v1/organizations/${cast.acme.organization_id}`,
-    project: `/api/v1/projects/${cast.acme.ids.project_id}`,
+    tenants,
+    owner: tenants.acme.owner,
+    org: `/api/v1/organizations/${tenants.acme.organization_id}`,
+    project: `/api/v1/projects/${tenants.acme.ids.project_id}`,
   };
 };
 
-export const makeCast = async (t: TestLike, test: TestApp, clock: TestClock): Promise<Cast> => {
+export const makeTenants = async (t: TestLike, test: TestApp, clock: TestClock): Promise<Tenants> => {
   const sql = new Client({ connectionString: test.db.ownerUrl });
   await sql.connect();
   t.after(() => sql.end());

@@ -1,9 +1,9 @@
 /** HTTP by hand over a socket: for requests that no client library would agree to send. */
 import { connect, type Socket } from 'node:net';
 
-export type WireAnswer = Readonly<{ status: number; head: string; text: string; ms: number }>;
+export type RawResponse = Readonly<{ status: number; head: string; text: string; ms: number }>;
 
-const parse = (text: string, ms: number): WireAnswer => ({
+const parse = (text: string, ms: number): RawResponse => ({
   status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1] ?? 0),
   head: text.split('\r\n\r\n')[0] ?? '',
   text: text.split('\r\n\r\n').slice(1).join('\r\n\r\n'),
@@ -13,7 +13,7 @@ const parse = (text: string, ms: number): WireAnswer => ({
 export type Wire = Readonly<{
   socket: Socket;
   /** What came until the server closed, or until `done` is satisfied with it. */
-  answer(done?: (text: string) => boolean): Promise<WireAnswer>;
+  answer(done?: (text: string) => boolean): Promise<RawResponse>;
 }>;
 
 export const dial = (url: string): Wire => {
@@ -61,7 +61,7 @@ const isWhole = (text: string): boolean => {
 };
 
 /** Sends these bytes and gives the first answer. */
-export const say = async (url: string, bytes: string | Buffer): Promise<WireAnswer> => {
+export const say = async (url: string, bytes: string | Buffer): Promise<RawResponse> => {
   const wire = dial(url);
   wire.socket.write(bytes);
   const answer = await wire.answer(isWhole);

@@ -1,4 +1,4 @@
-import { type AdminAllocation, ALLOCATION_STATES, type Answer, type Slot } from '@gpuaas/sdk';
+import { type AdminAllocation, ALLOCATION_STATES, type ApiResponse, type Slot } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
@@ -19,7 +19,7 @@ const changeFlags = {
 /** Cleanup is over when its proof has released the allocation. */
 const finishRelease = (
   cli: Cli,
-  answer: Answer<AdminAllocation>,
+  answer: ApiResponse<AdminAllocation>,
   flags: { wait: boolean | undefined; timeout: number | undefined },
   sentence: string,
 ): Promise<void> => {

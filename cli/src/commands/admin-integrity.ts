@@ -1,4 +1,4 @@
-import type { Answer } from '@gpuaas/sdk';
+import type { ApiResponse } from '@gpuaas/sdk';
 import { command, type Group, integer, toggle } from '../command.ts';
 import { CliError } from '../exit.ts';
 import { yesFlags } from '../flags.ts';
@@ -81,7 +81,7 @@ export const adminClaims: Group = {
         const client = await cli.client();
         const claimed: { allocation_id: string; node_id: string }[] = [];
         const skipped: { allocation_id: string; reason: string }[] = [];
-        const ask = async (after_id: string | undefined): Promise<Answer<object>> => {
+        const ask = async (after_id: string | undefined): Promise<ApiResponse<object>> => {
           const body = { is_dry_run, after_id, limit: flags.batchSize };
           const answer = await client.call('adminClaimBackfill', { body }, { signal: cli.signal });
           claimed.push(...answer.data.claimed);

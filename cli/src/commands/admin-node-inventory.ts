@@ -1,5 +1,5 @@
 /** What is on hosts: drift from the claims, unclaimed VMs and bundle leases, and cached images. */
-import { type Answer, GpuaasError, type Operations } from '@gpuaas/sdk';
+import { type ApiResponse, GpuaasError, type Operations } from '@gpuaas/sdk';
 import { command, type Group, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
@@ -91,7 +91,7 @@ const bundleLeaseEnd = command({
   },
 });
 
-const printTask = (cli: Cli, named: string, answer: Answer<Operations['adminNodeImageEvict']['response']>): void =>
+const printTask = (cli: Cli, named: string, answer: ApiResponse<Operations['adminNodeImageEvict']['response']>): void =>
   cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${named}.`, answer);
 
 /** By name, digest or digest prefix. */

@@ -44,7 +44,7 @@ const snapshotFrom = async (io: Io, file: string): Promise<Snapshot> => {
   return snapshot;
 };
 
-type Asked = Readonly<{
+type ExplainRequest = Readonly<{
   sku: string;
   region: string;
   gpus: number;
@@ -55,7 +55,7 @@ type Asked = Readonly<{
 }>;
 
 /** What the file does not say about the SKU must come from the command line. */
-const requestFrom = (snapshot: Snapshot, asked: Asked): PlacementRequest => {
+const requestFrom = (snapshot: Snapshot, asked: ExplainRequest): PlacementRequest => {
   const sku = snapshot.skus.find(({ name }) => name === asked.sku);
   const shape = asked.shape ?? sku?.shape;
   if (shape === undefined)

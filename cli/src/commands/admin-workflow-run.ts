@@ -1,4 +1,4 @@
-import type { Answer, WorkflowRun } from '@gpuaas/sdk';
+import type { ApiResponse, WorkflowRun } from '@gpuaas/sdk';
 import { command, type Group, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
@@ -15,7 +15,7 @@ const describe = (run: WorkflowRun): string =>
 /** Waits for the end if asked to; an end other than the wanted ones is a failure with the run's own reason. */
 const finish = async (
   cli: Cli,
-  answer: Answer<WorkflowRun>,
+  answer: ApiResponse<WorkflowRun>,
   flags: { wait: boolean | undefined; timeout: number | undefined },
   options: { sentence: string; wanted: readonly WorkflowRun['state'][] },
 ): Promise<void> => {

@@ -5,7 +5,7 @@ import { allocationParams } from '../find.ts';
 import { collect, pageFlags } from '../flags.ts';
 import type { Column } from '../table.ts';
 
-type Asked = {
+type PageQuery = {
   params: { project_id: string; allocation_id: string };
   query: { limit: number; cursor: string | undefined };
 };
@@ -21,7 +21,7 @@ export const listCommand = <T>({
   name: string;
   summary: string;
   columns: readonly Column<T>[];
-  read(client: Client, asked: Asked, options: { signal: AbortSignal }): Promise<Page<T>>;
+  read(client: Client, asked: PageQuery, options: { signal: AbortSignal }): Promise<Page<T>>;
 }>) =>
   command({
     ...shown,

@@ -1,8 +1,8 @@
 /**
- * Stop, start, reboot and reinstall of a slice. Who stops a machine must not believe that it costs nothing then, so the help
- * and the answer both say that it is charged until it is released.
+ * Stop, start, reboot and reinstall of a slice. Who stops a machine must not believe that it costs nothing then, so the
+ * help and the answer both say that it is charged until it is released.
  */
-import type { Allocation, Answer } from '@gpuaas/sdk';
+import type { Allocation, ApiResponse } from '@gpuaas/sdk';
 import { command, duration, list, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
@@ -22,7 +22,7 @@ type Flags = Readonly<{
 
 const followed = (
   cli: Cli,
-  answer: Answer<Allocation>,
+  answer: ApiResponse<Allocation>,
   told: Readonly<{ flags: Flags; goal: 'on' | 'off'; doing: string; note?: string }>,
 ): Promise<void> => {
   const { id, name, project_id } = answer.data;

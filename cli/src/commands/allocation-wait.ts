@@ -1,8 +1,8 @@
 /**
- * Waiting for an allocation. The allocation is the operation: it is read until it has arrived or cannot arrive any more.
- * Whatever ends the wait, the work itself goes on and the person is told how to look at it again.
+ * Waiting for an allocation. The allocation is the operation: it is read until it has arrived or cannot arrive any
+ * more. Whatever ends the wait, the work itself goes on and the person is told how to look at it again.
  */
-import { type Allocation, type Answer, type TimelineEntry, wait } from '@gpuaas/sdk';
+import { type Allocation, type ApiResponse, type TimelineEntry, wait } from '@gpuaas/sdk';
 import { commandLine } from '../clean.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
@@ -90,7 +90,7 @@ export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFo
 /** The end of a change that takes time: at once with the way to follow it, or after the wait with how it ended. */
 export const finish = async <T extends object>(
   cli: Cli,
-  answer: Answer<T>,
+  answer: ApiResponse<T>,
   options: WaitedFor & Readonly<{ sentence: string; wait: boolean | undefined; dataOf: (at: Allocation) => T }>,
 ): Promise<void> => {
   if (!options.wait) {

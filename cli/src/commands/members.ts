@@ -1,6 +1,6 @@
 /** The commands about members, which organizations and projects share: who is listed, and how one is removed. */
 
-import type { Answer } from '@gpuaas/sdk';
+import type { ApiResponse } from '@gpuaas/sdk';
 import { command } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { collect, pageFlags, yesFlags } from '../flags.ts';
@@ -16,7 +16,7 @@ type Members = Readonly<{
   id(cli: Cli): Promise<string>;
   read(cli: Cli, id: string, query: { limit: number; cursor: string | undefined }): Promise<Page>;
   userId(cli: Cli, id: string, named: string): Promise<string>;
-  remove(cli: Cli, id: string, user_id: string): Promise<Answer<undefined>>;
+  remove(cli: Cli, id: string, user_id: string): Promise<ApiResponse<undefined>>;
 }>;
 
 export const memberArgs = { user: 'E-mail address or ID' } as const;

@@ -1,4 +1,4 @@
-import type { Answer, ApiToken } from '@gpuaas/sdk';
+import type { ApiResponse, ApiToken } from '@gpuaas/sdk';
 import { command, duration, type Group, list, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { tokenId } from '../find.ts';
@@ -29,7 +29,7 @@ export const tokenBody = (name: string, flags: { scope: string[] | undefined; ex
   expires_in_s: (flags.expiresIn ?? 30 * 86_400_000) / 1000,
 });
 
-export const showCreated = (cli: Cli, answer: Answer<Readonly<{ api_token: ApiToken; token: string }>>): void => {
+export const showCreated = (cli: Cli, answer: ApiResponse<Readonly<{ api_token: ApiToken; token: string }>>): void => {
   const { api_token, token: secret } = answer.data;
   cli.out.done(`Created token ${api_token.name} (${api_token.id}).`, answer);
   if (cli.out.json) return;
@@ -37,7 +37,7 @@ export const showCreated = (cli: Cli, answer: Answer<Readonly<{ api_token: ApiTo
   cli.out.say(`The token is shown once: store it now. It expires ${shortTime(api_token.expires_at)}.`);
 };
 
-export const showRevoked = (cli: Cli, answer: Answer<undefined>, id: string): void =>
+export const showRevoked = (cli: Cli, answer: ApiResponse<undefined>, id: string): void =>
   cli.out.done(`Revoked token ${id}. This takes effect within 60 seconds.`, answer, { id, revoked: true });
 
 export const token: Group = {

@@ -1,9 +1,9 @@
 /**
  * Changes to the API: TanStack's `useMutation` with two rules of ours. A form that is sent twice, by a double click or
- * because the response was lost, is one change: the Idempotency-Key stays the same until the request changes or succeeds.
- * A failure is returned as null and shown from `error`. What follows every change is in query-client.ts.
+ * because the response was lost, is one change: the Idempotency-Key stays the same until the request changes or
+ * succeeds. A failure is returned as null and shown from `error`. What follows every change is in query-client.ts.
  */
-import { type Answer, type CallId, GpuaasError, newIdempotencyKey } from '@gpuaas/sdk';
+import { type ApiResponse, type CallId, GpuaasError, newIdempotencyKey } from '@gpuaas/sdk';
 import { useMutation } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useBackend } from './backend.tsx';
@@ -14,7 +14,7 @@ type Sent<K extends CallId> = Readonly<{ request: RequestOf<K>; options: Options
 
 export type Change<K extends CallId> = Readonly<{
   /** Resolves to null on failure; the failure is then in `error`. */
-  run(request: RequestOf<K>, options?: Options): Promise<Answer<ResponseOf<K>> | null>;
+  run(request: RequestOf<K>, options?: Options): Promise<ApiResponse<ResponseOf<K>> | null>;
   isRunning: boolean;
   error: GpuaasError | null;
   reset(): void;
@@ -28,7 +28,7 @@ export const asError = (err: unknown): GpuaasError =>
 export const useChange = <K extends CallId>(id: K): Change<K> => {
   const { client } = useBackend();
   const intent = useRef<{ text: string; key: string; running: ReturnType<Change<K>['run']> | null } | null>(null);
-  const { mutateAsync, isPending, error, reset } = useMutation<Answer<ResponseOf<K>>, GpuaasError, Sent<K>>({
+  const { mutateAsync, isPending, error, reset } = useMutation<ApiResponse<ResponseOf<K>>, GpuaasError, Sent<K>>({
     mutationFn: ({ request, options, idempotencyKey }) =>
       callOperation(client, id, request, { idempotencyKey, ...options }).catch((err: unknown) => {
         throw asError(err);

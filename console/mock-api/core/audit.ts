@@ -11,7 +11,7 @@ export type Draft = {
   project_id: string | null;
 };
 
-export type Asked = Readonly<{
+export type AuditedRequest = Readonly<{
   principal: Principal | null;
   operation: Operation;
   params: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ const idIn = (body: unknown): string | null =>
 
 export const insertAudit = (
   world: World,
-  asked: Asked,
+  asked: AuditedRequest,
   outcome: Readonly<{ result: AuditRow['result']; error_code: string | null; draft: Draft; body?: unknown }>,
 ): void => {
   const { principal, operation, decision } = asked;

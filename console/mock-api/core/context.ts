@@ -2,7 +2,7 @@
 import type { OperationId, Permission, PublicApi, RequestOf } from '@gpuaas/contract';
 import type { EventData, EventType } from '@gpuaas/contract/events';
 import type { Principal } from './authorize.ts';
-import { changedMeanwhile, notFound } from './errors.ts';
+import { notFound, resourceChanged } from './errors.ts';
 import type { World } from './world.ts';
 
 export type MockCtx = Readonly<{
@@ -27,7 +27,7 @@ export type MockCtx = Readonly<{
   /** What the audit row is about, where the path does not say. */
   target(kind: string, id: string): void;
   /** Whose audit row it is, where an operator does something to a tenant's. */
-  concerns(organizationId: string, projectId: string | null): void;
+  setTarget(organizationId: string, projectId: string | null): void;
   holds(permission: Permission, organizationId: string, projectId: string | null): boolean;
 }>;
 
@@ -50,5 +50,5 @@ export const must = <T>(row: T | undefined | null, noun: string): T => {
 };
 
 export const assertVersion = (row: Readonly<{ version: number }>, ifMatch: number): void => {
-  if (row.version !== ifMatch) throw changedMeanwhile(row.version);
+  if (row.version !== ifMatch) throw resourceChanged(row.version);
 };

@@ -32,7 +32,7 @@ export const refuse = (no: Readonly<{ reason: string; is_done: boolean }> | null
   throw conflict(no.reason);
 };
 
-export const changedMeanwhile = (version: number): Refusal =>
+export const resourceChanged = (version: number): Refusal =>
   new Refusal('precondition_failed', REFUSALS.changed(version));
 
 export const invalidField = (

@@ -1,56 +1,63 @@
 /** What the world remembers, in the contract's own shapes. What can be worked out when somebody asks is not kept. */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 
-type Answer<K extends keyof PublicApi> = ResponseOf<PublicApi[K]>;
-type Item<K extends keyof PublicApi> = Answer<K> extends { items: (infer T)[] } ? T : never;
+type ResponseRow<K extends keyof PublicApi> = ResponseOf<PublicApi[K]>;
+type Item<K extends keyof PublicApi> = ResponseRow<K> extends { items: (infer T)[] } ? T : never;
 
 export type Region = Item<'regionList'>;
-export type Sku = Answer<'skuGet'>;
-export type OsImage = Answer<'osImageGet'>;
-export type User = Answer<'adminUserGet'>;
-export type Organization = Answer<'organizationGet'>;
+export type Sku = ResponseRow<'skuGet'>;
+export type OsImage = ResponseRow<'osImageGet'>;
+export type User = ResponseRow<'adminUserGet'>;
+export type Organization = ResponseRow<'organizationGet'>;
 export type Invitation = Item<'invitationList'> & { token: string };
-export type Project = Omit<Answer<'projectGet'>, 'actions'>;
-export type ServiceAccount = Answer<'serviceAccountGet'> & { secret: string };
+export type Project = Omit<ResponseRow<'projectGet'>, 'actions'>;
+export type ServiceAccount = ResponseRow<'serviceAccountGet'> & { secret: string };
 export type Token = Item<'apiTokenList'> & { owner_id: string };
-export type SshKey = Answer<'sshKeyGet'> & { user_id: string };
+export type SshKey = ResponseRow<'sshKeyGet'> & { user_id: string };
 export type WebSession = Item<'webSessionList'> & { user_id: string };
-export type AccessPolicy = Answer<'accessPolicyGet'>;
+export type AccessPolicy = ResponseRow<'accessPolicyGet'>;
 export type Member = Item<'organizationMemberList'> & { organization_id: string };
 export type ProjectMember = Item<'projectMemberList'> & { project_id: string };
 
-export type Allocation = Omit<Answer<'allocationGet'>, 'actions' | 'progress' | 'cost_so_far' | 'ssh' | 'placement'> & {
+export type Allocation = Omit<
+  ResponseRow<'allocationGet'>,
+  'actions' | 'progress' | 'cost_so_far' | 'ssh' | 'placement'
+> & {
   organization_id: string;
   node_id: string | null;
   slot_ids: string[];
-  placement: Answer<'allocationGet'>['placement'];
+  placement: ResponseRow<'allocationGet'>['placement'];
   host_key: string;
   private_ip: string | null;
   /** The run that works on it now. */
   run_id: string | null;
 };
-export type AllocationView = Answer<'allocationGet'>;
-export type Claim = Answer<'adminAllocationGet'>['claims'][number] & { allocation_id: string };
+export type AllocationView = ResponseRow<'allocationGet'>;
+export type Claim = ResponseRow<'adminAllocationGet'>['claims'][number] & { allocation_id: string };
 export type UsageRecord = Omit<Item<'usageList'>, 'cost'> & { project_id: string; cost_minor: number | null };
 export type Grant = Item<'accessGrantList'>;
-export type Session = Answer<'terminalSessionGet'> & { project_id: string; ticket: string; ticket_expires_at: number };
+export type Session = ResponseRow<'terminalSessionGet'> & {
+  project_id: string;
+  ticket: string;
+  ticket_expires_at: number;
+};
 
-export type NodeView = Answer<'adminNodeGet'>;
-export type SlotView = Answer<'adminNodeSlotGet'>;
+export type NodeView = ResponseRow<'adminNodeGet'>;
+export type SlotView = ResponseRow<'adminNodeSlotGet'>;
 export type NodeTask = Item<'adminNodeTaskList'>;
-export type Finding = Answer<'adminNodeInventoryGet'>['findings'][number];
-export type HealthAlert = Answer<'adminNodeHealthGet'>['alerts'][number];
-export type HealthOverride = Answer<'adminNodeHealthGet'>['overrides'][number];
+export type Finding = ResponseRow<'adminNodeInventoryGet'>['findings'][number];
+export type HealthAlert = ResponseRow<'adminNodeHealthGet'>['alerts'][number];
+export type HealthOverride = ResponseRow<'adminNodeHealthGet'>['overrides'][number];
 export type DiskOwnership = Item<'adminNodeDiskList'>;
-export type Discovery = Answer<'adminNodeDiscoveryGet'>;
+export type Discovery = ResponseRow<'adminNodeDiscoveryGet'>;
 export type Candidate = NonNullable<Discovery['map']>['candidates'][number]['content'];
 export type Prerequisite = NonNullable<Discovery['map']>['prerequisites'][number];
-export type NodeImage = Answer<'adminNodeImageList'>['images'][number];
-export type Certificate = Answer<'adminNodeAgentGet'>['certificates'][number];
+export type NodeImage = ResponseRow<'adminNodeImageList'>['images'][number];
+export type Certificate = ResponseRow<'adminNodeAgentGet'>['certificates'][number];
 export type TrustKey = Item<'adminTrustKeyList'>;
-export type Breaker = Answer<'adminHealthBreakerGet'>;
+export type Breaker = ResponseRow<'adminHealthBreakerGet'>;
 export type WipeProof = Item<'adminNodeSlotProofList'>;
-export type SlotOverride = Answer<'adminNodeSlotMarkWiped'>['override'];
+export type SlotOverride = ResponseRow<'adminNodeSlotMarkWiped'>['override'];
 
 export type Slot = Omit<SlotView, 'actions'>;
 /** What the host would show if it were looked at now, beside what was approved of it. */
@@ -67,7 +74,7 @@ export type Node = Omit<
   clock_skew_ms: number;
   certificates: Certificate[];
   findings: Finding[];
-  vms: Answer<'adminNodeInventoryGet'>['vms'];
+  vms: ResponseRow<'adminNodeInventoryGet'>['vms'];
   alerts: HealthAlert[];
   overrides: HealthOverride[];
   images: NodeImage[];
@@ -78,7 +85,7 @@ export type Node = Omit<
   discovery_task_id: string | null;
 };
 
-export type Run = Omit<Answer<'adminWorkflowRunGet'>, 'actions'> & {
+export type Run = Omit<ResponseRow<'adminWorkflowRunGet'>, 'actions'> & {
   path: readonly PathStep[];
   step_started_at: string;
   node_id: string | null;

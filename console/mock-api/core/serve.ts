@@ -1,10 +1,10 @@
 /**
- * One request, in the server's order: who, may they, is it well formed, was it asked before, then the handler and the audit
- * row. So a page that is refused here is refused there, in the same words.
+ * One request, in the server's order: who, may they, is it well formed, was it asked before, then the handler and the
+ * audit row. So a page that is refused here is refused there, in the same words.
  */
 import { ERROR_CODES, type ErrorCode, type Operation, type OperationId } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
-import { type Asked, type Draft, insertAudit } from './audit.ts';
+import { type AuditedRequest, type Draft, insertAudit } from './audit.ts';
 import { authorize, type Decision, holds, type Principal } from './authorize.ts';
 import type { MockCtx } from './context.ts';
 import { problemOf, Refusal } from './errors.ts';
@@ -24,7 +24,7 @@ import type { World } from './world.ts';
 
 export type AnyHandler = (ctx: MockCtx, req: never) => Promise<unknown>;
 export type Identity = Readonly<{ principal(): Principal | null; signOut(): void; signIn(): void }>;
-export type ServeOptions = Readonly<{ latencyMs: number; checksAnswers: boolean }>;
+export type ServeOptions = Readonly<{ latencyMs: number; checksResponses: boolean }>;
 
 type Stored = { fingerprint: string; body: unknown; isDone: boolean };
 
@@ -69,7 +69,7 @@ export const createServe = (
     last_event_id: incoming.headers.get('last-event-id') ?? undefined,
   });
 
-  const contextOf = (match: Match, asked: Asked, draft: Draft, told: (() => void)[]): MockCtx => {
+  const contextOf = (match: Match, asked: AuditedRequest, draft: Draft, told: (() => void)[]): MockCtx => {
     const { decision, correlation_id } = asked;
     const principal = asked.principal ?? { ...NOBODY };
     const organization_id = decision?.organization_id ?? null;
@@ -87,7 +87,7 @@ export const createServe = (
       target: (kind, id) => {
         draft.target = { kind, id };
       },
-      concerns: (organizationId, projectId) => {
+      setTarget: (organizationId, projectId) => {
         draft.organization_id = organizationId;
         draft.project_id = projectId;
       },
@@ -97,7 +97,7 @@ export const createServe = (
   };
 
   /** What the same request was answered before, or a place to keep the answer. */
-  const recall = (match: Match, asked: Asked, incoming: Incoming, fingerprint: string): Stored => {
+  const recall = (match: Match, asked: AuditedRequest, incoming: Incoming, fingerprint: string): Stored => {
     const scope = asked.decision?.project_id ?? asked.decision?.organization_id ?? '';
     const key = [scope, asked.principal?.id, match.id, idempotencyKeyOf(incoming.headers)].join('\n');
     const known = answers.get(key);
@@ -138,14 +138,14 @@ export const createServe = (
     return body === undefined ? new Response(null, { status: 204, headers }) : json(operation.status, body, headers);
   };
 
-  const checkAnswer = (operation: Operation, body: unknown): void => {
-    if (!options.checksAnswers || operation.response === null) return;
+  const checkResponse = (operation: Operation, body: unknown): void => {
+    if (!options.checksResponses || operation.response === null) return;
     const errors = errorsOf(operation.response, JSON.parse(JSON.stringify(body ?? null)));
     if (errors.length > 0)
       throw new Error(`The response does not match the contract: ${errors.slice(0, 5).join('; ')}`);
   };
 
-  const answer = async (match: Match, asked: Asked, incoming: Incoming, draft: Draft): Promise<Response> => {
+  const answer = async (match: Match, asked: AuditedRequest, incoming: Incoming, draft: Draft): Promise<Response> => {
     const { operation } = match;
     const req = requestOf(match, incoming);
     const stored =
@@ -162,7 +162,7 @@ export const createServe = (
           headers: { 'content-type': `${operation.stream}; charset=utf-8`, 'x-correlation-id': asked.correlation_id },
         });
       }
-      checkAnswer(operation, body);
+      checkResponse(operation, body);
       for (const tell of told) tell();
       if (operation.audit !== null) insertAudit(world, asked, { result: 'success', error_code: null, draft, body });
       if (stored !== null) Object.assign(stored, { body: structuredClone(body), isDone: true });
@@ -185,7 +185,7 @@ export const createServe = (
     return json(200, { redirect_to: searchParams.get('return_to') ?? '/' }, {});
   };
 
-  const refuse = (asked: Asked | null, draft: Draft, err: unknown): void => {
+  const refuse = (asked: AuditedRequest | null, draft: Draft, err: unknown): void => {
     if (asked === null || asked.operation.audit === null || asked.principal === null) return;
     const code = err instanceof Refusal ? err.code : 'internal';
     insertAudit(world, asked, {
@@ -205,7 +205,7 @@ export const createServe = (
     const { pathname, origin } = incoming.url;
     const correlation_id = correlationIdOf(incoming.headers) ?? `c-${world.mint('event').slice(4)}`;
     const draft: Draft = { target: null, metadata: {}, organization_id: null, project_id: null };
-    let asked: Asked | null = null;
+    let asked: AuditedRequest | null = null;
     try {
       const match = matchRoute(incoming.method, pathname);
       asked = { ...match, principal: identity.principal(), correlation_id, decision: null };

@@ -21,7 +21,7 @@ const view = (ctx: MockCtx) => {
 /** What operators do to a tenant's allocation stands in the tenant's own audit chain. */
 const concerned = (ctx: MockCtx, id: string): Allocation => {
   const row = must(ctx.world.allocations.get(id), 'allocation');
-  ctx.concerns(row.organization_id, row.project_id);
+  ctx.setTarget(row.organization_id, row.project_id);
   ctx.target('allocation', id);
   return row;
 };

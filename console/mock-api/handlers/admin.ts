@@ -101,7 +101,7 @@ export const admin = {
     const row = world.quotas.get(key) ?? { organization_id, project_id, limit: null, version: 1 };
     assertVersion(row, if_match);
     world.quotas.set(key, { ...row, limit: gpu_limit, version: row.version + 1 });
-    ctx.concerns(organization_id, project_id);
+    ctx.setTarget(organization_id, project_id);
     return quotaView(world, organization_id, project_id);
   },
 };

@@ -70,7 +70,7 @@ export const invitation = {
       version: 1,
       created_at: row.accepted_at,
     });
-    ctx.concerns(organization_id, null);
+    ctx.setTarget(organization_id, null);
     ctx.emit('organization.member.changed', {
       subject: principal.id,
       organization_id,

@@ -59,7 +59,7 @@ export const organization = {
       version: 1,
       created_at: row.created_at,
     });
-    ctx.concerns(row.id, null);
+    ctx.setTarget(row.id, null);
     ctx.emit('organization.created', {
       subject: row.id,
       organization_id: row.id,

@@ -7,7 +7,7 @@ import { conflict, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Run } from '../core/rows.ts';
 import { resumeCleanup } from '../life/allocation.ts';
-import { callOff, retryRun } from '../life/run.ts';
+import { cancelRun, retryRun } from '../life/run.ts';
 
 type View = ResponseOf<PublicApi['adminWorkflowRunGet']>;
 
@@ -76,7 +76,7 @@ export const workflowRun = {
   adminWorkflowRunCancel: async (ctx: MockCtx, { params, body }: Req<'adminWorkflowRunCancel'>) => {
     const run = any(ctx, params.workflow_run_id);
     refuse(cancelRefusal({ ...run, is_cancelling: false }));
-    callOff(ctx.world, run, body.reason ?? 'Cancellation was requested.');
+    cancelRun(ctx.world, run, body.reason ?? 'Cancellation was requested.');
     return view(true)(run);
   },
 };

@@ -42,7 +42,7 @@ const slotFacts = (world: World, slot: Slot, callerId: string): SlotFacts => {
     is_repairing: runs.some((run) => ['pending', 'running', 'waiting'].includes(run.state)),
     prevents_host_changes: node?.alerts.some((one) => one.classifications.includes('prevent_host_changes')) ?? false,
     taken: [],
-    is_vouched_by_caller: world.slotOverrides.some(
+    is_override_by_caller: world.slotOverrides.some(
       (one) =>
         one.slot_id === slot.id &&
         one.requested_by === callerId &&

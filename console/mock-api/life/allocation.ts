@@ -11,7 +11,7 @@ import type { Allocation, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
 import { lastHostStep, lastStep } from './paths.ts';
-import { callOff, type Failing, type RunPlan, startRun } from './run.ts';
+import { cancelRun, type Failing, type RunPlan, startRun } from './run.ts';
 import { addProof, moveSlot } from './slots.ts';
 import { costMinor } from './usage.ts';
 
@@ -181,7 +181,7 @@ const cleanUp = (world: World, row: Allocation): void => {
 export const startRelease = (world: World, row: Allocation, reason: string): void => {
   const live = row.run_id === null ? undefined : world.runs.get(row.run_id);
   if (row.state === 'releasing') return;
-  if (live !== undefined) callOff(world, live, REASONS.release_requested);
+  if (live !== undefined) cancelRun(world, live, REASONS.release_requested);
   endCharging(world, row);
   row.release_requested_at = world.ago();
   row.release_at = null;
@@ -200,7 +200,7 @@ export const resumeCleanup = (world: World, row: Allocation, run: Run): void => 
 export const restartCleanup = (world: World, row: Allocation): void => {
   if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', 'Its cleanup was started again.');
   const stuck = [...world.runs.values()].find((run) => run.subject_id === row.id && run.state === 'stuck');
-  if (stuck !== undefined) callOff(world, stuck, 'An operator started the cleanup again.');
+  if (stuck !== undefined) cancelRun(world, stuck, 'An operator started the cleanup again.');
   setSlots(world, row, 'cleaning');
   row.run_id = startRun(world, cleanupPlan(world, row, null)).id;
 };

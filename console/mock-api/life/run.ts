@@ -156,7 +156,7 @@ export const startRun = (world: World, plan: RunPlan, delayMs = 300): Run => {
   return run;
 };
 
-export const callOff = (world: World, run: Run, reason: string): void => {
+export const cancelRun = (world: World, run: Run, reason: string): void => {
   if (run.state === 'done' || run.state === 'cancelled') return;
   endTask(world, run.task_id, { state: 'cancelled', reason });
   recordStep(world, run, 'cancelled', reason);

@@ -1,4 +1,7 @@
-/** The demo: a tenant's allocations in every state, a neighbour that fills the rest, and hosts on which something is wrong. */
+/**
+ * The demo: a tenant's allocations in every state, a neighbour that fills the rest, and hosts on which something is
+ * wrong.
+ */
 
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import type { Allocation, Node, Slot } from '../core/rows.ts';
@@ -19,7 +22,7 @@ import { addProof } from '../life/slots.ts';
 import { addActive, addUsage, newAllocation, type Past, pastRun } from './allocate.ts';
 import { addNode, addSlots, rackNames } from './fleet.ts';
 import { ODD_NODES } from './odd-nodes.ts';
-import type { Cast } from './people.ts';
+import type { SeedIds } from './people.ts';
 
 const HOUR_MS = 3_600_000;
 const RACKS = [
@@ -43,11 +46,11 @@ const proveFirstWipe = (world: World, slot: Slot): void => {
   });
 };
 
-const buildNodes = (world: World, cast: Cast): readonly Node[] =>
+const buildNodes = (world: World, seedIds: SeedIds): readonly Node[] =>
   RACKS.flatMap(([rack, hosts]) => rackNames(rack, hosts)).map((name, index) => {
     const odd = ODD_NODES[index];
     const node = addNode(world, name, index + 1);
-    const slots = odd?.hasSlots === false ? [] : addSlots(world, node, cast.users.operator);
+    const slots = odd?.hasSlots === false ? [] : addSlots(world, node, seedIds.users.operator);
     odd?.shape(world, node, slots);
     for (const slot of slots) proveFirstWipe(world, slot);
     return node;
@@ -56,12 +59,12 @@ const buildNodes = (world: World, cast: Cast): readonly Node[] =>
 /** GPU counts that a neighbour holds on a node, so that about a third is free and none is whole. */
 const FILLINGS: readonly (readonly number[])[] = [[8], [4, 2, 1], [4, 4], [2, 2, 1], [4, 1], [1, 1, 2, 2], [8], [4, 2]];
 
-const fillNode = (world: World, cast: Cast, node: Node, counts: readonly number[]): void => {
+const fillNode = (world: World, seedIds: SeedIds, node: Node, counts: readonly number[]): void => {
   for (const [index, gpu_count] of counts.entries()) {
     const slots = slotsFor(world, node, gpu_count);
     if (slots.length === 0) continue;
     addActive(world, {
-      ...neighbour(cast),
+      ...neighbour(seedIds),
       name: `job-${node.name}-${index}`,
       gpu_count,
       node,
@@ -71,20 +74,20 @@ const fillNode = (world: World, cast: Cast, node: Node, counts: readonly number[
   }
 };
 
-const neighbour = (cast: Cast) => ({
-  organization_id: cast.neighbour_id,
-  project_id: cast.neighbour_project_id,
-  requested_by: cast.outsider_id,
+const neighbour = (seedIds: SeedIds) => ({
+  organization_id: seedIds.neighbour_id,
+  project_id: seedIds.neighbour_project_id,
+  requested_by: seedIds.outsider_id,
 });
 
 /** Neighbours on what the tenant's own does not use. */
-export const fill = (world: World, cast: Cast, nodes: readonly Node[]): void => {
+export const fill = (world: World, seedIds: SeedIds, nodes: readonly Node[]): void => {
   for (const [index, node] of nodes.entries())
     if (node.capacity_mode === 'slice' && freeOf(world, node).free_gpus === 8)
-      fillNode(world, cast, node, FILLINGS[index % FILLINGS.length] ?? []);
+      fillNode(world, seedIds, node, FILLINGS[index % FILLINGS.length] ?? []);
 };
 
-const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
+const seedTenant = (world: World, seedIds: SeedIds, nodes: readonly Node[]): void => {
   const at = (index: number): Node => {
     const node = nodes[index];
     if (node === undefined) throw new Error(`the demo has no node ${index}`);
@@ -97,15 +100,15 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
     hours: number,
     over: Partial<Allocation> = {},
   ): Past => ({
-    organization_id: cast.organization_id,
-    project_id: cast.project_id,
-    requested_by: cast.users.member,
+    organization_id: seedIds.organization_id,
+    project_id: seedIds.project_id,
+    requested_by: seedIds.users.member,
     name,
     gpu_count,
     node: at(index),
     slots: slotsFor(world, at(index), gpu_count),
     hours,
-    over: { ssh_key_ids: [cast.ssh_key_id], ...over },
+    over: { ssh_key_ids: [seedIds.ssh_key_id], ...over },
   });
 
   addActive(world, past('train-llama', 1, 4, 71, { is_protected: true, tags: { team: 'vision', cost: 'r-17' } }));
@@ -116,10 +119,10 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
   const off = addActive(world, past('ray-head', 2, 1, 30, { tags: { cluster: 'ray-1' } }));
   if (off.power !== null) Object.assign(off.power, { state: 'off', since: world.ago(5 * HOUR_MS) });
   // By the owner of the organization, who is no member of the project.
-  const whole = { ...past('whole-node', 8, 8, 9), requested_by: cast.users.owner, slots: slotsOf(world, at(8).id) };
+  const whole = { ...past('whole-node', 8, 8, 9), requested_by: seedIds.users.owner, slots: slotsOf(world, at(8).id) };
   addActive(world, { ...whole, is_whole: true, over: {} });
-  addActive(world, { ...past('serve-7b', 3, 2, 12), project_id: cast.other_project_id });
-  addActive(world, { ...past('drained-job', 10, 1, 50), ...neighbour(cast) });
+  addActive(world, { ...past('serve-7b', 3, 2, 12), project_id: seedIds.other_project_id });
+  addActive(world, { ...past('drained-job', 10, 1, 50), ...neighbour(seedIds) });
 
   for (const [index, hours] of [30, 54, 200].entries()) seedReleased(world, past(`sweep-${index + 1}`, 2, 2, hours));
   seedFailed(world, past('finetune-broken', 3, 1, 3));
@@ -136,7 +139,7 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
   };
   moving(past('eval-batch', 2, 2, 0.0015));
   // Asked for at the moment the demo opens.
-  const next = { ...past('embed-queue', 1, 1, 0), project_id: cast.other_project_id };
+  const next = { ...past('embed-queue', 1, 1, 0), project_id: seedIds.other_project_id };
   world.agenda.after(5_900, () => moving(next));
 };
 
@@ -210,22 +213,22 @@ const seedBlocked = (world: World, past: Past): void => {
   planFor(run, cleanupPlan(world, row, null));
 };
 
-export const seedDemo = (world: World, cast: Cast): void => {
-  const nodes = buildNodes(world, cast);
-  seedTenant(world, cast, nodes);
-  fill(world, cast, nodes);
+export const seedDemo = (world: World, seedIds: SeedIds): void => {
+  const nodes = buildNodes(world, seedIds);
+  seedTenant(world, seedIds, nodes);
+  fill(world, seedIds, nodes);
 };
 
 /** A thousand hosts, for the page that must scroll. */
-export const seedLarge = (world: World, cast: Cast, hosts = 1_000): void => {
-  seedDemo(world, cast);
+export const seedLarge = (world: World, seedIds: SeedIds, hosts = 1_000): void => {
+  seedDemo(world, seedIds);
   const nodes: Node[] = [];
   for (let rack = 30; world.nodes.size < hosts; rack++)
     for (const name of rackNames(`k${rack}`, 16)) {
       if (world.nodes.size >= hosts) break;
       const node = addNode(world, name, world.nodes.size + 1);
-      addSlots(world, node, cast.users.operator);
+      addSlots(world, node, seedIds.users.operator);
       nodes.push(node);
     }
-  fill(world, cast, nodes);
+  fill(world, seedIds, nodes);
 };

@@ -4,7 +4,7 @@ import { digestOf } from '../core/random.ts';
 import type { Allocation, AuditRow, KeptEvent, NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from '../life/log.ts';
-import type { Cast } from './people.ts';
+import type { SeedIds } from './people.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -113,7 +113,7 @@ const eventsOf = (world: World, row: Allocation): KeptEvent[] => [
   ...(row.released_at === null ? [] : [eventOf(world, row, row.state, row.released_at)]),
 ];
 
-const seedSessions = (world: World, cast: Cast, row: Allocation): void => {
+const seedSessions = (world: World, seedIds: SeedIds, row: Allocation): void => {
   for (const [index, hours] of [3, 27].entries()) {
     const at = world.now() - hours * HOUR_MS;
     const id = world.mint('terminal_session', at);
@@ -126,7 +126,7 @@ const seedSessions = (world: World, cast: Cast, row: Allocation): void => {
       state: 'closed',
       is_writable: true,
       is_recorded: index === 0,
-      principal_id: cast.users.member,
+      principal_id: seedIds.users.member,
       principal_name: 'Mei Member',
       source_ip: '198.51.100.7',
       bytes_in: 2_048,
@@ -142,7 +142,7 @@ const seedSessions = (world: World, cast: Cast, row: Allocation): void => {
       ticket_expires_at: 0,
     });
   }
-  const key = [...world.sshKeys.values()].find((one) => one.user_id === cast.users.owner);
+  const key = [...world.sshKeys.values()].find((one) => one.user_id === seedIds.users.owner);
   if (key === undefined) return;
   const at = world.ago(40 * HOUR_MS);
   world.grants.push({
@@ -154,7 +154,7 @@ const seedSessions = (world: World, cast: Cast, row: Allocation): void => {
     fingerprint: key.fingerprint,
     state: 'installed',
     state_reason: null,
-    granted_by: cast.users.member,
+    granted_by: seedIds.users.member,
     correlation_id: `c-${digestOf('grant', 26)}`,
     created_at: at,
     installed_at: at,
@@ -164,27 +164,27 @@ const seedSessions = (world: World, cast: Cast, row: Allocation): void => {
 
 const DAILY = ['ssh_key.create', 'service_account.token.create', 'project.member.update', 'api_token.create'];
 
-export const seedHistory = (world: World, cast: Cast): void => {
-  const rows = [...world.allocations.values()].filter((row) => row.organization_id === cast.organization_id);
+export const seedHistory = (world: World, seedIds: SeedIds): void => {
+  const rows = [...world.allocations.values()].filter((row) => row.organization_id === seedIds.organization_id);
   for (const row of rows) {
     const { project_id, correlation_id } = row;
     const base = { target: row.id, by: row.requested_by, correlation_id, project_id };
     const metadata = { sku_name: row.sku_name, gpu_count: row.gpu_count };
-    audit(world, cast.organization_id, { ...base, at: row.created_at, action: 'allocation.create', metadata });
+    audit(world, seedIds.organization_id, { ...base, at: row.created_at, action: 'allocation.create', metadata });
     if (row.release_requested_at !== null)
-      audit(world, cast.organization_id, { ...base, at: row.release_requested_at, action: 'allocation.release' });
+      audit(world, seedIds.organization_id, { ...base, at: row.release_requested_at, action: 'allocation.release' });
     tasksOf(world, row);
   }
   for (let day = 0; day < 30; day++) {
     const at = world.ago(day * 24 * HOUR_MS + 5 * HOUR_MS);
     const correlation_id = `c-${digestOf(`day ${day}`, 26)}`;
-    const project_id = cast.project_id;
+    const project_id = seedIds.project_id;
     const isDenied = day % 5 === 3;
-    audit(world, cast.organization_id, {
+    audit(world, seedIds.organization_id, {
       at,
       action: isDenied ? 'allocation.release' : (DAILY[day % DAILY.length] ?? 'ssh_key.create'),
-      target: isDenied ? (rows[0]?.id ?? '') : cast.service_account_id,
-      by: isDenied ? cast.users.viewer : day % 3 === 0 ? cast.service_account_id : cast.users.member,
+      target: isDenied ? (rows[0]?.id ?? '') : seedIds.service_account_id,
+      by: isDenied ? seedIds.users.viewer : day % 3 === 0 ? seedIds.service_account_id : seedIds.users.member,
       correlation_id,
       project_id,
       ...(isDenied ? { result: 'denied' as const } : {}),
@@ -193,7 +193,7 @@ export const seedHistory = (world: World, cast: Cast): void => {
       at,
       action: 'node.drain',
       target: [...world.nodes.keys()][day] ?? '',
-      by: cast.users.operator,
+      by: seedIds.users.operator,
       correlation_id,
     });
   }
@@ -202,5 +202,5 @@ export const seedHistory = (world: World, cast: Cast): void => {
   world.audit.sort((a, b) => (a.id < b.id ? -1 : 1));
   world.logs.sort((a, b) => (a.logged_at < b.logged_at ? -1 : 1));
   const first = rows.find((row) => row.name === 'train-llama');
-  if (first !== undefined) seedSessions(world, cast, first);
+  if (first !== undefined) seedSessions(world, seedIds, first);
 };

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 /** The newcomer belongs to nothing yet, and has an invitation. */
 export type Persona = 'operator' | 'owner' | 'member' | 'viewer' | 'newcomer';
-export type Cast = Readonly<{
+export type SeedIds = Readonly<{
   organization_id: string;
   project_id: string;
   other_project_id: string;
@@ -172,7 +172,7 @@ const invite = (world: World, organization_id: string, invited_by: string): void
   });
 };
 
-export const seedPeople = (world: World): Cast => {
+export const seedPeople = (world: World): SeedIds => {
   const insiders = {
     operator: person(world, 'Olga Operator', 'olga', 'superadmin'),
     owner: person(world, 'Oscar Owner', 'oscar'),

@@ -1,10 +1,13 @@
-/** Which event each mutation tells of, or none where the contract has none. An operation that is missing does not compile. */
+/**
+ * Which event each mutation tells of, or none where the contract has none. An operation that is missing does not
+ * compile.
+ */
 import type { OperationId, PublicApi } from '@gpuaas/contract';
 import type { EventType } from '@gpuaas/contract/events';
 
 type Mutation = { [K in OperationId]: PublicApi[K]['audit'] extends string ? K : never }[OperationId];
 
-export const TOLD: Readonly<Record<Mutation, EventType | null>> = {
+export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   organizationCreate: 'organization.created',
   organizationUpdate: 'organization.updated',
   organizationMemberUpdate: 'organization.member.changed',

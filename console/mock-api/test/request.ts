@@ -4,13 +4,13 @@ import { api as contract, type Operation, type OperationId, type PublicApi, type
 import { createMockApi, type MockApi, type MockOptions } from '../index.ts';
 
 type Req<K extends OperationId> = RequestOf<PublicApi[K]>;
-export type Ask<K extends OperationId = OperationId> = Readonly<{
+export type ScenarioRequest<K extends OperationId = OperationId> = Readonly<{
   params?: Req<K>['params'];
   query?: Partial<Req<K>['query']>;
   body?: Req<K>['body'];
   if_match?: number;
 }>;
-export type Scenario<K extends OperationId> = (test: TestApi) => Ask<K> | Promise<Ask<K>>;
+export type Scenario<K extends OperationId> = (test: TestApi) => ScenarioRequest<K> | Promise<ScenarioRequest<K>>;
 export type Scenarios<K extends OperationId = OperationId> = { readonly [P in K]: Scenario<P> };
 
 export type TestApi = MockApi & Readonly<{ advance(ms: number): void }>;
@@ -20,7 +20,7 @@ const START = Date.parse('2026-11-15T10:00:00.000Z');
 /** Its clock stands still until it is moved. */
 export const testApi = (options: Omit<MockOptions, 'now'> = {}): TestApi => {
   let now = START;
-  const api = createMockApi({ checksAnswers: true, ...options, now: () => now });
+  const api = createMockApi({ checksResponses: true, ...options, now: () => now });
   return {
     ...api,
     advance: (ms) => {

@@ -1,5 +1,5 @@
 /** The mock as a stage of the shared scenarios: one world in memory for each. */
-import type { Answer, Place, Stage } from '../../../contract/test/scenarios/scenario.ts';
+import type { Place, ScenarioResponse, TestBed } from '../../../contract/test/scenarios/scenario.ts';
 import { addNode, addSlots } from '../seed/fleet.ts';
 import { ask, testApi } from './request.ts';
 
@@ -13,7 +13,7 @@ const PERSONA = {
   stranger: 'newcomer',
 } as const;
 
-const answerOf = async (response: Response): Promise<Answer> => {
+const answerOf = async (response: Response): Promise<ScenarioResponse> => {
   const text = await response.text();
   return {
     status: response.status,
@@ -22,11 +22,11 @@ const answerOf = async (response: Response): Promise<Answer> => {
   };
 };
 
-export const mockStage: Stage = {
+export const mockStage: TestBed = {
   newPlace: async (): Promise<Place> => {
     const api = testApi({ seed: 'empty' });
-    const { world, cast } = api;
-    const { organization_id, project_id, users } = cast;
+    const { world, seedIds } = api;
+    const { organization_id, project_id, users } = seedIds;
     const region_name = 'scene-1';
     const [known] = world.regions;
     if (known === undefined) throw new Error('the catalog has a region');

@@ -21,7 +21,7 @@ const session = (api: TestApi) => ({
 });
 const runOf = (api: TestApi, state: 'stuck' | 'running' | 'done') =>
   present(
-    [...api.world.runs.values()].find((run) => run.state === state && run.project_id === api.cast.project_id),
+    [...api.world.runs.values()].find((run) => run.state === state && run.project_id === api.seedIds.project_id),
     `a run that is ${state}`,
   ).id;
 
@@ -29,7 +29,7 @@ export const allocationScenarios = {
   allocationEstimate: (api) => ({ params: ofProject(api), body: LAUNCH }),
   allocationCreate: (api) => ({
     params: ofProject(api),
-    body: { ...LAUNCH, name: 'brand-new', ssh_key_ids: [api.cast.ssh_key_id], tags: { team: 'a' } },
+    body: { ...LAUNCH, name: 'brand-new', ssh_key_ids: [api.seedIds.ssh_key_id], tags: { team: 'a' } },
   }),
   allocationList: (api) => ({ params: ofProject(api) }),
   allocationGet: (api) => ({ params: at(api, 'train-llama') }),
@@ -47,7 +47,7 @@ export const allocationScenarios = {
   terminalRecordingGet: (api) => ({ params: session(api) }),
   accessGrantList: (api) => ({ params: at(api, 'train-llama') }),
   accessGrantCreate: (api) => {
-    const keys = [...api.world.sshKeys.values()].filter((key) => key.user_id === api.cast.users.viewer);
+    const keys = [...api.world.sshKeys.values()].filter((key) => key.user_id === api.seedIds.users.viewer);
     return { params: at(api, 'train-llama'), body: { ssh_key_id: present(keys[0], 'a key').id } };
   },
   accessGrantRevoke: (api) => ({

@@ -36,8 +36,12 @@ export const platformScenarios = {
   adminAuditLogVerify: () => ({}),
   adminOrganizationList: () => ({}),
   adminUserList: () => ({}),
-  adminUserGet: ({ cast }) => ({ params: { user_id: cast.users.member } }),
-  adminUserUpdate: ({ cast }) => ({ params: { user_id: cast.users.member }, body: { state: 'disabled' }, if_match: 1 }),
+  adminUserGet: ({ seedIds }) => ({ params: { user_id: seedIds.users.member } }),
+  adminUserUpdate: ({ seedIds }) => ({
+    params: { user_id: seedIds.users.member },
+    body: { state: 'disabled' },
+    if_match: 1,
+  }),
   adminRegionUpdate: () => ({ params: { region_name: 'eu-frankfurt-1' }, body: { enabled: true }, if_match: 1 }),
   adminSkuUpdate: () => ({
     params: { sku_name: 'h200-sxm-slice' },
@@ -76,8 +80,8 @@ export const platformScenarios = {
   adminCapacityList: () => ({}),
   adminCapacityHistoryList: () => ({ query: { since: '2026-10-16T10:00:00.000Z' } }),
   adminQuotaList: () => ({}),
-  adminQuotaPut: ({ cast }) => ({
-    body: { organization_id: cast.organization_id, project_id: cast.project_id, gpu_limit: 64 },
+  adminQuotaPut: ({ seedIds }) => ({
+    body: { organization_id: seedIds.organization_id, project_id: seedIds.project_id, gpu_limit: 64 },
     if_match: 2,
   }),
   adminSchedulerSnapshot: () => ({}),

@@ -4,10 +4,13 @@ import { must, present, type Scenarios } from './request.ts';
 
 type Made = Readonly<{ id: string; version: number }>;
 
-const ofOrganization = ({ cast }: TestApi) => ({ organization_id: cast.organization_id });
-export const ofProject = ({ cast }: TestApi) => ({ project_id: cast.project_id });
-const account = ({ cast }: TestApi) => ({ project_id: cast.project_id, service_account_id: cast.service_account_id });
-const member = ({ cast }: TestApi) => ({ organization_id: cast.organization_id, user_id: cast.users.member });
+const ofOrganization = ({ seedIds }: TestApi) => ({ organization_id: seedIds.organization_id });
+export const ofProject = ({ seedIds }: TestApi) => ({ project_id: seedIds.project_id });
+const account = ({ seedIds }: TestApi) => ({
+  project_id: seedIds.project_id,
+  service_account_id: seedIds.service_account_id,
+});
+const member = ({ seedIds }: TestApi) => ({ organization_id: seedIds.organization_id, user_id: seedIds.users.member });
 
 const TOKEN = { name: 'for a test', scopes: ['read'], expires_in_s: 3600 };
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
@@ -27,9 +30,9 @@ export const tenantScenarios = {
   organizationMemberRemove: (api) => ({ params: member(api) }),
   invitationList: (api) => ({ params: ofOrganization(api) }),
   invitationCreate: (api) => ({ params: ofOrganization(api), body: { email: 'nils@acme.example', role: 'viewer' } }),
-  invitationRevoke: ({ world, cast }) => ({
+  invitationRevoke: ({ world, seedIds }) => ({
     params: {
-      organization_id: cast.organization_id,
+      organization_id: seedIds.organization_id,
       invitation_id: present(world.invitations[0], 'an invitation').id,
     },
   }),
@@ -37,7 +40,7 @@ export const tenantScenarios = {
     const body = { email: 'olga@acme.example', role: 'viewer' };
     const { token } = await must<{ token: string }>(api, 'invitationCreate', { params: ofOrganization(api), body });
     // Whoever was invited is a member already; another organization invites.
-    for (const one of api.world.members.filter((row) => row.user_id === api.cast.users.operator))
+    for (const one of api.world.members.filter((row) => row.user_id === api.seedIds.users.operator))
       api.world.members.splice(api.world.members.indexOf(one), 1);
     return { body: { token } };
   },
@@ -47,11 +50,11 @@ export const tenantScenarios = {
   projectUpdate: (api) => ({ params: ofProject(api), body: { display_name: 'All research' }, if_match: 1 }),
   projectDelete: async (api) => ({ params: { project_id: (await newProject(api)).id } }),
   projectMemberList: (api) => ({ params: ofProject(api) }),
-  projectMemberPut: ({ cast }) => ({
-    params: { project_id: cast.project_id, user_id: cast.outsider_id },
+  projectMemberPut: ({ seedIds }) => ({
+    params: { project_id: seedIds.project_id, user_id: seedIds.outsider_id },
     body: { role: 'viewer' },
   }),
-  projectMemberRemove: ({ cast }) => ({ params: { project_id: cast.project_id, user_id: cast.users.member } }),
+  projectMemberRemove: ({ seedIds }) => ({ params: { project_id: seedIds.project_id, user_id: seedIds.users.member } }),
   serviceAccountList: (api) => ({ params: ofProject(api) }),
   serviceAccountCreate: (api) => ({ params: ofProject(api), body: { name: 'ci' } }),
   serviceAccountGet: (api) => ({ params: account(api) }),
@@ -64,37 +67,37 @@ export const tenantScenarios = {
     params: {
       ...account(api),
       token_id: present(
-        api.world.tokens.find((one) => one.owner_id === api.cast.service_account_id),
+        api.world.tokens.find((one) => one.owner_id === api.seedIds.service_account_id),
         'a token',
       ).id,
     },
   }),
-  serviceAccountTokenIssue: ({ world, cast }) => ({
+  serviceAccountTokenIssue: ({ world, seedIds }) => ({
     body: {
       grant_type: 'client_credentials',
-      client_id: cast.service_account_id,
-      client_secret: present(world.serviceAccounts.get(cast.service_account_id), 'an account').secret,
+      client_id: seedIds.service_account_id,
+      client_secret: present(world.serviceAccounts.get(seedIds.service_account_id), 'an account').secret,
     },
   }),
   apiTokenList: () => ({}),
   apiTokenCreate: () => ({ body: TOKEN }),
-  apiTokenRevoke: ({ world, cast }) => ({
+  apiTokenRevoke: ({ world, seedIds }) => ({
     params: {
       token_id: present(
-        world.tokens.find((one) => one.owner_id === cast.users.operator),
+        world.tokens.find((one) => one.owner_id === seedIds.users.operator),
         'a token',
       ).id,
     },
   }),
   sshKeyList: () => ({}),
   sshKeyCreate: () => ({ body: { name: 'new-laptop', public_key: PUBLIC_KEY } }),
-  sshKeyGet: ({ cast }) => ({ params: { ssh_key_id: cast.ssh_key_id } }),
-  sshKeyDelete: ({ cast }) => ({ params: { ssh_key_id: cast.ssh_key_id } }),
+  sshKeyGet: ({ seedIds }) => ({ params: { ssh_key_id: seedIds.ssh_key_id } }),
+  sshKeyDelete: ({ seedIds }) => ({ params: { ssh_key_id: seedIds.ssh_key_id } }),
   webSessionList: () => ({}),
-  webSessionRevoke: ({ world, cast }) => ({
+  webSessionRevoke: ({ world, seedIds }) => ({
     params: {
       web_session_id: present(
-        world.webSessions.find((one) => one.user_id === cast.users.operator && !one.is_current),
+        world.webSessions.find((one) => one.user_id === seedIds.users.operator && !one.is_current),
         'another browser',
       ).id,
     },

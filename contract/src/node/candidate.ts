@@ -41,7 +41,7 @@ export const Candidate = Closed({
   fabric_claim_mode: Nullable(StringEnum(['per_slot_vf', 'shared'])),
   fabric_vf_pci_address: Nullable(PciAddress),
   fabric_vf_guid: Nullable(Type.String()),
-  /** Suggested from node and slot, always the same; the platform decides. */
+  /** Suggested from node and slot, always the same; the control plane decides. */
   mac_address: Nullable(Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$', examples: ['02:67:70:00:00:01'] })),
   private_ip: Nullable(Type.String()),
   ovs_port: Nullable(Type.String()),

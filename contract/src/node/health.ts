@@ -1,4 +1,6 @@
-/** What an agent, or another source, says about the health of a node and its slots. Behaviour follows classifications. */
+/**
+ * What an agent, or another source, says about the health of a node and its slots. Behavior follows classifications.
+ */
 import Type from 'typebox';
 import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 

@@ -1,4 +1,4 @@
-/** The part of the contract between agents and the platform. */
+/** The part of the contract between agents and the control plane. */
 import type { Static } from 'typebox';
 import type { TrustBundle as BundleSchema, LogLine as LineSchema } from './api.ts';
 import type {
@@ -90,7 +90,7 @@ export type HealthAlert = Static<typeof AlertSchema>;
 export type HealthReport = Static<typeof ReportSchema>;
 export type HostDrift = Static<typeof DriftSchema>;
 export type HostVm = Static<typeof MachineSchema>;
-export type HeldLease = Static<typeof LeaseSchema>;
+export type BundleLease = Static<typeof LeaseSchema>;
 export type Inventory = Static<typeof InventorySchema>;
 export type BundlePlan = Static<typeof PlanSchema>;
 export type DiskEvidence = Static<typeof EvidenceSchema>;

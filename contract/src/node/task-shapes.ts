@@ -32,7 +32,7 @@ export const Install = Type.Optional(
   Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'Number of reinstallations.' }),
 );
 
-/** The concrete bundle: what the machine will be made of. */
+/** The concrete bundle: what the VM will be made of. */
 export const BundlePlan = Closed({
   boot_slot_id: Id('slot'),
   slots: Type.Array(

@@ -29,13 +29,13 @@ const signedBytes = (root: string): Buffer => Buffer.concat([Buffer.from(SIGNED_
 export type TaskTree = Readonly<{
   /** What is signed once for all of them. */
   signed_bytes: Buffer;
-  /** For each text, in their order: its neighbours from the leaf to the root. */
+  /** For each text, in their order: its neighbors from the leaf to the root. */
   proofs: readonly string[][];
 }>;
 
 /** Of at least one text. */
 export const growTaskTree = (texts: readonly string[]): TaskTree => {
-  /** Row by row from the leaves up, each node as the step that its neighbour carries: written once, shared by many. */
+  /** Row by row from the leaves up, each node as the step that its neighbor carries: written once, shared by many. */
   const steps: string[][] = [];
   let row = texts.map(hashLeaf);
   while (row.length > 1) {
@@ -53,7 +53,7 @@ export const growTaskTree = (texts: readonly string[]): TaskTree => {
   const proofs = texts.map((_, leaf) => {
     const proof: string[] = [];
     for (let height = 0; height < steps.length; height++) {
-      // The last of an odd row has no neighbour.
+      // The last of an odd row has no neighbor.
       const neighbour = steps[height]?.[(leaf >>> height) ^ 1];
       if (neighbour !== undefined) proof.push(neighbour);
     }

@@ -14,7 +14,7 @@ export const DiskEvidence = Closed({
   attempt: Type.Optional(Count),
   method: Type.String(),
   level: Type.Optional(WipeLevelShape),
-  /** What the method did on this drive: it threw its key away, erased its blocks, or was asked to forget them. */
+  /** What the method did on this disk: it threw its key away, erased its blocks, or was asked to forget them. */
   erase: Type.Optional(StringEnum(['crypto', 'block', 'discard'])),
   command_status: Type.Integer(),
   /** How the read-back verified the wipe: blank, or after a cryptographic erase noise that was not there before. */

@@ -1,8 +1,8 @@
 /**
  * The level of a wipe, and the other evidence of a cleanup. Levels are those of NIST SP 800-88r2:
- * `purge` holds against a laboratory, `clear` against whatever can be read through the drive's own interface. A sanitize
- * and a format that erases are asked of the drive itself and reach what it no longer shows; a discard that was read back
- * only clears. A minimum is one of these levels, never a method: which one a drive has is the drive's business.
+ * `purge` holds against a laboratory, `clear` against whatever can be read through the disk's own interface. A sanitize
+ * and a format that erases are asked of the disk itself and reach what it no longer shows; a discard that was read back
+ * only clears. A minimum is one of these levels, never a method: which one a disk has is the disk's business.
  */
 import Type, { type Static } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';

@@ -85,7 +85,7 @@ export const AllocationProgress = Closed(
 
 export const POWER_STATES = ['on', 'stopping', 'off', 'starting', 'rebooting', 'reinstalling', 'unknown'] as const;
 
-/** Whether the machine of a slice runs. */
+/** Whether the VM of a slice runs. */
 export const AllocationPower = Closed(
   {
     state: StringEnum(POWER_STATES),

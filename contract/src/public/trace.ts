@@ -1,5 +1,5 @@
 /**
- * One id, followed: everything that was written down under a correlation id, or about an allocation, node, task or run,
+ * One id, followed: everything that was written down under a correlation ID, or about an allocation, node, task or run,
  * in one order. Tenants see their project's part of it; operators also tasks, log lines and hosts.
  */
 import Type from 'typebox';

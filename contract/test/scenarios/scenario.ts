@@ -12,7 +12,11 @@ export type Person = 'owner' | 'member' | 'viewer' | 'operator' | 'stranger';
 
 // biome-ignore lint/suspicious/noExplicitAny: scenarios look into bodies whose shape each stage checks by the contract
 export type Json = any;
-export type Answer = Readonly<{ status: number; body: Json; headers: Readonly<Record<string, string | undefined>> }>;
+export type ScenarioResponse = Readonly<{
+  status: number;
+  body: Json;
+  headers: Readonly<Record<string, string | undefined>>;
+}>;
 
 export type Parts = Readonly<{
   params?: Readonly<Record<string, string>>;
@@ -29,20 +33,20 @@ export type Place = Readonly<{
   organization_id: string;
   project_id: string;
   owner_id: string;
-  ask(as: Person, id: OperationId, parts: Parts): Promise<Answer>;
+  ask(as: Person, id: OperationId, parts: Parts): Promise<ScenarioResponse>;
   /** A healthy node with eight approved slots. */
   addNode(capacityMode: 'slice' | 'baremetal' | 'flexible'): Promise<string>;
   /** Hosts do what was asked of them, until nothing is left to do. */
   settle(): Promise<void>;
 }>;
 
-export type Stage = Readonly<{ newPlace(): Promise<Place> }>;
+export type TestBed = Readonly<{ newPlace(): Promise<Place> }>;
 
 export const SLICE_SKU = 'h200-sxm-slice';
 export const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
 
 /** One request as it was asked and answered. */
-export type Heard = Readonly<{ as: Person; operation: OperationId; status: number; body: Json }>;
+export type Recorded = Readonly<{ as: Person; operation: OperationId; status: number; body: Json }>;
 
 export type Scene = Place &
   Readonly<{
@@ -60,7 +64,7 @@ export type Scenario = Readonly<{ name: string; play(scene: Scene): Promise<void
 
 const statusOf = (id: OperationId): number => (api[id] as Operation).status;
 
-const sceneOf = (place: Place, heard: Heard[]): Scene => {
+const sceneOf = (place: Place, heard: Recorded[]): Scene => {
   const ask: Place['ask'] = async (as, operation, parts) => {
     const answer = await place.ask(as, operation, parts);
     heard.push({ as, operation, status: answer.status, body: answer.body });
@@ -96,8 +100,11 @@ const sceneOf = (place: Place, heard: Heard[]): Scene => {
 };
 
 /** Plays one scenario and gives what was asked and answered. */
-export const play = async (stage: Stage, scenario: Scenario): Promise<Readonly<{ place: Place; heard: Heard[] }>> => {
-  const heard: Heard[] = [];
+export const play = async (
+  stage: TestBed,
+  scenario: Scenario,
+): Promise<Readonly<{ place: Place; heard: Recorded[] }>> => {
+  const heard: Recorded[] = [];
   const place = await stage.newPlace();
   await scenario.play(sceneOf(place, heard));
   return { place, heard };

@@ -1,8 +1,8 @@
 /**
- * What was answered, without what no two runs have in common: ids, times and digests become the order in which they came,
- * and the few fields that belong to one implementation are left out, each with its reason.
+ * What was answered, without what no two runs have in common: ids, times and digests become the order in which they
+ * came, and the few fields that belong to one implementation are left out, each with its reason.
  */
-import type { Heard, Json, Place } from './scenario.ts';
+import type { Json, Place, Recorded } from './scenario.ts';
 
 /** Fields that may differ. */
 const OWN: ReadonlySet<string> = new Set([
@@ -52,7 +52,7 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 const ETAG = /"v\d+"/g;
 const DIGEST = /^(?:sha256:)?[0-9a-f]{64}$/;
 
-export const transcriptOf = ({ place, heard }: Readonly<{ place: Place; heard: readonly Heard[] }>): Json => {
+export const transcriptOf = ({ place, heard }: Readonly<{ place: Place; heard: readonly Recorded[] }>): Json => {
   const ids = new Map<string, string>();
   const idOf = (id: string): string => {
     const known = ids.get(id) ?? `${id.slice(0, 3)}-${ids.size + 1}`;

@@ -37,8 +37,8 @@ const agent = await createAgent({
     url,
     state,
     version: VERSION,
-    patience: { baseMs: 100, capMs: 1_000 },
-    health: { look_ms: 5_000, every_ms: 30_000 },
+    retry: { baseMs: 100, capMs: 1_000 },
+    health: { interval_ms: 5_000, every_ms: 30_000 },
     ...(file.limits_s === undefined ? {} : { limits_s: file.limits_s }),
   },
 }).start();

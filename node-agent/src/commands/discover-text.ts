@@ -1,4 +1,4 @@
-/** What discovery found, for a terminal of 80 columns. */
+/** Discovery output for a terminal of 80 columns. */
 import type { Candidate, HostFacts, TopologyMap } from '@gpuaas/contract/node';
 
 const WIDTH = 80;

@@ -1,4 +1,4 @@
-/** `gpuaas-node-agent enroll`: makes this host a node, or brings one back after a long absence. */
+/** `gpuaas-node-agent enroll`: enrolls this host as a node, or again after a long absence. */
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { ENV_FILE } from '../config.ts';

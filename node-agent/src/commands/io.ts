@@ -1,4 +1,4 @@
-/** What a command of the agent is given, so that tests can run it without a process. */
+/** The input and output of an agent command, so that tests can run it without a process. */
 import { ConfigError, type Env } from '@gpuaas/kit';
 import { readEnvFile, readSettings, type Settings } from '../config.ts';
 

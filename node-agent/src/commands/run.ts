@@ -28,7 +28,7 @@ export const runCommand = async (argv: readonly string[], io: Io, signal: AbortS
       version: VERSION,
       log_level: settings.log_level,
       wait_s: settings.wait_s,
-      health: { look_ms: settings.health_s * 1000 },
+      health: { interval_ms: settings.health_s * 1000 },
       write_log: io.err,
       restart: () => ended.resolve(RESTART_EXIT_CODE),
       ...(settings.home === undefined ? {} : { home: settings.home }),

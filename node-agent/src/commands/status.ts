@@ -1,4 +1,4 @@
-/** `gpuaas-node-agent status`: what this host knows of itself, read from the state folder while an agent may run. */
+/** `gpuaas-node-agent status`: the agent's state, read from the state directory while an agent may run. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isProcessAlive } from '@gpuaas/kit';
@@ -8,7 +8,7 @@ import { readEnrollment } from '../control-plane/identity.ts';
 import { VERSION } from '../version.ts';
 import { COMMON_OPTIONS, type Io, settingsOf } from './io.ts';
 
-/** Tasks without an acknowledgement. The last line may be half written: somebody may be writing it. */
+/** Tasks without an acknowledgement. The last line may be incomplete, because an agent may be writing it. */
 const openTasks = (journal: string): string[] => {
   const open = new Set<string>();
   for (const line of journal.split('\n')) {

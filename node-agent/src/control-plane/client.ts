@@ -1,14 +1,14 @@
 /**
- * Calls to the node API: one keep-alive pool and one TLS context per certificate, answers checked by the contract. A
- * client is made for one pair of certificate and trust and is retired as a whole when either changes, so that no
- * connection outlives what it was trusted by.
+ * Calls to the node API: one keep-alive pool and one TLS context per certificate, responses validated by the contract.
+ * A client is bound to one certificate and trust bundle and is replaced when either changes, so that no connection
+ * outlives the trust it was opened with.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type NodeBody, type NodeOperationId, type NodeResponse, nodeApi } from '@gpuaas/contract/node';
-import { answerMismatch } from '../schemas.ts';
+import { responseMismatch } from '../schemas.ts';
 import { ControlPlaneError, failureOf, failureOfTransport } from './errors.ts';
 
 export type CallOptions<K extends NodeOperationId> = Readonly<{
@@ -35,9 +35,9 @@ export type ClientTrust =
   /** Only to fetch a certificate that is then compared with a fingerprint. */
   | 'anyone';
 
-const ANSWER_MAX = 16 * 1024 * 1024;
+const RESPONSE_MAX = 16 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
-/** What a node may have under way at the platform; more waits here instead of being sent away there. */
+/** What a node may have under way at the control plane; more waits here instead of being sent away there. */
 const CONNECTIONS_MAX = 8;
 
 const pathOf = (template: string, params: Readonly<Record<string, string>>): string =>
@@ -65,12 +65,12 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     options.trust === 'anyone'
       ? { rejectUnauthorized: false, minVersion: 'TLSv1.3' as const }
       : { secureContext: secureContextOf(options.trust) };
-  let underWay = 0;
+  let inFlight = 0;
   let isRetired = false;
 
   const settle = (): void => {
-    underWay -= 1;
-    if (isRetired && underWay === 0) agent.destroy();
+    inFlight -= 1;
+    if (isRetired && inFlight === 0) agent.destroy();
   };
 
   const open = (operation: NodeOperationId, call: CallOptions<NodeOperationId>): Promise<IncomingMessage> =>
@@ -121,7 +121,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     try {
       for await (const part of response as AsyncIterable<Buffer>) {
         size += part.length;
-        if (size > ANSWER_MAX) throw new ControlPlaneError('invalid', 'The response of the node API is too long.');
+        if (size > RESPONSE_MAX) throw new ControlPlaneError('invalid', 'The response of the node API is too long.');
         parts.push(part);
       }
     } catch (err) {
@@ -144,7 +144,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     } catch (err) {
       throw new ControlPlaneError('failed', `The response to ${operation} is not JSON.`, { cause: err });
     }
-    const wrong = answerMismatch(operation, answer);
+    const wrong = responseMismatch(operation, answer);
     if (wrong !== null)
       throw new ControlPlaneError('failed', `The response to ${operation} does not match the contract: ${wrong}`);
     return answer as NodeResponse<K>;
@@ -152,7 +152,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
 
   return {
     call: async (operation, call = {}) => {
-      underWay += 1;
+      inFlight += 1;
       try {
         return parse(operation, await readAll(await openOk(operation, call as CallOptions<NodeOperationId>)));
       } finally {
@@ -160,7 +160,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
       }
     },
     stream: async (operation, call) => {
-      underWay += 1;
+      inFlight += 1;
       try {
         const response = await openOk(operation, call as CallOptions<NodeOperationId>);
         response.once('close', settle);
@@ -172,7 +172,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     },
     retire: () => {
       isRetired = true;
-      if (underWay === 0) agent.destroy();
+      if (inFlight === 0) agent.destroy();
     },
     close: () => {
       isRetired = true;

@@ -1,7 +1,7 @@
 /**
- * The agent's enrollment with the platform: certificate, trust and the client that uses them, replaced together. A new
- * certificate or bundle is used only after a call with it worked; until then the one before stays, in memory and on
- * the disk. When the platform refuses us, a certificate that another process enrolled is picked up from the disk.
+ * The agent's enrollment: certificate, trust bundle and the client that uses them, replaced together. A new certificate
+ * or bundle is used only after a call with it succeeded; until then the earlier one stays, in memory and on disk. If
+ * the control plane refuses the certificate, one that another process enrolled is read from disk.
  */
 import type { TrustBundle } from '@gpuaas/contract/node';
 import { type Signers, signersOf } from '../verify.ts';
@@ -29,7 +29,7 @@ export type Connection = Readonly<{
   /** The next certificate, for a new key. */
   renew(): Promise<void>;
   refreshTrust(): Promise<void>;
-  /** True when another process enrolled this host anew; from now on its certificate is used. */
+  /** True when another process enrolled this host again; its certificate is used from now on. */
   reload(): Promise<boolean>;
   close(): void;
 }>;

@@ -1,7 +1,7 @@
 /**
- * The node's key and its signing request. A request is four nested values of DER, so it is written here and not by a
- * library that every host would have to carry. What the certificate says is the platform's decision: the subject asked
- * for is only a name for the log.
+ * The node's key and its certificate signing request. A request is four nested DER values, so it is written here
+ * instead of by a library that every host would need. The control plane decides what the certificate says: the
+ * requested subject is only a name for the log.
  */
 import { createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** Files that are there whole or not at all, also after power loss: written beside, synced, then renamed over. */
+/** Atomic files that survive power loss: written to a temporary file, synced, then renamed. */
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 

@@ -1,10 +1,8 @@
 /**
- * A host becomes a node. The host was installed with the fingerprint of the platform's root: the one thing it takes
- * from an unverified connection is the certificate that has this fingerprint. From then on only a server which that
- * certificate vouches for is spoken to, and the token is sent to nobody else.
- *
- * Enrolling again is the way back after a long absence: key, certificate and trust are replaced, the journal and
- * everything that runs on the host stay.
+ * Enrolls a host as a node. The host was installed with the fingerprint of the control plane's root CA: the only thing
+ * taken from an unverified connection is the certificate with this fingerprint. After that the agent talks only to a
+ * server with a certificate of that CA, and sends the token to no other. Enrolling again after a long absence replaces
+ * key, certificate and trust; the journal and everything running on the host stay.
  */
 import type { NodeBody } from '@gpuaas/contract/node';
 import { type ClientTrust, createClient, type NodeClient } from './client.ts';

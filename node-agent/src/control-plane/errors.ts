@@ -1,10 +1,10 @@
-/** Why a call to the platform did not work, sorted by what an agent does about it. */
+/** Why a call to the control plane failed, classified by how the agent reacts. */
 import { backoffMs } from '@gpuaas/kit';
 
 /**
- * `unreachable`: nobody answered. `untrusted`: somebody answered who is not the platform by our trust bundle.
- * `refused`: the platform does not take our certificate or token. `missing`, `conflict`, `invalid`: it will say the
- * same next time. `busy`, `failed`: it may not.
+ * `unreachable`: no response. `untrusted`: the server is not in our trust bundle. `refused`: the control plane does not
+ * accept our certificate or token. `missing`, `conflict`, `invalid`: retrying does not help. `busy`, `failed`: retrying
+ * may help.
  */
 export type FailureKind =
   | 'unreachable'
@@ -40,16 +40,16 @@ export class ControlPlaneError extends Error {
 export const isPassing = (err: unknown): boolean =>
   err instanceof ControlPlaneError && !['missing', 'conflict', 'invalid'].includes(err.kind);
 
-/** How long the platform asked us to stay away. */
-export const askedMs = (err: unknown): number =>
+/** How long the control plane asked us to stay away. */
+export const retryAfterMs = (err: unknown): number =>
   err instanceof ControlPlaneError ? (err.retry_after_s ?? 0) * 1000 : 0;
 
-/** How long to wait before the same call: what the platform asked for, or longer when it failed often. */
+/** How long to wait before the same call: what the control plane asked for, or longer when it failed often. */
 export const retryMs = (
   err: unknown,
   failures: number,
   patience: Readonly<{ baseMs: number; capMs: number }>,
-): number => Math.max(askedMs(err), backoffMs(failures, patience));
+): number => Math.max(retryAfterMs(err), backoffMs(failures, patience));
 
 const kindOfStatus = (status: number): FailureKind => {
   if (status === 401 || status === 403) return 'refused';

@@ -1,6 +1,6 @@
 /**
- * Who this host is and whom it trusts, in two files of the state folder. Key and certificate stand in one file, so
- * there is never a moment with one and without the other. The key leaves the file only into TLS.
+ * The node's identity and its trust bundle, in two files of the state directory. Key and certificate share one file, so
+ * that one never exists without the other. The key leaves the file only into TLS.
  */
 import { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
@@ -44,7 +44,7 @@ export const writeIdentity = (state: string, identity: Identity): Promise<void> 
 export const writeTrust = (state: string, trust: TrustBundle): Promise<void> =>
   writeDurably(trustPath(state), `${JSON.stringify(trust, null, 2)}\n`, 0o644);
 
-/** Changes when another process enrolled this host anew. */
+/** Changes when another process enrolled this host again. */
 export const identityVersion = async (state: string): Promise<string> => {
   const found = await stat(identityPath(state)).catch(() => undefined);
   return found === undefined ? '' : `${found.ino}:${found.mtimeMs}`;

@@ -1,6 +1,6 @@
 /**
- * The long poll: rests at the platform until there is work, and comes back with backoff and jitter when it is away, so
- * that a thousand agents do not return in the same second. Losing the platform changes nothing on the host.
+ * The long poll for tasks. It reconnects with backoff and jitter, so that a thousand agents do not return in the same
+ * second. Losing the control plane changes nothing on the host.
  */
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import { type Log, pause } from '@gpuaas/kit';
@@ -15,15 +15,15 @@ export type PollOptions = Readonly<{
   now: () => Date;
   signal: AbortSignal;
   wait_s: number;
-  patience: Readonly<{ baseMs: number; capMs: number }>;
+  retry: Readonly<{ baseMs: number; capMs: number }>;
   status: () => Promise<Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>>;
   journaled_task_ids: () => readonly string[];
-  onAnswer: (answer: NodeResponse<'taskWait'>) => Promise<void>;
+  onResponse: (response: NodeResponse<'taskWait'>) => Promise<void>;
 }>;
 
 const JOURNALED_MAX = 1000;
 /** A server that answers at once with nothing must not be asked in a tight circle. */
-const REST_FLOOR_MS = 250;
+const DELAY_MIN_MS = 250;
 
 export const keepPolling = async (options: PollOptions): Promise<void> => {
   const { connection, log, signal } = options;
@@ -53,7 +53,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
   const once = async (): Promise<NodeResponse<'taskWait'>> => {
     // The first call after a silence comes back at once: who we are and what is trusted is settled before we rest.
     const waitS = condition.get() === 'connected' ? options.wait_s : 0;
-    const answer = await connection.call('taskWait', {
+    const response = await connection.call('taskWait', {
       params: { node_id: connection.node_id },
       body: {
         ...(await options.status()),
@@ -66,35 +66,35 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
       timeout_ms: (waitS + 15) * 1000,
     });
     condition.ok();
-    noteSkew(answer.server_time);
-    noteNoTasks(answer.no_tasks_reason);
-    if (answer.trust_version !== connection.trust().version)
+    noteSkew(response.server_time);
+    noteNoTasks(response.no_tasks_reason);
+    if (response.trust_version !== connection.trust().version)
       await connection
         .refreshTrust()
         .catch((err: unknown) => log.warn({ err }, 'failed to apply the new trust bundle'));
-    return answer;
+    return response;
   };
 
   for (let failures = 0; !signal.aborted; ) {
     const beganMs = performance.now();
     try {
       const isFirst = condition.get() !== 'connected';
-      const answer = await once();
+      const response = await once();
       failures = 0;
-      await options.onAnswer(answer);
-      const restMs = REST_FLOOR_MS - (performance.now() - beganMs);
-      if (answer.tasks.length === 0 && restMs > 0 && !isFirst) await pause(restMs, signal);
+      await options.onResponse(response);
+      const delayMs = DELAY_MIN_MS - (performance.now() - beganMs);
+      if (response.tasks.length === 0 && delayMs > 0 && !isFirst) await pause(delayMs, signal);
     } catch (err) {
       if (signal.aborted) return;
       failures += 1;
       const kind = condition.failed(err);
-      if (kind === 'refused' || kind === 'untrusted') await takeNewIdentity(connection, log);
-      await pause(retryMs(err, failures, options.patience), signal);
+      if (kind === 'refused' || kind === 'untrusted') await useNewIdentity(connection, log);
+      await pause(retryMs(err, failures, options.retry), signal);
     }
   }
 };
 
-const takeNewIdentity = async (connection: Connection, log: Log): Promise<void> => {
+const useNewIdentity = async (connection: Connection, log: Log): Promise<void> => {
   try {
     if (await connection.reload()) log.info('host was enrolled again; using its new certificate');
   } catch (err) {

@@ -1,11 +1,11 @@
-/** Renews the certificate at half its life, a little earlier or later than the neighbours, until it works. */
+/** Renews the certificate at half its lifetime, with jitter, and retries until it succeeds. */
 import { type Log, pause } from '@gpuaas/kit';
 import { createConditionLog } from './condition.ts';
 import type { Connection } from './connection.ts';
 import { retryMs } from './errors.ts';
 
 /** Timers hold at most 2^31 ms, and a host that slept wakes up late: look again at least this often. */
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 
 export const keepRenewed = async (
   options: Readonly<{
@@ -14,7 +14,7 @@ export const keepRenewed = async (
     now: () => Date;
     signal: AbortSignal;
     random?: () => number;
-    look_ms?: number;
+    interval_ms?: number;
   }>,
 ): Promise<void> => {
   const random = options.random ?? Math.random;
@@ -35,7 +35,7 @@ export const keepRenewed = async (
     }
     const waitMs = due - options.now().getTime();
     if (waitMs > 0) {
-      await pause(Math.min(waitMs, options.look_ms ?? LOOK_MS), options.signal);
+      await pause(Math.min(waitMs, options.interval_ms ?? CHECK_MS), options.signal);
       continue;
     }
     try {
@@ -46,7 +46,7 @@ export const keepRenewed = async (
       if (options.signal.aborted) return;
       condition.failed(err);
       attempt += 1;
-      await pause(retryMs(err, attempt, { baseMs: 1000, capMs: options.look_ms ?? 300_000 }), options.signal);
+      await pause(retryMs(err, attempt, { baseMs: 1000, capMs: options.interval_ms ?? 300_000 }), options.signal);
     }
   }
 };

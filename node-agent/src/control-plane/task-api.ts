@@ -1,4 +1,4 @@
-/** What the runner says to the platform about a task, and nothing else. The simulator and tests may stand in for it. */
+/** The calls that the runner makes about a task. The simulator and tests can replace it. */
 import type { NodeResponse, TaskProgress, TaskResult } from '@gpuaas/contract/node';
 
 export type TaskRef = Readonly<{ task_id: string; attempt: number; correlation_id: string }>;

@@ -1,6 +1,6 @@
 /**
- * How an alert is made. The operator's message may name devices; the tenant's never does: it says what the tenant feels and
- * what they can do, and where there is nothing to say it is null.
+ * How an alert is built. The operator's message may name devices; the tenant's message never does. It states the effect
+ * and what the tenant can do, and is null when there is nothing to state.
  */
 import type { CLASSIFICATIONS, HealthAlert, HostFacts } from '@gpuaas/contract/node';
 
@@ -26,7 +26,7 @@ export type Found = Omit<HealthAlert, 'since'> & Readonly<{ at?: Date | null }>;
 export type Checked = Readonly<{ name: string; found: readonly Found[] }>;
 
 export const PREVENT: readonly Classification[] = ['prevent_allocations'];
-export const QUIET: readonly Classification[] = ['suppress_alert'];
+export const SUPPRESSED: readonly Classification[] = ['suppress_alert'];
 export const SHOWN: readonly Classification[] = [];
 
 const MESSAGE_MAX = 500;

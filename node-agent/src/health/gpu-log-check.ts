@@ -1,5 +1,5 @@
-/** Alerts from the kernel's log: one per GPU and Xid, however often it was said. */
-import { type Checked, type Found, PREVENT, QUIET, SHOWN } from './alert.ts';
+/** Alerts from the kernel log: one per GPU and Xid, however often it was logged. */
+import { type Checked, type Found, PREVENT, SHOWN, SUPPRESSED } from './alert.ts';
 import { type GpuEvent, gpuEvents } from './kernel-log.ts';
 
 export const checkLog = (lines: readonly string[], bootedAt: Date | null): Checked => {
@@ -8,7 +8,7 @@ export const checkLog = (lines: readonly string[], bootedAt: Date | null): Check
   return { name: 'kernel_log', found: [...groups.values()].flatMap(foundOf) };
 };
 
-/** An Xid 79 and the line without an Xid tell the same thing. */
+/** An Xid 79 and the line without an Xid report the same event. */
 const idOf = (event: GpuEvent): string =>
   event.xid === null || event.xid === 79 ? 'gpu_off_the_bus' : `gpu_xid_${event.xid}`;
 
@@ -53,10 +53,10 @@ const judge = (events: readonly GpuEvent[], last: GpuEvent, what: string): Judge
         message: `${what}. Caused by the program that used the GPU.`,
         tenant_message:
           'A program in this allocation caused a GPU error and was terminated. Check the program and restart it.',
-        classifications: [...QUIET],
+        classifications: [...SUPPRESSED],
       };
     case 'noise':
-      return { message: `${what}. No action is needed.`, tenant_message: null, classifications: [...QUIET] };
+      return { message: `${what}. No action is needed.`, tenant_message: null, classifications: [...SUPPRESSED] };
     case 'unsettled':
       return {
         message: `${what}. The catalog names no action; contact the vendor if it recurs.`,
@@ -70,7 +70,7 @@ const judge = (events: readonly GpuEvent[], last: GpuEvent, what: string): Judge
 const recovery = (last: GpuEvent, what: string): Judged => {
   const action = /\bto 0x[0-9a-f]+ \((.+?)\)/i.exec(last.text)?.[1] ?? 'unknown';
   if (action.toLowerCase() === 'none')
-    return { message: `${what}. No recovery is needed.`, tenant_message: null, classifications: [...QUIET] };
+    return { message: `${what}. No recovery is needed.`, tenant_message: null, classifications: [...SUPPRESSED] };
   return {
     message: `${what}. The driver requests: ${action}.`,
     tenant_message: 'A GPU of this allocation needs a reset. Save your work.',

@@ -1,6 +1,6 @@
 /**
- * Checks of what the host shows. A part that cannot be read fails its check: it says so as an alert, and where nothing can
- * be told without that part it prevents allocations like any other failure.
+ * Checks of the host facts. An unreadable part fails its check with an alert, and prevents allocations where nothing
+ * can be concluded without it.
  */
 
 import type { Fact } from '@gpuaas/contract/node';
@@ -12,7 +12,7 @@ import { type Checked, type Expectation, type Found, type HealthFacts, PREVENT, 
 const HOT_C = 85;
 const TOO_HOT_C = 90;
 /** How long a restart of the host is reported. */
-const BOOT_TOLD_MS = 15 * 60_000;
+const BOOT_ALERT_MS = 15 * 60_000;
 
 const TENANT_HARDWARE = 'A GPU of this allocation reported a hardware error and needs a reset. Save your work.';
 
@@ -165,7 +165,7 @@ export const checkBoot = (facts: HealthFacts, expectation: Expectation): Checked
     expectation.boot_id !== null && system !== null && system.boot_id !== expectation.boot_id
       ? { from: expectation.boot_id, seen_at: facts.observed_at }
       : expectation.boot_changed;
-  const isTold = before !== null && now - Date.parse(before.seen_at) < BOOT_TOLD_MS;
+  const isTold = before !== null && now - Date.parse(before.seen_at) < BOOT_ALERT_MS;
   return {
     name: 'boot_id',
     found: isTold

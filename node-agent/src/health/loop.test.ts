@@ -16,7 +16,7 @@ test('health is reported on its rhythm, at once when it changes, and again when 
     log: silentLog(),
     signal: stop.signal,
     every_ms: 30_000,
-    look_ms: 0,
+    interval_ms: 0,
     now: () => new Date(now),
     send: async (report) => {
       sent.push(report);

@@ -1,7 +1,7 @@
 /**
- * One look at the host's health, with its memory: what the host had, which boot it was, since when each alert stands. The
- * memory is a file of the agent, so a restart of the agent neither forgets an alert nor makes it new. It can be lost
- * without harm: the next look starts it again from what is there.
+ * One health check, with its memory: the devices seen before, the boot ID, and since when each alert exists. The memory
+ * is a file, so a restart of the agent neither loses an alert nor makes it new. Losing the file is harmless: the next
+ * check starts from the current state.
  */
 import { join } from 'node:path';
 import type { Fact, HealthReport, HostFacts } from '@gpuaas/contract/node';
@@ -73,7 +73,7 @@ export const probeHealth = async (probe: Probe): Promise<HealthReport> => {
   const report = healthReport(facts, log, before);
   const bootId = factOf(facts.system)?.boot_id ?? before.boot_id;
   await keep(probe.state, stored, {
-    // What was there once is expected until somebody discovers the host anew.
+    // A device seen once is expected until the next discovery.
     gpu_addresses: union(before.gpu_addresses, seen.gpu_addresses),
     disk_serials: union(before.disk_serials, seen.disk_serials),
     boot_id: bootId,
@@ -86,7 +86,10 @@ export const probeHealth = async (probe: Probe): Promise<HealthReport> => {
   return report;
 };
 
-/** Discovery hands what is there to the platform, which compares it with what was approved: from now on that is expected. */
+/**
+ * Discovery hands what is there to the control plane, which compares it with what was approved: from now on that is
+ * expected.
+ */
 export const expectDiscovered = async (
   state: string,
   facts: Pick<HostFacts, 'pci' | 'disks' | 'system'>,

@@ -1,4 +1,4 @@
-/** The report of a host: a function of what was read, what the kernel logged, and what is expected. */
+/** Builds the health report from what was read, what the kernel logged, and what is expected. */
 import type { Fact, HealthReport } from '@gpuaas/contract/node';
 import { factOf, reasonOf } from '../topology/read.ts';
 import { alertKey, type Checked, type Expectation, type HealthFacts, SHOWN, toAlert } from './alert.ts';
@@ -51,7 +51,7 @@ export const healthReport = (
 
 type Alert = HealthReport['alerts'][number];
 
-/** If there are too many to tell, those that matter are told. */
+/** If there are too many alerts, the most important are sent. */
 const worstFirst = (a: Alert, b: Alert): number => weight(a) - weight(b);
 const weight = (alert: Alert): number => {
   if (alert.classifications.includes('prevent_allocations')) return 0;

@@ -1,9 +1,9 @@
 /**
- * Which erase a drive is asked for. Methods are ordered by what they promise: a sanitize reaches every block the drive has,
- * spare ones too; a format every block of the namespace; a discard what the drive cares to forget. What a drive reports
- * decides whether it can be asked at all, and where it has both, a cryptographic erase is taken: it ends in seconds.
+ * Chooses the wipe command for a disk. Methods are ordered by strength: a sanitize reaches every block including spare
+ * ones, a format every block of the namespace, a discard only what the disk drops. The disk's reported abilities decide
+ * what is possible. If both exist, a cryptographic erase is used, because it takes seconds.
  *
- * A cryptographic erase may leave noise where the others leave zeros, so what proves it is another rule.
+ * A cryptographic erase may leave random content where the others leave zeros, so its read-back rule differs.
  */
 import { type DiskFacts, WIPE_METHODS, type WipeMethod } from '@gpuaas/contract/node';
 
@@ -13,7 +13,7 @@ export type EraseKind = 'crypto' | 'block' | 'discard';
 export const isBelow = (method: WipeMethod, minimum: WipeMethod): boolean =>
   WIPE_METHODS.indexOf(method) > WIPE_METHODS.indexOf(minimum);
 
-/** Null where the drive does not offer it. */
+/** Null where the disk does not offer it. */
 export const eraseKindOf = (method: WipeMethod, can: EraseAbility): EraseKind | null => {
   switch (method) {
     case 'nvme_sanitize':

@@ -1,9 +1,9 @@
 /**
- * The host, as tasks see it. Two implementations stand behind it: `linux/` runs argv arrays against a real machine,
- * `sim/` is a machine of its own in memory and files. One suite, `host.contract.ts`, holds for both.
+ * The host, as tasks see it. There are two implementations: `linux/` runs argv arrays on a real host, `sim/` simulates
+ * a host in memory and files. Both pass one suite, `host.contract.ts`.
  *
- * Every act is an *ensure*: done twice it is done once, because a task that was under way when the agent died is done
- * again. Whatever cannot be read or done throws a HostError; nothing answers "fine" for "I do not know".
+ * Every action is an *ensure*: a task that was running when the agent died runs again. Anything that cannot be read or
+ * done throws a HostError; unknown is never reported as fine.
  */
 import type { Duplex, Readable } from 'node:stream';
 import type {
@@ -37,7 +37,7 @@ export type HostErrorCode =
 /** Why the host did not do it, in words that an operator can act on. */
 export class HostError extends Error {
   readonly code: HostErrorCode;
-  /** What the platform is told beside the words; null where there is nothing it could act on. */
+  /** Structured data for the control plane beside the message; null if there is none. */
   readonly output: object | null;
   constructor(code: HostErrorCode, message: string, options: ErrorOptions & Readonly<{ output?: object }> = {}) {
     super(message, options);
@@ -67,7 +67,7 @@ export type OpenDisk = Readonly<{
   major_minor: string;
   size_bytes: number;
   wipe(method: WipeMethod): Promise<Readonly<{ command_status: number }>>;
-  /** Waits for an erase that goes on in the drive since an earlier try; until it ends nothing can be read or asked. */
+  /** Waits for an erase that goes on in the disk since an earlier try; until it ends nothing can be read or asked. */
   settled?(): Promise<void>;
   /** Past every cache. */
   read(offset: number, length: number): Promise<Buffer>;
@@ -91,9 +91,11 @@ export type Images = Readonly<{
   evict(digest: string): Promise<Readonly<{ freed_bytes: number }>>;
   /** Hashes every byte again. What is not what it was is removed. */
   verify(digest: string): Promise<Readonly<{ is_intact: boolean; size_bytes: number }>>;
-  /** Refused as a clone of it to a disk of that size would be, with nothing written. What is not what it was is removed. */
+  /**
+   * Refused as a clone of it to a disk of that size would be, with nothing written. What is not what it was is removed.
+   */
   check(image: ImageName, diskBytes: number): Promise<void>;
-  /** `is_zero`: every byte of the disk was shown to read as nought, so noughts of the image need not be written. */
+  /** `is_zero`: every byte of the disk was verified to be zero, so zeros of the image need not be written. */
   clone(
     image: ImageName,
     to: OpenDisk,
@@ -108,7 +110,7 @@ export type Seed = Readonly<{
   user_data: string | null;
   /** What the image promises of a guest; the guest answers for each in its report. */
   readiness_checks?: readonly string[];
-  /** How often the machine was reinstalled; a guest of another number sets itself up anew. */
+  /** How often the VM was reinstalled; a guest with another number sets itself up again. */
   install?: number;
 }>;
 export type GuestCheck = Readonly<{ name: string; is_ok: boolean; why: string | null }>;
@@ -118,7 +120,7 @@ export type GuestReport = Readonly<{
   gpu_count: number | null;
   checks: readonly GuestCheck[];
 }>;
-export type Machine = Readonly<{ name: string; allocation_id: string; plan: BundlePlan; seed: Seed }>;
+export type VmPlan = Readonly<{ name: string; allocation_id: string; plan: BundlePlan; seed: Seed }>;
 export type Domain = Readonly<{
   name: string;
   /** From the ownership tag; null for a domain that is not ours. */
@@ -126,12 +128,12 @@ export type Domain = Readonly<{
   state: 'running' | 'shut_off' | 'paused' | 'crashed';
 }>;
 
-/** A domain with what a look at the whole host wants to know of it, whoever's it is. */
+/** A domain with the details of an inventory, managed or not. */
 export type SeenDomain = Domain &
   Readonly<{
-    /** PCI addresses, and paths or serials of drives. */
+    /** PCI addresses, and paths or serials of disks. */
     devices: readonly string[];
-    /** Why it is off; null while it is on, or where nobody remembers. */
+    /** Why it is off; null while it is on or if the cause is unknown. */
     ended_by: 'guest' | 'host' | 'crash' | null;
   }>;
 
@@ -144,7 +146,7 @@ export type Hypervisor = Readonly<{
   /** Refuses user data that a start would refuse. Nothing is touched. */
   judge(userData: string | null): Promise<void>;
   /** Defined and running afterwards. A domain of that name that is not this machine is a `conflict`. */
-  start(machine: Machine): Promise<void>;
+  start(machine: VmPlan): Promise<void>;
   reboot(name: string, isHard: boolean): Promise<void>;
   /** Given up by the signal while the guest is asked, it fails and leaves the guest as it is. */
   stop(name: string, graceS: number, signal?: AbortSignal): Promise<'absent' | 'graceful' | 'hard'>;
@@ -167,12 +169,12 @@ export type Network = Readonly<{
   /** Whether anything was there. All of it is gone afterwards. */
   detach(port: Pick<Port, 'name' | 'mac_address'>): Promise<boolean>;
   ports(): Promise<readonly Port[]>;
-  /** A look at what is left of a guest, whoever was to take it away. */
+  /** Reads what remains of a guest. */
   remains(port: Omit<Port, 'allocation_id'>): Promise<NetworkRemains>;
   lease(mac: string, expectedIp: string): Promise<DhcpLease>;
   /**
-   * Puts back what a restart of switch or firewall took from ports that are there, and removes what no port is left for.
-   * What it did, in words. A host whose network forgets nothing has no use for it.
+   * Puts back what a restart of switch or firewall took from ports that are there, and removes what no port is left
+   * for. What it did, in words. A host whose network forgets nothing has no use for it.
    */
   restore?(): Promise<readonly string[]>;
 }>;
@@ -182,18 +184,18 @@ export type Fabric = Readonly<{
   /** A partition that shares a module with an active one is a `conflict`. */
   activate(partitionId: number): Promise<void>;
   deactivate(partitionId: number): Promise<void>;
-  /** Tells a Fabric Manager that started anew all partitions in use, also that there are none; no link is touched. */
+  /** Declares all partitions in use to a restarted Fabric Manager, even if there are none; no link is changed. */
   declare(partitionIds: readonly number[]): Promise<void>;
 }>;
 
 export type Gpu = Readonly<{
-  /** Empty where every GPU is given to guests; throws where that cannot be told. */
+  /** Empty if every GPU is passed through to guests; throws if that is unknown. */
   list(): Promise<readonly GpuFacts[]>;
 }>;
 
 /** The serial line of one machine, shared by everyone who is connected to it. */
 export type SerialLine = Readonly<{
-  /** What the machine said lately, then what it says; ends when the machine does. */
+  /** Recent output of the console, then live output; ends with the VM. */
   output: Readable;
   /** Typed into the machine. Resolves when there is room for more. */
   write(bytes: Buffer): Promise<void>;
@@ -204,12 +206,14 @@ export type SerialLine = Readonly<{
 export type Access = Readonly<{
   /** The account in guests that keys open. */
   guest_username: string;
-  /** TCP to a port of a guest by its address, or of this host itself where that is null. Refused: `blocked`, with why. */
+  /**
+   * TCP to a port of a guest by its address, or of this host itself where that is null. Refused: `blocked`, with why.
+   */
   dial(to: Readonly<{ address: string | null; port: number }>, signal: AbortSignal): Promise<Duplex>;
   serial(machine: string): Promise<SerialLine>;
   /**
-   * The platform's whole set of keys for the guest's account: what was of an earlier set is gone, what the tenant added by
-   * hand stays. Resolves when the guest has said that it has them.
+   * The control plane's whole set of keys for the guest's account: what was of an earlier set is gone, what the tenant
+   * added by hand stays. Resolves when the guest has said that it has them.
    */
   setGuestKeys(machine: string, keys: readonly string[], signal: AbortSignal): Promise<void>;
 }>;
@@ -222,7 +226,7 @@ export type System = Readonly<{
   /** Lines of the kernel's log since the host booted, oldest first. */
   kernelLog(): Promise<readonly string[]>;
   ensureUser(user: User): Promise<void>;
-  /** Whether the account is here and the platform's; one of that name that is not is a `conflict`. */
+  /** Whether the account is here and the control plane's; one of that name that is not is a `conflict`. */
   hasUser(username: string): Promise<boolean>;
   /** Sessions ended, keys and account gone. */
   removeUser(username: string): Promise<Readonly<{ sessions_ended: number; was_present: boolean }>>;
@@ -247,7 +251,7 @@ type Ports = EachPort<
 
 export type Host = Omit<Ports, 'access'> &
   Readonly<{
-    /** Missing where no tenant can be let in. */
+    /** Missing if tenant access is not possible. */
     access?: Access;
     /** The weakest erase that the site allows; none is weaker than a discard. */
     wipe_minimum?: WipeMethod;

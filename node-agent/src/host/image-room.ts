@@ -1,6 +1,6 @@
 /**
- * Which cached images make room for another. Those that were used longest ago go first, and only as many as it takes; one
- * that is being cloned, or was asked for a moment ago and is about to be, stays. If all that may go is not enough, none goes.
+ * Which cached images to evict for another one. The least recently used go first, and only as many as needed. An image
+ * that is being cloned, or was requested a moment ago, stays. If evicting all of them is not enough, none is evicted.
  */
 export type Candidate = Readonly<{ digest: string; size_bytes: number; verified_at?: string; last_used_at?: string }>;
 

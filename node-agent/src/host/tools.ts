@@ -1,6 +1,6 @@
 /**
- * What a host is asked to have, by the names its facts use. Each host says of every one of them which version it has, or
- * null: a name that is missing from the list was not looked for, which is not the same as not there.
+ * The tools whose versions a host reports, by the names in its facts. Every listed tool has a version or null; a tool
+ * that is not listed was not checked.
  */
 export const TOOL_NAMES = [
   'libvirt',

@@ -1,34 +1,34 @@
 /**
- * Where the host and its leases do not agree, in stable words and a sentence each. Pure: it tells and changes nothing. A
- * machine without our tag is named and never touched; what a lease owes the host is judged only while it is in use.
+ * Differences between the host and its bundle leases, each with a stable code and a sentence. Pure. A VM without our
+ * tag is reported and never changed; a lease is compared only while it is in use.
  */
 import type { FabricPartition, HostDrift, PciFunction, TaskSlot } from '@gpuaas/contract/node';
 import type { DhcpLease, Port, SeenDomain } from '../host/host.ts';
 import type { Lease } from '../leases.ts';
-import { hasFallenOff } from '../tasks/bundle-slot.ts';
+import { isOffTheBus } from '../tasks/bundle-slot.ts';
 import { domainName } from '../tasks/names.ts';
 
 /** Parts of a host that may be unreadable while the rest is seen. */
 export type Part = 'ports' | 'pci' | 'fabric';
 
-export type Scene = Readonly<{
+export type HostState = Readonly<{
   leases: readonly Lease[];
   domains: readonly SeenDomain[];
   ports: readonly Port[];
   pci: readonly PciFunction[];
   partitions: readonly FabricPartition[];
-  /** Names of machines that are gone and left something. */
+  /** Names of VMs that are gone and left something. */
   leftovers: readonly string[];
-  /** Of machines that run, by allocation. */
+  /** Of VMs that run, by allocation. */
   addresses: ReadonlyMap<string, DhcpLease>;
   /** Guests that have said nothing for long, by allocation: since when. */
-  silent: ReadonlyMap<string, string>;
+  reports_stale_since: ReadonlyMap<string, string>;
   /** What could not be read. It is empty above, which means nothing: no drift is concluded from it. */
   unread: ReadonlySet<Part>;
 }>;
 
-/** A machine is ours by its tag and by the name that goes with it. */
-export const isOurs = (domain: Pick<SeenDomain, 'name' | 'allocation_id'>): boolean =>
+/** A VM is ours by its tag and by the name that goes with it. */
+export const isManaged = (domain: Pick<SeenDomain, 'name' | 'allocation_id'>): boolean =>
   domain.allocation_id !== null && domain.name === domainName(domain.allocation_id);
 
 /** The allocation whose machine has this name. */
@@ -42,35 +42,35 @@ const drift = (code: string, message: string, about: About = {}): HostDrift => (
   slot_id: about.slot_id ?? null,
 });
 
-const ofMachine = (domain: SeenDomain, leases: readonly Lease[]): readonly HostDrift[] => {
+const driftOfVm = (domain: SeenDomain, leases: readonly Lease[]): readonly HostDrift[] => {
   const { name, allocation_id, state } = domain;
-  if (allocation_id !== null && !isOurs(domain))
+  if (allocation_id !== null && !isManaged(domain))
     return [drift('unknown_vm', `domain ${name} carries the tag of ${allocation_id} under another name`)];
-  if (!isOurs(domain)) return [drift('unknown_vm', `domain ${name} is not managed by GPUaaS; it stays untouched`)];
+  if (!isManaged(domain)) return [drift('unknown_vm', `domain ${name} is not managed by GPUaaS; it stays untouched`)];
   if (leases.some((lease) => lease.allocation_id === allocation_id)) return [];
   const message = `domain ${name}, ${state}, has no lease on this host; it stays untouched`;
   return [drift('vm_without_lease', message, { allocation_id })];
 };
 
-/** Fabric Manager forgets what was active when it starts anew; the guest then has no NVLink. */
+/** Fabric Manager loses its active partitions at a restart; the guest then has no NVLink. */
 export const isJoined = ({ plan }: Lease, partitions: readonly FabricPartition[]): boolean =>
   plan.fabric_partition_id === null ||
   partitions.some((each) => each.partition_id === plan.fabric_partition_id && each.is_active);
 
-const ofBinding = (pci: readonly PciFunction[], slot: TaskSlot, allocationId: string): readonly HostDrift[] =>
+const driftOfBinding = (pci: readonly PciFunction[], slot: TaskSlot, allocationId: string): readonly HostDrift[] =>
   [slot.gpu_pci_address, slot.fabric_vf_pci_address].flatMap((address) => {
     const found = pci.find((each) => each.address === address);
     const finding = (code: string, message: string) => [
       drift(code, message, { allocation_id: allocationId, slot_id: slot.slot_id }),
     ];
     if (found === undefined) return finding('device_missing', `${address} is not on the host`);
-    if (hasFallenOff(found)) return finding('device_silent', `${address} does not respond on the bus`);
+    if (isOffTheBus(found)) return finding('device_silent', `${address} does not respond on the bus`);
     if (found.driver !== 'vfio-pci')
       return finding('device_unbound', `${address} is bound to ${found.driver ?? 'no driver'}, not vfio-pci`);
     return [];
   });
 
-const ofAddress = (lease: Lease, address: DhcpLease | undefined, about: About): readonly HostDrift[] => {
+const driftOfAddress = (lease: Lease, address: DhcpLease | undefined, about: About): readonly HostDrift[] => {
   const { mac_address: mac, private_ip: expected } = lease.plan;
   if (address === undefined) return [];
   if (address.state === 'conflict')
@@ -87,12 +87,12 @@ const ofAddress = (lease: Lease, address: DhcpLease | undefined, about: About): 
 };
 
 /** A lease that was never used, or is being cleaned, owes the host nothing yet or no longer. */
-const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
+const driftOfLease = (lease: Lease, hostState: HostState): readonly HostDrift[] => {
   if (lease.touched_at === null || lease.cleaning_since !== null) return [];
   const { allocation_id } = lease;
   const about = { allocation_id };
   const name = domainName(allocation_id);
-  const domain = scene.domains.find((each) => each.name === name);
+  const domain = hostState.domains.find((each) => each.name === name);
   if (lease.wanted === 'off')
     return domain === undefined || domain.state === 'shut_off'
       ? []
@@ -100,12 +100,12 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
   if (domain === undefined)
     return [drift('vm_missing', `allocation ${allocation_id} is leased, but has no domain here`, about)];
   if (domain.state !== 'running') return [drift('vm_off', `domain ${name} is ${domain.state}`, about)];
-  const silentSince = scene.silent.get(allocation_id);
+  const silentSince = hostState.reports_stale_since.get(allocation_id);
   return [
-    ...(scene.unread.has('ports') || scene.ports.some((port) => port.name === lease.plan.ovs_port)
+    ...(hostState.unread.has('ports') || hostState.ports.some((port) => port.name === lease.plan.ovs_port)
       ? []
       : [drift('port_missing', `domain ${name} runs without its port ${lease.plan.ovs_port}`, about)]),
-    ...(scene.unread.has('fabric') || isJoined(lease, scene.partitions)
+    ...(hostState.unread.has('fabric') || isJoined(lease, hostState.partitions)
       ? []
       : [
           drift(
@@ -114,21 +114,23 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
             about,
           ),
         ]),
-    ...(scene.unread.has('pci') ? [] : lease.slots.flatMap((slot) => ofBinding(scene.pci, slot, allocation_id))),
-    ...ofAddress(lease, scene.addresses.get(allocation_id), about),
+    ...(hostState.unread.has('pci')
+      ? []
+      : lease.slots.flatMap((slot) => driftOfBinding(hostState.pci, slot, allocation_id))),
+    ...driftOfAddress(lease, hostState.addresses.get(allocation_id), about),
     ...(silentSince === undefined
       ? []
       : [drift('guest_report_stale', `the guest of ${name} has sent no report since ${silentSince}`, about)]),
   ];
 };
 
-export const driftOf = (scene: Scene): readonly HostDrift[] => {
-  const { leases, domains, ports, partitions } = scene;
+export const driftOf = (hostState: HostState): readonly HostDrift[] => {
+  const { leases, domains, ports, partitions } = hostState;
   const held = new Set(leases.map((lease) => lease.plan.fabric_partition_id));
   const isLeased = (allocationId: string): boolean => leases.some((lease) => lease.allocation_id === allocationId);
   return [
-    ...domains.flatMap((domain) => ofMachine(domain, leases)),
-    ...leases.flatMap((lease) => ofLease(lease, scene)),
+    ...domains.flatMap((domain) => driftOfVm(domain, leases)),
+    ...leases.flatMap((lease) => driftOfLease(lease, hostState)),
     ...ports
       .filter((port) => !leases.some((lease) => lease.plan.ovs_port === port.name))
       .map(({ name, allocation_id }) =>
@@ -141,7 +143,7 @@ export const driftOf = (scene: Scene): readonly HostDrift[] => {
       .map(({ partition_id }) =>
         drift('partition_without_lease', `fabric partition ${partition_id} is active without a lease`),
       ),
-    ...scene.leftovers
+    ...hostState.leftovers
       .filter((name) => !isLeased(allocationNamed(name)))
       .map((name) =>
         drift('vm_files_left', `VM ${name} no longer exists but left files`, {

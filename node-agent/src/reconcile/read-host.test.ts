@@ -5,11 +5,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { provision, startTestHost } from '../../test/slice.ts';
 import type { Host } from '../host/host.ts';
 import { clearFaults } from '../host/sim/fault.ts';
-import { inventoryOf, readScene } from './read-host.ts';
+import { inventoryOf, readHostState } from './read-host.ts';
 
 const lookAt = async (host: Host, state: string) => {
-  const looking = { host, state, now: () => new Date(), silence: new Map<string, Date>() };
-  return inventoryOf(looking, await readScene(looking), []);
+  const context = { host, state, now: () => new Date(), no_report_since: new Map<string, Date>() };
+  return inventoryOf(context, await readHostState(context), []);
 };
 
 test('a part of the host that cannot be read is told, and nothing is concluded from it', async (t) => {

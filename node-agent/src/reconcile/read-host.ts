@@ -1,23 +1,23 @@
 /**
- * One look at the whole host beside what it holds leases for. Nothing is remembered but since when a guest is silent: an
- * agent that starts anew finds its machines by their names, and so does this.
+ * Reads the whole host and compares it with its bundle leases. The only memory is since when a guest has sent no
+ * report: after a restart the VMs are found by name.
  */
 import type { CachedImage, Fact, HostDrift, HostVm, Inventory } from '@gpuaas/contract/node';
 import type { DhcpLease, Host, SeenDomain } from '../host/host.ts';
 import { type Lease, readLeases } from '../leases.ts';
 import { domainName } from '../tasks/names.ts';
-import { allocationNamed, driftOf, isOurs, type Part, type Scene } from './drift.ts';
+import { allocationNamed, driftOf, type HostState, isManaged, type Part } from './drift.ts';
 
-export type Looking = Readonly<{
+export type ReadContext = Readonly<{
   host: Host;
   state: string;
   now(): Date;
   /** Since when each guest that runs has said nothing; kept from look to look. */
-  silence: Map<string, Date>;
+  no_report_since: Map<string, Date>;
 }>;
 
 /** A guest that boots says nothing for a while, and so does one whose tenant is busy with it. */
-const SILENT_MS = 10 * 60_000;
+const REPORT_STALE_MS = 10 * 60_000;
 
 const factOf = async <T>(read: Promise<readonly T[]>): Promise<Fact<T[]>> => {
   try {
@@ -30,8 +30,11 @@ const factOf = async <T>(read: Promise<readonly T[]>): Promise<Fact<T[]>> => {
 const isRunning = (domains: readonly SeenDomain[], lease: Lease): boolean =>
   domains.some((one) => one.name === domainName(lease.allocation_id) && one.state === 'running');
 
-/** Of each machine that runs, which address it was given. */
-const readAddresses = async ({ host }: Looking, leases: readonly Lease[]): Promise<ReadonlyMap<string, DhcpLease>> =>
+/** Of each VM that runs, which address it was given. */
+const readAddresses = async (
+  { host }: ReadContext,
+  leases: readonly Lease[],
+): Promise<ReadonlyMap<string, DhcpLease>> =>
   new Map(
     await Promise.all(
       leases.map(async ({ allocation_id, plan }) => {
@@ -41,34 +44,39 @@ const readAddresses = async ({ host }: Looking, leases: readonly Lease[]): Promi
     ),
   );
 
-const listenToGuests = async (looking: Looking, leases: readonly Lease[]): Promise<ReadonlyMap<string, string>> => {
-  const { host, silence } = looking;
-  const now = looking.now();
-  for (const allocationId of silence.keys())
-    if (!leases.some((lease) => lease.allocation_id === allocationId)) silence.delete(allocationId);
+const readGuestReports = async (
+  context: ReadContext,
+  leases: readonly Lease[],
+): Promise<ReadonlyMap<string, string>> => {
+  const { host, no_report_since } = context;
+  const now = context.now();
+  for (const allocationId of no_report_since.keys())
+    if (!leases.some((lease) => lease.allocation_id === allocationId)) no_report_since.delete(allocationId);
   await Promise.all(
     leases.map(async ({ allocation_id }) => {
-      const said = await host.hypervisor.guest(domainName(allocation_id)).catch(() => null);
-      if (said !== null) silence.delete(allocation_id);
-      else if (!silence.has(allocation_id)) silence.set(allocation_id, now);
+      const report = await host.hypervisor.guest(domainName(allocation_id)).catch(() => null);
+      if (report !== null) no_report_since.delete(allocation_id);
+      else if (!no_report_since.has(allocation_id)) no_report_since.set(allocation_id, now);
     }),
   );
-  const long = [...silence].filter(([, since]) => now.getTime() - since.getTime() >= SILENT_MS);
+  const long = [...no_report_since].filter(([, since]) => now.getTime() - since.getTime() >= REPORT_STALE_MS);
   return new Map(long.map(([allocationId, since]) => [allocationId, since.toISOString()]));
 };
 
 /**
- * What is there, and what could not be read: then that is told, and nothing is said of it. Only leases and machines must be
- * readable, because everything else is held against them.
+ * The state of the host, and what could not be read: that is reported, and nothing is concluded from it. Only leases
+ * and VMs must be readable, because everything else is compared with them.
  */
-export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ blind: readonly HostDrift[] }>> => {
-  const { host } = looking;
-  const { leases } = await readLeases(looking.state);
-  const blind: HostDrift[] = [];
+export const readHostState = async (
+  context: ReadContext,
+): Promise<HostState & Readonly<{ unreadable: readonly HostDrift[] }>> => {
+  const { host } = context;
+  const { leases } = await readLeases(context.state);
+  const unreadable: HostDrift[] = [];
   const unread = new Set<Part>();
   const noteUnreadable = (code: string, what: string, err: unknown): void => {
     const message = `${what} could not be read: ${err instanceof Error ? err.message : String(err)}`;
-    blind.push({ code, allocation_id: null, slot_id: null, message: message.slice(0, 500) });
+    unreadable.push({ code, allocation_id: null, slot_id: null, message: message.slice(0, 500) });
   };
   const readPart = <T>(part: Part, what: string, read: Promise<readonly T[]>): Promise<readonly T[]> =>
     read.catch((err: unknown) => {
@@ -89,14 +97,14 @@ export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ bl
   const running = leases.filter(
     (lease) => lease.touched_at !== null && lease.cleaning_since === null && isRunning(vms.domains, lease),
   );
-  const addresses = await readAddresses(looking, running).catch((err: unknown) => {
+  const addresses = await readAddresses(context, running).catch((err: unknown) => {
     noteUnreadable('unreadable_addresses', 'the addresses of guests', err);
     return new Map<string, DhcpLease>();
   });
-  const silent = await listenToGuests(looking, running);
+  const reports_stale_since = await readGuestReports(context, running);
   // In one order, whichever answered first: a report is due when it says something new.
-  blind.sort((a, b) => (a.code < b.code ? -1 : 1));
-  return { leases, ...vms, ports, pci, partitions, addresses, silent, unread, blind };
+  unreadable.sort((a, b) => (a.code < b.code ? -1 : 1));
+  return { leases, ...vms, ports, pci, partitions, addresses, reports_stale_since, unread, unreadable };
 };
 
 /** A drive by its serial, where one of the host's own goes by this path or number. */
@@ -132,43 +140,43 @@ const listImages = async (host: Host): Promise<CachedImage[]> =>
     .map((image) => ({ ...image, name: image.name === null ? null : cut(image.name) }));
 
 export const inventoryOf = async (
-  looking: Looking,
-  scene: Awaited<ReturnType<typeof readScene>>,
+  context: ReadContext,
+  hostState: Awaited<ReturnType<typeof readHostState>>,
   repaired: readonly string[],
 ): Promise<Inventory> => {
-  const { host } = looking;
+  const { host } = context;
   const [system, images, serialOf] = await Promise.all([
     host.system.facts(),
     factOf(listImages(host)),
     serialsOf(host),
   ]);
-  const leased = new Set(scene.leases.map(({ allocation_id }) => allocation_id));
-  const present = new Set(scene.domains.map(({ name }) => name));
+  const leased = new Set(hostState.leases.map(({ allocation_id }) => allocation_id));
+  const present = new Set(hostState.domains.map(({ name }) => name));
   const left = [
-    ...scene.ports.map(({ allocation_id }) => allocation_id),
-    ...scene.leftovers.map(allocationNamed),
+    ...hostState.ports.map(({ allocation_id }) => allocation_id),
+    ...hostState.leftovers.map(allocationNamed),
   ].filter((id) => id.length <= LIMITS.word && !leased.has(id) && !present.has(domainName(id)));
   return {
-    observed_at: looking.now().toISOString(),
+    observed_at: context.now().toISOString(),
     boot_id: system.boot_id,
-    vms: scene.domains.slice(0, LIMITS.vms).map(
+    vms: hostState.domains.slice(0, LIMITS.vms).map(
       (domain): HostVm => ({
         name: cut(domain.name),
         allocation_id: domain.allocation_id === null ? null : cut(domain.allocation_id),
-        is_managed: isOurs(domain),
+        is_managed: isManaged(domain),
         state: domain.state,
         ended_by: domain.ended_by,
         devices: [...new Set(domain.devices.map((device) => cut(serialOf(device))))].slice(0, LIMITS.devices),
       }),
     ),
-    leases: scene.leases.slice(0, LIMITS.leases).map((lease) => ({
+    leases: hostState.leases.slice(0, LIMITS.leases).map((lease) => ({
       allocation_id: lease.allocation_id,
       slot_ids: lease.slots.map(({ slot_id }) => slot_id),
       is_used: lease.touched_at !== null,
       is_cleaning: lease.cleaning_since !== null,
       wanted: lease.wanted,
     })),
-    drift: [...driftOf(scene), ...scene.blind].slice(0, LIMITS.drift),
+    drift: [...driftOf(hostState), ...hostState.unreadable].slice(0, LIMITS.drift),
     leftovers: [...new Set(left)].slice(0, LIMITS.leftovers),
     repaired: repaired.map((word) => word.slice(0, 500)).slice(0, 200),
     images,

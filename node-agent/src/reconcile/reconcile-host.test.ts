@@ -1,5 +1,5 @@
 /**
- * The agent's look on real parts: libvirt that remembers why a machine ended, a machine that somebody made beside us on a drive
+ * The agent's look on real parts: libvirt that remembers why a VM ended, a VM that somebody made beside us on a disk
  * of ours, a switch that forgot its flows, and what is left of an allocation that holds nothing any more.
  */
 import assert from 'node:assert/strict';
@@ -45,7 +45,7 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
       send: async () => ({ is_accepted: true, ...answer }),
     });
   let agent = start();
-  const calm = await agent.turn();
+  const calm = await agent.runOnce();
   assert.deepEqual(calm.drift, []);
   assert.deepEqual(
     calm.vms.map(({ name, is_managed, state }) => [name, is_managed, state]),
@@ -56,15 +56,15 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
 
   // Another agent process finds the same machine.
   agent = start();
-  assert.deepEqual((await agent.turn()).drift, []);
+  assert.deepEqual((await agent.runOnce()).drift, []);
 
   // The switch forgets; the guest gets back what is its own.
   await network.ofctl('del-flows', network.config.bridge);
-  const mended = await agent.turn();
+  const mended = await agent.runOnce();
   assert.match(mended.repaired.join(), /put back the flows of gp/);
   assert.deepEqual(mended.drift, []);
 
-  // Somebody's own machine, on a drive of a slot that nobody holds.
+  // Somebody's own machine, on a disk of a slot that nobody holds.
   const xml = join(libvirt.folder, 'stranger.xml');
   await writeFile(
     xml,
@@ -72,14 +72,14 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
      <devices><disk type='block' device='disk'><source dev='${spare.nvme_device}'/><target dev='vda' bus='virtio'/></disk></devices></domain>`,
   );
   await libvirt.virsh('define', xml);
-  const strange = await agent.turn();
+  const strange = await agent.runOnce();
   assert.deepEqual(codes(strange), ['unknown_vm']);
   const stranger = strange.vms.find(({ name }) => name === 'somebodys');
   assert.deepEqual([stranger?.is_managed, stranger?.state], [false, 'shut_off']);
   assert.ok(stranger?.devices.includes(spare.nvme_serial), JSON.stringify(stranger));
   await libvirt.virsh('undefine', 'somebodys');
 
-  // A port and a folder of an allocation that the platform says holds nothing.
+  // A port and a directory of an allocation that the control plane says holds nothing.
   await lab.host.host.network.attach({
     name: 'gp000000000099',
     mac_address: '02:00:00:00:00:99',
@@ -87,10 +87,10 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
     allocation_id: OTHER,
   });
   await mkdir(join(config.folder, domainName(OTHER)), { recursive: true });
-  assert.deepEqual((await agent.turn()).leftovers, [OTHER]);
+  assert.deepEqual((await agent.runOnce()).leftovers, [OTHER]);
   answer.unclaimed = [OTHER];
-  await agent.turn();
-  const cleared = await agent.turn();
+  await agent.runOnce();
+  const cleared = await agent.runOnce();
   assert.deepEqual([cleared.leftovers, cleared.drift], [[], []]);
   assert.equal(cleared.repaired.length, 2, cleared.repaired.join());
 
@@ -99,10 +99,10 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
     await libvirt.virsh('shutdown', NAME, '--mode', 'acpi').catch(() => '');
     await pause(500);
   }
-  const shut = await agent.turn();
+  const shut = await agent.runOnce();
   assert.deepEqual([codes(shut), shut.vms[0]?.ended_by], [['vm_off'], 'guest']);
   await lab.run('slice.vm_start', { ...lab.start, slots });
   await libvirt.virsh('destroy', NAME);
-  const off = await agent.turn();
+  const off = await agent.runOnce();
   assert.deepEqual([codes(off), off.vms[0]?.ended_by], [['vm_off'], 'host']);
 });

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { Inventory } from '@gpuaas/contract/node';
 import { silentLog } from '@gpuaas/kit';
 import { ALLOCATION, OTHER, of, provision, startTestHost, type TestHost } from '../../test/slice.ts';
-import { changeLeases, wantPower } from '../leases.ts';
+import { changeLeases, recordPower } from '../leases.ts';
 import { domainName } from '../tasks/names.ts';
 import { createReconciler } from './loop.ts';
 
@@ -38,7 +38,7 @@ const watch = (host: TestHost) => {
     /** A minute later. */
     look: () => {
       at.ms += MINUTE;
-      return reconciler.turn();
+      return reconciler.runOnce();
     },
   };
 };
@@ -137,7 +137,7 @@ describe('the agent’s own look at its host', () => {
     const { host, slots, agent } = await withSlice(t);
     await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
     assert.deepEqual(codes(await agent.look()), []);
-    await wantPower(host.state, ALLOCATION, 'on');
+    await recordPower(host.state, ALLOCATION, 'on');
     assert.deepEqual(codes(await agent.look()), ['vm_off']);
   });
 
@@ -179,7 +179,7 @@ describe('the agent’s own look at its host', () => {
     const held = await agent.look();
     assert.deepEqual([codes(held), held.leftovers], [['port_without_lease'], [OTHER]]);
     assert.equal((await host.sim.network.ports()).length, 2, 'somebody may hold it');
-    // Both are named by the platform; the one with a lease stays all the same.
+    // Both are named by the control plane; the one with a lease stays all the same.
     agent.holdsNothing(OTHER, ALLOCATION);
     await agent.look();
     const cleared = await agent.look();

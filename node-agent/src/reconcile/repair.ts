@@ -1,15 +1,15 @@
 /**
- * What an agent puts right by itself. Nothing a tenant could lose is in it: what a restart of switch, firewall or Fabric
- * Manager took from machines that run is put back, and what is left of allocations is cleared away once the platform has
- * said that nobody holds them. No machine is started, stopped or removed here, tagged or not: that is asked for by a task.
- * A partition carries no name, so one without a bundle lease is reported and stays.
+ * Automatic repairs. They risk no tenant data: what a restart of switch, firewall or Fabric Manager removed from
+ * running VMs is restored, and leftovers of allocations are removed once the control plane confirmed that they have no
+ * claim. No VM is started, stopped or removed here, managed or not: that takes a task. A partition has no owner mark,
+ * so one without a bundle lease is reported and stays.
  */
 import type { Log } from '@gpuaas/kit';
 import { type Host, HostError } from '../host/host.ts';
 import { type Lease, readLeases } from '../leases.ts';
 import { domainName } from '../tasks/names.ts';
 import { partitionsInUse } from '../tasks/partition.ts';
-import { allocationNamed, isJoined, type Scene } from './drift.ts';
+import { allocationNamed, type HostState, isJoined } from './drift.ts';
 
 type Repair = Readonly<{ host: Host; state: string; log: Log }>;
 
@@ -36,7 +36,7 @@ export const restoreNetwork = async ({ host, log }: Repair): Promise<readonly st
   }
 };
 
-const isHeldRunning = (lease: Lease, { domains }: Scene): boolean =>
+const isRunningLease = (lease: Lease, { domains }: HostState): boolean =>
   lease.touched_at !== null &&
   lease.cleaning_since === null &&
   lease.wanted === 'on' &&
@@ -46,24 +46,24 @@ const isHeldRunning = (lease: Lease, { domains }: Scene): boolean =>
  * Fabric Manager forgets at its start which partitions are in use, so the agent declares those of running VMs again. A
  * declaration replaces the whole set, so one call names them all, also those it still knows.
  */
-export const redeclarePartitions = async (repair: Repair, scene: Scene): Promise<readonly string[]> => {
-  const isKnown = (id: number): boolean => scene.partitions.some((partition) => partition.partition_id === id);
-  const lost = scene.leases.filter(
+export const redeclarePartitions = async (repair: Repair, hostState: HostState): Promise<readonly string[]> => {
+  const isKnown = (id: number): boolean => hostState.partitions.some((partition) => partition.partition_id === id);
+  const lost = hostState.leases.filter(
     (lease) =>
       isKnown(lease.plan.fabric_partition_id ?? -1) &&
-      !isJoined(lease, scene.partitions) &&
-      isHeldRunning(lease, scene),
+      !isJoined(lease, hostState.partitions) &&
+      isRunningLease(lease, hostState),
   );
   if (lost.length === 0) return [];
-  const ids = partitionsInUse(scene.leases, scene.domains).filter(isKnown);
-  const whose = lost.map((lease) => `${lease.plan.fabric_partition_id} for ${lease.allocation_id}`).join(', ');
-  const what = `declared fabric partition ${whose} active again`;
+  const ids = partitionsInUse(hostState.leases, hostState.domains).filter(isKnown);
+  const owner = lost.map((lease) => `${lease.plan.fabric_partition_id} for ${lease.allocation_id}`).join(', ');
+  const what = `declared fabric partition ${owner} active again`;
   return tried(repair, what, () => repair.host.fabric.declare(ids));
 };
 
 /**
- * Ports, reservations, translation and seeds of allocations that hold nothing any more. Looked at again just before: a lease
- * may have been taken since.
+ * Ports, reservations, translation and seeds of allocations that hold nothing any more. Looked at again just before: a
+ * lease may have been taken since.
  */
 export const clearLeftovers = async (repair: Repair, unclaimed: readonly string[]): Promise<readonly string[]> => {
   const { host, state } = repair;

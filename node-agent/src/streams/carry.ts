@@ -1,4 +1,7 @@
-/** Carries the bytes of one session between its leg and its target, until both directions have ended or either end is gone. */
+/**
+ * Copies the data of one session between its leg and its target, until both directions have ended or either end
+ * disconnects.
+ */
 import type { Leg } from './leg.ts';
 import type { Target } from './target.ts';
 
@@ -8,7 +11,7 @@ export const carry = async (
   { is_writable }: Readonly<{ is_writable: boolean }>,
 ): Promise<void> => {
   const typed = Promise.withResolvers<void>();
-  leg.say({ type: 'ready' });
+  leg.sendMessage({ type: 'ready' });
   leg.deliverTo({
     bytes: async (chunk) => {
       // What goes nowhere is taken all the same, or the window would close over it.
@@ -41,9 +44,9 @@ export const carry = async (
   } catch {
     isWhole = false;
   }
-  leg.say({ type: 'eof' });
+  leg.sendMessage({ type: 'eof' });
   const exit = isWhole ? await target.exit : null;
-  if (exit !== null) leg.say({ type: 'exit', ...exit });
+  if (exit !== null) leg.sendMessage({ type: 'exit', ...exit });
   if (isWhole && !target.ends_with_output) await typed.promise;
   target.close();
   leg.close();

@@ -1,6 +1,6 @@
 /**
- * The host's way to a gateway: it dials, with its own certificate, and nobody ever dials it. The gateway is known by a
- * certificate of the platform's authorities for the name in the URL, whatever the host's system trusts besides.
+ * The connection to a gateway: the host dials with its own certificate and accepts no inbound connection. The gateway
+ * needs a certificate of the trusted CAs for the name in the URL, whatever the system trusts besides.
  */
 import type { IncomingMessage } from 'node:http';
 import { AGENT_STREAM_PATH, STREAM_MESSAGE_BYTES_MAX, STREAM_PROTOCOL } from '@gpuaas/contract/stream';
@@ -13,10 +13,10 @@ export type OpenGateway = (url: string, sessionId: string, signal: AbortSignal) 
 
 const HANDSHAKE_MS = 10_000;
 /** The session ended, was taken by another connection, or is not for this host. */
-const GONE = new Set([401, 403, 404, 409, 410]);
+const CLOSED = new Set([401, 403, 404, 409, 410]);
 
 const refusal = ({ statusCode = 0 }: IncomingMessage): HostError =>
-  GONE.has(statusCode)
+  CLOSED.has(statusCode)
     ? new HostError('conflict', `The gateway does not wait for this session any more (${statusCode}).`)
     : new HostError('host_error', `The gateway refused the connection (${statusCode}).`);
 
@@ -36,7 +36,7 @@ export const createOpenGateway =
         minVersion: 'TLSv1.3',
         rejectUnauthorized: true,
         perMessageDeflate: false,
-        // Nobody reads along inside TLS whom a mask could confuse; a mask of noughts spares a pass over every byte.
+        // Inside TLS a mask protects nothing; a mask of zeros avoids a pass over every byte.
         generateMask: () => undefined,
         maxPayload: STREAM_MESSAGE_BYTES_MAX,
         handshakeTimeout: HANDSHAKE_MS,

@@ -1,8 +1,7 @@
 /**
- * What came for a target that has not taken it yet. The window bounds its bytes, not how many messages they come in, and
- * somebody may send them one by one, or none at all over and over: so what waits is put together into blocks, and of the
- * sizes of a terminal that nobody was told only the last is kept. Reading goes on meanwhile, because the acknowledgements
- * for the other direction come the same way.
+ * Data received for a target that has not taken it yet. The window bounds bytes, not messages, and a client may send
+ * many tiny or empty ones. So waiting data is merged into blocks, and only the last terminal size is kept. Reading
+ * continues meanwhile, because acknowledgements for the other direction arrive on the same connection.
  */
 
 /** What is done with what comes. Bytes, and the end of them, wait for those before. */
@@ -83,7 +82,7 @@ export const createInbound = (onTaken: (bytes: number) => void): Inbound => {
       hasEnded = true;
       void pump();
     },
-    // A program that reads nothing is told of its window all the same.
+    // A program that reads nothing still gets its window size.
     resize: (cols, rows) => {
       if (events === undefined) size = [cols, rows];
       else events.resize(cols, rows);

@@ -1,7 +1,7 @@
 /**
- * The host's leg of a session. At most a window of bytes is under way in each direction: what is sent waits until the other
- * end has acknowledged enough, and what comes is acknowledged when the target has taken it. So neither a slow client nor a
- * slow guest makes the agent keep more than a window, and one that sends beyond it is not listened to any further.
+ * The host's leg of a session. At most one window of bytes is in flight per direction: sending waits for
+ * acknowledgements, and received data is acknowledged when the target has taken it. So neither a slow client nor a slow
+ * guest makes the agent buffer more than a window, and a peer that exceeds it is disconnected.
  */
 import {
   type ClientMessage,
@@ -11,13 +11,13 @@ import {
   STREAM_WINDOW_BYTES,
 } from '@gpuaas/contract/stream';
 import type { RawData, WebSocket } from 'ws';
-import { clientWordMismatch } from '../schemas.ts';
+import { clientMessageMismatch } from '../schemas.ts';
 import { createInbound, type InboundEvents } from './inbound.ts';
 
 export type Leg = Readonly<{
   /** False: the leg is gone. */
   send(bytes: Buffer): Promise<boolean>;
-  say(word: HostMessage): void;
+  sendMessage(message: HostMessage): void;
   /** From now on what comes is passed on; until then up to a window of it waits. */
   deliverTo(events: InboundEvents): void;
   /** Sent and received, in bytes. */
@@ -38,10 +38,10 @@ const DONE = 1000;
 const bufferOf = (data: RawData): Buffer =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data;
 
-const wordOf = (text: string): ClientMessage | null => {
+const messageOf = (text: string): ClientMessage | null => {
   try {
-    const word: unknown = JSON.parse(text);
-    return clientWordMismatch(word) === null ? (word as ClientMessage) : null;
+    const message: unknown = JSON.parse(text);
+    return clientMessageMismatch(message) === null ? (message as ClientMessage) : null;
   } catch {
     return null;
   }
@@ -61,8 +61,8 @@ export const createLeg = (socket: WebSocket): Leg => {
     waiting?.();
     waiting = undefined;
   };
-  const say = (word: HostMessage): void => {
-    if (isOpen) socket.send(JSON.stringify(word));
+  const sendMessage = (message: HostMessage): void => {
+    if (isOpen) socket.send(JSON.stringify(message));
   };
   const endWith = (code: number): void => {
     if (!isOpen) return;
@@ -75,7 +75,7 @@ export const createLeg = (socket: WebSocket): Leg => {
   const acknowledge = (bytes: number): void => {
     taken += bytes;
     if (taken - lastAck < STREAM_ACK_BYTES) return;
-    say({ type: 'ack', bytes: taken - lastAck });
+    sendMessage({ type: 'ack', bytes: taken - lastAck });
     lastAck = taken;
   };
   const inbound = createInbound(acknowledge);
@@ -90,14 +90,14 @@ export const createLeg = (socket: WebSocket): Leg => {
     if (acknowledged > sent) endWith(PROTOCOL_ERROR);
     else wake();
   };
-  const takeWord = (word: ClientMessage): void => {
-    if (word.type === 'eof') inbound.eof();
-    else if (word.type === 'ack') takeAck(word.bytes);
-    else inbound.resize(word.cols, word.rows);
+  const takeMessage = (message: ClientMessage): void => {
+    if (message.type === 'eof') inbound.eof();
+    else if (message.type === 'ack') takeAck(message.bytes);
+    else inbound.resize(message.cols, message.rows);
   };
 
   let misses = 0;
-  const heard = (): void => {
+  const touch = (): void => {
     misses = 0;
   };
   const pinger = setInterval(() => {
@@ -106,15 +106,15 @@ export const createLeg = (socket: WebSocket): Leg => {
     if (isOpen) socket.ping();
   }, PING_MS).unref();
 
-  socket.on('ping', heard);
-  socket.on('pong', heard);
+  socket.on('ping', touch);
+  socket.on('pong', touch);
   socket.on('message', (data, isBinary) => {
-    heard();
+    touch();
     if (!isOpen) return;
     if (isBinary) return takeBytes(bufferOf(data));
-    const word = wordOf(bufferOf(data).toString('utf8'));
-    if (word === null) endWith(PROTOCOL_ERROR);
-    else takeWord(word);
+    const message = messageOf(bufferOf(data).toString('utf8'));
+    if (message === null) endWith(PROTOCOL_ERROR);
+    else takeMessage(message);
   });
   socket.on('error', () => undefined);
   socket.once('close', () => {
@@ -151,7 +151,7 @@ export const createLeg = (socket: WebSocket): Leg => {
       }
       return isOpen;
     },
-    say,
+    sendMessage,
     deliverTo: inbound.deliverTo,
     counts: () => ({ sent, received }),
     close: () => endWith(DONE),

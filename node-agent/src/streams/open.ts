@@ -1,4 +1,4 @@
-/** Opens the target of a session. Every way in which that fails ends as a sentence that the tenant may read. */
+/** Opens the target of a session. Every failure becomes a sentence that the tenant may read. */
 import type { Duplex } from 'node:stream';
 import type { TaskParams } from '@gpuaas/contract/node';
 import { addSessionKey, removeSessionKey } from '../authorized-keys.ts';
@@ -11,7 +11,7 @@ export type Opening = Readonly<{
   host: Host;
   access: Access;
   state: string;
-  /** What machines said of their SSH host keys, by name. */
+  /** What VMs said of their SSH host keys, by name. */
   host_keys: Map<string, string>;
 }>;
 export type SessionParams = TaskParams<'stream.open'>;
@@ -23,10 +23,10 @@ const SSH_PORT = 22;
 const KEYS_MS = 20_000;
 
 /** The host says of its guests only what a tenant may know; what else goes wrong is in the log. */
-const saidBy = (error: unknown, otherwise: string): Refusal => {
+const refusalOf = (error: unknown, otherwise: string): Refusal => {
   if (error instanceof Refusal) return error;
-  const isSaid = error instanceof HostError && (error.code === 'blocked' || error.code === 'timeout');
-  return new Refusal(isSaid ? error.message : otherwise, { cause: error });
+  const isPublic = error instanceof HostError && (error.code === 'blocked' || error.code === 'timeout');
+  return new Refusal(isPublic ? error.message : otherwise, { cause: error });
 };
 
 const nothing = async (): Promise<void> => undefined;
@@ -39,7 +39,7 @@ const dial = async (
   signal: AbortSignal,
 ): Promise<Duplex> => {
   const socket = await opening.access.dial({ address: reach.address, port }, signal);
-  // From now on: the machine may reset it before anybody reads it, and whoever reads it hears of the end in any case.
+  // Set now: the VM may reset the connection before it is read, and the reader learns of the end anyway.
   socket.on('error', () => undefined);
   try {
     await refuseMoved(opening, params, reach);
@@ -60,7 +60,7 @@ const openPort = async (
   try {
     return { target: portTarget(await dial(opening, reach, params, port, signal)), undo: nothing };
   } catch (error) {
-    throw saidBy(error, `Connecting to port ${port} of the VM failed. Retry in a moment.`);
+    throw refusalOf(error, `Connecting to port ${port} of the VM failed. Retry in a moment.`);
   }
 };
 
@@ -69,15 +69,15 @@ const openConsole = async ({ access }: Opening, { machine }: Reach): Promise<Ope
   try {
     return { target: consoleTarget(await access.serial(machine)), undo: nothing };
   } catch (error) {
-    throw saidBy(error, 'The serial console could not be connected to. Try again in a moment.');
+    throw refusalOf(error, 'The serial console could not be connected to. Try again in a moment.');
   }
 };
 
 /** A guest says a line about every other second, and a busy one takes longer than it is listened to at once. */
-const ASKS_MAX = 4;
+const TRIES_MAX = 4;
 
-const askHostKey = async ({ host }: Opening, { machine }: Reach, signal: AbortSignal): Promise<string> => {
-  for (let asked = 0; asked < ASKS_MAX && !signal.aborted; asked++) {
+const readHostKey = async ({ host }: Opening, { machine }: Reach, signal: AbortSignal): Promise<string> => {
+  for (let tries = 0; tries < TRIES_MAX && !signal.aborted; tries++) {
     const key =
       machine === null ? await host.system.sshHostKey() : (await host.hypervisor.guest(machine))?.ssh_host_key;
     if (key !== null && key !== undefined) return key;
@@ -86,8 +86,8 @@ const askHostKey = async ({ host }: Opening, { machine }: Reach, signal: AbortSi
 };
 
 /**
- * What a machine said last is tried first, so that nobody waits for its next line. One that was reinstalled has another key:
- * it is asked again, and the shell is opened with what it says now or not at all.
+ * The last reported host key is tried first, so that no session waits for the next report. A reinstalled VM has another
+ * key: it is read again, and the shell is opened with the new key or not at all.
  */
 const openWithHostKey = async (
   opening: Opening,
@@ -102,14 +102,14 @@ const openWithHostKey = async (
       return await open(known);
     } catch (error) {
       opening.host_keys.delete(name);
-      const said = await askHostKey(opening, reach, signal);
-      if (said === known || signal.aborted) throw error;
-      opening.host_keys.set(name, said);
-      return open(said);
+      const hostKey = await readHostKey(opening, reach, signal);
+      if (hostKey === known || signal.aborted) throw error;
+      opening.host_keys.set(name, hostKey);
+      return open(hostKey);
     }
-  const said = await askHostKey(opening, reach, signal);
-  opening.host_keys.set(name, said);
-  return open(said);
+  const hostKey = await readHostKey(opening, reach, signal);
+  opening.host_keys.set(name, hostKey);
+  return open(hostKey);
 };
 
 const openTerminal = async (
@@ -122,7 +122,7 @@ const openTerminal = async (
   const { allocation_id } = params;
   const undo = (): Promise<void> =>
     removeSessionKey(opening, allocation_id, key.authorized, AbortSignal.timeout(KEYS_MS));
-  const otherWay = reach.machine === null ? '' : ' The serial console is another way in.';
+  const reachAgain = reach.machine === null ? '' : ' The serial console is another way in.';
   let what = 'The key of this session could not be installed.';
   const { username } = reach;
   const { cols, rows } = params;
@@ -138,8 +138,8 @@ const openTerminal = async (
     });
     return { target, undo };
   } catch (error) {
-    const said = saidBy(error, what);
-    throw Object.assign(new Refusal(`${said.message}${otherWay}`, { cause: error }), { undo });
+    const hostKey = refusalOf(error, what);
+    throw Object.assign(new Refusal(`${hostKey.message}${reachAgain}`, { cause: error }), { undo });
   }
 };
 

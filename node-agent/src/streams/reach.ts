@@ -1,7 +1,7 @@
 /**
- * What a session may reach, by the host's own state: the machine that is leased to the allocation and runs, or the account
- * that is here for it. The task names an allocation and no address, so nobody who could make up a task can point at a
- * neighbour. Why not is said to the tenant, in words that name nothing of the host.
+ * What a session may reach, from the host's own state: the running VM leased to the allocation, or the allocation's
+ * account. The task names an allocation and no address, so a forged task cannot point at a neighbor. Refusals are shown
+ * to the tenant and reveal nothing about the host.
  */
 import { readKeySets } from '../authorized-keys.ts';
 import type { Host } from '../host/host.ts';
@@ -21,9 +21,9 @@ export type Reach = Readonly<{
 }>;
 
 type Place = Readonly<{ host: Host; state: string }>;
-type Asked = Readonly<{ allocation_id: string; username: string | null }>;
+type SessionTarget = Readonly<{ allocation_id: string; username: string | null }>;
 
-const reachMachine = async ({ host, state }: Place, allocationId: string): Promise<Reach> => {
+const reachVm = async ({ host, state }: Place, allocationId: string): Promise<Reach> => {
   const lease = findLease(await readLeases(state), allocationId);
   if (lease === undefined) throw new Refusal('The VM no longer exists on this host.');
   if (lease.cleaning_since !== null) throw new Refusal('The allocation is being released.');
@@ -43,15 +43,15 @@ const reachNode = async ({ host, state }: Place, allocationId: string, username:
 };
 
 /**
- * Looked at again once something answered at an address: while it was dialled, the machine may have gone and the address may
+ * Looked at again once something answered at an address: while it was dialled, the VM may have gone and the address may
  * be the next tenant's. Nothing may be said there for the one before.
  */
-export const refuseMoved = async (place: Place, asked: Asked, { address }: Reach): Promise<void> => {
+export const refuseMoved = async (place: Place, asked: SessionTarget, { address }: Reach): Promise<void> => {
   if (asked.username !== null) return void (await reachNode(place, asked.allocation_id, asked.username));
   const lease = findLease(await readLeases(place.state), asked.allocation_id);
   if (lease === undefined || lease.cleaning_since !== null || lease.plan.private_ip !== address)
     throw new Refusal('The VM no longer exists on this host.');
 };
 
-export const findReach = (place: Place, { allocation_id, username }: Asked): Promise<Reach> =>
-  username === null ? reachMachine(place, allocation_id) : reachNode(place, allocation_id, username);
+export const findReach = (place: Place, { allocation_id, username }: SessionTarget): Promise<Reach> =>
+  username === null ? reachVm(place, allocation_id) : reachNode(place, allocation_id, username);

@@ -1,7 +1,6 @@
 /**
- * The sessions of an agent. A task only brings one here: it has its own end, which is its target's, its leg's, its time or
- * the agent's. Nothing of it is written down but that a guest was told its key, so that an agent that starts anew finds what
- * an earlier one could not take back.
+ * The sessions of an agent. A task only starts a session, which ends with its target, its leg, its time limit or the
+ * agent. Only the fact that a session key was installed is stored, so that a restarted agent can remove it.
  */
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
@@ -20,15 +19,15 @@ const shareOf = (max: number): number => Math.max(1, Math.floor(max / 8));
 const MESSAGE_MAX = 500;
 /** Timers hold no more than this. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-const MEND_MS = 60_000;
-const MEND_EACH_MS = 20_000;
+const REPAIR_MS = 60_000;
+const REPAIR_EACH_MS = 20_000;
 const STOP_MS = 5_000;
 
 export type Streams = Readonly<{
   handler: TaskHandler<'stream.open'>;
   /** How many are open. */
   count(): number;
-  /** Tells guests the plain set that an earlier agent, or one that could not, did not tell. */
+  /** Installs the set without session keys where an earlier agent could not. */
   repair(): Promise<void>;
   /** Ends all of them, and waits a moment until their keys are gone. */
   close(): Promise<void>;
@@ -57,7 +56,7 @@ export const createStreams = (
     repairTimer = setTimeout(() => {
       repairTimer = undefined;
       void repair();
-    }, MEND_MS).unref();
+    }, REPAIR_MS).unref();
   };
   const repair = async (): Promise<void> => {
     try {
@@ -65,7 +64,7 @@ export const createStreams = (
         if (isClosed) return;
         try {
           await findReach(place, set);
-          await restoreTenantKeys(place, set.allocation_id, AbortSignal.timeout(MEND_EACH_MS));
+          await restoreTenantKeys(place, set.allocation_id, AbortSignal.timeout(REPAIR_EACH_MS));
         } catch (err) {
           given.log.debug({ err, allocation_id: set.allocation_id }, 'session keys are not removed yet');
           repairLater();
@@ -76,7 +75,7 @@ export const createStreams = (
     }
   };
 
-  const takeBack = (undo: () => Promise<void>, log: Log): void => {
+  const removeKey = (undo: () => Promise<void>, log: Log): void => {
     const work = undo().catch((err: unknown) => {
       log.warn({ err }, 'failed to remove a session key; retrying');
       repairLater();
@@ -97,7 +96,7 @@ export const createStreams = (
     void leg.closed.then(() => over.abort());
     try {
       if (isFull(params.allocation_id)) {
-        leg.say({ type: 'failed', message: 'The host has too many open sessions. End one, then retry.' });
+        leg.sendMessage({ type: 'failed', message: 'The host has too many open sessions. End one, then retry.' });
         return;
       }
       const { target, undo } = await openTarget(opening, params, over.signal);
@@ -106,15 +105,15 @@ export const createStreams = (
         else await carry(leg, target, params);
       } finally {
         target.close();
-        takeBack(undo, log);
+        removeKey(undo, log);
       }
     } catch (err) {
       const undo = undoOf(err);
-      if (undo !== undefined) takeBack(undo, log);
+      if (undo !== undefined) removeKey(undo, log);
       // What is not said for tenants may name what they must not know; it is in the log.
       const message = err instanceof Refusal ? err.message : 'The session could not be opened. Try again in a moment.';
       log.info({ err }, 'failed to connect a session to its target');
-      leg.say({ type: 'failed', message: message.slice(0, MESSAGE_MAX) });
+      leg.sendMessage({ type: 'failed', message: message.slice(0, MESSAGE_MAX) });
     } finally {
       leg.close();
     }

@@ -1,4 +1,4 @@
-/** The other end of a session, whatever it is: a port, the serial line, or a program with a terminal. */
+/** The target of a session: a port, the serial console, or a program with a terminal. */
 import type { Duplex, Readable } from 'node:stream';
 import type { SerialLine } from '../host/host.ts';
 
@@ -11,7 +11,7 @@ export type Target = Readonly<{
   /** Nothing more is written. */
   end(): void;
   resize(cols: number, rows: number): void;
-  /** Of a program, once its output has ended; null where nothing tells. */
+  /** Of a program, once its output has ended; null if unknown. */
   exit: Promise<Exit | null>;
   /** When the output has ended, the session is over: nothing is written any more. */
   ends_with_output: boolean;
@@ -26,7 +26,7 @@ export const writeTo = (stream: Duplex, bytes: Buffer): Promise<void> =>
   });
 
 export const portTarget = (stream: Duplex): Target => {
-  // Read by whoever carries it, who hears of the end in any case.
+  // Handled by the reader of the stream, which learns of the end anyway.
   stream.on('error', () => undefined);
   return {
     output: stream,

@@ -1,17 +1,17 @@
 /**
- * A shell with a terminal, by SSH from the host into the guest or to the host's own server: a login session like any other.
- * The key is made for the session, held in memory and let in for as long as it lasts. The other end is who it says it is:
- * its key is compared with the one that the guest reported, or that the host has.
+ * A shell with a terminal, over SSH from the host into the VM or to the host's own server: an ordinary login session.
+ * The key is created for the session, kept in memory and removed at its end. The server's host key is compared with the
+ * one that the guest reported, or that the host has.
  *
- * The guest is its tenant's, and so may its SSH server be. The library that speaks to it keeps whatever it says beyond the
- * window that it was given, and answers whether or not it reads: so what is held for it is bounded here, both ways.
+ * The guest and its SSH server are untrusted. The SSH library buffers data beyond its window and responds whether or
+ * not it reads, so buffers are bounded here in both directions.
  */
 import type { Duplex } from 'node:stream';
 import type { ClientChannel, ServerHostKeyAlgorithm } from 'ssh2';
 import { SESSION_KEY_OPTIONS } from '../vm/guest-keys.ts';
 import { type Exit, type Target, writeTo } from './target.ts';
 
-/** Read when somebody first asks for a terminal: an agent that nobody asks needs none of it. */
+/** Loaded for the first terminal: an agent without terminals does not need it. */
 const load = async () => (await import('ssh2')).default;
 
 export type SessionKey = Readonly<{ private_key: string; authorized: string }>;
@@ -19,7 +19,7 @@ export type SessionKey = Readonly<{ private_key: string; authorized: string }>;
 export const createSessionKey = async (): Promise<SessionKey> => {
   const ssh2 = await load();
   let made = ssh2.utils.generateKeyPairSync('ed25519');
-  // The library loses the first byte of a public key where that is nought, one in 256, and then reads neither half again.
+  // The library drops the first byte of a public key if it is zero (1 in 256), and can then parse neither half.
   while (ssh2.utils.parseKey(made.private) instanceof Error) made = ssh2.utils.generateKeyPairSync('ed25519');
   const { private: private_key, public: publicKey } = made;
   const [type, encoded] = publicKey.split(' ');
@@ -101,7 +101,7 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
     signal.addEventListener('abort', abort, { once: true });
     client.once('error', fail);
     client.once('close', () => fail(new Error('the other end closed the connection')));
-    // A connection may be closed one way. The library then waits for the other, without asking whether anybody is there.
+    // A connection may be half-closed. The library then waits for the other half without a keepalive.
     client.once('end', () => {
       isOver = true;
       given.socket.destroy();
@@ -115,7 +115,7 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
           client.removeAllListeners('error');
           client.removeAllListeners('close');
           client.on('error', () => channel.destroy());
-          // A terminal has one output; what comes beside it is read by nobody.
+          // A terminal has one output; anything beside it is dropped.
           channel.stderr.resume();
           shell = channel;
           resolve(shellTarget(channel, given.socket));
@@ -128,8 +128,8 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
         sock: given.socket,
         username: given.username,
         privateKey: given.key.private_key,
-        // Answered a turn later: a server in this process would otherwise hear our next word before it has ended its own.
-        // Never once it is over: the library throws where nobody catches it.
+        // Deferred by one turn: a server in this process would otherwise receive our next message before it finished
+        // its own. Never after the end: the library throws where it cannot be caught.
         hostVerifier: (key: Buffer, tell: (isKnown: boolean) => void) =>
           void setImmediate(() => isOver || tell(expected.length > 0 && key.equals(expected))),
         algorithms: { serverHostKey: algorithmsOf(type) },

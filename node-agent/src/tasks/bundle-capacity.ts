@@ -1,6 +1,6 @@
 /**
- * CPUs and memory of a bundle. Both come from the NUMA nodes of its GPUs, each node giving the same share. Where the host
- * has huge pages the machine's memory is made of them, and those promised to a machine that does not run yet count as used.
+ * CPUs and memory of a bundle. Both come from the NUMA nodes of its GPUs, in equal shares. If the host has huge pages,
+ * the VM uses them, and those reserved for a VM that does not run yet count as used.
  */
 import type { BundlePlan, TaskParams } from '@gpuaas/contract/node';
 import type { Lease } from '../leases.ts';

@@ -1,6 +1,6 @@
 /**
- * `slice.bundle_lease`: the plan of a bundle and the right to make it. Validation, record and answer, and nothing else: a
- * refused lease leaves the host as it was, a granted one too. Asked again, it gives the same lease.
+ * `slice.bundle_lease`: the plan of a bundle and the lease for it. It validates, records and returns the lease, and
+ * changes nothing else on the host. Repeating it returns the same lease.
  */
 
 import { HostError } from '../host/host.ts';
@@ -47,7 +47,7 @@ export const bundleLease: TaskHandler<'slice.bundle_lease'> = (ctx, params) =>
             expires_at: new Date(now.getTime() + UNUSED_MS).toISOString(),
             touched_at: null,
             cleaning_since: null,
-            // A machine is wanted from the moment that somebody starts it.
+            // A VM should run from the moment it is started.
             wanted: 'off',
           },
         ),

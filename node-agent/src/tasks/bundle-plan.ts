@@ -1,7 +1,7 @@
 /**
- * The node scheduler: approved slots and the live host in, the concrete bundle out, or everything that stands in the
- * way. It is a pure function and nothing is touched before it has answered. The platform approved what the host was; this
- * judges what it is now, so a device that moved, lost its driver or got a mount is found here and not by the tenant.
+ * The node scheduler: from approved slots and the live host to the concrete bundle, or all blockers. It is a pure
+ * function, and nothing is changed before it has decided. The control plane approved an earlier state of the host; this
+ * checks the current one, so a device that moved, lost its driver or got a mount is found here and not by the tenant.
  */
 import type { BundlePlan } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
@@ -53,7 +53,7 @@ export const planBundle = (live: LiveHost, request: BundleRequest, leases: reado
 const conflict = (message: string): Problem => ({ code: 'conflict', message });
 const drift = (message: string): Problem => ({ code: 'drift', message });
 
-/** Where the GPUs are. A GPU that does not say where it is may be anywhere, so the machine may be too. */
+/** Where the GPUs are. A GPU that does not say where it is may be anywhere, so the VM may be too. */
 const numaNodesOf = (live: LiveHost, request: BundleRequest): readonly number[] => {
   const all = live.system.numa.map((numa) => numa.node);
   const ofGpus = request.slots.map(
@@ -88,7 +88,7 @@ const choosePartition = (live: LiveHost, request: BundleRequest, others: readonl
     const holder = others.find((lease) => lease.plan.fabric_partition_id === id);
     return holder === undefined ? 'no allocation known here' : `allocation ${holder.allocation_id}`;
   };
-  const inTheWay = partitions.filter(
+  const blockersOf = partitions.filter(
     (each) => each.is_active && each.module_ids.some((module) => modules.includes(module)),
   );
   const promised = others.flatMap((lease) =>
@@ -97,7 +97,7 @@ const choosePartition = (live: LiveHost, request: BundleRequest, others: readonl
   return {
     partition_id: wanted.partition_id,
     problems: [
-      ...inTheWay.map((each) =>
+      ...blockersOf.map((each) =>
         conflict(`fabric partition ${each.partition_id} is active for ${holderOf(each.partition_id)}`),
       ),
       ...promised.map((lease) => conflict(`modules of the bundle are leased to allocation ${lease.allocation_id}`)),

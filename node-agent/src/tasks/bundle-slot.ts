@@ -1,4 +1,4 @@
-/** What of one approved slot is not as approved, in words that say what was found and what would help. */
+/** How a slot differs from its approval, with what was found and how to fix it. */
 
 import type { DiskFacts, PciFunction, TaskSlot } from '@gpuaas/contract/node';
 import type { HostErrorCode } from '../host/host.ts';
@@ -34,17 +34,17 @@ export const deviceProblems = (live: Devices, slot: TaskSlot): readonly Problem[
   ];
 };
 
-export const hasFallenOff = (pci: PciFunction): boolean => pci.vendor_id === 'ffff' || pci.device_id === 'ffff';
+export const isOffTheBus = (pci: PciFunction): boolean => pci.vendor_id === 'ffff' || pci.device_id === 'ffff';
 
 const isGpu = (pci: PciFunction, { accelerators }: DeviceIds): boolean =>
   accelerators.includes(idOf(pci)) || pci.class_code.startsWith('03') || pci.class_code.startsWith('12');
 
-/** A GPU's own driver gives it up for a machine; whatever else holds a GPU was put there by somebody. */
+/** A GPU's own driver releases it for a VM; any other driver was bound on purpose. */
 const isReleasable = (driver: string | null): boolean =>
   driver === null || driver === 'vfio-pci' || releasesGpu(driver);
 
 const gpuProblems = (gpu: PciFunction, ids: DeviceIds): readonly Problem[] => {
-  if (hasFallenOff(gpu)) return [drift(`GPU ${gpu.address} does not respond on the bus; power-cycle the host`)];
+  if (isOffTheBus(gpu)) return [drift(`GPU ${gpu.address} does not respond on the bus; power-cycle the host`)];
   if (!isGpu(gpu, ids)) return [drift(`${gpu.address} is no GPU but a device of class ${gpu.class_code}`)];
   if (!isReleasable(gpu.driver))
     return [drift(`GPU ${gpu.address} is bound to ${gpu.driver} and cannot be rebound to vfio-pci; unbind it`)];
@@ -82,7 +82,10 @@ const groupProblems = (live: Pick<Devices, 'pci' | 'groups'>, pci: PciFunction, 
 
 const isZero = (text: string): boolean => !/[1-9a-f]/i.test(text.replace(/^0x/, ''));
 
-/** On InfiniBand a function without a GUID never joins the fabric. Bound to vfio-pci only its card can tell. */
+/**
+ * On InfiniBand a function without a GUID never joins the fabric. If it is bound to vfio-pci, only its card knows the
+ * GUID.
+ */
 const fabricProblems = (live: LiveHost, slot: TaskSlot): readonly Problem[] => {
   const vf = live.pci.find((each) => each.address === slot.fabric_vf_pci_address);
   const nicOf = (address: string | undefined | null) => live.nics.find((each) => each.pci_address === address);

@@ -1,15 +1,15 @@
 /**
- * What both cleanups share. The order is that of isolation: the network first, so that nobody reaches what is being
- * cleaned; then the disks; then definition, seed, addresses, port and partition; then the GPUs. A step that fails does not
- * keep the others from being done, but nothing is released until all of it is proven.
+ * What both cleanups share. The order ensures isolation: the network first, so that nothing being cleaned is reachable;
+ * then the disks; then definition, seed, addresses, port and partition; then the GPUs. A failed step does not stop the
+ * others, but nothing is released until everything is proven.
  */
 import type { TaskOutput, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
 import { dropKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
-import type { Lease, LeaseBook } from '../leases.ts';
+import type { Lease, LeaseFile } from '../leases.ts';
 import type { Act } from './exclusive.ts';
 import { resetGpu } from './gpu-reset.ts';
-import type { Gone } from './isolation.ts';
+import type { FormerVm } from './isolation.ts';
 import { domainName, portName } from './names.ts';
 import type { TaskContext } from './task.ts';
 import { type WipeTarget, wipeDisk } from './wipe.ts';
@@ -23,7 +23,7 @@ export const targetOf = (slot: TaskSlot): WipeTarget => ({
   slot: { slot_id: slot.slot_id, generation: slot.generation },
 });
 
-/** A machine that is not off may use its disks and GPUs. Only what is off is cleaned. */
+/** A VM that is not off may use its disks and GPUs. Only what is off is cleaned. */
 export const refuseRunning = async (ctx: TaskContext, act: Act, allocationIds: readonly string[]): Promise<void> => {
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const on = domains.find(
@@ -52,8 +52,8 @@ export const detachNetwork = async (
 };
 
 /**
- * All at once: a drive erases by itself, and eight that each take an hour take an hour. One that fails does not keep the
- * others from their end; nothing is left at work behind the task's back.
+ * In parallel: eight disks that each take an hour take one hour together. A failure does not stop the others, and
+ * nothing keeps running after the task.
  */
 export const wipeAll = async (
   ctx: TaskContext,
@@ -91,7 +91,7 @@ export const wipeAll = async (
 };
 
 /** Keys, definition and seed of the allocation's machine. A domain without its tag is left alone. */
-export const removeMachine = async (ctx: TaskContext, act: Act, allocationId: string): Promise<readonly string[]> => {
+export const removeVm = async (ctx: TaskContext, act: Act, allocationId: string): Promise<readonly string[]> => {
   await dropKeys(ctx.state, allocationId, async () => undefined);
   const name = domainName(allocationId);
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
@@ -106,9 +106,9 @@ export const removeMachine = async (ctx: TaskContext, act: Act, allocationId: st
 type Ending = Readonly<{ slots: readonly TaskSlot[]; leases: readonly Lease[] }>;
 
 /**
- * The active partitions of leases that end, and those made of nothing but the modules of these slots. One that reaches beyond
- * them belongs to somebody else, and one with the same modules under another lease cannot be: the lease would have refused it.
- * `partition_ids` also names those of the leases that are inactive already: what became of them is part of the proof.
+ * The active partitions of ending leases, and those made only of the modules of these slots. A partition with further
+ * modules belongs to another allocation. The same modules under another lease are impossible: the lease would have been
+ * refused. `partition_ids` also names inactive partitions of the leases: their state is part of the proof.
  */
 export const deactivatePartitions = async (
   ctx: TaskContext,
@@ -146,7 +146,7 @@ export const detachLeases = async (
 };
 
 /** What is looked for of a lease that has ended. */
-export const goneOf = ({ allocation_id, plan }: Lease): Gone => ({
+export const formerVmsOf = ({ allocation_id, plan }: Lease): FormerVm => ({
   allocation_id,
   mac_address: plan.mac_address,
   private_ip: plan.private_ip,
@@ -162,7 +162,9 @@ export const resetGpus = async (
   return resets;
 };
 
-/** The slots whose disk, GPU and fabric function are all proven; none while something of the machine is not shown to be off. */
+/**
+ * The slots whose disk, GPU and fabric function are all proven; none while something of the VM is not shown to be off.
+ */
 export const provenSlots = (
   slots: readonly TaskSlot[],
   output: Pick<CleanupOutput, 'disks' | 'gpu_resets' | 'isolation' | 'network_detached'>,
@@ -189,14 +191,14 @@ const sharesSlot = (lease: Lease, slots: readonly TaskSlot[]) =>
   );
 
 /** Leases of others on these slots that have ended and only wait for the slots to be erased, by whomever. */
-export const endedLeases = (book: LeaseBook, allocationId: string, slots: readonly TaskSlot[]): readonly Lease[] =>
+export const endedLeases = (book: LeaseFile, allocationId: string, slots: readonly TaskSlot[]): readonly Lease[] =>
   book.leases.filter(
     (lease) =>
       lease.allocation_id !== allocationId && lease.cleaning_since !== null && sharesSlot(lease, slots) !== undefined,
   );
 
 /** Nothing of a slot is cleaned for one allocation while another holds it. */
-export const refuseHeldByOthers = (book: LeaseBook, allocationId: string | null, slots: readonly TaskSlot[]): void => {
+export const refuseOtherLeases = (book: LeaseFile, allocationId: string | null, slots: readonly TaskSlot[]): void => {
   for (const lease of book.leases) {
     if (lease.allocation_id === allocationId || lease.cleaning_since !== null) continue;
     const held = sharesSlot(lease, slots);

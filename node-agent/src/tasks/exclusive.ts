@@ -1,7 +1,7 @@
 /**
- * One task at a time acts on a slot or disk. An act that does not end keeps its hold even when its task was given up:
- * the next task then says that it waits for it, and no second wipe is sent to a drive that hangs. The holds are in
- * memory, because a process that died has no act under way.
+ * One task at a time acts on a slot or disk. An action that hangs keeps its lock even after its task timed out: the
+ * next task reports that it waits for it, and no second wipe is sent to a hanging disk. The locks are in memory,
+ * because a dead process has no running action.
  */
 import type { TaskSlot } from '@gpuaas/contract/node';
 import { type Host, HostError } from '../host/host.ts';
@@ -24,7 +24,7 @@ export const withinTime = async <T>(signal: AbortSignal, what: string, doing: Pr
     return await Promise.race([doing, over]);
   } finally {
     signal.removeEventListener('abort', stop);
-    // What comes after the end of the task is told by its hold, not by an unhandled rejection.
+    // A failure after the end of the task shows in its lock, not as an unhandled rejection.
     doing.catch(() => undefined);
   }
 };

@@ -1,10 +1,10 @@
 /**
- * The reset of a GPU between two tenants. It may reach the functions of its own slot and nothing else; the host refuses
- * one that would. A GPU that does not come back from it is not ok, and nothing here says otherwise.
+ * The reset of a GPU between two tenants. It may affect only the functions of its own slot; the host refuses any other.
+ * A GPU that does not come back from the reset is never reported as ok.
  */
 import type { TaskOutput, TaskSlot } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
-import { hasFallenOff } from './bundle-slot.ts';
+import { isOffTheBus } from './bundle-slot.ts';
 import type { Act } from './exclusive.ts';
 import type { TaskContext } from './task.ts';
 
@@ -23,7 +23,7 @@ export const resetGpu = async (ctx: TaskContext, act: Act, slot: TaskSlot): Prom
     const reset = await act(`the reset of GPU ${address}`, ctx.host.pci.reset(address, own));
     const after = await act('listing PCI functions', ctx.host.pci.list());
     const gpu = after.find((pci) => pci.address === address);
-    const isBack = gpu !== undefined && !hasFallenOff(gpu);
+    const isBack = gpu !== undefined && !isOffTheBus(gpu);
     const attempt = { gpu_pci_address: address, method: reset.method, scope: [...reset.scope] };
     if (reset.is_ok && isBack) return { ...attempt, is_ok: true };
     const reason = isBack ? 'the reset failed' : 'the GPU did not come back from its reset; power-cycle the host';

@@ -1,4 +1,4 @@
-/** `diag.health_probe`: the report that is also sent by itself, at once. */
+/** `diag.health_probe`: the periodic health report, immediately. */
 
 import { probeHealth } from '../health/probe.ts';
 import { withinTime } from './exclusive.ts';

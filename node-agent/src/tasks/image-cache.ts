@@ -1,4 +1,4 @@
-/** `image.pull`, `image.evict` and `image.verify`: what the host has at hand to make machines of. */
+/** `image.pull`, `image.evict` and `image.verify`: the image cache of the host. */
 import { withinTime } from './exclusive.ts';
 import type { TaskHandler } from './task.ts';
 

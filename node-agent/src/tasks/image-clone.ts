@@ -1,7 +1,7 @@
 /**
- * `slice.image_clone`: the image onto the disk of the boot slot. The other slots' disks become the machine's data disks;
- * they must be blank, and are looked at before anything is written, because a byte of a former tenant on one of them
- * would be handed to this one. A reinstallation finds the tenant's own bytes there: see image-reinstall.ts.
+ * `slice.image_clone`: copies the image to the disk of the boot slot. The disks of the other slots become data disks.
+ * They must be blank and are checked before anything is written, because any leftover byte of a former tenant would be
+ * passed on. A reinstall finds the tenant's own data there: see image-reinstall.ts.
  */
 import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
@@ -23,7 +23,7 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
         const given = { allocationId: params.allocation_id, image, onWriting };
         return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { ...given, disk }));
       });
-    await refuseMachine(ctx, act, params.allocation_id);
+    await refuseRunningVm(ctx, act, params.allocation_id);
     const image = await pull(ctx, act, params.image);
     for (const slot of params.slots.filter((each) => each.slot_id !== boot.slot_id))
       await withDisk(ctx, act, slot, (disk) => refuseUnlessBlank(act, disk));
@@ -45,7 +45,7 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
     });
   });
 
-/** From the cache if it is there. A machine's disk is only opened for an image that the host has and has checked. */
+/** From the cache if it is there. A VM's disk is only opened for an image that the host has and has checked. */
 const pull = async (ctx: TaskContext, act: Act, asked: ImageName): Promise<ImageName> => {
   const { digest } = await act(
     `the download of ${asked.name}`,
@@ -54,7 +54,7 @@ const pull = async (ctx: TaskContext, act: Act, asked: ImageName): Promise<Image
   return { name: asked.name, digest };
 };
 
-const refuseMachine = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
+const refuseRunningVm = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
   const name = domainName(allocationId);
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((each) => each.name === name || each.allocation_id === allocationId);
@@ -77,7 +77,7 @@ const withDisk = async <T>(
   }
 };
 
-/** Whether it reads as zeros: some drives are blank with ones. */
+/** Whether it reads as zeros: some disks are blank with ones. */
 const refuseUnlessBlank = async (act: Act, disk: OpenDisk): Promise<boolean> => {
   const found = await act(`reading disk ${disk.serial}`, readBack(disk));
   if (found.bytes_not_erased > 0 || found.signatures_left.length > 0)

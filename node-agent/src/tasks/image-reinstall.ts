@@ -1,8 +1,7 @@
 /**
- * The part of `slice.image_clone` that puts an image over a system that was there before. The boot disk is the tenant's own
- * and so is what is on it, so nothing has to be proven erased; but noughts of the image are left out only where the disk was
- * shown to read as noughts after a discard. The data disks are not opened at all. What the old machine was told, its seed
- * and its firmware's variables, goes with its system.
+ * The part of `slice.image_clone` that replaces an existing system. The boot disk holds the tenant's own data, so no
+ * wipe proof is needed; but zeros of the image are skipped only where the disk was verified to read as zeros after a
+ * discard. The data disks are not opened. The old seed and firmware variables are removed with the old system.
  */
 import type { TaskOutput } from '@gpuaas/contract/node';
 import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
@@ -14,9 +13,9 @@ import type { TaskContext } from './task.ts';
 type Cloned = TaskOutput<'slice.image_clone'>;
 
 /**
- * Where it fails it says whether the old system is gone, because what its tenant can do next hangs on that. The definition
- * goes before the first byte, so a machine that is still defined was not written over, also by an attempt that was cut off.
- * Where neither is known nothing is said.
+ * Where it fails it says whether the old system is gone, because what its tenant can do next hangs on that. The
+ * definition goes before the first byte, so a VM that is still defined was not written over, also by an attempt that
+ * was cut off. Where neither is known nothing is said.
  */
 export const reportDisk = async <T>(
   ctx: TaskContext,
@@ -48,7 +47,7 @@ export const refuseUserData = async (ctx: TaskContext, act: Act, userData: strin
   }
 };
 
-/** Before anything is written: a machine that is on may use its disk. */
+/** Before anything is written: a VM that is on may use its disk. */
 export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
   const name = domainName(allocationId);
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
@@ -59,7 +58,10 @@ export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: st
     throw new HostError('blocked', `domain ${name} is ${domain.state}; stop it before its disk is overwritten`);
 };
 
-/** What refuses the image refuses it first: until then the old system, its definition and its variables are as they were. */
+/**
+ * What refuses the image refuses it first: until then the old system, its definition and its variables are as they
+ * were.
+ */
 export const cloneOver = async (
   ctx: TaskContext,
   act: Act,
@@ -85,7 +87,7 @@ export const cloneOver = async (
   );
 };
 
-/** True only when the disk was read afterwards and gave back noughts. A drive that cannot forget is written in full. */
+/** True only when the disk was read afterwards and returned zeros. A disk that does not discard is written in full. */
 const forget = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<boolean> => {
   try {
     const { command_status } = await act(`the discard of disk ${disk.serial}`, disk.wipe('blkdiscard'));

@@ -1,25 +1,25 @@
 /**
- * What is left of a machine after its cleanup, by a look at the host and not by what the steps before said they did. It is
- * the part of the evidence that a tenant is shown beside the erasure of its disks.
+ * What remains of a VM after its cleanup, read from the host instead of derived from the steps. It is the part of the
+ * evidence that a tenant sees beside the wipe of its disks.
  */
 import type { Isolation, TaskSlot } from '@gpuaas/contract/node';
 import { HostError, type Port } from '../host/host.ts';
-import { hasFallenOff } from './bundle-slot.ts';
+import { isOffTheBus } from './bundle-slot.ts';
 import type { Act } from './exclusive.ts';
 import { domainName, portName } from './names.ts';
 import type { TaskContext } from './task.ts';
 
-/** A machine that was there, by what a host knows of it. */
-export type Gone = Readonly<{ allocation_id: string; mac_address: string; private_ip: string }>;
+/** A VM that was there, by what a host knows of it. */
+export type FormerVm = Readonly<{ allocation_id: string; mac_address: string; private_ip: string }>;
 
 export type FabricFunction = Isolation['fabric_functions'][number];
 
-/** Told with the evidence: nobody is to take the reset for a look at who the function says it is. */
+/** Reported with the evidence, so that the reset is not taken for a check of the function's identity. */
 const OBSERVED = 'it was reset and responded afterwards; its MAC and GUID were not read';
 
 /**
- * A guest may have given its virtual function an identity of its own. A reset of the function alone takes it away, by the
- * promise of its card; what is seen here is that it was reset and is alive.
+ * A guest may have given its virtual function an identity of its own. A reset of the function alone takes it away, by
+ * the promise of its card; what is seen here is that it was reset and is alive.
  */
 const clearFunction = async (ctx: TaskContext, act: Act, address: string): Promise<FabricFunction> => {
   const failed = (reason: string, method = 'none'): FabricFunction => {
@@ -31,7 +31,7 @@ const clearFunction = async (ctx: TaskContext, act: Act, address: string): Promi
     if (!is_ok) return failed('the reset failed', method);
     const after = await act('listing PCI functions', ctx.host.pci.list());
     const found = after.find((pci) => pci.address === address);
-    return found === undefined || hasFallenOff(found)
+    return found === undefined || isOffTheBus(found)
       ? failed('the function did not come back from its reset; power-cycle the host', method)
       : { fabric_vf_pci_address: address, method, is_cleared: true, observed: OBSERVED };
   } catch (err) {
@@ -50,16 +50,16 @@ export const clearFunctions = async (
   return cleared;
 };
 
-type Looked = Readonly<{
-  gone: readonly Gone[];
+type Checked = Readonly<{
+  former: readonly FormerVm[];
   /** Partitions that are to be inactive now. */
   partition_ids: readonly number[];
   fabric_functions: Isolation['fabric_functions'];
 }>;
 
-export const lookAfter = async (ctx: TaskContext, act: Act, looked: Looked): Promise<Isolation> => {
+export const checkIsolation = async (ctx: TaskContext, act: Act, looked: Checked): Promise<Isolation> => {
   const network = { port: false, reservation: false, lease: false, translation: false };
-  for (const { allocation_id, ...address } of looked.gone) {
+  for (const { allocation_id, ...address } of looked.former) {
     const port: Omit<Port, 'allocation_id'> = { name: portName(allocation_id), ...address };
     const left = await act(`reading port ${port.name}`, ctx.host.network.remains(port));
     network.port ||= left.port;
@@ -67,10 +67,10 @@ export const lookAfter = async (ctx: TaskContext, act: Act, looked: Looked): Pro
     network.lease ||= left.lease;
     network.translation ||= left.translation;
   }
-  const names = looked.gone.map(({ allocation_id }) => domainName(allocation_id));
+  const names = looked.former.map(({ allocation_id }) => domainName(allocation_id));
   const { domains, leftovers } = await act('listing the VMs', ctx.host.hypervisor.inspect());
   const fabric = looked.partition_ids.length === 0 ? null : await act('reading the fabric', ctx.host.fabric.facts());
-  // The switches keep a partition while Fabric Manager is down, and nobody can tell.
+  // The switches keep a partition while Fabric Manager is down, and its state is unknown.
   const isInactive = (id: number): boolean =>
     fabric?.manager.is_running === true && !fabric.partitions.some((one) => one.partition_id === id && one.is_active);
   return {

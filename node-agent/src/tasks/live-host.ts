@@ -1,4 +1,4 @@
-/** The state of the host that a bundle is judged by, read at one go. What cannot be read refuses the bundle. */
+/** The state of the host for checking a bundle, read at once. Anything unreadable refuses the bundle. */
 import type { DiskFacts, FabricFacts, NetworkFacts, NicFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import type { Domain, Host, Port } from '../host/host.ts';
 import type { Present } from '../leases.ts';

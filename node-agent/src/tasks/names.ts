@@ -1,4 +1,4 @@
-/** The names by which what an allocation has on a host is found again. */
+/** The names under which the resources of an allocation are found on a host. */
 import { createHash } from 'node:crypto';
 import type { TaskSlot } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
@@ -9,7 +9,7 @@ export const domainName = (allocationId: string): string => `gpuaas-${allocation
 export const portName = (allocationId: string): string =>
   `gp${createHash('sha256').update(allocationId).digest('hex').slice(0, 12)}`;
 
-/** The slot with the lowest index boots: its disk gets the image, its MAC and address are the machine's. */
+/** The slot with the lowest index boots: its disk gets the image, its MAC and address are the VM's. */
 export const bootSlot = (slots: readonly TaskSlot[]): TaskSlot => {
   const [first] = slots.toSorted((a, b) => a.slot_index - b.slot_index);
   if (first === undefined) throw new HostError('conflict', 'a bundle has at least one slot');

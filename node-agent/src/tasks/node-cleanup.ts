@@ -1,7 +1,7 @@
 /**
- * `node.cleanup`: the declared data disks of a host that was given away whole, and the disks and GPUs of its slots, with
- * the same proof as a slice. It is also how a slot under repair is wiped: a slot that is proven here leaves whatever lease
- * was left behind on it. A disk in use is named with what uses it; the agent never unmounts.
+ * `node.cleanup`: wipes the declared data disks of a bare-metal host and the disks and GPUs of its slots, with the same
+ * proof as a slice. It also wipes a slot under repair: a slot proven here is removed from any leftover lease. A disk in
+ * use is reported with its users; the agent never unmounts.
  */
 import { HostError } from '../host/host.ts';
 import { changeLeases, noteGenerations, refuseStale, releaseSlots } from '../leases.ts';
@@ -9,16 +9,16 @@ import {
   type CleanupOutput,
   deactivatePartitions,
   detachLeases,
-  goneOf,
+  formerVmsOf,
   provenSlots,
   refuseRunning,
-  removeMachine,
+  removeVm,
   resetGpus,
   targetOf,
   wipeAll,
 } from './cleanup.ts';
 import { exclusive, slotKeys } from './exclusive.ts';
-import { clearFunctions, lookAfter } from './isolation.ts';
+import { checkIsolation, clearFunctions } from './isolation.ts';
 import type { TaskHandler } from './task.ts';
 
 export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
@@ -52,7 +52,7 @@ export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
       params.wipe_minimum ?? 'clear',
     );
     const removed: string[] = [...network.removed];
-    for (const lease of left) removed.push(...(await removeMachine(ctx, act, lease.allocation_id)));
+    for (const lease of left) removed.push(...(await removeVm(ctx, act, lease.allocation_id)));
     const { deactivated, partition_ids } = await deactivatePartitions(ctx, act, { slots, leases: left });
     const gpu_resets = await resetGpus(ctx, act, slots);
     const output: CleanupOutput = {
@@ -60,8 +60,8 @@ export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
       ...wiped,
       gpu_resets,
       removed: [...removed, ...deactivated.map((id) => `fabric partition ${id}`)],
-      isolation: await lookAfter(ctx, act, {
-        gone: left.map(goneOf),
+      isolation: await checkIsolation(ctx, act, {
+        former: left.map(formerVmsOf),
         partition_ids,
         fabric_functions: await clearFunctions(ctx, act, slots),
       }),

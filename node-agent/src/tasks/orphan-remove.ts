@@ -1,17 +1,16 @@
 /**
- * `slice.orphan_remove`: a machine that carries our tag and that nobody holds, removed because an operator asked for it by
- * name. It is refused for a machine whose tag is not the one that was named, and while this host has a lease for it, unless
- * the end of that lease was asked for: a platform that was restored from a backup knows nothing of it. Drives are not
- * touched. The lease keeps its slots from everybody until what is on them is erased, with proof, by the repair of the slots
- * or by the cleanup of whoever claims them.
+ * `slice.orphan_remove`: removes a managed VM without a claim, named by an operator. It is refused if the VM's tag
+ * differs from the named one, and while this host has a lease for it, unless the end of that lease was requested: a
+ * control plane restored from a backup does not know the lease. Disks are not changed. The lease keeps its slots
+ * blocked until they are wiped with proof, by a slot repair or by the cleanup of a later claim.
  */
 import { dropKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { changeLeases, findLease, type Lease, putLease, readLeases } from '../leases.ts';
-import { detachNetwork, removeMachine } from './cleanup.ts';
+import { detachNetwork, removeVm } from './cleanup.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
-import { leavePartition } from './partition.ts';
+import { deactivatePartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { allocation_id: id, end_lease }) => {
@@ -29,12 +28,12 @@ export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { al
     if (domain !== undefined) await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));
     const network = await detach(ctx, act, id, lease);
     const partition = lease === undefined ? [] : await leave(ctx, act, lease);
-    const machine = domain === undefined ? [] : await removeMachine(ctx, act, id);
+    const machine = domain === undefined ? [] : await removeVm(ctx, act, id);
     return { removed: [...ended, ...network, ...partition, ...machine] };
   });
 };
 
-/** Written before anything is stopped: nothing is started for it any more, and nobody else gets its slots. */
+/** Written before anything is stopped: nothing is started for it any more, and its slots stay blocked. */
 const endLease = async (ctx: TaskContext, id: string): Promise<readonly string[]> => {
   const now = ctx.now().toISOString();
   await changeLeases(ctx.state, (book) => {
@@ -45,9 +44,9 @@ const endLease = async (ctx: TaskContext, id: string): Promise<readonly string[]
   return [`lease of allocation ${id}, once its slots are wiped`];
 };
 
-/** No slot by itself tells of a partition of several, so the cleanup of one would leave it active. */
+/** A single slot does not show a partition of several, so the cleanup of one would leave it active. */
 const leave = async (ctx: TaskContext, act: Act, { plan }: Lease): Promise<readonly string[]> =>
-  plan.fabric_partition_id !== null && (await leavePartition(ctx, act, plan.fabric_partition_id))
+  plan.fabric_partition_id !== null && (await deactivatePartition(ctx, act, plan.fabric_partition_id))
     ? [`fabric partition ${plan.fabric_partition_id}`]
     : [];
 

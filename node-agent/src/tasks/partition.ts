@@ -1,7 +1,7 @@
 /**
- * A slice's part of the fabric. Fabric Manager forgets at its start who is in which partition, and until it is told it takes
- * no order; what it is told counts as the whole of it, also when that is nothing. So it is told of every machine that runs,
- * at once, and never of one alone.
+ * The fabric partitions of slices. Fabric Manager loses its partitions at a restart and takes no order until they are
+ * declared; a declaration replaces all earlier ones, even an empty one. So all running VMs are declared at once, never
+ * one alone.
  */
 import { type Domain, HostError } from '../host/host.ts';
 import { type Lease, readLeases } from '../leases.ts';
@@ -9,7 +9,7 @@ import type { Act } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext } from './task.ts';
 
-/** The partitions of machines that are not off, whatever is wanted of them. */
+/** The partitions of VMs that are not off, whatever is wanted of them. */
 export const partitionsInUse = (leases: readonly Lease[], domains: readonly Domain[]): readonly number[] =>
   leases.flatMap(({ allocation_id, plan }) =>
     plan.fabric_partition_id !== null &&
@@ -18,7 +18,7 @@ export const partitionsInUse = (leases: readonly Lease[], domains: readonly Doma
       : [],
   );
 
-/** Asked again, once, after Fabric Manager was told who runs: it may have waited for that. */
+/** Retried once after the running VMs were declared to Fabric Manager, which may have waited for that. */
 export const joinPartition = async (ctx: TaskContext, act: Act, id: number): Promise<void> => {
   const activate = () => act(`fabric partition ${id}`, ctx.host.fabric.activate(id));
   try {
@@ -30,7 +30,7 @@ export const joinPartition = async (ctx: TaskContext, act: Act, id: number): Pro
   }
 };
 
-/** False where it could not be told; then what was refused before stays refused. */
+/** False if the declaration failed; then the earlier refusal stands. */
 const reportInUse = async (ctx: TaskContext, act: Act, id: number): Promise<boolean> => {
   try {
     const { leases } = await readLeases(ctx.state);
@@ -50,10 +50,10 @@ const reportInUse = async (ctx: TaskContext, act: Act, id: number): Promise<bool
 };
 
 /**
- * Given up by a machine that is off. Where that fails nothing is lost but the chance: a start joins it again, and no cleanup ends
- * before it is shown to be inactive.
+ * Given up by a VM that is off. Where that fails nothing is lost but the chance: a start joins it again, and no cleanup
+ * ends before it is shown to be inactive.
  */
-export const leavePartition = async (ctx: TaskContext, act: Act, id: number): Promise<boolean> => {
+export const deactivatePartition = async (ctx: TaskContext, act: Act, id: number): Promise<boolean> => {
   try {
     await act(`fabric partition ${id}`, ctx.host.fabric.deactivate(id));
     return true;

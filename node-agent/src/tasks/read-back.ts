@@ -1,11 +1,11 @@
 /**
- * What is really on a disk: its two ends, a sample at a random place of each region between them, and a scan for signatures.
- * The contract says how much. Two rules say what counts as erased.
+ * Reads a disk back after a wipe: both ends, a sample at a random place of each region between them, and a scan for
+ * signatures. The contract defines the amounts.
  *
- * `blank`: zeros or, on some drives, ones; every other byte counts as left. It holds for every method.
- * `changed`: a cryptographic erase throws the key away, and the drive may then give back noise. It has to be noise that was
- * not there before: the same places are read before the erase, and a block afterwards is blank, or differs from what it
- * was and cannot be compressed. Data that was kept fails by the first, data that was moved or re-read by the second.
+ * Two rules define what counts as wiped. `blank`: zeros or, on some disks, ones; any other byte counts as left. It
+ * applies to every method. `changed`: a cryptographic erase destroys the key, and the disk may then return random
+ * content. That content must be new: the same places are read before the wipe, and each block afterwards must be blank,
+ * or differ from before and be incompressible. Kept data fails the first test, moved data the second.
  */
 import { createHash, type Hash, randomInt } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
@@ -22,9 +22,9 @@ const READ_BYTES = 1024 * 1024;
 const AHEAD = 4;
 const BLOCK_BYTES = 4096;
 /** Noise does not shrink. */
-const NOISE_RATIO = 0.99;
+const RANDOM_RATIO = 0.99;
 
-/** Where to look: as much as the contract demands, in each region at a place that nobody can foresee. */
+/** The places to read: as much as the contract demands, at an unpredictable place in each region. */
 export const rangesOf = (size: number, random: (max: number) => number = randomInt): readonly Range[] =>
   readBackFloor(size)
     .filter(({ length }) => length > 0)
@@ -53,7 +53,7 @@ const bytesLeft = (found: Buffer): number => {
 };
 
 /** Of the blocks that are not blank, those that are as they were or look like data. */
-const judgeNoise = (found: Buffer, offset: number, before: Before): Readonly<{ left: number; changed: number }> => {
+const checkRandom = (found: Buffer, offset: number, before: Before): Readonly<{ left: number; changed: number }> => {
   const changed: Buffer[] = [];
   let left = 0;
   for (let at = 0; at < found.length; at += BLOCK_BYTES) {
@@ -63,11 +63,11 @@ const judgeNoise = (found: Buffer, offset: number, before: Before): Readonly<{ l
     else changed.push(block);
   }
   const noise = Buffer.concat(changed);
-  const isNoise = deflateRawSync(noise, { level: 1 }).length >= noise.length * NOISE_RATIO;
-  return isNoise ? { left, changed: changed.length } : { left: left + noise.length, changed: 0 };
+  const isRandom = deflateRawSync(noise, { level: 1 }).length >= noise.length * RANDOM_RATIO;
+  return isRandom ? { left, changed: changed.length } : { left: left + noise.length, changed: 0 };
 };
 
-/** Reads a few pieces ahead, so that the drive works while what it gave is looked at. */
+/** Reads a few pieces ahead, so that the disk works while what it gave is looked at. */
 async function* piecesOf(disk: OpenDisk, ranges: readonly Range[]) {
   const pieces = ranges.flatMap((range, index) =>
     Array.from({ length: Math.ceil(range.length / READ_BYTES) }, (_, n) => ({
@@ -138,15 +138,15 @@ export const readBack = async (disk: OpenDisk, before?: Before): Promise<ReadBac
   let changed = 0;
   let areZeros = true;
   for await (const { index, offset, bytes } of piecesOf(disk, ranges)) {
-    const areNoughts = isZero(bytes);
-    hashes[index]?.add(bytes, areNoughts);
+    const isZeroPiece = isZero(bytes);
+    hashes[index]?.add(bytes, isZeroPiece);
     read += bytes.length;
-    if (areNoughts) continue;
+    if (isZeroPiece) continue;
     areZeros = false;
     if (isBlank(bytes)) continue;
     if (before === undefined) left += bytesLeft(bytes);
     else {
-      const judged = judgeNoise(bytes, offset, before);
+      const judged = checkRandom(bytes, offset, before);
       left += judged.left;
       changed += judged.changed;
     }

@@ -1,13 +1,13 @@
 /**
- * `slice.reconcile`: what is on the host against what should be, and the devices of slots that the platform names because
- * nobody holds them, bound anew. The agent looks by itself every minute (`reconcile/`); this is the look that a repair waits
- * for. Apart from bindings it tells and does not repair.
+ * `slice.reconcile`: compares the host with what should be there, and rebinds the devices of the named unclaimed slots.
+ * The agent also does this every minute (`reconcile/`); this task is for a repair that waits for it. Apart from
+ * bindings it reports and does not repair.
  */
 import type { HostDrift, PciFunction, TaskOutput, TaskSlot } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
 import { type Lease, readLeases, refuseStale } from '../leases.ts';
-import { driftOf, isOurs } from '../reconcile/drift.ts';
-import { readScene } from '../reconcile/read-host.ts';
+import { driftOf, isManaged } from '../reconcile/drift.ts';
+import { readHostState } from '../reconcile/read-host.ts';
 import { restoreNetwork } from '../reconcile/repair.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -20,26 +20,26 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
     refuseStale(await readLeases(ctx.state), params.rebind);
     const restored = await act('restoring the network', restoreNetwork(ctx));
     if (restored.length > 0) ctx.log.warn({ restored }, 'restored the network of VMs');
-    const scene = await act(
+    const hostState = await act(
       'reading the host',
-      readScene({ host: ctx.host, state: ctx.state, now: ctx.now, silence: new Map() }),
+      readHostState({ host: ctx.host, state: ctx.state, now: ctx.now, no_report_since: new Map() }),
     );
-    if (scene.unread.has('pci') && params.rebind.length > 0)
-      throw new HostError('host_error', scene.blind.map(({ message }) => message).join('; '));
-    const rebinding = await rebindAll(ctx, act, { slots: params.rebind, leases: scene.leases, pci: scene.pci });
+    if (hostState.unread.has('pci') && params.rebind.length > 0)
+      throw new HostError('host_error', hostState.unreadable.map(({ message }) => message).join('; '));
+    const rebinding = await rebindAll(ctx, act, { slots: params.rebind, leases: hostState.leases, pci: hostState.pci });
     return {
-      domains: scene.domains.map((domain) => ({
+      domains: hostState.domains.map((domain) => ({
         name: domain.name,
         allocation_id: domain.allocation_id,
         state: domain.state,
-        is_managed: isOurs(domain),
+        is_managed: isManaged(domain),
       })),
-      drift: [...[...driftOf(scene), ...scene.blind].map(toldOf), ...rebinding.drift],
+      drift: [...[...driftOf(hostState), ...hostState.unreadable].map(driftEntry), ...rebinding.drift],
       rebound: rebinding.rebound,
     };
   });
 
-const toldOf = ({ slot_id, message }: HostDrift): Drift => ({ slot_id, message });
+const driftEntry = ({ slot_id, message }: HostDrift): Drift => ({ slot_id, message });
 
 const devicesOf = (slot: TaskSlot): readonly string[] => [slot.gpu_pci_address, slot.fabric_vf_pci_address];
 

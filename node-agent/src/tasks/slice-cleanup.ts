@@ -1,10 +1,10 @@
 /**
- * `slice.cleanup`: everything of a slice leaves the host, with proof. It may be interrupted anywhere and is done again
- * from the start: every step is an ensure, and a wipe that was not proven was not a wipe. The lease says from the first
- * moment that it is being cleaned and ends only when every disk and every GPU of it is proven. What leases of others that
- * have ended left on these slots goes with it, and is looked for like its own.
+ * `slice.cleanup`: removes everything of a slice from the host, with proof. It may be interrupted anywhere and starts
+ * over: every step is an ensure, and an unproven wipe does not count. The lease is marked as cleaning from the start
+ * and ends only when all its disks and GPUs are proven. Leftovers of ended leases on these slots are removed and
+ * checked in the same way.
  */
-import type { LeaseBook } from '../leases.ts';
+import type { LeaseFile } from '../leases.ts';
 import {
   changeLeases,
   findLease,
@@ -20,17 +20,17 @@ import {
   detachLeases,
   detachNetwork,
   endedLeases,
-  goneOf,
+  formerVmsOf,
   provenSlots,
-  refuseHeldByOthers,
+  refuseOtherLeases,
   refuseRunning,
-  removeMachine,
+  removeVm,
   resetGpus,
   targetOf,
   wipeAll,
 } from './cleanup.ts';
 import { exclusive, slotKeys } from './exclusive.ts';
-import { clearFunctions, lookAfter } from './isolation.ts';
+import { checkIsolation, clearFunctions } from './isolation.ts';
 import { bootSlot } from './names.ts';
 import type { TaskHandler } from './task.ts';
 
@@ -40,9 +40,9 @@ export const sliceCleanup: TaskHandler<'slice.cleanup'> = (ctx, params) =>
     const now = ctx.now().toISOString();
     const ended = endedLeases(await readLeases(ctx.state), allocationId, slots);
     await refuseRunning(ctx, act, [allocationId, ...ended.map((lease) => lease.allocation_id)]);
-    const book = await changeLeases(ctx.state, (before: LeaseBook) => {
+    const book = await changeLeases(ctx.state, (before: LeaseFile) => {
       refuseStale(before, slots);
-      refuseHeldByOthers(before, allocationId, slots);
+      refuseOtherLeases(before, allocationId, slots);
       const lease = findLease(before, allocationId);
       const noted = noteGenerations(before, slots);
       return lease === undefined || lease.cleaning_since !== null
@@ -60,7 +60,7 @@ export const sliceCleanup: TaskHandler<'slice.cleanup'> = (ctx, params) =>
     ctx.progress({ percent: 85, note: 'removing the VM' });
     const machines: string[] = [];
     for (const id of [allocationId, ...ended.map((lease) => lease.allocation_id)])
-      machines.push(...(await removeMachine(ctx, act, id)));
+      machines.push(...(await removeVm(ctx, act, id)));
     const leases = [findLease(book, allocationId) ?? [], ended].flat();
     const { deactivated, partition_ids } = await deactivatePartitions(ctx, act, { slots, leases });
     ctx.progress({ percent: 90, note: 'resetting GPUs' });
@@ -75,10 +75,10 @@ export const sliceCleanup: TaskHandler<'slice.cleanup'> = (ctx, params) =>
         ...machines,
         ...deactivated.map((id) => `fabric partition ${id}`),
       ],
-      isolation: await lookAfter(ctx, act, {
-        gone: [
+      isolation: await checkIsolation(ctx, act, {
+        former: [
           { allocation_id: allocationId, mac_address: boot.mac_address, private_ip: boot.private_ip },
-          ...ended.map(goneOf),
+          ...ended.map(formerVmsOf),
         ],
         partition_ids,
         fabric_functions: await clearFunctions(ctx, act, slots),

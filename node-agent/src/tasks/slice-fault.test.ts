@@ -165,7 +165,7 @@ describe('readiness', () => {
 
   test('waits for a guest that is slow to come up', async (t) => {
     let now = Date.now();
-    const host = startTestHost(t, { pace: { boot_ms: 60_000 }, now: () => new Date(now) });
+    const host = startTestHost(t, { durations: { boot_ms: 60_000 }, now: () => new Date(now) });
     const slots = await host.slots([0]);
     await provision(host, slots);
     const progress = () => {

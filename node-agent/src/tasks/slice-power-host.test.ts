@@ -1,6 +1,7 @@
 /**
- * Stop, start, reboot and reinstall by the agent's own tasks on real parts. The tenant looks from inside: the same address,
- * the same host key and the same files, until a reinstallation gives the boot disk another system and leaves the data disk.
+ * Stop, start, reboot and reinstall by the agent's own tasks on real parts. The tenant looks from inside: the same
+ * address, the same host key and the same files, until a reinstallation gives the boot disk another system and leaves
+ * the data disk.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -10,7 +11,7 @@ import { findLease, readLeases } from '../leases.ts';
 
 const SLOW_MS = 480_000;
 const SMALL = { vcpu_count: 1, memory_mib: 512 };
-/** The tenant of the tiny guest is nobody special, and has a file and a drive of its own to write to. */
+/** The tenant of the tiny guest is nobody special, and has a file and a disk of its own to write to. */
 const USER_DATA = '#cloud-config\nruncmd:\n  - touch /state/note\n  - chmod 666 /state/note /dev/vdb\n';
 
 const setUp = async (t: TestContext) => {

@@ -1,7 +1,7 @@
 /**
- * What a task handler is given and gives. By the time a handler runs, the task was verified, journalled and allowed by
- * the platform; a handler only acts on its host. It may be run again after a crash, so it ensures rather than does.
- * It throws a HostError to say why it did not: the code is the result's `error_code`, the message its `reason`.
+ * The interface of a task handler. When a handler runs, the task was verified, journaled and allowed by the control
+ * plane; a handler only acts on its host. It may run again after a crash, so it ensures state. It throws a HostError to
+ * refuse: the code becomes the result's `error_code`, the message its `reason`.
  */
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
@@ -15,14 +15,14 @@ export type TaskContext = Readonly<{
   task_id: string;
   attempt: number;
   correlation_id: string;
-  /** Carries node, task and correlation id already. */
+  /** Carries node, task and correlation ID already. */
   log: Log;
   /** Aborted when the task is cancelled, out of time, or the agent stops. */
   signal: AbortSignal;
   /** May be called as often as one likes; only some of it is sent. */
   progress(update: TaskUpdate): void;
   now(): Date;
-  /** The agent's state folder: leases and whatever else must outlive the process. */
+  /** The agent's state directory: leases and whatever else must outlive the process. */
   state: string;
 }>;
 

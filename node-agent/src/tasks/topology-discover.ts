@@ -1,4 +1,4 @@
-/** `slice.topology_discover`: the facts of the host and the candidate slots they make. The host is not changed by looking. */
+/** `slice.topology_discover`: host facts and the resulting candidate slots. It changes nothing on the host. */
 import { expectDiscovered } from '../health/probe.ts';
 import { collectFacts } from '../topology/collect.ts';
 import { NO_IDS } from '../topology/device-ids.ts';

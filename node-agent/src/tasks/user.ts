@@ -1,6 +1,6 @@
 /**
- * Who may log in: accounts on a host that is given away whole, and the keys of a guest that runs. The keys are the full set:
- * of what the platform told before, what is not in it is gone afterwards.
+ * Who may log in: accounts on bare metal, and the keys of a running VM. The task carries the full set: keys of an
+ * earlier set that are not in it are removed.
  */
 import { dropKeys, setKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
@@ -18,7 +18,7 @@ export const provisionUser: TaskHandler<'allocation.provision_user'> = (ctx, par
     return { username, ssh_host_key: await act('the SSH host key', ctx.host.system.sshHostKey()) };
   });
 
-/** The machine of a slice that can take keys now: it is held for the allocation, ours and running. */
+/** The VM of a slice that can take keys now: it is held for the allocation, ours and running. */
 const refuseNotRunning = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
   const lease = findLease(await readLeases(ctx.state), allocationId);
   if (lease === undefined || lease.cleaning_since !== null)
@@ -44,7 +44,7 @@ export const deprovisionUser: TaskHandler<'allocation.deprovision_user'> = (ctx,
   exclusive(ctx, key(params.username), (act) =>
     act(
       `removing ${params.username}`,
-      // The keys first: a session that ends meanwhile would tell them, and the account would be there again.
+      // The keys first: a session that ends meanwhile would install them again and recreate the account.
       dropKeys(ctx.state, params.allocation_id, () => ctx.host.system.removeUser(params.username)),
     ),
   );

@@ -1,23 +1,23 @@
 /**
- * `slice.vm_stop` and `slice.vm_reboot`. A guest is asked first and switched off when it does not listen; either way the
- * answer says which it was. Only a domain that carries the allocation's tag is touched. The lease says before the act
- * whether the machine is to run, so that nobody takes a machine that was switched off for one that was lost.
+ * `slice.vm_stop` and `slice.vm_reboot`. The guest OS is asked to shut down first and powered off if it does not; the
+ * result says which. Only a domain with the allocation's tag is changed. The lease records beforehand whether the VM
+ * should run, so that a stopped VM is not taken for a lost one.
  */
 import type { TaskSlot } from '@gpuaas/contract/node';
 import { type Domain, HostError } from '../host/host.ts';
-import { findSameLease, getLease, readLeases, refuseStale, wantPower } from '../leases.ts';
+import { findSameLease, getLease, readLeases, recordPower, refuseStale } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
-import { leavePartition } from './partition.ts';
+import { deactivatePartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 export const vmReboot: TaskHandler<'slice.vm_reboot'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.slots), async (act) => {
     getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
-    const domain = await findOwn(ctx, act, params);
+    const domain = await findManaged(ctx, act, params);
     if (domain === undefined)
       throw new HostError('drift', `domain ${domainName(params.allocation_id)} is not on the host`);
-    await wantPower(ctx.state, params.allocation_id, 'on');
+    await recordPower(ctx.state, params.allocation_id, 'on');
     if (!params.is_hard && (await rebootGracefully(ctx, act, domain))) return { how: 'graceful' as const };
     await act(`the reset of ${domain.name}`, ctx.host.hypervisor.reboot(domain.name, true));
     return { how: 'hard' as const };
@@ -29,15 +29,15 @@ export const vmStop: TaskHandler<'slice.vm_stop'> = (ctx, params) =>
     const book = await readLeases(ctx.state);
     refuseStale(book, params.slots);
     const lease = findSameLease(book, params.allocation_id, params.slots);
-    if (lease !== undefined) await wantPower(ctx.state, params.allocation_id, 'off');
-    const domain = await findOwn(ctx, act, params);
+    if (lease !== undefined) await recordPower(ctx.state, params.allocation_id, 'off');
+    const domain = await findManaged(ctx, act, params);
     const how =
       domain === undefined
         ? ('absent' as const)
         : await act(`the stop of ${domain.name}`, ctx.host.hypervisor.stop(domain.name, params.grace_s, ctx.signal));
     // Given up at the end of the slice by its cleanup, with what else is proven there.
     const partition = params.will_start_again === true ? lease?.plan.fabric_partition_id : undefined;
-    if (partition != null) await leavePartition(ctx, act, partition);
+    if (partition != null) await deactivatePartition(ctx, act, partition);
     return { how };
   });
 
@@ -53,7 +53,7 @@ const rebootGracefully = async (ctx: TaskContext, act: Act, domain: Domain): Pro
   }
 };
 
-const findOwn = async (
+const findManaged = async (
   ctx: TaskContext,
   act: Act,
   params: Readonly<{ allocation_id: string; slots: readonly TaskSlot[] }>,

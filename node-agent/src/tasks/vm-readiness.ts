@@ -1,7 +1,7 @@
 /**
- * `slice.vm_readiness`: a machine counts as ready when the address server gave its MAC the reserved address, the guest has
- * told its SSH host key, it sees as many GPUs as were claimed, and every check that its image declares holds. A machine that is there but not reachable is not ready,
- * however long it takes; what was missing at the end is what the operator reads.
+ * `slice.vm_readiness`: a VM is ready when its MAC got the reserved address, the guest reported its SSH host key, it
+ * sees all claimed GPUs, and every check declared by its image passes. An unreachable VM is never ready; the operator
+ * reads what was missing at the end.
  */
 import type { TaskOutput } from '@gpuaas/contract/node';
 import { pause } from '@gpuaas/kit';
@@ -13,38 +13,38 @@ import type { TaskContext, TaskHandler } from './task.ts';
 
 type Ready = TaskOutput<'slice.vm_readiness'>;
 /** `missing` names addresses and is for operators; `note`, where there is one, replaces it for the tenant. */
-type Look = Readonly<{ ready: Ready } | { missing: string; note?: string | null }>;
+type Check = Readonly<{ ready: Ready } | { missing: string; note?: string | null }>;
 
 const POLL_MS = 500;
 const NO_ADDRESS = 'the VM has not requested its address';
 const WRONG_ADDRESS = 'the VM has another address than reserved';
 
 /** A host that is slow to answer is asked less often: looking must not take what the guest needs to come up. */
-const restAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
+const delayAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
 
 export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params) => {
   const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
   let missing = 'no state was read';
   while (!ctx.signal.aborted) {
     const beganAt = performance.now();
-    const look = await withinTime(
+    const check = await withinTime(
       ctx.signal,
       'checking the VM',
-      lookOnce(ctx, lease, params.readiness_checks ?? []),
+      checkOnce(ctx, lease, params.readiness_checks ?? []),
     ).catch((err: unknown) => {
       if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing, note: null };
       throw err;
     });
-    if ('ready' in look) return look.ready;
-    missing = look.missing;
+    if ('ready' in check) return check.ready;
+    missing = check.missing;
     // The tenant reads the note, so it holds no address.
-    ctx.progress({ percent: 50, note: 'note' in look ? look.note : missing });
-    await pause(restAfter(performance.now() - beganAt), ctx.signal);
+    ctx.progress({ percent: 50, note: 'note' in check ? check.note : missing });
+    await pause(delayAfter(performance.now() - beganAt), ctx.signal);
   }
   throw new HostError('timeout', `the VM did not become ready in time: ${missing}`);
 };
 
-const lookOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string[]): Promise<Look> => {
+const checkOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string[]): Promise<Check> => {
   const { mac_address: mac, private_ip: expected } = lease.plan;
   const name = domainName(lease.allocation_id);
   const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);

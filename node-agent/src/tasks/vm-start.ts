@@ -1,12 +1,12 @@
 /**
- * `slice.vm_start`: the fabric partition, the devices, the network and then the machine. A guest that boots before its
- * partition is active never joins the fabric, so the order is a rule. What was made is taken back if the machine does not
- * start; devices stay on vfio-pci, which is where a slice host keeps them. A machine that was stopped and is started again
- * goes the same way, because the host may have changed meanwhile; if that fails, it keeps its definition and is off.
+ * `slice.vm_start`: the fabric partition, the devices, the network and then the VM. A guest that boots before its
+ * partition is active never joins the fabric, so the order matters. If the VM does not start, everything is undone;
+ * devices stay on vfio-pci, where a slice host keeps them. A stopped VM is started in the same way, because the host
+ * may have changed meanwhile; if that fails, it keeps its definition and is off.
  */
 import { noteKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
-import { getLease, type Lease, readLeases, touchLease, wantPower } from '../leases.ts';
+import { getLease, type Lease, readLeases, recordPower, touchLease } from '../leases.ts';
 import { NO_IDS } from '../topology/device-ids.ts';
 
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
@@ -30,12 +30,12 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
         `domain ${name} exists and does not belong to allocation ${params.allocation_id}`,
       );
     if (there?.state === 'running') {
-      await wantPower(ctx.state, params.allocation_id, 'on');
+      await recordPower(ctx.state, params.allocation_id, 'on');
       return { domain: name };
     }
     await refuseDrift(ctx, act, lease);
     await touchLease(ctx.state, params.allocation_id, ctx.now());
-    await wantPower(ctx.state, params.allocation_id, 'on');
+    await recordPower(ctx.state, params.allocation_id, 'on');
     const { allocation_id, ssh_public_keys: keys } = params;
     await noteKeys(ctx.state, { allocation_id, username: null, keys });
     try {
@@ -102,8 +102,8 @@ const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> 
 };
 
 /**
- * A port that was there when its machine went still holds the device of that machine, and its address counts as given. It is
- * made anew, so that the next machine is heard, and so that a lease seen later is the next machine's own.
+ * A port left by a former VM still has that VM's device, and its address counts as used. It is created again, so that
+ * the next VM has connectivity and a later DHCP lease is its own.
  */
 const renewPort = async (ctx: TaskContext, act: Act, { plan }: Lease): Promise<void> => {
   const ports = await act('listing ports', ctx.host.network.ports());
@@ -112,7 +112,10 @@ const renewPort = async (ctx: TaskContext, act: Act, { plan }: Lease): Promise<v
   await act(`detaching ${plan.ovs_port}`, ctx.host.network.detach(port));
 };
 
-/** In the opposite order. A step back that fails is logged and does not hide why the start failed; cleanup does it again. */
+/**
+ * In the opposite order. A step back that fails is logged and does not hide why the start failed; cleanup does it
+ * again.
+ */
 const stepBack = async (
   ctx: TaskContext,
   lease: Lease,
@@ -120,8 +123,8 @@ const stepBack = async (
 ): Promise<void> => {
   const { plan } = lease;
   const steps: ReadonlyArray<readonly [what: string, undo: () => Promise<unknown>]> = [
-    [`stopping ${name}`, () => stopOwn(ctx, lease, name)],
-    ...(isNew ? [[`removing ${name}`, () => removeOwn(ctx, lease, name)] as const] : []),
+    [`stopping ${name}`, () => stopVm(ctx, lease, name)],
+    ...(isNew ? [[`removing ${name}`, () => removeVm(ctx, lease, name)] as const] : []),
     [
       `detaching ${plan.ovs_port}`,
       () => ctx.host.network.detach({ name: plan.ovs_port, mac_address: plan.mac_address }),
@@ -134,7 +137,7 @@ const stepBack = async (
             () => ctx.host.fabric.deactivate(plan.fabric_partition_id ?? 0),
           ] as const,
         ]),
-    ['noting that it is off', () => wantPower(ctx.state, lease.allocation_id, 'off')],
+    ['noting that it is off', () => recordPower(ctx.state, lease.allocation_id, 'off')],
   ];
   for (const [what, undo] of steps)
     await withinTime(AbortSignal.timeout(STEP_BACK_MS), what, undo()).catch((err: unknown) =>
@@ -145,10 +148,10 @@ const stepBack = async (
 const isOwn = async (ctx: TaskContext, lease: Lease, name: string): Promise<boolean> =>
   (await ctx.host.hypervisor.list()).some((each) => each.name === name && each.allocation_id === lease.allocation_id);
 
-const stopOwn = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
+const stopVm = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
   if (await isOwn(ctx, lease, name)) await ctx.host.hypervisor.stop(name, 0);
 };
 
-const removeOwn = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
+const removeVm = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
   if (await isOwn(ctx, lease, name)) await ctx.host.hypervisor.remove(name);
 };

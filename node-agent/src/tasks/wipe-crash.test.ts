@@ -1,4 +1,6 @@
-/** The agent is killed while a drive is being erased: the tool ends with it, and the wipe is done again from the start. */
+/**
+ * The agent is killed while a disk is being erased: the tool ends with it, and the wipe is done again from the start.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

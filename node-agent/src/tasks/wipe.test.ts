@@ -132,7 +132,7 @@ test('the level that the region asks for is met by a stronger method than was ap
 test('a sanitize that went on through a boot is waited for before anything is read or asked of the drive', {
   skip,
 }, async (context) => {
-  // Under way until its log was asked for twice; until then the drive takes no other command.
+  // Under way until its log was asked for twice; until then the disk takes no other command.
   const made = await setUp(context, {
     programs: {
       nvme: `at=$(dirname "$0")/asked; echo "$1" >> "$at"

@@ -1,7 +1,7 @@
 /**
- * The wipe of one disk and its evidence. A command that says it succeeded proves nothing: what counts is what the disk
- * gives back afterwards. A disk that must not be touched, or that cannot be erased as its policy and the site's minimum
- * demand, has no evidence but a reason; there is no quiet fallback to a weaker method.
+ * The wipe of one disk and its evidence. A successful command proves nothing: only what the disk returns afterwards
+ * counts. A disk that must not be wiped, or cannot be wiped as its method and the site's minimum demand, has a reason
+ * instead of evidence; there is no silent fallback to a weaker method.
  */
 import {
   type DiskEvidence,
@@ -22,7 +22,7 @@ import type { TaskContext } from './task.ts';
 export type WipeTarget = Readonly<{
   serial: string;
   device: string;
-  /** What the slot was approved with; null: the strongest that the drive offers. */
+  /** What the slot was approved with; null: the strongest that the disk offers. */
   policy: WipeMethod | null;
   slot: Readonly<{ slot_id: string; generation: number }> | null;
 }>;
@@ -95,12 +95,12 @@ const wipeAndProve = async (
     started_at: startedAt,
     finished_at: ctx.now().toISOString(),
   };
-  if (isVerified && found.rule === 'changed' && can_discard) await giveUpNoise(ctx, act, disk);
+  if (isVerified && found.rule === 'changed' && can_discard) await discardRandom(ctx, act, disk);
   return evidence;
 };
 
-/** The next machine is made on a blank disk. The erase is proven already, so a drive that does not forget harms nobody. */
-const giveUpNoise = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<void> => {
+/** The next VM gets a blank disk. The wipe is already proven, so a disk that does not discard does no harm. */
+const discardRandom = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<void> => {
   try {
     await act(`the discard of disk ${disk.serial}`, disk.wipe('blkdiscard'));
   } catch (err) {

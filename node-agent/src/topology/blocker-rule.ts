@@ -1,8 +1,8 @@
-/** What a rule about blockers sees of a candidate, and the words they share. */
+/** What a blocker rule sees of a candidate, and shared texts. */
 import type { Blocker, Candidate, DiskFacts, HostFacts, NicFacts } from '@gpuaas/contract/node';
 import type { Place } from './places.ts';
 
-export type Judged = Readonly<{
+export type JudgedCandidate = Readonly<{
   place: Place;
   facts: HostFacts;
   found: Omit<Candidate, 'blockers'>;
@@ -12,7 +12,7 @@ export type Judged = Readonly<{
   vf_iommu_group: number | null;
 }>;
 
-export type Rule = (judged: Judged) => Blocker[];
+export type Rule = (judged: JudgedCandidate) => Blocker[];
 
 export const block = (code: string, field: keyof Candidate, message: string): Blocker[] => [{ code, field, message }];
 export const under = (place: Place): string =>

@@ -1,11 +1,11 @@
 /**
- * What stands between a candidate and approval, in words an operator can act on. A fact that could not be read blocks
- * like one that is bad; nothing here turns "unknown" into "fine".
+ * Blockers of a candidate's approval, in words an operator can act on. An unreadable fact blocks like a bad one;
+ * unknown never counts as fine.
  */
 
 import type { Blocker, Candidate, HostFacts } from '@gpuaas/contract/node';
 import { isReportingDriver, partitioningOffOf } from '../host/linux/gpu/vendors.ts';
-import { block, type Judged, list, NO_SWITCH, type Rule, under } from './blocker-rule.ts';
+import { block, type JudgedCandidate, list, NO_SWITCH, type Rule, under } from './blocker-rule.ts';
 import { drive } from './disk-blockers.ts';
 import { isInfiniband } from './kinds.ts';
 import { factOf, reasonOf } from './read.ts';
@@ -155,5 +155,5 @@ const suggestions: Rule = ({ found }) =>
 const RULES: readonly Rule[] = [unreadable, gpu, drive, fabric, isolation, suggestions];
 
 /** Without the PCI tree there is nothing to say about pairs. */
-export const blockersOf = (judged: Judged): Blocker[] =>
+export const blockersOf = (judged: JudgedCandidate): Blocker[] =>
   'unreadable' in judged.facts.pci ? unreadable(judged) : RULES.flatMap((rule) => rule(judged));

@@ -1,4 +1,4 @@
-/** A place and the facts about its parts, written down as a candidate. */
+/** A place and the facts about its parts, as a candidate. */
 import type { Candidate, DiskFacts, GpuFacts, HostFacts, NicFacts, PciFunction } from '@gpuaas/contract/node';
 import { blockersOf } from './blockers.ts';
 import { idOf, isBridge } from './kinds.ts';
@@ -35,7 +35,7 @@ export const knownOf = (facts: HostFacts): Known => ({
   ),
 });
 
-/** What the drive itself says it can do. Cryptographic erase first: it reaches every cell at once. */
+/** What the disk itself says it can do. Cryptographic erase first: it reaches every cell at once. */
 const wipePolicyOf = (disk: DiskFacts | null): Candidate['wipe_method'] => {
   const erase = disk === null ? null : factOf(disk.erase);
   if (erase === null) return null;
@@ -47,10 +47,10 @@ const wipePolicyOf = (disk: DiskFacts | null): Candidate['wipe_method'] => {
 };
 
 /**
- * What else is in the groups that VFIO would take. The drive counts as a stranger there: it stays with the host's
- * driver, and a group that a host driver holds a part of cannot be given away.
+ * Other devices in the groups that VFIO would take. The disk counts as one of them: it stays with the host's driver,
+ * and a group with a host driver cannot be passed through.
  */
-const strangersOf = (known: Known, given: readonly string[]): string[] => {
+const otherDevicesOf = (known: Known, given: readonly string[]): string[] => {
   const devices = new Set(
     given.filter((address) => known.functions.get(address)?.physical_function === null).map(deviceOf),
   );
@@ -89,7 +89,7 @@ export const candidateOf = (
     numa_node: place.gpu?.numa_node ?? place.drive?.numa_node ?? null,
     upstream_port: place.upstream_port,
     iommu_group: place.gpu === null ? null : (known.groups.get(place.gpu.address)?.group ?? null),
-    iommu_group_other_devices: strangersOf(known, given),
+    iommu_group_other_devices: otherDevicesOf(known, given),
     nvme_serial: disk?.serial ?? null,
     nvme_device: disk?.device ?? null,
     nvme_size_bytes: disk?.size_bytes ?? null,

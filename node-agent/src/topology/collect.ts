@@ -1,6 +1,6 @@
 /**
- * Facts of a host, part by part. Each part is read by itself, so that one tool that is missing costs one part; what
- * could not be read says why and is never told as "there is none".
+ * Host facts, part by part. Each part is read separately, so that a missing tool costs one part. An unreadable part
+ * states why and is never reported as absent.
  */
 import type { Fact, HostFacts } from '@gpuaas/contract/node';
 import type { Host } from '../host/host.ts';

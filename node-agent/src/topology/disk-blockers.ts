@@ -1,7 +1,4 @@
-/**
- * What stands in the way of owning a drive. The agent never unmounts and never wipes what nobody gave it: it says who
- * uses the drive and waits.
- */
+/** Blockers of a disk. The agent never unmounts and never wipes an unapproved disk: it reports the users and waits. */
 import type { Blocker } from '@gpuaas/contract/node';
 import { block, list, NO_SWITCH, type Rule, under } from './blocker-rule.ts';
 import { reasonOf } from './read.ts';

@@ -1,4 +1,4 @@
-/** What a check of a host says, and how checks are put together. A part that could not be read is not met. */
+/** The result of a host check, and how checks are combined. An unreadable part is not met. */
 import type { Fact, HostFacts, Prerequisite } from '@gpuaas/contract/node';
 import type { ToolName } from '../host/tools.ts';
 

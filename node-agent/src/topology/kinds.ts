@@ -1,5 +1,5 @@
 /**
- * The kind of a PCI function, by class and id, never by place or size. Only known parts of a slot count: management
+ * The kind of a PCI function, by class and ID, never by place or size. Only known parts of a slot count: management
  * endpoints, NVSwitches, board graphics and BlueField cards do not.
  */
 import type { NicFacts, PciFunction } from '@gpuaas/contract/node';
@@ -38,7 +38,7 @@ export const isWholeFabric = (fn: PciFunction, names: readonly string[]): boolea
   !isStorage(fn) &&
   !BLUEFIELD.test(fn.vendor_id === MELLANOX ? fn.device_id : '');
 
-/** Nothing answers at its address any more, so what it was can no longer be told. */
+/** It does not respond at its address, so its kind is unknown. */
 const NOBODY = 'ffff';
 
 /** Cards that can carry a slot's fabric: network functions that can be split and are not the management card. */

@@ -1,11 +1,10 @@
 /**
- * Where slots are. A GPU, a drive and a network card belong together because one PCIe switch carries them; the order of
- * bus numbers and the size of a drive say nothing (on the same board the card comes before the GPU under one switch and
- * after it under the next). Under a switch that carries several of each, all are equally near, and address order only
- * makes the choice the same every time.
+ * Where slots are. A GPU, a disk and a network card belong together because they share a PCIe switch; bus order and
+ * disk size mean nothing (on the same board the card comes before the GPU under one switch and after it under the
+ * next). Under a switch with several of each, address order only makes the choice deterministic.
  *
- * A switch that carries drive and card but lacks the GPU which its siblings have is a place too: its GPU is missing, and
- * the numbers of the other slots must not move because of it.
+ * A switch with disk and card but without the GPU of its siblings is a place too: its GPU is missing, and the numbers
+ * of the other slots must not shift.
  */
 import type { DiskFacts, NicFacts, PciFunction } from '@gpuaas/contract/node';
 import { idOf, isAccelerator, isBridge, isFabricCard, isInfiniband, isNvme, isWholeFabric } from './kinds.ts';
@@ -14,7 +13,7 @@ import { byAddress, compareAddress, deviceOf } from './read.ts';
 export type Place = Readonly<{
   upstream_port: string | null;
   gpu: PciFunction | null;
-  /** The controller of the drive; null where there is none, or only the one the host started from. */
+  /** The controller of the disk; null where there is none, or only the one the host started from. */
   drive: PciFunction | null;
   boot_drives: readonly string[];
   card: PciFunction | null;
@@ -94,7 +93,7 @@ const switchesOf = (parts: Parts): ReadonlyMap<string, Switch> => {
   return switches;
 };
 
-/** The functions of a card that may be given away, in the order in which they are. A whole one is its own. */
+/** The assignable functions of a card, in order. A whole one stands for itself. */
 const functionsOf = (card: PciFunction, { functions, fabric_functions: names }: Parts): readonly string[] => {
   if (isWholeFabric(card, names)) return [card.address];
   const isNamed = (address: string): boolean =>

@@ -1,6 +1,6 @@
 /**
- * What the host itself needs before slices can run on it. Each line says what was found and, if it is not met, what to
- * do; a part that could not be read is not met.
+ * What the host needs before slices can run on it. Each entry states what was found and, if it is not met, what to do;
+ * an unreadable part is not met.
  */
 import type { HostFacts, Prerequisite } from '@gpuaas/contract/node';
 import { all, type Finding, met, of, tool, unmet } from './finding.ts';
@@ -12,7 +12,7 @@ const ON = ['intel_iommu=on', 'amd_iommu=on', 'iommu=pt', 'iommu=on'];
 const OFF = ['intel_iommu=off', 'amd_iommu=off', 'iommu=off'];
 const ARGUMENTS = 'intel_iommu=on iommu=pt (AMD: iommu=pt)';
 
-/** Kernels may have it on without being told; then the groups prove it. */
+/** Kernels may enable it by default; then the groups prove it. */
 const iommuArguments = (facts: HostFacts): Finding =>
   of(facts.system, ({ kernel_command_line }) => {
     const words = kernel_command_line.split(/\s+/);

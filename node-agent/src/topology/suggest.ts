@@ -1,6 +1,6 @@
 /**
- * Suggestions that are the same whenever they are made: from node and slot alone. The platform decides; it also sees
- * that no two slots of a site share a MAC and no two of a network an address.
+ * Deterministic suggestions from node and slot alone. The control plane decides; it also ensures that no two slots of a
+ * site share a MAC and no two of a network an address.
  */
 import { createHash } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 /**
- * From facts to the slots an operator may approve. Pure: the same facts give the same map, in whatever order they were
- * read. Nothing here is schedulable, and a candidate without blockers is one an operator may look at, no more.
+ * From facts to slots an operator may approve. Pure: the same facts give the same map, in any order. Nothing here is
+ * schedulable; a candidate without blockers may be reviewed by an operator, no more.
  */
 import type { HostFacts, PciFunction, TopologyMap } from '@gpuaas/contract/node';
 import { candidateOf, knownOf, type Settings } from './candidate.ts';
@@ -13,7 +13,7 @@ export type { Settings } from './candidate.ts';
 
 const SLOTS_MAX = 64;
 
-/** Without the PCI tree nothing can be paired. GPUs that the driver lists are told all the same, blocked. */
+/** Without the PCI tree nothing can be paired. GPUs that the driver lists are reported anyway, blocked. */
 const unpaired = (facts: HostFacts): Place[] =>
   (factOf(facts.gpus) ?? [])
     .map((gpu) => gpu.pci_address)

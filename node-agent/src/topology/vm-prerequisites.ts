@@ -1,6 +1,6 @@
 /**
- * What running machines needs of the host. Where the host was asked whether it can, by libvirt and by a guest, that counts;
- * tools that are installed are second best, and all that a recording can tell.
+ * What running VMs requires of the host. A test by libvirt and a guest counts if there was one; installed tools are
+ * second best, and all that a recording has.
  */
 import type { HostFacts } from '@gpuaas/contract/node';
 import { all, type Finding, met, of, tool, unmet } from './finding.ts';

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { debianSchema } from '../../test/cloud-init-schema.ts';
 import { readFixture, requiresFixture } from '../../test/fixtures.ts';
 import { ALLOCATION, KEY, machineOf } from '../../test/vm.ts';
-import { HostError, type Machine } from '../host/host.ts';
+import { HostError, type VmPlan } from '../host/host.ts';
 import { cloudInit, type GuestOptions } from './cloud-init.ts';
 import { KEYS_PATH } from './guest-keys.ts';
 import { REPORT_PATH, reportScript, SSHD_SETTINGS_PATH } from './guest-report.ts';
@@ -20,7 +20,7 @@ type Config = Readonly<Record<string, unknown>> & {
   bootcmd: string[][];
 };
 
-const withData = (user_data: string | null): Machine => ({
+const withData = (user_data: string | null): VmPlan => ({
   ...machineOf(1),
   seed: { ...machineOf(1).seed, user_data },
 });

@@ -1,8 +1,8 @@
 /**
- * What a guest is told at its first boot: who may log in, its name, its network and how to report. It is all the guest gets;
- * nothing in it opens anything of the platform, which the guest never talks to.
+ * What a guest is told at its first boot: who may log in, its name, its network and how to report. It is all the guest
+ * gets; nothing in it opens anything of the control plane, which the guest never talks to.
  */
-import type { Machine } from '../host/host.ts';
+import type { VmPlan } from '../host/host.ts';
 import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
 import { KEYS_PATH, KEYS_START, keysScript } from './guest-keys.ts';
 import { NETWORK_START } from './guest-network.ts';
@@ -15,7 +15,7 @@ export type GuestOptions = Readonly<{
   username: string;
   /** vendor:device of what counts as a GPU. */
   accelerators: readonly string[];
-  /** Whether its kernel is told to make room for a fast network. */
+  /** Whether its kernel is tuned for a fast network. */
   is_network_tuned?: boolean;
 }>;
 
@@ -25,7 +25,7 @@ export type SeedFiles = Readonly<Record<'user-data' | 'meta-data' | 'network-con
 const HEADER = '#cloud-config\n';
 const LOGIN_SHELL = '/bin/bash';
 
-const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig => ({
+const platformConfig = (machine: VmPlan, guest: GuestOptions): PlatformConfig => ({
   hostname: hostname(machine.seed.hostname),
   preserve_hostname: false,
   users: [
@@ -78,7 +78,7 @@ const partOf = (contentType: string, name: string, text: string): string =>
     '',
   ].join('\n');
 
-const userData = (machine: Machine, guest: GuestOptions): string => {
+const userData = (machine: VmPlan, guest: GuestOptions): string => {
   const ours = platformConfig(machine, guest);
   const theirs = readUserData(machine.seed.user_data);
   if (theirs.kind !== 'script')
@@ -93,18 +93,18 @@ const userData = (machine: Machine, guest: GuestOptions): string => {
 };
 
 /** Refuses what a seed with it would be refused for, whatever machine it is of. */
-export const judgeUserData = (text: string | null, account: string): void => {
+export const checkUserData = (text: string | null, account: string): void => {
   const theirs = readUserData(text);
   const write_files = [SSHD_SETTINGS_PATH, KEYS_PATH, REPORT_PATH].map((path) => ({ path }));
   const ours: PlatformConfig = { users: [{ name: account }], write_files, bootcmd: [] };
   if (theirs.kind === 'config') writeYaml(mergeConfig(ours, theirs.config));
 };
 
-/** Cloud-init sets a machine up once for each of these: a reinstalled one is another. */
-const instanceId = ({ allocation_id, seed: { install = 0 } }: Machine): string =>
+/** Cloud-init sets a VM up once for each of these: a reinstalled one is another. */
+const instanceId = ({ allocation_id, seed: { install = 0 } }: VmPlan): string =>
   install === 0 ? allocationId(allocation_id) : `${allocationId(allocation_id)}-${install}`;
 
-export const cloudInit = (machine: Machine, guest: GuestOptions): SeedFiles => ({
+export const cloudInit = (machine: VmPlan, guest: GuestOptions): SeedFiles => ({
   'user-data': userData(machine, guest),
   'meta-data': writeYaml({
     'instance-id': instanceId(machine),

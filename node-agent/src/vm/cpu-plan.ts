@@ -2,7 +2,7 @@
  * Which CPUs and how much memory each NUMA node of the guest has. A guest has one node for each node of the host that the
  * plan names, in that order, and every vCPU runs on the node whose memory its guest node is made of.
  */
-import { HostError, type Machine } from '../host/host.ts';
+import { HostError, type VmPlan } from '../host/host.ts';
 import { cpuList } from './grammar.ts';
 import type { HostProfile } from './host-profile.ts';
 
@@ -42,7 +42,7 @@ const share = (count: number, parts: number): readonly number[] =>
   Array.from({ length: parts }, (_, index) => Math.floor(count / parts) + (index < count % parts ? 1 : 0));
 
 /** A guest's memory is whole pages, and the plan has counted whole pages. */
-const memoryOf = (plan: Machine['plan']): Readonly<{ unit_kib: number; units: number }> =>
+const memoryOf = (plan: VmPlan['plan']): Readonly<{ unit_kib: number; units: number }> =>
   plan.hugepages === null
     ? { unit_kib: 1024, units: plan.memory_mib }
     : { unit_kib: plan.hugepages.size_kib, units: plan.hugepages.count };
@@ -65,7 +65,7 @@ const choosePins = (wanted: number, own: readonly number[], pinned: readonly num
   return mine.slice(0, wanted).map(String);
 };
 
-export const planCpus = (plan: Machine['plan'], profile: Pick<HostProfile, 'numa' | 'pinned_cpus'>): CpuPlan => {
+export const planCpus = (plan: VmPlan['plan'], profile: Pick<HostProfile, 'numa' | 'pinned_cpus'>): CpuPlan => {
   const allowed = cpusIn(plan.cpuset);
   if (plan.vcpu_count < 1 || plan.memory_mib < 1) throw new HostError('blocked', 'a VM needs CPUs and memory');
   const { unit_kib, units } = memoryOf(plan);

@@ -1,23 +1,23 @@
 /**
- * The devices of a machine. Drives are whole block devices under names that stay, in the order of slots with the boot drive
+ * The devices of a VM. Drives are whole block devices under names that stay, in the order of slots with the boot disk
  * first; GPU and fabric function are handed over as they are bound (`managed='no'`: binding is a task of its own, and
  * devices stay on vfio-pci between tenants). There is no screen: the console is a serial line
  * with a socket that the host connects to, and all it says is also in a file that the log daemon keeps short.
  */
-import { HostError, type Machine } from '../host/host.ts';
+import { HostError, type VmPlan } from '../host/host.ts';
 import { diskSerial, interfaceName, macAddress, path, pciAddress } from './grammar.ts';
 import { KEYS_CHANNEL } from './guest-keys.ts';
 import { REPORT_CHANNEL } from './guest-report.ts';
-import { type HostProfile, machinePaths } from './host-profile.ts';
+import { type HostProfile, vmPaths } from './host-profile.ts';
 import type { GuestComplex, GuestPort, PciPlan } from './pci-plan.ts';
 import { element, type XmlElement } from './xml.ts';
 
-type Slot = Machine['plan']['slots'][number];
+type Slot = VmPlan['plan']['slots'][number];
 
 const hex = (value: number, digits: number): string => `0x${value.toString(16).padStart(digits, '0')}`;
 
 /** The boot slot's first, the others as the plan has them. */
-export const drivesOf = (plan: Machine['plan']): readonly Slot[] => {
+export const drivesOf = (plan: VmPlan['plan']): readonly Slot[] => {
   const boot = plan.slots.filter((slot) => slot.slot_id === plan.boot_slot_id);
   const serials = plan.slots.map((slot) => slot.nvme_serial);
   const paths = plan.slots.map((slot) => slot.nvme_device);
@@ -74,10 +74,10 @@ const TUNED_RING = 1024;
 const OFF = { csum: 'off', tso4: 'off', tso6: 'off', ecn: 'off', ufo: 'off' };
 
 /**
- * The port stands in the switch, with its security, before the machine; the machine brings the device of that name and goes
+ * The port stands in the switch, with its security, before the VM; the VM brings the device of that name and goes
  * with it. If libvirt plugged it in, it would remove the port first, and what keeps guests apart with it.
  */
-const nic = ({ plan }: Machine, { nic: card }: HostProfile): XmlElement =>
+const nic = ({ plan }: VmPlan, { nic: card }: HostProfile): XmlElement =>
   element(
     'interface',
     { type: 'ethernet' },
@@ -149,8 +149,8 @@ const channel = (name: string, socket: string): XmlElement =>
     element('target', { type: 'virtio', name }),
   );
 
-export const devices = (machine: Machine, profile: HostProfile, pci: PciPlan): XmlElement => {
-  const paths = machinePaths(profile, machine.name);
+export const devices = (machine: VmPlan, profile: HostProfile, pci: PciPlan): XmlElement => {
+  const paths = vmPaths(profile, machine.name);
   return element(
     'devices',
     {},

@@ -2,7 +2,7 @@
  * A domain read back, and the proof that it is the plan. It is read from what libvirt says it has, after it filled in what
  * it likes; every device counts that reaches the host or the network, so one that nobody planned is a difference too.
  */
-import { HostError, type Machine } from '../host/host.ts';
+import { HostError, type VmPlan } from '../host/host.ts';
 import { drivesOf } from './domain-devices.ts';
 import type { HostProfile } from './host-profile.ts';
 import { OWNER_NAMESPACE, planHash } from './identity.ts';
@@ -136,7 +136,7 @@ export const parseDomain = (xml: string): ParsedDomain => {
 };
 
 const differences = (
-  machine: Machine,
+  machine: VmPlan,
   parsed: ParsedDomain,
   passthrough: HostProfile['passthrough'],
 ): readonly string[] => {
@@ -183,7 +183,7 @@ const differences = (
 
 /** Throws everything that is different. */
 export const assertSame = (
-  machine: Machine,
+  machine: VmPlan,
   parsed: ParsedDomain,
   passthrough: HostProfile['passthrough'] = 'vfio',
 ): void => {

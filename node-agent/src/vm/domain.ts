@@ -1,14 +1,15 @@
 /**
- * A plan and a host in, libvirt's XML out: what the machine is, by itself and without looking at anything. The same plan on
- * the same host gives the same text, ids included, so that defining it again changes nothing. `domain-read.ts` reads it back.
+ * A plan and a host in, libvirt's XML out: what the VM is, by itself and without looking at anything. The same plan on
+ * the same host gives the same text, ids included, so that defining it again changes nothing. `domain-read.ts` reads it
+ * back.
  */
-import { HostError, type Machine } from '../host/host.ts';
+import { HostError, type VmPlan } from '../host/host.ts';
 import { domainName } from '../tasks/names.ts';
 import { type CpuPlan, planCpus } from './cpu-plan.ts';
 import { devices } from './domain-devices.ts';
-import { allocationId, machineName, path } from './grammar.ts';
-import { type HostProfile, machinePaths } from './host-profile.ts';
-import { machineUuid, OWNER_NAMESPACE, planHash } from './identity.ts';
+import { allocationId, path, vmName } from './grammar.ts';
+import { type HostProfile, vmPaths } from './host-profile.ts';
+import { OWNER_NAMESPACE, planHash, vmUuid } from './identity.ts';
 import { type PciPlan, planPci } from './pci-plan.ts';
 import { standInArguments } from './stand-in.ts';
 import { element, writeXml, type XmlElement } from './xml.ts';
@@ -20,10 +21,10 @@ export const firmwareArguments = (pci: PciPlan): readonly string[] => [
   `name=opt/ovmf/X-PciMmio64Mb,string=${pci.mmio64_mib}`,
 ];
 
-const isSecure = ({ boot }: HostProfile, plan: Machine['plan']): boolean =>
+const isSecure = ({ boot }: HostProfile, plan: VmPlan['plan']): boolean =>
   boot.kind === 'uefi' && boot.secure_profiles.includes(plan.profile);
 
-const os = (machine: Machine, profile: HostProfile): XmlElement => {
+const os = (machine: VmPlan, profile: HostProfile): XmlElement => {
   const type = element('type', { arch: 'x86_64', machine: profile.machine_type }, 'hvm');
   const { boot } = profile;
   if (boot.kind === 'kernel')
@@ -47,7 +48,7 @@ const os = (machine: Machine, profile: HostProfile): XmlElement => {
     {},
     type,
     element('loader', { readonly: 'yes', secure: secure ? 'yes' : 'no', type: 'pflash' }, path(firmware.code)),
-    element('nvram', { template: path(firmware.vars_template) }, machinePaths(profile, machine.name).nvram),
+    element('nvram', { template: path(firmware.vars_template) }, vmPaths(profile, machine.name).nvram),
   );
 };
 
@@ -80,7 +81,7 @@ const cpu = ({ cells }: CpuPlan, profile: HostProfile): XmlElement => {
       );
 };
 
-const tuning = (machine: Machine, cpus: CpuPlan): readonly XmlElement[] => {
+const tuning = (machine: VmPlan, cpus: CpuPlan): readonly XmlElement[] => {
   const { plan } = machine;
   const pins = cpus.cells.flatMap((cell) => cell.vcpus);
   return [
@@ -114,14 +115,14 @@ const tuning = (machine: Machine, cpus: CpuPlan): readonly XmlElement[] => {
             'memoryBacking',
             {},
             element('hugepages', {}, element('page', { size: plan.hugepages.size_kib, unit: 'KiB' })),
-            // Pages shared with another guest by content would tell one tenant of the other.
+            // Memory pages shared between guests would leak content from one tenant to another.
             element('nosharepages'),
           ),
         ]),
   ];
 };
 
-const owner = (machine: Machine): XmlElement =>
+const owner = (machine: VmPlan): XmlElement =>
   element(
     'metadata',
     {},
@@ -132,8 +133,8 @@ const owner = (machine: Machine): XmlElement =>
     }),
   );
 
-export const compileDomain = (machine: Machine, profile: HostProfile): string => {
-  if (machineName(machine.name) !== domainName(machine.allocation_id))
+export const compileDomain = (machine: VmPlan, profile: HostProfile): string => {
+  if (vmName(machine.name) !== domainName(machine.allocation_id))
     throw new HostError('conflict', `${machine.name} is not the VM name of ${machine.allocation_id}`);
   const cpus = planCpus(machine.plan, profile);
   const pci = planPci(machine.plan, profile, cpus.memory_kib);
@@ -149,7 +150,7 @@ export const compileDomain = (machine: Machine, profile: HostProfile): string =>
         'xmlns:qemu': past.length > 0 ? QEMU_NAMESPACE : null,
       },
       element('name', {}, machine.name),
-      element('uuid', {}, machineUuid(machine.allocation_id)),
+      element('uuid', {}, vmUuid(machine.allocation_id)),
       owner(machine),
       element('memory', { unit: 'KiB' }, cpus.memory_kib),
       element(

@@ -91,7 +91,7 @@ for (const shell of SHELLS)
     it('are the platform’s set, beside what the tenant wrote by hand', async (t) => {
       const guest = openGuest(t, shell, [launch, '# mine', byHand], [launch]);
       const [second, third] = [newKey(), newKey()];
-      assert.equal(await guest.told([second, third]), keysMessage([second, third], '1f').answer);
+      assert.equal(await guest.told([second, third]), keysMessage([second, third], '1f').confirmation);
       assert.deepEqual(guest.keys(), [second, third, '# mine', byHand]);
       assert.equal(statSync(guest.file).mode & 0o777, 0o600);
       await guest.told([third]);
@@ -124,7 +124,7 @@ for (const shell of SHELLS)
       guest.send(bytes);
       assert.equal(
         await guest.line(),
-        keysMessage([], 'ab').answer.replace(/\S+$/, bytes.toString().split(/[ \n]/)[3] ?? ''),
+        keysMessage([], 'ab').confirmation.replace(/\S+$/, bytes.toString().split(/[ \n]/)[3] ?? ''),
       );
     });
 

@@ -1,12 +1,11 @@
 /**
- * The platform's keys in a guest that runs. A second virtio-serial port goes inwards: the guest says `ready`, which blocks
- * until the host is connected, the host sends one whole set behind its length and digest, and the guest says `done` with that
- * digest once the set is in the account's file. Half a set has another digest and changes nothing. So a change is there at
- * once, and nobody looks every other second whether there is one.
- *
- * What is replaced is the platform's set and nothing else. The guest remembers it in a file of its own, which starts with
- * the keys of the launch; lines that the tenant wrote by hand stay as they are. The set that goes and the one that comes are
- * both remembered while the file is written, so a crash between the two leaves no key that nobody would take away.
+ * The control plane's keys in a guest that runs. A second virtio-serial port goes inwards: the guest says `ready`,
+ * which blocks until the host is connected, the host sends one whole set behind its length and digest, and the guest
+ * says `done` with that digest once the set is in the account's file. Half a set has another digest and changes
+ * nothing. So a change is there at once, and nobody looks every other second whether there is one. What is replaced is
+ * the control plane's set and nothing else. The guest remembers it in a file of its own, which starts with the keys of
+ * the launch; lines that the tenant wrote by hand stay as they are. The set that goes and the one that comes are both
+ * remembered while the file is written, so a crash between the two leaves no key that nobody would take away.
  */
 import { createHash } from 'node:crypto';
 import { HostError } from '../host/host.ts';
@@ -20,7 +19,9 @@ export const KEYS_BYTES_MAX = 2 * 1024 * 1024;
 /** In front of a key that is there for one session: it opens a shell and nothing else. */
 export const SESSION_KEY_OPTIONS = 'no-port-forwarding,no-agent-forwarding,no-X11-forwarding';
 
-/** A line of the set: a key as the platform has it, or one of a session behind its options. No others are written. */
+/**
+ * A line of the set: a key as the control plane has it, or one of a session behind its options. No others are written.
+ */
 export const authorizedKey = (line: string): string => {
   const prefix = `${SESSION_KEY_OPTIONS} `;
   return line.startsWith(prefix) ? `${prefix}${sshPublicKey(line.slice(prefix.length))}` : sshPublicKey(line);
@@ -34,7 +35,7 @@ export const keysText = (keys: readonly string[]): string => {
   return text;
 };
 
-export type KeysMessage = Readonly<{ bytes: Buffer; answer: string; refusal: string }>;
+export type KeysMessage = Readonly<{ bytes: Buffer; confirmation: string; refusal: string }>;
 
 /** What is sent to a guest that is ready, and the lines by which it answers. */
 export const keysMessage = (keys: readonly string[], mark: string): KeysMessage => {
@@ -42,14 +43,15 @@ export const keysMessage = (keys: readonly string[], mark: string): KeysMessage 
   const digest = createHash('sha256').update(text).digest('hex');
   return {
     bytes: Buffer.concat([Buffer.from(`set ${mark} ${text.length} ${digest}\n`), text]),
-    answer: `done ${mark} ${digest}`,
+    confirmation: `done ${mark} ${digest}`,
     refusal: `failed ${mark}`,
   };
 };
 
 /**
- * POSIX sh, for busybox too. The file's own lines are compared as a whole; the set comes first, because the tenant's last line
- * may have no end. The account's keys are the host's to change only after cloud-init has written those of the launch.
+ * POSIX sh, for busybox too. The file's own lines are compared as a whole; the set comes first, because the tenant's
+ * last line may have no end. The account's keys are the host's to change only after cloud-init has written those of the
+ * launch.
  */
 export const keysScript = (account: string, launchKeys: readonly string[]): string => `#!/bin/sh
 # Keeps the keys of this machine's account as the platform has them; lines of your own in authorized_keys stay.

@@ -1,13 +1,10 @@
 /**
  * What a guest says of itself, and how. A virtio-serial port carries one line of JSON after another, outwards only: the
  * guest writes, blocked while nobody listens, and the host connects to the port's socket, takes the last whole line and
- * leaves. Nothing is kept between: no file can fill up or be stale, and a host key is only told once it is final.
- *
- * An image may promise more: checks by name, which its own program answers for, one line each. They run beside the report,
- * again and again until all hold, because a driver may take its time.
- *
- * The guest is the tenant's. What it says is a claim about itself, read with limits and a grammar, and used for nothing but
- * reaching it and calling it ready.
+ * leaves. Nothing is kept between: no file can fill up or be stale, and a host key is only told once it is final. An
+ * image may promise more: checks by name, which its own program answers for, one line each. They run beside the report,
+ * again and again until all hold, because a driver may take its time. The guest is the tenant's. What it says is a
+ * claim about itself, read with limits and a grammar, and used for nothing but reaching it and calling it ready.
  */
 
 import type { GuestCheck, GuestReport } from '../host/host.ts';
@@ -19,15 +16,15 @@ export const REPORT_PATH = '/usr/local/sbin/gpuaas-report';
 /** Longer is no line of it. */
 export const REPORT_BYTES_MAX = 16 * 1024;
 /** A guest says one line every other second, and is heard for about as long. */
-const HEARD_BYTES_MAX = 8 * REPORT_BYTES_MAX;
+const RECEIVED_BYTES_MAX = 8 * REPORT_BYTES_MAX;
 const TRIES_MAX = 8;
 /** The least that names a host key. */
 const LINE_BYTES_MIN = 40;
 const NEWLINE = 0x0a;
 
 /**
- * Where cloud-init would write that nobody enters by a password, and then restart the server. Written before the server
- * starts, it finds nothing to change, and whoever is let in early is not turned away.
+ * Where cloud-init would disable password login and then restart sshd. Written before sshd starts, so that cloud-init
+ * has nothing to change and early logins are not interrupted.
  */
 export const SSHD_SETTINGS_PATH = '/etc/ssh/sshd_config.d/50-cloud-init.conf';
 export const SSHD_SETTINGS = 'PasswordAuthentication no\n';
@@ -39,21 +36,21 @@ const GPUS_MAX = 64;
 const CHECKS_MAX = 32;
 const CHECK = /^(not )?ok ([a-z][a-z0-9_]{0,31})(?:: ([ -~]{1,160}))?$/;
 
-const checksOf = (said: unknown): readonly GuestCheck[] =>
-  (Array.isArray(said) ? said : []).slice(0, CHECKS_MAX).flatMap((line: unknown) => {
+const checksOf = (report: unknown): readonly GuestCheck[] =>
+  (Array.isArray(report) ? report : []).slice(0, CHECKS_MAX).flatMap((line: unknown) => {
     const [, not, name = '', why = null] = (typeof line === 'string' && CHECK.exec(line)) || [];
     return name === '' ? [] : [{ name, is_ok: not === undefined, why }];
   });
 
 const reportOf = (line: string): GuestReport | null => {
-  let said: unknown;
+  let report: unknown;
   try {
-    said = JSON.parse(line);
+    report = JSON.parse(line);
   } catch {
     return null;
   }
-  if (typeof said !== 'object' || said === null) return null;
-  const { schema, ssh_host_key: key, gpu_count: gpus, checks } = said as Readonly<Record<string, unknown>>;
+  if (typeof report !== 'object' || report === null) return null;
+  const { schema, ssh_host_key: key, gpu_count: gpus, checks } = report as Readonly<Record<string, unknown>>;
   if (schema !== 1 || typeof key !== 'string') return null;
   const isCount = Number.isInteger(gpus) && (gpus as number) >= 0 && (gpus as number) <= GPUS_MAX;
   if (gpus !== null && !isCount) return null;
@@ -72,14 +69,14 @@ export type ReportReader = Readonly<{
 }>;
 
 /**
- * Hears one guest out. Its bytes cost what they cost once: each line is looked at when it ends and never again, one that is
- * too short to be a report is not parsed, and only so many are tried.
+ * Hears one guest out. Its bytes cost what they cost once: each line is looked at when it ends and never again, one
+ * that is too short to be a report is not parsed, and only so many are tried.
  */
 export const createReportReader = (): ReportReader => {
   let rest = Buffer.alloc(0);
   let bytes = 0;
   let tries = 0;
-  const isSpent = (): boolean => tries >= TRIES_MAX || bytes >= HEARD_BYTES_MAX;
+  const isSpent = (): boolean => tries >= TRIES_MAX || bytes >= RECEIVED_BYTES_MAX;
   const tryLine = (line: Buffer): GuestReport | null => {
     if (line.length < LINE_BYTES_MIN || tries >= TRIES_MAX) return null;
     tries++;
@@ -89,12 +86,12 @@ export const createReportReader = (): ReportReader => {
     isSpent,
     read: (chunk) => {
       bytes += chunk.length;
-      const said = Buffer.concat([rest, chunk]).subarray(-REPORT_BYTES_MAX);
-      let end = chunk.includes(NEWLINE) ? said.lastIndexOf(NEWLINE) : -1;
-      rest = said.subarray(end + 1);
+      const received = Buffer.concat([rest, chunk]).subarray(-REPORT_BYTES_MAX);
+      let end = chunk.includes(NEWLINE) ? received.lastIndexOf(NEWLINE) : -1;
+      rest = received.subarray(end + 1);
       while (end >= 0 && tries < TRIES_MAX) {
-        const start = end === 0 ? 0 : said.lastIndexOf(NEWLINE, end - 1) + 1;
-        const report = tryLine(said.subarray(start, end));
+        const start = end === 0 ? 0 : received.lastIndexOf(NEWLINE, end - 1) + 1;
+        const report = tryLine(received.subarray(start, end));
         if (report !== null) return report;
         end = start - 1;
       }
@@ -114,11 +111,11 @@ const COUNT_BY_TOOL = GPU_VENDORS.flatMap(({ guest_count: by }) =>
 ).join('\n');
 
 /**
- * The host key counts once cloud-init has made it anew and sshd listens, or a first visitor would be told the key of the
- * image; and once sshd is not restarted any more, or a visitor would be turned away meanwhile: that is shown by when it
- * began, or else by cloud-init being through with settings. What the tenant wants done comes after that, and nobody waits for
- * it. GPUs are counted by the driver where there is one (not at all while it does not answer), else by what is on the bus.
- * POSIX sh and /proc: images differ. An emulated guest takes its time for each program, so there are few.
+ * The host key counts once cloud-init has generated it and sshd listens; otherwise the first client would see the key
+ * of the image. It also counts only when sshd is not restarted any more, which its start time shows, or else cloud-init
+ * having applied its settings. The tenant's own user data runs after that, and nothing waits for it. GPUs are counted
+ * by the driver if there is one (not at all while it does not respond), otherwise on the bus. POSIX sh and /proc,
+ * because images differ; few programs, because an emulated guest is slow.
  */
 export const reportScript = (accelerators: readonly string[], checks: readonly string[] = []): string => `#!/bin/sh
 # Reports to the host: the SSH host key of this VM, its GPU count and the readiness checks of its image.
@@ -184,8 +181,8 @@ done
 `;
 
 /**
- * Run early on every boot, before anything of the tenant's could fail or hang. The script itself comes with the files of
- * the first boot, which are written a moment later.
+ * Run early on every boot, before anything of the tenant's could fail or hang. The script itself comes with the files
+ * of the first boot, which are written a moment later.
  */
 export const REPORT_START = [
   'sh',

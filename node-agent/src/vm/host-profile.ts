@@ -1,10 +1,10 @@
 /**
- * What a compiler must know of a host to turn a plan into a machine: how it accelerates, where firmware and files lie, and
- * where each device hangs. It is data, read once by whoever starts machines, so that compiling reads nothing itself.
+ * What a compiler must know of a host to turn a plan into a VM: how it accelerates, where firmware and files lie, and
+ * where each device hangs. It is data, read once by whoever starts VMs, so that compiling reads nothing itself.
  */
 import type { PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
-import { machineName, path } from './grammar.ts';
+import { path, vmName } from './grammar.ts';
 
 export type Firmware = Readonly<{ code: string; vars_template: string }>;
 
@@ -14,7 +14,7 @@ export type Boot =
       plain: Firmware;
       /** Null where the host has no firmware with enrolled keys. */
       secure: Firmware | null;
-      /** Profiles of machines that boot only what is signed. */
+      /** Profiles of VMs that boot only what is signed. */
       secure_profiles: readonly string[];
     }>
   /** For tests: firmware under a nested accelerator is slow or crashes. */
@@ -36,19 +36,22 @@ export type HostProfile = Readonly<{
   /** As /proc/cpuinfo has it; an emulated CPU has 40. */
   physical_address_bits: number;
   boot: Boot;
-  /** Folders for what a machine leaves on the host. */
+  /** Folders for what a VM leaves on the host. */
   folders: Readonly<{ nvram: string; seed: string; console: string; report: string }>;
-  /** Where drives may be named. In production only names that stay: /dev/disk/by-id. */
+  /** Where disks may be named. In production only names that stay: /dev/disk/by-id. */
   disk_folders: readonly string[];
-  /** `emulated`, for tests where no device can be given away: at the place of each one hangs an emulated one. */
+  /** `emulated`, for tests without passthrough: each device is replaced by an emulated one. */
   passthrough: 'vfio' | 'emulated';
-  /** The function behind the uplink of the bridge, which carries the management network; null where it is no PCI function. */
+  /**
+   * The function behind the uplink of the bridge, which carries the management network; null where it is no PCI
+   * function.
+   */
   uplink_pci_address: string | null;
   nic: Readonly<{ driver: 'vhost' | 'qemu'; queues: number; has_offloads: boolean; is_tuned?: boolean }>;
   devices: readonly DevicePlace[];
-  /** Empty where the host tells no nodes: the guest then has none either. */
+  /** Empty if the host reports no nodes: the guest then has none either. */
   numa: ReadonlyArray<Pick<SystemFacts['numa'][number], 'node' | 'cpus'>>;
-  /** CPUs that are this machine's alone; null: it floats over the CPUs of the plan. */
+  /** CPUs that are this VM's alone; null: it floats over the CPUs of the plan. */
   pinned_cpus: readonly number[] | null;
 }>;
 
@@ -64,7 +67,7 @@ export const placesOf = (functions: readonly PciFunction[]): readonly DevicePlac
     mmio64_bytes: fn.bars.filter((bar) => bar.is_64bit).reduce((sum, bar) => sum + bar.size_bytes, 0),
   }));
 
-export type MachinePaths = Readonly<{
+export type VmPaths = Readonly<{
   nvram: string;
   seed: string;
   /** What the serial line said, kept short by the log daemon; and the socket of the line itself. */
@@ -77,8 +80,8 @@ export type MachinePaths = Readonly<{
 /** A socket's path ends at 107 characters, and the kernel cuts no one some slack. */
 const SOCKET_PATH_MAX = 107;
 
-export const machinePaths = ({ folders }: Pick<HostProfile, 'folders'>, name: string): MachinePaths => {
-  const file = (folder: string, suffix: string): string => path(`${folder}/${machineName(name)}${suffix}`);
+export const vmPaths = ({ folders }: Pick<HostProfile, 'folders'>, name: string): VmPaths => {
+  const file = (folder: string, suffix: string): string => path(`${folder}/${vmName(name)}${suffix}`);
   const socket = (suffix: string): string => {
     const at = file(folders.report, suffix);
     if (at.length > SOCKET_PATH_MAX) throw new HostError('blocked', `${at} is too long for a socket`);

@@ -1,15 +1,15 @@
-/** How what belongs to a machine is known again: made from the allocation and the plan, the same each time. */
+/** How what belongs to a VM is known again: made from the allocation and the plan, the same each time. */
 import { createHash } from 'node:crypto';
-import type { Machine } from '../host/host.ts';
+import type { VmPlan } from '../host/host.ts';
 
 /** By this namespace a domain says that it is ours. */
 export const OWNER_NAMESPACE = 'urn:gpuaas:machine:1';
 
-export const planHash = (plan: Machine['plan']): string =>
+export const planHash = (plan: VmPlan['plan']): string =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex');
 
 /** Made from the allocation, in the form that says "by a rule of our own" (version 8). */
-export const machineUuid = (allocation: string): string => {
+export const vmUuid = (allocation: string): string => {
   const hex = createHash('sha256').update(`gpuaas machine ${allocation}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { parse } from 'yaml';
 import { assertReached } from '../../../tools/test/reached.ts';
 import { hostProfile, KEY, machineOf } from '../../test/vm.ts';
-import { HostError, type Machine } from '../host/host.ts';
+import { HostError, type VmPlan } from '../host/host.ts';
 import { cloudInit } from './cloud-init.ts';
 import { compileDomain } from './domain.ts';
 import { assertSame, parseDomain } from './domain-read.ts';
@@ -64,9 +64,9 @@ const skeleton = (node: XmlNode): unknown =>
 const CLEAN = machineOf(2);
 const CLEAN_DOMAIN = skeleton(readXml(compileDomain(CLEAN, hostProfile())));
 
-type Edit = (machine: Machine, value: string) => Machine;
+type Edit = (machine: VmPlan, value: string) => VmPlan;
 const inPlan =
-  (change: (value: string) => Partial<Machine['plan']>): Edit =>
+  (change: (value: string) => Partial<VmPlan['plan']>): Edit =>
   (machine, value) => ({ ...machine, plan: { ...machine.plan, ...change(value) } });
 const inSlot =
   (field: 'nvme_serial' | 'nvme_device' | 'gpu_pci_address' | 'fabric_vf_pci_address' | 'slot_id'): Edit =>
@@ -121,9 +121,9 @@ test('an XML document gives back what was put into it', () => {
   assertReached({ kept }, KEPT_MIN);
 });
 
-const withSeed = (seed: Partial<Machine['seed']>): Machine => ({ ...CLEAN, seed: { ...CLEAN.seed, ...seed } });
+const withSeed = (seed: Partial<VmPlan['seed']>): VmPlan => ({ ...CLEAN, seed: { ...CLEAN.seed, ...seed } });
 const GUEST = { username: 'gpuaas', accelerators: ['10de:2335'] };
-const configOf = (machine: Machine) => parse(cloudInit(machine, GUEST)['user-data'], { version: '1.1' }) as unknown;
+const configOf = (machine: VmPlan) => parse(cloudInit(machine, GUEST)['user-data'], { version: '1.1' }) as unknown;
 const shape = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(shape)

@@ -14,7 +14,7 @@ import type { Guest, PrivateNetwork } from './private-network.ts';
 export const ISOLATED_VLAN = 4094;
 
 const OURS = '6770';
-export const COOKIE_OF_OURS = `0x${OURS}000000000000/0xffff000000000000`;
+export const OWN_COOKIE = `0x${OURS}000000000000/0xffff000000000000`;
 export const BASE_COOKIE = `0x${OURS}000000000000`;
 export const portCookie = (name: string): string =>
   `0x${OURS}${createHash('sha256').update(name).digest('hex').slice(0, 12)}`;
@@ -114,7 +114,7 @@ export const cookiesIn = (dump: string): readonly string[] => [
 
 export const claimMatch = (name: string): string => `table=${TABLE.claims},cookie=${portCookie(name)}/-1`;
 
-/** Who else claimed the address, as the switch remembers it; null if nobody did. */
+/** The other claimant of the address, as the switch remembers it; null if there is none. */
 export const claimantIn = (dump: string, ip: string): string | null => {
   for (const line of dump.split('\n')) {
     const mac = /dl_src=([0-9a-f:]{17})/.exec(line)?.[1];
@@ -124,8 +124,8 @@ export const claimantIn = (dump: string, ip: string): string | null => {
 };
 
 /**
- * What differs in `ovs-ofctl diff-flows SWITCH FILE`: flows that were to be there and are not, and flows under one of
- * these cookies that nobody asked for. Flows of others, and those the switch learned, are no difference.
+ * Differences in `ovs-ofctl diff-flows SWITCH FILE`: missing flows, and unexpected flows under one of these cookies.
+ * Other flows, and those the switch learned, are no difference.
  */
 export const flowDifferences = (diff: string, cookies: readonly string[]): readonly string[] =>
   diff.split('\n').filter((line) => {

@@ -1,13 +1,12 @@
 /**
- * Where passed-through devices hang in the guest. Each root complex of the host that carries one becomes an expander with
- * the NUMA node it has there, so that drivers and libraries see which GPU is near which card and memory; where there is only
- * one complex, plain root ports say the same. Every device has a root port to itself.
- *
- * Large BARs must fit below what the CPU can address. A bridge's window is aligned to its largest BAR and the next one
- * starts at the next boundary, so each device takes the next power of two above its BARs, and the whole window the next
- * above their sum: it is laid at a multiple of its own size.
+ * Where passed-through devices hang in the guest. Each root complex of the host that carries one becomes an expander
+ * with the NUMA node it has there, so that drivers and libraries see which GPU is near which card and memory; where
+ * there is only one complex, plain root ports say the same. Every device has a root port to itself. Large BARs must fit
+ * below what the CPU can address. A bridge's window is aligned to its largest BAR and the next one starts at the next
+ * boundary, so each device takes the next power of two above its BARs, and the whole window the next above their sum:
+ * it is laid at a multiple of its own size.
  */
-import { HostError, type Machine } from '../host/host.ts';
+import { HostError, type VmPlan } from '../host/host.ts';
 import { pciAddress } from './grammar.ts';
 import type { DevicePlace, HostProfile } from './host-profile.ts';
 
@@ -28,7 +27,7 @@ const WINDOW_MIN = 32 * GIB;
 /** Firmware ignores a larger wish. */
 const WINDOW_MAX = 16 * 1024 * GIB;
 
-export const devicesOf = (plan: Machine['plan']): readonly string[] =>
+export const devicesOf = (plan: VmPlan['plan']): readonly string[] =>
   plan.slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address]);
 
 const ceilPower = (value: number): number => (value <= 1 ? 1 : 2 ** Math.ceil(Math.log2(value)));
@@ -49,8 +48,11 @@ const refuseTooLarge = (window: number, memoryBytes: number, bits: number): void
     );
 };
 
-/** A card that carries the bridge is the platform's: its function in a guest would give the guest the management network. */
-const refuseShared = (plan: Machine['plan'], profile: HostProfile): void => {
+/**
+ * A card that carries the bridge is the control plane's: its function in a guest would give the guest the management
+ * network.
+ */
+const refuseShared = (plan: VmPlan['plan'], profile: HostProfile): void => {
   const { uplink_pci_address: uplink } = profile;
   for (const slot of plan.slots) {
     const fabric = slot.fabric_vf_pci_address;
@@ -72,7 +74,7 @@ const placeOf = (profile: HostProfile, address: string): DevicePlace => {
   return place;
 };
 
-export const planPci = (plan: Machine['plan'], profile: HostProfile, memoryKib: number): PciPlan => {
+export const planPci = (plan: VmPlan['plan'], profile: HostProfile, memoryKib: number): PciPlan => {
   refuseShared(plan, profile);
   const places = devicesOf(plan).map((address) => placeOf(profile, address));
   const window = windowOf(places);

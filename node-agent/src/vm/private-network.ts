@@ -39,7 +39,7 @@ const isGuestAddress = (ip: string, network: Network): boolean => {
   return isInNetwork(ip, network) && place > 0 && place < 2 ** (32 - network.prefix) - 1;
 };
 
-/** What reaches a switch, a firewall or an address server is checked first, whoever sent it. */
+/** Everything that reaches a switch, a firewall or an address server is checked first. */
 export const guestOf = (given: Guest, { network, gateway }: PrivateNetwork): Guest => {
   const guest = {
     name: interfaceName(given.name),

@@ -1,8 +1,9 @@
 /**
- * Emulated devices where real ones would be passed through: on a machine without an IOMMU the whole life of a slice can then
- * be run, with as many accelerators in the guest as were claimed. Libvirt has no element for them, so they go past it.
+ * Emulated devices where real ones would be passed through: on a computer without an IOMMU the whole life of a slice
+ * can then be run, with as many accelerators in the guest as were claimed. Libvirt has no element for them, so they go
+ * past it.
  */
-import type { Machine } from '../host/host.ts';
+import type { VmPlan } from '../host/host.ts';
 import { devicesOf } from './pci-plan.ts';
 
 /** The emulated accelerator, as vendor:device. */
@@ -14,7 +15,7 @@ const PATTERN =
 /** Libvirt counts from the first slot of the root upwards and fills every port it knows of; these are past both. */
 const FIRST_SLOT = 0x0f;
 
-export const standInArguments = (plan: Machine['plan']): readonly string[] => {
+export const standInArguments = (plan: VmPlan['plan']): readonly string[] => {
   const gpus = plan.slots.map((slot) => slot.gpu_pci_address);
   return devicesOf(plan).flatMap((address, index) => {
     const model = gpus.includes(address) ? 'edu' : 'pci-testdev';

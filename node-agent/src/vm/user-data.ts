@@ -1,8 +1,8 @@
 /**
- * A tenant's user data beside the platform's. A cloud-config is taken apart and merged by the rules below; a script stays a
- * part of its own. Nothing of the tenant's can take the place of what makes the machine reachable and lets it report:
- * keys that decide that are refused by name, lists that both have start with the platform's entries, and forms that
- * could change other parts (includes, patches, handlers, templates) are not taken at all.
+ * A tenant's user data beside the control plane's. A cloud-config is taken apart and merged by the rules below; a
+ * script stays a part of its own. Nothing of the tenant's can take the place of what makes the VM reachable and lets it
+ * report: keys that decide that are refused by name, lists that both have start with the control plane's entries, and
+ * forms that could change other parts (includes, patches, handlers, templates) are not taken at all.
  */
 import { posix } from 'node:path';
 import { HostError } from '../host/host.ts';
@@ -91,7 +91,7 @@ const checkFiles = (files: readonly Plain[], taken: readonly string[]): readonly
   return files;
 };
 
-/** What the platform's part holds is there as it is, whatever the tenant's has. */
+/** What the control plane's part holds is there as it is, whatever the tenant's has. */
 export type PlatformConfig = CloudConfig &
   Readonly<{
     users: readonly [Readonly<{ name: string }> & CloudConfig];

@@ -84,7 +84,7 @@ const parser = new XMLParser({
 
 export const writeXml = (root: XmlElement): string => `${builder.build([toRaw(root)])}\n`;
 
-/** A document type could define entities, which nobody here writes. */
+/** A document type could define entities, which are not used here. */
 export const readXml = (text: string): XmlElement => {
   const isWell = text.length <= MAX_LENGTH && !/<!DOCTYPE/i.test(text) && XMLValidator.validate(text) === true;
   const roots = isWell ? (parser.parse(text) as readonly Raw[]).flatMap(fromRaw) : [];

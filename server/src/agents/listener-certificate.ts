@@ -18,13 +18,14 @@ export type ListenerCertificates = Readonly<{
 export const createListenerCertificates = (
   options: Readonly<{ names: readonly string[]; clock: Clock }>,
 ): ListenerCertificates => {
-  let told: Readonly<{ ca_id: string; version: string; renew_at: number }> | undefined;
+  let lastIssued: Readonly<{ ca_id: string; version: string; renew_at: number }> | undefined;
   let identity: Readonly<{ key: string; cert: string }> | undefined;
   return {
     next: async (trust) => {
       const now = options.clock.now();
-      const isStale = told === undefined || told.ca_id !== trust.listener_ca.id || now.getTime() >= told.renew_at;
-      if (!isStale && told?.version === trust.bundle.version) return undefined;
+      const isStale =
+        lastIssued === undefined || lastIssued.ca_id !== trust.listener_ca.id || now.getTime() >= lastIssued.renew_at;
+      if (!isStale && lastIssued?.version === trust.bundle.version) return undefined;
       if (isStale || identity === undefined) {
         const issued = await issueServerCertificate(trust.listener_ca.issuer, {
           names: options.names,
@@ -33,10 +34,10 @@ export const createListenerCertificates = (
         });
         identity = { key: issued.private_pem, cert: issued.certificate_pem };
       }
-      told = {
+      lastIssued = {
         ca_id: trust.listener_ca.id,
         version: trust.bundle.version,
-        renew_at: isStale ? now.getTime() + (LIFE_S * 1000) / 2 : (told?.renew_at ?? 0),
+        renew_at: isStale ? now.getTime() + (LIFE_S * 1000) / 2 : (lastIssued?.renew_at ?? 0),
       };
       return { ...identity, ca: trust.bundle.ca_bundle_pem };
     },

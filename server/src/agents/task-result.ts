@@ -121,7 +121,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
       return { is_accepted: false, reason: 'The task waits until the clock of this host is corrected.' };
     const { state, error_code, reason, output } = checkedResult(task.kind, body);
     const result = { id: task.id, attempt: body.attempt, state, reason, output };
-    const { is_accepted, rejection: objection } = await finishTask(tx, result, {
+    const { is_accepted, rejection } = await finishTask(tx, result, {
       now: deps.clock.now(),
     });
     if (!is_accepted)
@@ -130,7 +130,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
     await noteResult(tx, task.id, { error_code, started_at: body.started_at });
     if (error_code === 'stale_generation') await learnGenerations(tx, task.node_id, output);
-    return { is_accepted: true, reason: objection };
+    return { is_accepted: true, reason: rejection };
   });
 
 export const health = async (

@@ -78,11 +78,11 @@ const TO_RUN = `coalesce(a.power_state = 'on' or a.power_state = 'off' and (
 
 export const isToRun = async (reader: Reader, allocationId: string): Promise<boolean> =>
   (
-    await reader.query<{ is_to_run: boolean }>(
-      `select ${TO_RUN} as is_to_run from allocations a where a.id = $1 and a.state = 'active'`,
+    await reader.query<{ should_run: boolean }>(
+      `select ${TO_RUN} as should_run from allocations a where a.id = $1 and a.state = 'active'`,
       [allocationId],
     )
-  ).rows[0]?.is_to_run ?? false;
+  ).rows[0]?.should_run ?? false;
 
 export const listHoldings = async (reader: Reader, nodeId: string): Promise<Holding[]> =>
   (
@@ -91,9 +91,9 @@ export const listHoldings = async (reader: Reader, nodeId: string): Promise<Hold
          select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')}
          union select c.allocation_id, c.claim_kind from allocation_resource_claims c
            where c.node_id = $1 and c.released_at > statement_timestamp() - ${AFTER_RELEASE})
-       select h.allocation_id, h.claim_kind, a.state, a.power_state, ${TO_RUN} as is_to_run, a.power_run_id is null and not exists (select from node_tasks t
+       select h.allocation_id, h.claim_kind, a.state, a.power_state, ${TO_RUN} as should_run, a.power_run_id is null and not exists (select from node_tasks t
          where t.allocation_id = h.allocation_id and (t.state ${TASK_OPEN}
-           or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_quiet
+           or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_idle
        from held h join allocations a on a.id = h.allocation_id order by h.allocation_id`,
       [nodeId],
     )

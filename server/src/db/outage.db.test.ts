@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
-import { type Answer, startTestApp } from '../../test/app.ts';
+import { startTestApp, type TestResponse } from '../../test/app.ts';
 import { newClusterDir } from '../../test/cluster.ts';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { startPgProxy } from '../../test/pg-proxy.ts';
@@ -54,7 +54,7 @@ describe('the database goes away', () => {
     const test = await startTestApp(t, {}, { db });
     const ada = await test.user('ada');
 
-    const sent: { name: string; key: string; answer: Answer }[] = [];
+    const sent: { name: string; key: string; answer: TestResponse }[] = [];
     const count = (status: number) => sent.filter(({ answer }) => answer.status === status).length;
     let stopping = false;
     const worker = async () => {

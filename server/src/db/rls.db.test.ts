@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { startTestApp, testClock } from '../../test/app.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
-import { type Cast, makeCast } from '../../test/tenants.ts';
+import { makeTenants, type Tenants } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 import { APP_ROLE } from './migrate.ts';
 
@@ -25,20 +25,23 @@ const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
 const PLATFORM_ONLY = new Set([
   ...['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'node_inventories', 'log_lines'],
 ]);
-/** Inventory: a pool names the tenant that it is kept for, but it belongs to the platform, and placement reads it for everybody. */
+/**
+ * Inventory: a pool names the tenant that it is kept for, but it belongs to the platform, and placement reads it for
+ * everybody.
+ */
 const INVENTORY = new Set(['pools']);
 
 describe('row-level security', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-  let cast: Cast;
+  let tenants: Tenants;
   let app: Client;
   let tables: Table[];
 
   before(async () => {
     const clock = testClock();
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
-    await cast.sql.query(
+    tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
+    await tenants.sql.query(
       `insert into oidc_signing_keys (kid, algorithm, sealed_jwk) values ('k', 'RS256', 'x');
        insert into oidc_records (model, id_hash, sealed_payload, expires_at) values ('Session', decode(repeat('00', 32), 'hex'), 'x', now());
        insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
@@ -46,34 +49,34 @@ describe('row-level security', () => {
        insert into log_lines (logged_at, service, host_role, host_name, level, message, fields, origin, number)
          values (now(), 'test', 'platform_control', 'here', 'info', 'x', '{}', 'test', 1)`,
     );
-    const node = await aNode(cast.sql);
-    await cast.sql.query(
+    const node = await aNode(tenants.sql);
+    await tenants.sql.query(
       `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, expires_at)
        values ('enr_test', $1, decode(repeat('00', 32), 'hex'), 'x', 'x', now())`,
       [node.id],
     );
-    await cast.sql.query(
+    await tenants.sql.query(
       `insert into node_inventories (node_id, observed_at, boot_id, content) values ($1, now(), 'boot-1', '{"vms": []}')`,
       [node.id],
     );
-    for (const { organization_id, ids } of [cast.acme, cast.rival]) {
+    for (const { organization_id, ids } of [tenants.acme, tenants.rival]) {
       const tenant = { organization_id, project_id: ids.project_id };
-      const { id } = await anAllocation(cast.sql, { node, tenant, state: 'active' });
-      await cast.sql.query(
+      const { id } = await anAllocation(tenants.sql, { node, tenant, state: 'active' });
+      await tenants.sql.query(
         `insert into allocation_user_data (allocation_id, organization_id, project_id, user_data) values ($1, $2, $3, '#!/bin/sh')`,
         [id, organization_id, ids.project_id],
       );
-      await cast.sql.query(
+      await tenants.sql.query(
         `insert into allocation_installs (allocation_id, organization_id, project_id, run_id, install_number, ssh_key_ids)
          values ($1, $2, $3, 'wfr_x', 1, '{}')`,
         [id, organization_id, ids.project_id],
       );
-      await cast.sql.query('insert into access_policies (organization_id) values ($1)', [organization_id]);
+      await tenants.sql.query('insert into access_policies (organization_id) values ($1)', [organization_id]);
     }
-    app = new Client({ connectionString: cast.test.db.url });
+    app = new Client({ connectionString: tenants.test.db.url });
     await app.connect();
     tables = (
-      await cast.sql.query<Table>(
+      await tenants.sql.query<Table>(
         `select c.relname as name, c.relrowsecurity as rls, pg_get_userbyid(c.relowner) as owner,
            array(select attname::text from pg_attribute a where attrelid = c.oid and attnum > 0 and not attisdropped
              and attgenerated = '' and attidentity = '') as columns
@@ -90,7 +93,9 @@ describe('row-level security', () => {
   /** The sealer runs beside the API; its chains are among the rows to hide. */
   const sealed = () =>
     until('a sealed chain', async () => {
-      const found = await cast.sql.query('select from audit_chains where chain = $1', [cast.acme.organization_id]);
+      const found = await tenants.sql.query('select from audit_chains where chain = $1', [
+        tenants.acme.organization_id,
+      ]);
       return found.rowCount === 1;
     });
 
@@ -98,8 +103,8 @@ describe('row-level security', () => {
     await app.query('begin');
     try {
       await app.query("select set_config('gpuaas.tenant_id', $1, true), set_config('gpuaas.principal_id', $2, true)", [
-        cast.rival.organization_id,
-        cast.rival.owner.me.id,
+        tenants.rival.organization_id,
+        tenants.rival.owner.me.id,
       ]);
       return await fn();
     } finally {
@@ -111,7 +116,7 @@ describe('row-level security', () => {
   const ours = (name: string): string => {
     const column = columnOf(name);
     const isPerson = column === 'user_id' || column === 'principal_id' || name === 'users';
-    return isPerson ? cast.acme.owner.me.id : cast.acme.organization_id;
+    return isPerson ? tenants.acme.owner.me.id : tenants.acme.organization_id;
   };
   const sqlState = (err: unknown): string => (err instanceof Error && 'code' in err ? String(err.code) : String(err));
   const attempt = (text: string, values: readonly unknown[]): Promise<number | string> =>
@@ -125,7 +130,7 @@ describe('row-level security', () => {
   it('the application signs in as a role that owns nothing and cannot pass by', async () => {
     assert.ok(tables.length > 15);
     for (const table of tables) assert.notEqual(table.owner, APP_ROLE, table.name);
-    const { rows } = await cast.sql.query(
+    const { rows } = await tenants.sql.query(
       'select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin from pg_roles where rolname = $1',
       [APP_ROLE],
     );
@@ -149,7 +154,7 @@ describe('row-level security', () => {
 
   it('every walled table holds a row of ours, so that what follows proves something', async () => {
     for (const { name } of walled()) {
-      const { rowCount } = await cast.sql.query(`select from ${name} where ${columnOf(name)} = $1`, [ours(name)]);
+      const { rowCount } = await tenants.sql.query(`select from ${name} where ${columnOf(name)} = $1`, [ours(name)]);
       assert.ok((rowCount ?? 0) > 0, name);
     }
   });
@@ -183,7 +188,7 @@ describe('row-level security', () => {
   it('another tenant cannot write a row in our name', async () => {
     for (const { name, columns } of walled()) {
       if (TAKES_ANY_ROW.has(name)) continue;
-      const { rows } = await cast.sql.query(
+      const { rows } = await tenants.sql.query(
         `select to_jsonb(x) as row from ${name} x where ${columnOf(name)} = $1 limit 1`,
         [ours(name)],
       );
@@ -200,7 +205,7 @@ describe('row-level security', () => {
     for (const { name } of walled()) {
       if (TAKES_ANY_ROW.has(name) || columnOf(name) === 'id') continue;
       const isPerson = ['user_id', 'principal_id'].includes(columnOf(name));
-      const theirs = isPerson ? cast.rival.owner.me.id : cast.rival.organization_id;
+      const theirs = isPerson ? tenants.rival.owner.me.id : tenants.rival.organization_id;
       const outcome = await attempt(`update ${name} set ${columnOf(name)} = $2 where ${columnOf(name)} = $1`, [
         theirs,
         ours(name),
@@ -212,11 +217,15 @@ describe('row-level security', () => {
   it('audit rows and seals are never changed, whoever asks', async () => {
     for (const name of ['audit_logs', 'audit_seals'])
       for (const verb of ['update', 'delete', 'truncate']) {
-        const { rows } = await cast.sql.query('select has_table_privilege($1, $2, $3) as held', [APP_ROLE, name, verb]);
+        const { rows } = await tenants.sql.query('select has_table_privilege($1, $2, $3) as held', [
+          APP_ROLE,
+          name,
+          verb,
+        ]);
         assert.equal(rows[0].held, false, `${verb} ${name}`);
       }
     const texts = (name: string) => [`update ${name} set hash = hash`, `delete from ${name}`, `truncate ${name}`];
     for (const text of [...texts('audit_seals'), 'update audit_logs set policy = policy', 'delete from audit_logs'])
-      await assert.rejects(cast.sql.query(text), { code: '42501' }, text);
+      await assert.rejects(tenants.sql.query(text), { code: '42501' }, text);
   });
 });

@@ -10,7 +10,7 @@ import { type SessionFacts, sessionRefusal } from './session.ts';
 
 export type ReleaseFacts = Readonly<{ state: AllocationState; is_protected: boolean }>;
 
-/** A release that is under way is accepted again, protected or not. */
+/** A release in progress is accepted again, even if protected. */
 export const releaseRefusal = ({ state, is_protected }: ReleaseFacts): Refusal | null =>
   firstOf(
     state === 'releasing' && done('The allocation is being released.'),
@@ -18,14 +18,14 @@ export const releaseRefusal = ({ state, is_protected }: ReleaseFacts): Refusal |
     is_protected && refused('The allocation is protected. Remove the protection first.'),
   );
 
-/** Operators release what is protected as well. */
+/** Operators can release protected allocations. */
 export const forceReleaseRefusal = (state: AllocationState): Refusal | null =>
   releaseRefusal({ state, is_protected: false });
 
 export const updateRefusal = (state: AllocationState): Refusal | null =>
   state === 'released' || state === 'failed' ? refused(`The allocation is ${state}.`) : null;
 
-/** A maximum that has passed would release at once, through a field that reads like a promise for later. */
+/** A maximum in the past would release at once, through a field that looks like a later limit. */
 export const maxDurationRefusal = (activeS: number, maxDurationS: number): Refusal | null =>
   activeS < maxDurationS
     ? null

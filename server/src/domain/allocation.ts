@@ -1,9 +1,8 @@
 /**
- * The life of an allocation. `allocationMoves` is the only place where its moves are listed, and every legal move says
- * what it does to billing: time is charged from `active` until a release is accepted, and at no other time.
- *
- * `failed` ends billing, not custody: the claims stay, cleanup starts by itself, and a verified wipe releases them while
- * the state stays `failed`.
+ * The states of an allocation. `allocationMoves` is the only list of its moves, and every move declares its effect on
+ * billing: time is charged from `active` until a release is accepted, and at no other time. `failed` ends billing, not
+ * custody: the claims stay, cleanup starts automatically, and a verified wipe releases them while the state stays
+ * `failed`.
  */
 import type { ALLOCATION_STATES } from '@gpuaas/contract';
 
@@ -50,7 +49,7 @@ export const isReleasable = (state: AllocationState): boolean =>
 
 const MINUTE_S = 60;
 
-/** How long a state may last before it counts as too long. States without an end have no limit. */
+/** The longest a state should last. Final states have no limit. */
 export const STATE_DEADLINE_S: Readonly<Record<AllocationState, number | null>> = {
   requested: MINUTE_S,
   provisioning: 45 * MINUTE_S,

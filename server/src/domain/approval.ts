@@ -1,10 +1,10 @@
 /**
- * When candidates may become slots. Judged from the evidence they carry, and never against what the agent found in the
- * way: what it could not read is no reason to go on. Each refusal names the field and what would fix it. One candidate may be refused because of another: a card whose slots
- * do not all have a function of their own could sell the same fabric twice.
+ * When candidates may become slots. They are judged by their evidence, and unreadable evidence is never ignored. Each
+ * refusal names the field and the fix. A candidate may be refused because of another: if a card has fewer functions
+ * than slots, the same fabric would be allocated twice.
  */
 import { type Candidate, meetsLevel, type WipeLevel, wipeLevelOf } from '@gpuaas/contract/node';
-import { TOLD_BY_DRIVER } from './topology.ts';
+import { DRIVER_FIELDS } from './topology.ts';
 
 export type ApprovalProblem = Readonly<{ slot_index: number; field: string; code: string; message: string }>;
 
@@ -34,7 +34,7 @@ const ONCE = [
 ] as const;
 
 const gapsOf = (found: Candidate): ApprovalProblem[] => {
-  const say = (field: keyof Candidate, code: string, message: string): ApprovalProblem => ({
+  const problem = (field: keyof Candidate, code: string, message: string): ApprovalProblem => ({
     slot_index: found.slot_index,
     field,
     code,
@@ -42,30 +42,36 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
   });
   const bindings = BINDINGS.flatMap(([field, name, grammar, fix]) => {
     const value = found[field];
-    if (value === null) return [say(field, 'required', `there is no ${name}. ${fix}`)];
-    return grammar.test(value) ? [] : [say(field, 'malformed', `"${value}" is not a valid ${name}. ${fix}`)];
+    if (value === null) return [problem(field, 'required', `there is no ${name}. ${fix}`)];
+    return grammar.test(value) ? [] : [problem(field, 'malformed', `"${value}" is not a valid ${name}. ${fix}`)];
   });
   return [
     ...bindings,
     // Without it the proof of a wipe has nothing to compare with.
     ...(found.nvme_serial !== null && (found.nvme_size_bytes ?? 0) <= 0
-      ? [say('nvme_size_bytes', 'required', 'the size of the disk is unknown. Check the disk, then rerun discovery.')]
+      ? [
+          problem(
+            'nvme_size_bytes',
+            'required',
+            'the size of the disk is unknown. Check the disk, then rerun discovery.',
+          ),
+        ]
       : []),
     ...(found.fabric_claim_mode === 'per_slot_vf'
       ? []
       : [
-          say(
+          problem(
             'fabric_claim_mode',
             'not_per_slot_vf',
             'the fabric would be shared. Assign it a dedicated virtual function.',
           ),
         ]),
     ...(found.fabric_vf_guid !== null && /^[0:.]+$/.test(found.fabric_vf_guid)
-      ? [say('fabric_vf_guid', 'guid_zero', 'its virtual function has no GUID. Assign one, then rerun discovery.')]
+      ? [problem('fabric_vf_guid', 'guid_zero', 'its virtual function has no GUID. Assign one, then rerun discovery.')]
       : []),
     ...(found.nvme_mounts.length > 0
       ? [
-          say(
+          problem(
             'nvme_mounts',
             'mounted',
             `the disk is mounted at ${found.nvme_mounts.join(', ')}. Unmount it on the host, approve the disk for wiping, then rerun discovery.`,
@@ -74,7 +80,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
       : []),
     ...(found.nvme_holders.length > 0
       ? [
-          say(
+          problem(
             'nvme_holders',
             'held',
             `the disk is in use by ${found.nvme_holders.join(', ')}. Remove it there, approve the disk for wiping, then rerun discovery.`,
@@ -83,7 +89,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
       : []),
     ...(found.nvme_filesystems.length > 0
       ? [
-          say(
+          problem(
             'nvme_filesystems',
             'foreign_filesystem',
             `the disk holds ${found.nvme_filesystems.join(', ')} and has no wipe proof. Approve the disk for wiping, then rerun discovery.`,
@@ -92,7 +98,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
       : []),
     ...(found.iommu_group === null
       ? [
-          say(
+          problem(
             'iommu_group',
             'required',
             'the GPU is in no IOMMU group. Enable the IOMMU in firmware and on the kernel command line, then reboot.',
@@ -101,7 +107,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
       : []),
     ...(found.iommu_group_other_devices.length > 0
       ? [
-          say(
+          problem(
             'iommu_group',
             'reaches_beyond',
             `its IOMMU group also contains ${found.iommu_group_other_devices.join(', ')}. Enable ACS on the switch, then reboot.`,
@@ -109,11 +115,17 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
         ]
       : []),
     ...(found.mig_mode === 'enabled'
-      ? [say('mig_mode', 'mig_enabled', 'the GPU is in MIG mode. Disable MIG, reset the GPU, then rerun discovery.')]
+      ? [
+          problem(
+            'mig_mode',
+            'mig_enabled',
+            'the GPU is in MIG mode. Disable MIG, reset the GPU, then rerun discovery.',
+          ),
+        ]
       : []),
     ...(found.mediated_devices > 0
       ? [
-          say(
+          problem(
             'mediated_devices',
             'has_vgpus',
             `the GPU has ${found.mediated_devices} vGPU children. Remove them, then rerun discovery.`,
@@ -145,7 +157,7 @@ const sharedOf = (wanted: readonly Candidate[]): ApprovalProblem[] =>
     });
   });
 
-/** `all` are the host's candidates: a card's other slots matter even when they are not wanted now. */
+/** `all` are the host's candidates: the other slots of a card matter even if they are not approved now. */
 const parentsOf = (wanted: readonly Candidate[], all: readonly Candidate[]): ApprovalProblem[] =>
   wanted.flatMap((found) => {
     const parent = found.fabric_parent_pci_address;
@@ -166,26 +178,26 @@ const parentsOf = (wanted: readonly Candidate[], all: readonly Candidate[]): App
   });
 
 export type ApprovalContext = Readonly<{
-  /** The board has fabric sets, so every slot needs its module id. */
+  /** The board has fabric sets, so every slot needs its module ID. */
   has_fabric: boolean;
   /** Every candidate of the host. */
   all: readonly Candidate[];
-  /** The weakest erasure that the region of the host allows. */
+  /** The weakest wipe level that the region allows. */
   wipe_minimum: WipeLevel;
 }>;
 
-/** What would be found out after the first tenant: that the drive cannot be erased as it must. */
+/** Found at approval instead of after the first tenant: the disk cannot be wiped as required. */
 const erasesOf = (wanted: readonly Candidate[], { all, wipe_minimum }: ApprovalContext): ApprovalProblem[] =>
   wanted.flatMap(({ slot_index, wipe_method }) => {
     if (wipe_method === null) return [];
-    const say = (code: string, message: string): ApprovalProblem[] => [
+    const problem = (code: string, message: string): ApprovalProblem[] => [
       { slot_index, field: 'wipe_method', code, message: `Slot ${slot_index}: ${message}` },
     ];
     const level = wipeLevelOf(wipe_method);
     const offered = all.find((found) => found.slot_index === slot_index)?.wipe_method ?? wipe_method;
     const canPurge = meetsLevel(wipeLevelOf(offered), 'purge');
     if (level === 'purge' && !canPurge)
-      return say(
+      return problem(
         'not_offered',
         `its disk does not support ${wipe_method}. Set wipe_method to ${offered}, or replace the disk.`,
       );
@@ -193,15 +205,18 @@ const erasesOf = (wanted: readonly Candidate[], { all, wipe_minimum }: ApprovalC
     const fix = canPurge
       ? `Set wipe_method to ${offered}.`
       : 'The disk supports no stronger method. Replace it, or lower the wipe level of the region.';
-    return say('below_minimum', `the region requires wipe level purge, but ${wipe_method} reaches clear. ${fix}`);
+    return problem('below_minimum', `the region requires wipe level purge, but ${wipe_method} reaches clear. ${fix}`);
   });
 
-/** What the agent found in the way beside that. Told of a field that only a driver knows, it is over once that is known. */
-const toldOf = (wanted: readonly Candidate[], own: readonly ApprovalProblem[]): ApprovalProblem[] =>
+/**
+ * Other blockers reported by the agent. A blocker about a field that only a driver reports is resolved once the field
+ * is known.
+ */
+const driverBlockers = (wanted: readonly Candidate[], own: readonly ApprovalProblem[]): ApprovalProblem[] =>
   wanted.flatMap((found) =>
     found.blockers
       .filter(({ field }) => !own.some((problem) => problem.slot_index === found.slot_index && problem.field === field))
-      .filter(({ field }) => !(TOLD_BY_DRIVER.has(field) && found[field as keyof Candidate] !== null))
+      .filter(({ field }) => !(DRIVER_FIELDS.has(field) && found[field as keyof Candidate] !== null))
       .map(({ code, field, message }) => ({
         slot_index: found.slot_index,
         field,
@@ -227,5 +242,5 @@ export const approvalProblems = (wanted: readonly Candidate[], context: Approval
     ...parentsOf(wanted, context.all),
     ...erasesOf(wanted, context),
   ];
-  return [...own, ...toldOf(wanted, own)];
+  return [...own, ...driverBlockers(wanted, own)];
 };

@@ -1,11 +1,11 @@
 /**
- * The audit chain. Rows of one tenant are chained in commit order: hash = sha256(previous hash, row). Each hash is kept
- * as a seal beside the row, and the end of each chain is signed and written to a file outside the database. A row that
- * was edited, removed, moved or put in later no longer gives its hash; a tail removed together with its seals is still
- * named by the signed heads; a chain rewritten with new seals disagrees with them.
+ * The audit chain. Rows of one tenant are chained in commit order: hash = sha256(previous hash, row). Each hash is
+ * stored as a seal beside the row, and the end of each chain is signed and written to a file outside the database. A
+ * row that was edited, removed, moved or inserted later no longer matches its hash. The signed heads reveal a tail
+ * removed with its seals, and a chain rewritten with new seals.
  *
- * Everything here is a function of its arguments. A found fault does not stop the check: it goes on from the stored
- * hash, so that one bad row is one finding and not a thousand.
+ * Everything here is a pure function. A fault does not stop the check: it continues from the stored hash, so that one
+ * bad row is one finding and not a thousand.
  */
 import { createHash } from 'node:crypto';
 
@@ -32,9 +32,9 @@ export type ChainedRow = Readonly<{
 }>;
 
 export type Seal = Readonly<{ chain: string; sequence: number; audit_log_id: string; hash: Buffer }>;
-/** A seal with the row it covers; null when the row is gone. */
+/** A seal with the row it covers; null when the row is missing. */
 export type SealedRow = Seal & Readonly<{ row: ChainedRow | null }>;
-/** Where a chain should end at least: what the database and the signed heads say of it. */
+/** The least end of a chain according to the database and the signed heads. */
 export type Head = Readonly<{ chain: string; sequence: number; hash: string }>;
 
 export type FindingKind = 'edited' | 'deleted' | 'reordered' | 'truncated' | 'head_forged' | 'heads_missing';
@@ -51,10 +51,10 @@ export const FINDINGS_MAX = 100;
 export const chainOf = (row: Readonly<{ organization_id: string | null }>): string =>
   row.organization_id ?? PLATFORM_CHAIN;
 
-/** What the first row of a chain is hashed with, so that two chains never share a hash. */
+/** Hashed with the first row of a chain, so that two chains never share a hash. */
 export const genesis = (chain: string): Buffer => createHash('sha256').update(`gpuaas audit chain ${chain}`).digest();
 
-/** A JSON array keeps column borders and nulls apart, whatever the texts hold. */
+/** A JSON array separates columns and nulls unambiguously. */
 const canonical = (row: ChainedRow): string =>
   JSON.stringify([
     row.id,
@@ -80,7 +80,7 @@ const canonical = (row: ChainedRow): string =>
 export const chainHash = (previous: Buffer, row: ChainedRow): Buffer =>
   createHash('sha256').update(previous).update(canonical(row)).digest();
 
-/** Commit order: transaction ids outgrow a double, so they are compared as integers, not as text. */
+/** Commit order: transaction IDs exceed a double, so they are compared as integers, not as text. */
 export const isBefore = (
   a: Readonly<{ xid: string; id: string }>,
   b: Readonly<{ xid: string; id: string }>,
@@ -92,7 +92,7 @@ export const isBefore = (
 
 type ChainEnd = Readonly<{ sequence: number; hash: Buffer }>;
 
-/** Seals rows that are in commit order, each behind the end of its chain. */
+/** Seals rows in commit order, each after the end of its chain. */
 export const sealRows = (
   rows: readonly ChainedRow[],
   ends: ReadonlyMap<string, ChainEnd>,
@@ -109,12 +109,12 @@ export const sealRows = (
 };
 
 export type ChainCheck = Readonly<{
-  /** Takes the next seals of the chain in the order of their sequence. */
+  /** Takes the next seals of the chain in sequence order. */
   take(seals: readonly SealedRow[]): void;
   finish(): Readonly<{ rows_sealed: number; head_hash: string | null; findings: readonly Finding[] }>;
 }>;
 
-/** Checks one chain, page by page. `heads` are ascending by sequence; the last one says how long the chain was. */
+/** Checks one chain, page by page. `heads` are ascending by sequence; the last one states the length of the chain. */
 export const checkChain = (chain: string, heads: readonly Head[]): ChainCheck => {
   const findings: Finding[] = [];
   const headAt = new Map(heads.map((head) => [head.sequence, head.hash]));
@@ -139,7 +139,7 @@ export const checkChain = (chain: string, heads: readonly Head[]): ChainCheck =>
         `The row now names ${chainOf(row)} but was sealed in the chain of ${chain}.`,
       );
     else if (!hash.equals(seal.hash)) {
-      // The right hash beside the wrong row means that seals or rows changed places.
+      // The right hash beside the wrong row means that seals or rows were swapped.
       if (outOfOrder || stored.has(hash.toString('hex')))
         report('reordered', seal.sequence, row.id, 'The row is not at its sealed position.');
       else report('edited', seal.sequence, row.id, 'The row does not match its seal.');

@@ -1,33 +1,32 @@
 /**
- * What the lines of the heads file say together. Lines are numbered and each holds the hash of the line before, so a
- * good signature on the last line vouches for all lines that link up to it; only when a link is broken is every line's
- * own signature worth its price.
+ * Reads the heads file as a whole. Lines are numbered and each holds the hash of the previous one, so a valid signature
+ * on the last line covers all lines linked to it. Every signature is checked only when a link is broken.
  */
 import { FINDINGS_MAX, type Finding, type Head } from './audit-chain.ts';
 
 export type HeadLine = Readonly<{
-  /** sha256 of the line's text, in hex: what the next line must name. */
+  /** sha256 of the line, in hex, which the next line must name. */
   text_hash: string;
   /** Null when the line cannot be read as a head. */
   head: (Head & Readonly<{ line: number; previous: string }>) | null;
   isSigned(): boolean;
 }>;
 
-/** How the file ended when the database last recorded it. */
+/** The end of the file when the database last recorded it. */
 export type RecordedEnd = Readonly<{ line: number; hash: string }>;
 
 export type HeadsReading = Readonly<{
   lines: number;
-  /** Per chain a spread of its heads, ascending, the highest always among them. */
+  /** A sample of each chain's heads, ascending, always including the highest. */
   heads: ReadonlyMap<string, readonly Head[]>;
-  /** Faults of the file, by the chain they concern; null for those of no chain in particular. */
+  /** Faults of the file by chain; null for faults of no particular chain. */
   findings: readonly Readonly<{ chain: string | null; finding: Finding }>[];
 }>;
 
 const NO_LINE = '0'.repeat(64);
 const HEADS_PER_CHAIN_MAX = 16;
 
-/** Keeps memory bounded by the number of chains: every second head goes when there are too many. */
+/** Bounds memory by the number of chains: every second head is dropped when there are too many. */
 const remember = (known: Head[], head: Head): void => {
   known.push(head);
   if (known.length <= HEADS_PER_CHAIN_MAX) return;
@@ -37,7 +36,7 @@ const remember = (known: Head[], head: Head): void => {
 
 type Reader = Readonly<{ take(line: HeadLine): void; finish(): HeadsReading; isSound(): boolean }>;
 
-/** `thorough` checks each signature; otherwise the links are trusted and `isSound` says whether that was enough. */
+/** `thorough` checks each signature; otherwise the links are trusted, and `isSound` says whether that was enough. */
 const createReader = (recorded: RecordedEnd, thorough: boolean): Reader => {
   const heads = new Map<string, Head[]>();
   const findings: { chain: string | null; finding: Finding }[] = [];
@@ -121,7 +120,7 @@ const createReader = (recorded: RecordedEnd, thorough: boolean): Reader => {
   };
 };
 
-/** Reads the file once when it is sound and a second time, line by line, when it is not. */
+/** Reads the file once if it is sound, and a second time line by line if it is not. */
 export const readHeads = async (open: () => AsyncIterable<HeadLine>, recorded: RecordedEnd): Promise<HeadsReading> => {
   const quick = createReader(recorded, false);
   for await (const line of open()) quick.take(line);

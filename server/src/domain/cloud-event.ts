@@ -1,4 +1,4 @@
-/** An outbox row as a CloudEvents 1.0 document. Attributes of no organization or project are left out, not null. */
+/** An outbox row as a CloudEvents 1.0 document. Missing organization and project attributes are omitted, not null. */
 export type CloudEvent = Readonly<{
   specversion: '1.0';
   id: string;

@@ -1,10 +1,8 @@
 /**
- * What it takes to give a node from one market to the other, as a plan that an operator reads before applying it. The
- * plan's hash covers every fact it was made from, so that applying it means applying what was shown: a claim, a slot
- * or a state that changed since then gives another hash. A node is converted only while nothing holds any part of it;
- * what runs is never moved.
- *
- * The digest is an argument, so that these rules also run where there is no node:crypto.
+ * The plan to convert a node to another capacity mode, which an operator reviews before applying it. The plan's hash
+ * covers every fact it was made from: if a claim, slot or state changed since the review, the hash differs and the plan
+ * is refused. A node is converted only while nothing claims any part of it; nothing running is moved. The digest is an
+ * argument, so that these rules also run without node:crypto.
  */
 export type ConversionTarget = 'slice' | 'baremetal';
 
@@ -38,7 +36,7 @@ const NAMES = { slice: 'slices', baremetal: 'bare metal' } as const;
 
 const gpus = (count: number): string => `${count} ${count === 1 ? 'GPU' : 'GPUs'}`;
 
-/** Who holds how much of the node, one sentence each. */
+/** Who claims how much of the node, one sentence each. */
 const claimBlockers = ({ claims }: ConversionFacts): string[] => {
   const held = new Map<string, number>();
   for (const claim of claims) held.set(claim.allocation_id, (held.get(claim.allocation_id) ?? 0) + claim.gpu_count);
@@ -47,7 +45,7 @@ const claimBlockers = ({ claims }: ConversionFacts): string[] => {
 
 const DIRTY = new Set(['reserved', 'in_use', 'cleaning', 'cleanup_blocked']);
 
-/** Why it cannot be converted now, as sentences. */
+/** Blockers, as sentences. */
 export const conversionBlockers = (facts: ConversionFacts, to: ConversionTarget): string[] => {
   const { node, slots, claims } = facts;
   const dirty = slots.filter((slot) => DIRTY.has(slot.status));
@@ -57,14 +55,14 @@ export const conversionBlockers = (facts: ConversionFacts, to: ConversionTarget)
       ? []
       : [`The node is ${node.state}; only active and draining nodes can be converted.`]),
     ...claimBlockers(facts),
-    // Without a claim to name, the node and its slots still say that they are not clean.
+    // Without a claim to name, the states of the node and its slots still show that they are not clean.
     ...(claims.length === 0 && node.occupancy !== 'free' ? [`The node's occupancy is ${node.occupancy}.`] : []),
     ...(claims.length === 0 ? dirty.map((slot) => `Slot ${slot.slot_index} is ${slot.status}.`) : []),
     ...(node.is_held && to === 'slice' ? ['The node is held for bare metal. Remove the hold first.'] : []),
   ];
 };
 
-/** GPUs that each market could sell on the node in this mode once nothing holds it. */
+/** GPUs that could be allocated on the node in this mode once nothing claims it. */
 const sellable = ({ node, slots }: ConversionFacts, mode: ConversionFacts['node']['capacity_mode']) => {
   const approved = slots.filter((slot) => slot.approval === 'approved' && slot.status !== 'quarantined').length;
   const isWhole = slots.every((slot) => slot.approval === 'approved' && slot.status !== 'quarantined');
@@ -89,7 +87,7 @@ const stepsOf = (facts: ConversionFacts, to: ConversionTarget): string[] => {
   ];
 };
 
-/** Of the facts in order; blockers, steps and gains follow from them. */
+/** Hash of the ordered facts; blockers, steps and gains follow from them. */
 const seenText = ({ node, claims, slots }: ConversionFacts, to: ConversionTarget): string =>
   JSON.stringify([
     [node.id, node.state, node.capacity_mode, node.occupancy, node.is_held, node.gpu_count],
@@ -98,14 +96,14 @@ const seenText = ({ node, claims, slots }: ConversionFacts, to: ConversionTarget
     to,
   ]);
 
-/** However they were read, the same facts make the same plan. */
+/** Sorted, so that the same facts always make the same plan. */
 const inOrder = ({ node, claims, slots }: ConversionFacts): ConversionFacts => ({
   node,
   claims: claims.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
   slots: slots.toSorted((a, b) => a.slot_index - b.slot_index),
 });
 
-/** `digest` gives 64 hexadecimal digits that differ when the text does: SHA-256 on the server. */
+/** `digest` returns 64 hexadecimal digits that differ when the text does: SHA-256 on the server. */
 export const planConversion = (
   given: ConversionFacts,
   to: ConversionTarget,

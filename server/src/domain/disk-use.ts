@@ -1,9 +1,9 @@
-/** Whether a disk of a node may be erased outside any release. A sentence says why not. */
+/** Whether a disk of a node may be wiped outside a release; otherwise the reason. */
 export type DiskUse = Readonly<{
   node_state: string;
   capacity_mode: string;
   occupancy: string;
-  /** The slot that has it, if any. */
+  /** The slot it belongs to, if any. */
   slot_index: number | null;
 }>;
 
@@ -12,7 +12,8 @@ export const whyNotErase = (use: DiskUse | undefined): string | undefined => {
   if (use.slot_index !== null) return `The disk belongs to slot ${use.slot_index}; repair that slot instead.`;
   if (!['free', 'sliced'].includes(use.occupancy))
     return 'The whole node is allocated. The check repeats until it is free.';
-  // A slice node gives out slots only, and this disk is of none; any other could be given out whole meanwhile.
+  // On a slice node only slots are allocated, and this disk belongs to none. Any other node could be allocated as a
+  // whole meanwhile.
   if (use.capacity_mode !== 'slice' && use.node_state === 'active')
     return 'The node can be allocated as bare metal at any time. Drain it first.';
   return undefined;

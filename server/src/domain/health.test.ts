@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HealthAlert } from '@gpuaas/contract/node';
-import { type HealthOverride, judgeHealth, tripsBreaker } from './health.ts';
+import { evaluateHealth, type HealthOverride, tripsBreaker } from './health.ts';
 
 const now = new Date('2026-11-15T12:00:00Z');
 const GPU = '0000:1b:00.0';
@@ -27,15 +27,15 @@ const override = (over: Partial<HealthOverride> = {}): HealthOverride => ({
   ...over,
 });
 const judge = (alerts: readonly HealthAlert[], overrides: readonly HealthOverride[] = []) =>
-  judgeHealth({ reports: [{ source: 'agent', alerts: [...alerts] }], overrides, slots, unsold: [], now });
-const healths = (verdict: ReturnType<typeof judgeHealth>) => [
+  evaluateHealth({ reports: [{ source: 'agent', alerts: [...alerts] }], overrides, slots, unallocated: [], now });
+const healths = (verdict: ReturnType<typeof evaluateHealth>) => [
   verdict.health,
   ...verdict.slots.map(({ health }) => health),
 ];
 
 describe('what health reports mean', () => {
   it('is unknown while nobody has reported', () => {
-    assert.deepEqual(healths(judgeHealth({ reports: [], overrides: [], slots, unsold: [], now })), [
+    assert.deepEqual(healths(evaluateHealth({ reports: [], overrides: [], slots, unallocated: [], now })), [
       'unknown',
       'unknown',
       'unknown',
@@ -61,7 +61,7 @@ describe('what health reports mean', () => {
 
   it('lets a part that nobody is sold be ill without taking the node out of sale', () => {
     const reports = [{ source: 'agent', alerts: [alert({ target: 'S9' })] }];
-    const verdict = judgeHealth({ reports, overrides: [], slots, unsold: ['S9'], now });
+    const verdict = evaluateHealth({ reports, overrides: [], slots, unallocated: ['S9'], now });
     assert.deepEqual([healths(verdict), verdict.alerts.length], [['ok', 'ok', 'ok'], 1]);
   });
 

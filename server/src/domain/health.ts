@@ -1,8 +1,8 @@
 /**
- * What reports mean. Behaviour follows the classifications of alerts, never their names: `prevent_allocations` takes
- * its target out of sale, `prevent_host_changes` keeps operators' destructive acts away, `suppress_alert` pages nobody.
- * An alert about a GPU, drive or function of a slot concerns that slot; every other one the whole node. A node nobody
- * has reported on is unknown, and unknown is not for sale.
+ * The meaning of health reports. Behavior follows the classifications of alerts, never their names:
+ * `prevent_allocations` makes the target unschedulable, `prevent_host_changes` blocks destructive operator actions,
+ * `suppress_alert` suppresses paging. An alert about a GPU, disk or function of a slot applies to that slot; any other
+ * applies to the whole node. A node without a report is unknown, and unknown is not schedulable.
  */
 import type { CLASSIFICATIONS, HealthAlert, HealthReport } from '@gpuaas/contract/node';
 
@@ -27,7 +27,7 @@ export type SlotTargets = Readonly<{
 export type Verdict = Readonly<{
   health: Health;
   prevents: readonly Classification[];
-  /** What counts, after overrides. */
+  /** Effective alerts, after overrides. */
   alerts: readonly HealthAlert[];
   slots: ReadonlyArray<Readonly<{ id: string; health: Health; alerts: readonly HealthAlert[] }>>;
 }>;
@@ -44,13 +44,13 @@ const alertsOf = (
 const prevents = (alerts: readonly HealthAlert[], what: Classification): boolean =>
   alerts.some(({ classifications }) => classifications.includes(what));
 
-export const judgeHealth = (
+export const evaluateHealth = (
   given: Readonly<{
     reports: readonly Pick<HealthReport, 'source' | 'alerts'>[];
     overrides: readonly HealthOverride[];
     slots: readonly SlotTargets[];
-    /** Parts of the host that no slot has and nobody is sold: what is said of them is shown and counts for nothing. */
-    unsold: readonly string[];
+    /** Parts of the host outside every slot that are not allocated: their alerts are shown but have no effect. */
+    unallocated: readonly string[];
     now: Date;
   }>,
 ): Verdict => {
@@ -75,7 +75,7 @@ export const judgeHealth = (
     return { id: slot.id, health: healthOf(own), alerts: own };
   });
   const ofSlots = new Set(slots.flatMap((slot) => slot.alerts));
-  const ofNode = alerts.filter((alert) => !ofSlots.has(alert) && !given.unsold.includes(alert.target));
+  const ofNode = alerts.filter((alert) => !ofSlots.has(alert) && !given.unallocated.includes(alert.target));
   return {
     health: healthOf(ofNode),
     prevents: (['prevent_allocations', 'prevent_host_changes', 'suppress_alert'] as const).filter((what) =>
@@ -86,10 +86,10 @@ export const judgeHealth = (
   };
 };
 
-/** What whoever wants to change a host is told while an alert says `prevent_host_changes`. */
+/** The refusal of host changes while an alert has `prevent_host_changes`. */
 export const HOST_CHANGES_PREVENTED = 'An alert on this node blocks host changes. Check its health first.';
 
-/** More hosts than this falling ill within the window are taken for one wrong signal. */
+/** More hosts than this becoming unhealthy within the window are treated as one false signal. */
 export const BREAKER_WINDOW_MIN = 10;
 const BREAKER_NODES_MIN = 4;
 const BREAKER_SHARE = 0.1;

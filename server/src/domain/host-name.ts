@@ -1,6 +1,6 @@
-/** Names that reach a host: made of what paths, XML, YAML and argv can carry. */
+/** Names used on hosts: safe in paths, XML, YAML and argv. */
 
-/** A guest's host name: the allocation's own, as far as the grammar of host names goes. */
+/** The host name of a guest OS: the allocation's name, reduced to the grammar of host names. */
 export const hostnameOf = (name: string): string =>
   name
     .toLowerCase()
@@ -9,8 +9,8 @@ export const hostnameOf = (name: string): string =>
     .slice(0, 63)
     .replaceAll(/-+$/g, '') || 'gpu';
 
-/** The account of a tenant on a whole node: one for each allocation, so that none inherits another's files. */
+/** The tenant's account on bare metal: one per allocation, so that no tenant inherits files. */
 export const usernameOf = (allocationId: string): string => `gp-${allocationId.slice(-16).toLowerCase()}`;
 
-/** Whose keys open a slice: every image of the catalog has this account. */
+/** The account of a slice that gets the keys; every image of the catalog has it. */
 export const GUEST_USERNAME = 'ubuntu';

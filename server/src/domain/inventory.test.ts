@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { HeldLease, HostVm, Inventory } from '@gpuaas/contract/node';
+import type { BundleLease, HostVm, Inventory } from '@gpuaas/contract/node';
 import {
   afterDown,
   datedFindings,
@@ -34,7 +34,7 @@ const machine = (allocation_id: string | null, over: Partial<HostVm> = {}): Host
   devices: [],
   ...over,
 });
-const lease = (allocation_id: string, over: Partial<HeldLease> = {}): HeldLease => ({
+const lease = (allocation_id: string, over: Partial<BundleLease> = {}): BundleLease => ({
   allocation_id,
   slot_ids: [],
   is_used: true,
@@ -47,8 +47,8 @@ const holding = (allocation_id: string, over: Partial<Holding> = {}): Holding =>
   claim_kind: 'slot',
   state: 'active',
   power_state: 'on',
-  is_to_run: (over.power_state ?? 'on') === 'on',
-  is_quiet: true,
+  should_run: (over.power_state ?? 'on') === 'on',
+  is_idle: true,
   ...over,
 });
 const slot = (slot_index: number, status: string, over: Partial<SlotDevices> = {}): SlotDevices => ({
@@ -132,7 +132,7 @@ describe('what is on a host beside what is claimed there', () => {
     const seen = (state: HostVm['state']) =>
       judge({
         inventory: inventory({ vms: [machine(A, { state })], leases: [lease(A)] }),
-        holdings: [holding(A, { power_state: 'off', is_to_run: true })],
+        holdings: [holding(A, { power_state: 'off', should_run: true })],
       });
     assert.deepEqual(seen('shut_off').down, [{ allocation_id: A, cause: 'unknown' }]);
     assert.deepEqual(seen('running').findings, []);
@@ -140,7 +140,7 @@ describe('what is on a host beside what is claimed there', () => {
 
   test('what is under way, and what is not active, is not judged', () => {
     const drift = [{ code: 'port_missing', allocation_id: A, slot_id: null, message: 'no port' }];
-    for (const over of [{ is_quiet: false }, { state: 'provisioning', power_state: null }, { state: 'releasing' }])
+    for (const over of [{ is_idle: false }, { state: 'provisioning', power_state: null }, { state: 'releasing' }])
       assert.deepEqual(judge({ inventory: inventory({ drift }), holdings: [holding(A, over)] }).findings, []);
   });
 

@@ -1,10 +1,10 @@
 /**
- * What a host has beside what is claimed there. A machine with our tag that no claim holds is an orphan; one without our tag
- * is somebody else's. Both are told and left alone, and slots whose devices they have are not sold before they were erased
- * with proof. A machine that should run and does not is told, too, with why; whether it is started again is the next rule's.
+ * Compares the inventory of a host with its claims. A managed VM without a claim is an orphan; a VM without our tag is
+ * unmanaged. Both are reported and not changed, and slots whose devices they use need a wipe proof before they become
+ * schedulable. A VM that should run but does not is reported with its cause; `afterDown` decides about a restart.
  *
- * A whole node that is claimed is its tenant's: what runs on it is their own. What is under way on an allocation, or was a
- * moment ago, is not judged: a report is always a little older than what is known.
+ * On a claimed whole node the tenant decides what runs. An allocation with work in progress, or until a moment ago, is
+ * skipped: a report is always slightly out of date.
  */
 import type { HostDrift, HostVm, Inventory } from '@gpuaas/contract/node';
 
@@ -13,10 +13,10 @@ export type Holding = Readonly<{
   claim_kind: 'slot' | 'node_exclusive';
   state: string;
   power_state: string | null;
-  /** It is on as far as is known, or was found down and the platform's own start of it failed just now. */
-  is_to_run: boolean;
-  /** Nothing is being done to it, nor was a moment ago. */
-  is_quiet: boolean;
+  /** It is on as far as known, or it was found down and the automatic restart just failed. */
+  should_run: boolean;
+  /** No work on it now or a moment ago. */
+  is_idle: boolean;
 }>;
 
 export type SlotDevices = Readonly<{
@@ -36,20 +36,20 @@ export type Finding = Readonly<{
   message: string;
 }>;
 
-export type Down = Readonly<{ allocation_id: string; cause: 'guest' | 'host' | 'crash' | 'missing' | 'unknown' }>;
+export type VmDown = Readonly<{ allocation_id: string; cause: 'guest' | 'host' | 'crash' | 'missing' | 'unknown' }>;
 
 export type InventoryVerdict = Readonly<{
   findings: readonly Finding[];
-  /** Slots that are for sale and whose devices a machine has that nobody claims. */
+  /** Available slots whose devices an unclaimed VM uses. */
   quarantine: ReadonlyArray<Readonly<{ slot_id: string; reason: string }>>;
-  /** Machines that are to run and do not. */
-  down: readonly Down[];
-  /** Allocations that were named and hold nothing here. */
+  /** VMs that should run but do not. */
+  down: readonly VmDown[];
+  /** Allocations in the report without a claim on this node. */
   unclaimed: readonly string[];
 }>;
 
-/** The platform says these itself, of every machine and claim. */
-const JUDGED_HERE = ['unknown_vm', 'vm_without_lease', 'vm_missing', 'vm_off', 'vm_running_unexpectedly'];
+/** Codes that the control plane decides by itself for every VM and claim. */
+const SERVER_CODES = ['unknown_vm', 'vm_without_lease', 'vm_missing', 'vm_off', 'vm_running_unexpectedly'];
 
 const usedSlots = ({ devices }: HostVm, slots: readonly SlotDevices[]): readonly SlotDevices[] =>
   slots.filter((slot) =>
@@ -60,11 +60,8 @@ const usedSlots = ({ devices }: HostVm, slots: readonly SlotDevices[]): readonly
 
 const list = (slots: readonly SlotDevices[]): string => slots.map(({ slot_index }) => slot_index).join(', ');
 
-const strangerIn = (
-  machine: HostVm,
-  holdings: readonly Holding[],
-): Readonly<{ code: string; message: string }> | null => {
-  const { name, allocation_id, is_managed, state } = machine;
+const unclaimedVm = (vm: HostVm, holdings: readonly Holding[]): Readonly<{ code: string; message: string }> | null => {
+  const { name, allocation_id, is_managed, state } = vm;
   if (!is_managed)
     return {
       code: 'unknown_vm',
@@ -77,19 +74,19 @@ const strangerIn = (
   return { code: 'orphan_vm', message: `VM ${name} (${state}) is managed by GPUaaS but has no claim on this node.` };
 };
 
-const judgeStrangers = (vms: readonly HostVm[], holdings: readonly Holding[], slots: readonly SlotDevices[]) =>
-  vms.flatMap((machine) => {
-    const stranger = strangerIn(machine, holdings);
-    if (stranger === null) return [];
-    const used = usedSlots(machine, slots);
+const judgeUnclaimedVms = (vms: readonly HostVm[], holdings: readonly Holding[], slots: readonly SlotDevices[]) =>
+  vms.flatMap((vm) => {
+    const unclaimed = unclaimedVm(vm, holdings);
+    if (unclaimed === null) return [];
+    const used = usedSlots(vm, slots);
     const message =
-      used.length === 0 ? stranger.message : `${stranger.message} It uses devices of slots ${list(used)}.`;
+      used.length === 0 ? unclaimed.message : `${unclaimed.message} It uses devices of slots ${list(used)}.`;
     return [
       {
         finding: {
-          code: stranger.code,
-          allocation_id: machine.is_managed ? machine.allocation_id : null,
-          vm: machine.name,
+          code: unclaimed.code,
+          allocation_id: vm.is_managed ? vm.allocation_id : null,
+          vm: vm.name,
           slot_ids: used.map(({ id }) => id),
           message,
         },
@@ -97,13 +94,13 @@ const judgeStrangers = (vms: readonly HostVm[], holdings: readonly Holding[], sl
           .filter(({ status }) => status === 'available')
           .map(({ id }) => ({
             slot_id: id,
-            reason: `VM ${machine.name} has no claim but uses the devices of this slot. Remove the VM, then repair the slot.`,
+            reason: `VM ${vm.name} has no claim but uses the devices of this slot. Remove the VM, then repair the slot.`,
           })),
       },
     ];
   });
 
-const DOWN_WORDS: Readonly<Record<Down['cause'], string>> = {
+const DOWN_CAUSES: Readonly<Record<VmDown['cause'], string>> = {
   guest: 'was shut down by the guest OS',
   host: 'was powered off on the host',
   crash: 'has crashed',
@@ -111,40 +108,40 @@ const DOWN_WORDS: Readonly<Record<Down['cause'], string>> = {
   unknown: 'is off',
 };
 
-type Judged = Readonly<{ finding: Finding; down?: Down }>;
+type HoldingFinding = Readonly<{ finding: Finding; down?: VmDown }>;
 
-const judgeHolding = (holding: Holding, { vms, leases }: Inventory): readonly Judged[] => {
-  const { allocation_id, power_state, is_to_run } = holding;
-  const machine = vms.find((one) => one.is_managed && one.allocation_id === allocation_id);
-  const tell = (code: string, message: string): Judged => ({
-    finding: { code, allocation_id, vm: machine?.name ?? null, slot_ids: [], message },
+const judgeHolding = (holding: Holding, { vms, leases }: Inventory): readonly HoldingFinding[] => {
+  const { allocation_id, power_state, should_run } = holding;
+  const vm = vms.find((one) => one.is_managed && one.allocation_id === allocation_id);
+  const findingOf = (code: string, message: string): HoldingFinding => ({
+    finding: { code, allocation_id, vm: vm?.name ?? null, slot_ids: [], message },
   });
-  const found: Judged[] = [];
+  const found: HoldingFinding[] = [];
   if (!leases.some((lease) => lease.allocation_id === allocation_id))
     found.push(
-      tell(
+      findingOf(
         'lease_missing',
         `The host has no bundle lease for active allocation ${allocation_id}: its record was lost.`,
       ),
     );
-  if (power_state === 'off' && !is_to_run && machine?.state === 'running')
-    found.push(tell('vm_running_unexpectedly', `The VM of ${allocation_id} is running but should be off.`));
-  if (!is_to_run || machine?.state === 'running') return found;
-  if (machine?.state === 'paused')
-    return [...found, tell('vm_paused', `The VM of ${allocation_id} was paused on the host.`)];
-  const cause = machine === undefined ? 'missing' : (machine.ended_by ?? 'unknown');
-  const told = tell(
-    machine === undefined ? 'vm_missing' : 'vm_off',
-    `The VM of ${allocation_id} should be running but ${DOWN_WORDS[cause]}.`,
+  if (power_state === 'off' && !should_run && vm?.state === 'running')
+    found.push(findingOf('vm_running_unexpectedly', `The VM of ${allocation_id} is running but should be off.`));
+  if (!should_run || vm?.state === 'running') return found;
+  if (vm?.state === 'paused')
+    return [...found, findingOf('vm_paused', `The VM of ${allocation_id} was paused on the host.`)];
+  const cause = vm === undefined ? 'missing' : (vm.ended_by ?? 'unknown');
+  const finding = findingOf(
+    vm === undefined ? 'vm_missing' : 'vm_off',
+    `The VM of ${allocation_id} should be running but ${DOWN_CAUSES[cause]}.`,
   );
-  return [...found, { ...told, down: { allocation_id, cause } }];
+  return [...found, { ...finding, down: { allocation_id, cause } }];
 };
 
-const toldByHost = (drift: readonly HostDrift[], holdings: readonly Holding[]): readonly Finding[] =>
+const findingsOfHost = (drift: readonly HostDrift[], holdings: readonly Holding[]): readonly Finding[] =>
   drift.flatMap(({ code, allocation_id, slot_id, message }) => {
     const holding = holdings.find((one) => one.allocation_id === allocation_id);
-    const isPassing = holding !== undefined && (holding.state !== 'active' || !holding.is_quiet);
-    if (JUDGED_HERE.includes(code) || isPassing) return [];
+    const isPassing = holding !== undefined && (holding.state !== 'active' || !holding.is_idle);
+    if (SERVER_CODES.includes(code) || isPassing) return [];
     return [{ code, allocation_id, vm: null, slot_ids: slot_id === null ? [] : [slot_id], message }];
   });
 
@@ -161,11 +158,11 @@ export const judgeInventory = (
   const unclaimed = [...new Set(named)].filter((id) => !held.has(id));
   if (holdings.some(({ claim_kind }) => claim_kind === 'node_exclusive'))
     return { findings: [], quarantine: [], down: [], unclaimed };
-  const strangers = judgeStrangers(inventory.vms, holdings, slots);
+  const unclaimedVms = judgeUnclaimedVms(inventory.vms, holdings, slots);
   const judged = holdings
-    .filter(({ state, is_quiet }) => state === 'active' && is_quiet)
+    .filter(({ state, is_idle }) => state === 'active' && is_idle)
     .flatMap((holding) => judgeHolding(holding, inventory));
-  const stray = inventory.leases
+  const unclaimedLeases = inventory.leases
     .filter((lease) => lease.is_used && !held.has(lease.allocation_id))
     .map(({ allocation_id, slot_ids }) => ({
       code: 'lease_without_claim',
@@ -176,12 +173,12 @@ export const judgeInventory = (
     }));
   return {
     findings: [
-      ...strangers.map(({ finding }) => finding),
+      ...unclaimedVms.map(({ finding }) => finding),
       ...judged.map(({ finding }) => finding),
-      ...stray,
-      ...toldByHost(inventory.drift, holdings),
+      ...unclaimedLeases,
+      ...findingsOfHost(inventory.drift, holdings),
     ],
-    quarantine: strangers.flatMap(({ quarantine }) => quarantine),
+    quarantine: unclaimedVms.flatMap(({ quarantine }) => quarantine),
     down: judged.flatMap(({ down }) => down ?? []),
     unclaimed,
   };
@@ -190,7 +187,7 @@ export const judgeInventory = (
 const keyOf = ({ code, allocation_id, vm, slot_ids }: Finding): string =>
   JSON.stringify([code, allocation_id, vm, slot_ids]);
 
-/** Since when each stands: a finding that was there before is as old as it was. */
+/** Adds since when each finding exists: a known finding keeps its time. */
 export const datedFindings = <T extends Finding & Readonly<{ since: string }>>(
   findings: readonly Finding[],
   before: readonly T[],
@@ -200,23 +197,23 @@ export const datedFindings = <T extends Finding & Readonly<{ since: string }>>(
   return findings.map((finding) => ({ ...finding, since: known.get(keyOf(finding)) ?? now }));
 };
 
-/** So often is a machine that ended by itself started again within an hour. */
+/** Automatic restarts of a VM within an hour. */
 export const STARTS_MAX = 3;
 
 /**
- * What follows for a machine that is down though nobody switched it off. Whoever shut it down from inside meant it, as on any
- * machine. One that ended with its host, crashed or was taken away is started again, as after a power failure, but not for
- * ever: what ends again and again has a cause that a person must find.
+ * What to do about a VM that is down without a power change. A shutdown by the guest OS is intended, so the VM stays
+ * off. After a crash, a host failure or a stop on the host it is restarted, but not forever: repeated failures have a
+ * cause that a person must find.
  */
 export const afterDown = (
-  { cause }: Pick<Down, 'cause'>,
-  startsLately: number,
+  { cause }: Pick<VmDown, 'cause'>,
+  recentStarts: number,
 ): Readonly<{ act: 'start' | 'leave_off'; reason: string }> => {
   if (cause === 'guest') return { act: 'leave_off', reason: 'The VM was shut down by the guest OS.' };
-  if (startsLately >= STARTS_MAX)
+  if (recentStarts >= STARTS_MAX)
     return {
       act: 'leave_off',
       reason: `The control plane restarted the VM ${STARTS_MAX} times within an hour, but it is down again. It stays off.`,
     };
-  return { act: 'start', reason: `The VM ${DOWN_WORDS[cause]} and is being restarted.` };
+  return { act: 'start', reason: `The VM ${DOWN_CAUSES[cause]} and is being restarted.` };
 };

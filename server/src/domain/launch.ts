@@ -1,6 +1,6 @@
 /**
- * What a launch is checked against before placement, and how a placement that fails is answered. A launch that can never
- * work is refused by field; one that could work another day is the scheduler's to refuse, with reasons and alternatives.
+ * The checks of a launch before placement, and the response to a failed placement. A launch that can never work is
+ * refused by field; one that might work later is refused by the scheduler, with reasons and alternatives.
  */
 import type { ErrorCode } from '@gpuaas/contract';
 import { explainToUser, type PlacementRequest, type Unplaceable } from '@gpuaas/scheduler';
@@ -21,7 +21,7 @@ export type LaunchAsk = Readonly<{
   organization_id: string;
 }>;
 
-/** Of the catalog and the quota; null for what the launch names and nobody has. */
+/** From catalog and quota; null if the launch names something that does not exist. */
 export type LaunchFound<Sku extends LaunchSku, Region extends LaunchRegion> = Readonly<{
   sku: Sku | null;
   region: Region | null;
@@ -94,13 +94,13 @@ const CODES = {
   gpu_count_not_allowed: 'invalid_request',
 } as const satisfies Record<Unplaceable['code'], ErrorCode>;
 
-/** What the operator wrote about a disabled SKU or region, which the scheduler does not know. */
+/** The operator's reason for a disabled SKU or region, which the scheduler does not know. */
 const disabledReason = (code: Unplaceable['code'], { sku, region }: CheckedLaunch): string | null => {
   if (code === 'region_disabled') return region.disabled_reason;
   return code === 'sku_disabled' ? sku.disabled_reason : null;
 };
 
-/** Codes, amounts and sentences; no node, host or device is named. */
+/** Codes, amounts and sentences, without a node, host or device. */
 const reasonsOf = (decision: Unplaceable) => [
   ...decision.reasons.map((reason) => ({ ...reason })),
   {
@@ -113,7 +113,7 @@ const reasonsOf = (decision: Unplaceable) => [
   },
 ];
 
-/** In the words of the launch itself: an alternative can be laid over the refused body and sent again. */
+/** In the fields of the launch: an alternative can be merged into the refused body and sent again. */
 const alternativesOf = (decision: Unplaceable) =>
   decision.alternatives.map(({ shape, sku, region, gpu_count }) => ({
     capacity_shape: shape,
@@ -122,7 +122,7 @@ const alternativesOf = (decision: Unplaceable) =>
     gpu_count,
   }));
 
-/** A failed placement as the API answers it. */
+/** A failed placement as an API error. */
 export const placementRefusal = (decision: Unplaceable, launch: CheckedLaunch) => {
   const because = disabledReason(decision.code, launch);
   const sentence = explainToUser(decision, launch.request);

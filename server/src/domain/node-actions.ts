@@ -1,7 +1,7 @@
 /**
- * What may be done with a node as it is, or why not. The operations refuse by these rules and the node's page shows
- * them, so that a button that is offered works and one that is not says the sentence that the operation would. What
- * only the request can tell, such as which candidates it names, is left to the operation.
+ * Whether each action on a node is allowed, or why not. The operations refuse by these rules and the node's page shows
+ * them, so an enabled button works and a disabled one shows the refusal. Checks that need the request, such as the
+ * chosen candidates, are left to the operation.
  */
 import type { CAPACITY_MODES, NODE_STATES, OCCUPANCIES, OperationId } from '@gpuaas/contract';
 import { type ConversionFacts, type ConversionTarget, conversionBlockers } from './conversion.ts';
@@ -20,9 +20,9 @@ export type NodeFacts = Readonly<{
   last_seen_at: string | null;
   claims: ConversionFacts['claims'];
   slots: ConversionFacts['slots'];
-  /** Allocations that stand on it, by claim or by state. */
+  /** Allocations on the node, by claim or by state. */
   holders: readonly string[];
-  /** Disks that are to be erased, are being, or could not be. */
+  /** Disks whose wipe is pending, running or blocked. */
   disks: readonly Readonly<{ serial: string; state: string }>[];
   has_discovery: boolean;
 }>;
@@ -34,7 +34,7 @@ const isOver = ({ state }: NodeFacts): boolean => state === 'retired' || state =
 const whenOver = (node: NodeFacts, so: string): Refusal | false =>
   isOver(node) && refused(`The node is ${node.state}; ${so}.`);
 
-const unseen = ({ last_seen_at }: NodeFacts): Refusal | false =>
+const agentOffline = ({ last_seen_at }: NodeFacts): Refusal | false =>
   last_seen_at === null && refused('The agent of this node has never connected. Enroll it first.');
 
 const held = ({ holders }: NodeFacts): Refusal | false => {
@@ -52,7 +52,7 @@ const moves = (node: NodeFacts, from: NodeState, to: NodeState): Refusal | false
 
 const TARGETS: readonly ConversionTarget[] = ['slice', 'baremetal'];
 
-/** It may be converted when there is something to convert it to; otherwise the easier of both says what it lacks. */
+/** Convertible when any other mode is possible; otherwise the reason of the closest one. */
 const converts = (node: NodeFacts): Refusal | null => {
   const facts = { node, claims: node.claims, slots: node.slots };
   const [fewest = []] = TARGETS.filter((to) => to !== node.capacity_mode)
@@ -66,9 +66,9 @@ const RULES = {
     firstOf(
       whenOver(node, 'its agent has no access'),
       node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}; only compute hosts have slots.`),
-      unseen(node),
+      agentOffline(node),
     ),
-  probe: (node) => firstOf(whenOver(node, 'its agent has no access'), unseen(node)),
+  probe: (node) => firstOf(whenOver(node, 'its agent has no access'), agentOffline(node)),
   drain: (node) =>
     firstOf(node.state === 'draining' && done('The node is already draining.'), moves(node, 'active', 'draining')),
   resume: (node) =>
@@ -86,7 +86,7 @@ const RULES = {
       whenOver(node, 'its slots are disabled'),
       node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}, not a compute host.`),
       !node.has_discovery && refused('This node has no discovery yet. Run discovery first.'),
-      // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
+      // The tenant of the whole node may have written to these disks, and no wipe of them was requested.
       node.occupancy !== 'free' &&
         node.occupancy !== 'sliced' &&
         refused(
@@ -115,7 +115,7 @@ const RULES = {
 
 export type NodeAction = keyof typeof RULES;
 
-/** The operation behind each action: who may not use the operation is not offered the action. */
+/** The operation behind each action: without permission for the operation the action is not offered. */
 export const NODE_OPERATIONS = {
   discover: 'adminNodeDiscoveryCreate',
   probe: 'adminNodeHealthProbe',

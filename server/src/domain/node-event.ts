@@ -1,4 +1,4 @@
-/** What is told about nodes. They belong to no tenant, so operators and integrations hear it and projects do not. */
+/** Events about nodes. Nodes belong to no tenant, so operators and integrations receive them and projects do not. */
 import type { EventData } from '@gpuaas/contract/events';
 
 type NodeEventType = 'node.changed' | 'node.drift_changed' | 'node.rebooted';

@@ -1,10 +1,9 @@
 /**
- * Power of an active slice. `POWER_MOVES` is the only place where its moves are listed. A change is asked for from a state of
- * rest, passes through a state of its own while one run works at it, and comes to rest: where it was asked to, or in `off` or
- * `unknown` with a reason. `unknown` is what the platform says when it did not see the end; every change is open from there,
- * because each finds out for itself what the machine does.
- *
- * A machine may be shut down from inside, so `on` can be started: whoever asks for what is already so gets it seen to.
+ * Power of an active slice. `POWER_MOVES` is the only list of its moves. A change starts from a final state, has a
+ * state of its own while its run works, and ends in the requested state, or in `off` or `unknown` with a reason.
+ * `unknown` means that the control plane did not see the end; every change may start there, because each checks the VM
+ * first. The guest OS may shut the VM down, so a start is also accepted when the state is `on`: it verifies that the VM
+ * runs.
  */
 import type { POWER_STATES } from '@gpuaas/contract';
 import type { AllocationState } from './allocation.ts';
@@ -14,7 +13,7 @@ export type PowerChange = 'stop' | 'start' | 'reboot' | 'reinstall';
 export type FinalPowerState = 'on' | 'off' | 'unknown';
 
 export const POWER_MOVES = {
-  // Off without a change: it was found so on its host.
+  // Off without a change: found off on its host.
   on: ['off', 'stopping', 'starting', 'rebooting', 'reinstalling'],
   off: ['stopping', 'starting', 'reinstalling'],
   unknown: ['stopping', 'starting', 'rebooting', 'reinstalling'],
@@ -24,7 +23,7 @@ export const POWER_MOVES = {
   reinstalling: ['on', 'off', 'unknown'],
 } as const satisfies Record<PowerState, readonly PowerState[]>;
 
-/** What the machine is in while the change is made. */
+/** The state while the change is in progress. */
 export const POWER_DURING = {
   stop: 'stopping',
   start: 'starting',
@@ -57,7 +56,7 @@ const NOT_ACTIVE: Readonly<Record<Exclude<AllocationState, 'active'>, string>> =
 const isFinalPowerState = (state: PowerState): state is FinalPowerState =>
   state === 'on' || state === 'off' || state === 'unknown';
 
-/** Why this change cannot be asked for now and what to do instead, for whoever may see the allocation. */
+/** Why this change is not possible now and what to do instead, for everyone who may see the allocation. */
 export const powerRefusal = (facts: PowerFacts, change: PowerChange): string | null => {
   if (facts.capacity_shape === 'baremetal')
     return 'A bare-metal allocation has no power control here. Use its operating system, or release it.';

@@ -1,7 +1,6 @@
 /**
- * Where the work on an allocation is, in words and numbers for its tenant, derived from the declared steps of its
- * workflow. How much a step weighs in the whole is what it took lately, or what it usually takes, so that the whole
- * moves evenly; a step without host work weighs nothing.
+ * The progress of an allocation's work, derived from the declared steps of its workflow. A step is weighted by its
+ * recent or usual duration, so that the percentage advances evenly; a step without a host task has no weight.
  */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 import type { StepOutcome } from './workflow.ts';
@@ -16,7 +15,7 @@ import {
 } from './workflow-declaration.ts';
 import { findStep, WORKFLOWS } from './workflow-steps.ts';
 
-/** Of these an allocation shows its progress; the rest leaves it as it is. */
+/** Only runs of these workflows are shown as progress. */
 const PROGRESS_PHASES: readonly Phase[] = ['launch', 'power', 'cleanup'];
 const SHOWN: readonly WorkflowDeclaration[] = WORKFLOWS.filter(({ phase }) => PROGRESS_PHASES.includes(phase));
 
@@ -33,7 +32,7 @@ type View = NonNullable<ResponseOf<PublicApi['allocationGet']>['progress']>;
 export type ProgressStep = View['steps'][number];
 export type Progress = View;
 
-/** What a run has done at one of its steps so far. */
+/** What a run did in one of its steps so far. */
 export type StepHistory = Readonly<{ step: string; outcome: StepOutcome; started_at: string; finished_at: string }>;
 
 export type ProgressFacts = Readonly<{
@@ -46,15 +45,15 @@ export type ProgressFacts = Readonly<{
   note: string | null;
   /** Median duration of recent tasks in seconds, by kind. */
   medians_s: Readonly<Record<string, number>>;
-  /** By step, at most once each; null leaves the path out. */
+  /** By step, at most once each; null omits the path. */
   history: readonly StepHistory[] | null;
 }>;
 
-/** A step that takes longer than usual is not nearly done. */
+/** A step that takes longer than usual is not almost done. */
 const FRACTION_MAX = 0.95;
 const OVERALL_MAX = 99;
 
-/** How much of the step is done: as the agent reports, else by the time it usually takes. */
+/** The completed share of the step: as the agent reports, otherwise by its usual time. */
 const fractionOf = ({ percent, started_at }: ProgressFacts, expectedS: number, nowMs: number): number => {
   if (percent !== null) return percent / 100;
   if (expectedS <= 0) return 0;
@@ -78,7 +77,7 @@ const STATES: Readonly<Record<StepOutcome, ProgressStep['state']>> = {
   retried: 'skipped',
 };
 
-/** A step that the run left without taking it is skipped; one that it may still reach is pending. */
+/** A step that the run passed without running it is skipped; one that it may still reach is pending. */
 const stateOf = (seen: StepHistory | undefined, isAhead: boolean): ProgressStep['state'] => {
   if (seen !== undefined) return STATES[seen.outcome];
   return isAhead ? 'pending' : 'skipped';
@@ -120,7 +119,7 @@ export const progressOf = (
   const { workflow, declared: at } = found;
   const path = pathOf(workflow);
   const isOn = path.some(([key]) => key === facts.step);
-  // What is taken aside is shown last: the steps before it say how it came to that.
+  // Off-path steps come last: the steps before them show how the run got there.
   const shown: readonly Entry[] = isOn ? path : [...path, [facts.step, at]];
   const index = shown.findIndex(([key]) => key === facts.step);
   const expected = expectedOf(at, facts);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NOTHING_HELD, projectDeleteRefusal } from './project-actions.ts';
+import { NOTHING_CLAIMED, projectDeleteRefusal } from './project-actions.ts';
 
-const reason = (holdings: Partial<typeof NOTHING_HELD>) =>
-  projectDeleteRefusal({ ...NOTHING_HELD, ...holdings })?.reason ?? null;
+const reason = (holdings: Partial<typeof NOTHING_CLAIMED>) =>
+  projectDeleteRefusal({ ...NOTHING_CLAIMED, ...holdings })?.reason ?? null;
 
 test('an empty project may be deleted', () => {
   assert.equal(reason({}), null);

@@ -1,17 +1,17 @@
 /**
- * Whether a project may be deleted, or why not. What the project holds must end first: a deleted project is reached by
- * no path, so nobody could release its allocations or revoke its credentials any more. An allocation counts until its
- * last claim is released, whatever its state: until then its disks hold the tenant's data.
+ * Whether a project may be deleted, or why not. Its resources must end first: a deleted project has no path, so its
+ * allocations could no longer be released nor its credentials revoked. An allocation counts until its last claim is
+ * released, whatever its state: until then its disks hold the tenant's data.
  */
 import { firstOf, type Refusal, refused } from './refusal.ts';
 
 export type ProjectHoldings = Readonly<{
   service_accounts: number;
-  /** Names of the allocations with unreleased claims, in order. */
+  /** Names of allocations with unreleased claims, sorted. */
   allocations: readonly string[];
 }>;
 
-export const NOTHING_HELD: ProjectHoldings = { service_accounts: 0, allocations: [] };
+export const NOTHING_CLAIMED: ProjectHoldings = { service_accounts: 0, allocations: [] };
 
 const NAMED_MAX = 3;
 

@@ -1,4 +1,4 @@
-/** Reasons that the control plane stores for people to read. They stand here, because SQL holds no sentences. */
+/** Reasons that the control plane stores for people, kept here because SQL contains no sentences. */
 export const REASONS = {
   release_requested: 'Release was requested.',
   duration_passed: 'Its maximum duration has passed.',

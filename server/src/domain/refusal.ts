@@ -1,6 +1,6 @@
 /**
- * Why something may not be done now, as a sentence. `is_done` says that it is so already: a caller who asks for it all
- * the same gets what is there and no error, while a button for it has nothing to offer.
+ * Why an action is not possible now. `is_done` means that it is already done: a repeated request returns the current
+ * state without an error, and no button is offered.
  */
 export type Refusal = Readonly<{ reason: string; is_done: boolean }>;
 

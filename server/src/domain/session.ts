@@ -1,14 +1,14 @@
 /**
- * Who may have a session of which kind with what. A shell, the SSH port and forwards need a machine that runs; the serial line
- * is there for one that does not, so it may be looked at from the moment a slice has a node. A whole node has no serial line of
- * ours. Who may not connect may still look at the console, and types nothing.
+ * Which sessions are allowed. A shell, the SSH port and forwards need a running VM. The serial console also serves a VM
+ * that does not run, so it can be viewed as soon as a slice has a node. Bare metal has no serial console. A viewer can
+ * watch the console without input.
  */
 import type { SessionKind } from '@gpuaas/contract/stream';
 import type { AllocationState } from './allocation.ts';
 import type { PowerState } from './power.ts';
 
 export const TICKET_S = 30;
-/** Of one allocation, tickets that are still good included. */
+/** Of one allocation, including valid tickets. */
 export const SESSIONS_MAX = 256;
 
 export type SessionFacts = Readonly<{
@@ -36,7 +36,7 @@ const consoleRefusal = (facts: SessionFacts): string | null => {
   return facts.node_id === null ? NOT_YET : null;
 };
 
-/** Why there is no session of this kind now and what to do instead, for whoever may see the allocation. */
+/** Why no session of this kind is possible now and what to do instead, for everyone who may see the allocation. */
 export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string | null => {
   const over = OVER[facts.state];
   if (over !== undefined) return over;
@@ -49,6 +49,6 @@ export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string |
     : `The VM is ${facts.power_state}. Wait until that completes, or open its console.`;
 };
 
-/** What is shown before a session. */
+/** The notice before a session. */
 export const sessionNotice = (isRecorded: boolean): string | null =>
   isRecorded ? 'Your organization records this terminal.' : null;

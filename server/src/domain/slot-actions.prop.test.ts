@@ -16,7 +16,7 @@ const free: SlotFacts = {
   is_repairing: false,
   prevents_host_changes: false,
   taken: [],
-  is_vouched_by_caller: false,
+  is_override_by_caller: false,
 };
 
 const facts: fc.Arbitrary<SlotFacts> = fc.record({
@@ -29,7 +29,7 @@ const facts: fc.Arbitrary<SlotFacts> = fc.record({
   is_repairing: fc.boolean(),
   prevents_host_changes: fc.boolean(),
   taken: fc.constantFrom([], ['Slot 0: nvme_serial S belongs to a slot of n-1.']),
-  is_vouched_by_caller: fc.boolean(),
+  is_override_by_caller: fc.boolean(),
 });
 
 /** So many that the rare states are drawn. */
@@ -99,7 +99,7 @@ test('a slot for sale offers what its state allows, and each refusal says why', 
   );
   assert.equal(say('mark_wiped', {}), 'The slot is available; there is no wipe to override.');
   assert.equal(
-    say('mark_wiped', { status: 'quarantined', is_vouched_by_caller: true }),
+    say('mark_wiped', { status: 'quarantined', is_override_by_caller: true }),
     'You requested the override. Another operator must confirm it.',
   );
   assert.equal(say('retry_cleanup', {}), 'The slot is available; there is no cleanup to retry.');

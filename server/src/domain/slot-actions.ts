@@ -1,7 +1,6 @@
 /**
- * What may be done with a slot as it is, or why not. The operations refuse by these rules and the slot's page shows
- * them. A slot that somebody holds is never changed under them: what its holder left behind is cleaned by the holder's
- * own cleanup, which may be tried again.
+ * Whether each action on a slot is allowed, or why not. The operations refuse by these rules and the slot's page shows
+ * them. A claimed slot is never changed: the cleanup of its allocation wipes it, and that cleanup can be retried.
  */
 import type { OperationId, SLOT_STATUSES } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
@@ -16,15 +15,15 @@ export type SlotFacts = Readonly<{
   has_hardware_change: boolean;
   node_state: NodeFacts['state'];
   node_occupancy: NodeFacts['occupancy'];
-  /** Who holds it, by the live claim on the slot or on its whole node. */
+  /** The holder of the live claim on the slot or on its whole node. */
   holder: Readonly<{ state: AllocationState; is_whole_node: boolean }> | null;
   is_repairing: boolean;
-  /** An alert keeps changes away from the host. */
+  /** An alert blocks host changes. */
   prevents_host_changes: boolean;
-  /** What it is bound to and another slot has meanwhile, one sentence each. */
+  /** Bindings of this slot that another slot has now, one sentence each. */
   taken: readonly string[];
-  /** The caller has vouched for its wipe, and nobody has confirmed. */
-  is_vouched_by_caller: boolean;
+  /** The caller requested the two-person override, and nobody has confirmed it. */
+  is_override_by_caller: boolean;
 }>;
 
 const onNode = ({ node_state }: SlotFacts): Refusal | false =>
@@ -34,11 +33,11 @@ const onNode = ({ node_state }: SlotFacts): Refusal | false =>
 const held = ({ holder }: SlotFacts): Refusal | false =>
   holder !== null && refused('An allocation holds the slot. Release it first.');
 
-const SET_APART: readonly SlotFacts['status'][] = ['available', 'cleanup_blocked', 'quarantined'];
+const CAN_QUARANTINE_FROM: readonly SlotFacts['status'][] = ['available', 'cleanup_blocked', 'quarantined'];
 const settled = ({ status }: SlotFacts, participle: string): Refusal | false =>
-  !SET_APART.includes(status) && refused(`The slot is ${status}; it cannot be ${participle} now.`);
+  !CAN_QUARANTINE_FROM.includes(status) && refused(`The slot is ${status}; it cannot be ${participle} now.`);
 
-/** Whether the cleanup of an allocation in this state may be started again. */
+/** Whether the cleanup of an allocation in this state may be restarted. */
 export const cleanupRefusal = (state: AllocationState): Refusal | null => {
   if (state === 'released') return refused('The allocation is released and needs no cleanup.');
   return state === 'releasing' || state === 'release_failed' || state === 'failed'
@@ -90,14 +89,14 @@ const RULES = {
         slot.status !== 'cleanup_blocked' &&
         refused(`The slot is ${slot.status}; there is no wipe to override.`),
       slot.is_repairing && refused('The slot is being repaired. Wait for the repair, or cancel the run.'),
-      slot.is_vouched_by_caller && done('You requested the override. Another operator must confirm it.'),
+      slot.is_override_by_caller && done('You requested the override. Another operator must confirm it.'),
     ),
   retry_cleanup: retry,
 } as const satisfies Record<string, (slot: SlotFacts) => Refusal | null>;
 
 export type SlotAction = keyof typeof RULES;
 
-/** The operation behind each action: who may not use the operation is not offered the action. */
+/** The operation behind each action: without permission for the operation the action is not offered. */
 export const SLOT_OPERATIONS = {
   disable: 'adminNodeSlotDisable',
   enable: 'adminNodeSlotEnable',

@@ -1,6 +1,6 @@
 /**
- * Reads one OpenSSH public key line. The blob is decoded and walked, so what is stored is a key and nothing else:
- * options, comments and trailing data (which could smuggle a second line or a forced command) do not survive.
+ * Parses one OpenSSH public key line. The blob is decoded and walked, so only the key is stored: options, comments and
+ * trailing data, which could smuggle in a second line or a forced command, are dropped.
  */
 import { createHash } from 'node:crypto';
 
@@ -17,7 +17,7 @@ const ALGORITHMS: Readonly<Record<string, Readonly<{ fields: number }>>> = {
 };
 const RSA_BITS_MIN = 3072;
 
-/** The length-prefixed fields of a key blob, or undefined when it does not end where they do. */
+/** The length-prefixed fields of a key blob; undefined when its length does not match. */
 const fieldsOf = (blob: Buffer): Buffer[] | undefined => {
   const fields: Buffer[] = [];
   let at = 0;
@@ -36,7 +36,7 @@ const bitsOf = (integer: Buffer): number =>
     .toString(2)
     .replace(/^0/, '').length;
 
-/** The key, or the sentence that says why it is not one. */
+/** The key, or the reason why it is invalid. */
 export const parseSshPublicKey = (line: string): SshPublicKey | string => {
   const match = /^([a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/.exec(line.trim());
   const algorithm = match?.[1];

@@ -1,6 +1,6 @@
 /**
- * What was written down, row by row, as entries of a trace. Operators see it as it is. Tenants see which step a host works
- * on but never which host: nothing here gives them a name, a node, a task or a word that was meant for operators.
+ * Database rows as entries of a trace. Operators see everything. Tenants see which step a host works on but not which
+ * host: no host name, node, task or operator text reaches them.
  */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-titles.ts';
@@ -69,7 +69,7 @@ export type TaskFact = Readonly<{
   created_at: string;
   dispatched_at: string | null;
   finished_at: string | null;
-  /** Whether its node has written a line under its correlation id. */
+  /** Whether its node logged a line with its correlation ID. */
   has_log_line: boolean;
 }>;
 
@@ -113,7 +113,7 @@ const HOSTS_OWN = /^(?:nod|slt|tsk|dsk)_/;
 const subjectFor = (audience: Audience, id: string | null): string | null =>
   audience === 'tenant' && id !== null && HOSTS_OWN.test(id) ? null : id;
 
-/** A sentence for everybody and the detail behind it, which is for operators. */
+/** A public sentence, and the detail for operators. */
 const explain = (audience: Audience, sentence: string | null, detail: string | null): string | null => {
   if (audience === 'tenant' || detail === null || detail === sentence) return sentence;
   return sentence === null ? detail : `${sentence} (${detail})`;
@@ -144,7 +144,7 @@ export const auditEntry = (row: AuditFact, audience: Audience): TraceEntry => ({
 
 const WORKER = 'gpuaas-provisioning-worker';
 
-/** In the lane of the host only for tenants, to whom the step stands for the task that is not shown. */
+/** In the host lane only for tenants, for whom the step represents the hidden task. */
 const laneOf = (audience: Audience, workflow: string, step: string): TraceEntry['host_role'] =>
   audience === 'tenant' && isHostStep(workflow, step) ? 'worker_compute' : 'platform_control';
 
@@ -156,7 +156,7 @@ const levelOf = (isFailed: boolean, isOvercome: boolean, isOddEnd: boolean): Tra
   return isOddEnd ? 'warn' : 'info';
 };
 
-/** `isOvercome`: a later try of the same went well, so it is told but is not where things went wrong. */
+/** `isOvercome`: a later try succeeded, so the entry is shown but is not a failure. */
 export const stepEntry = (run: RunFact, step: StepFact, isOvercome: boolean, audience: Audience): TraceEntry => ({
   ...base,
   key: `step:${run.id}:${String(step.sequence).padStart(6, '0')}`,
@@ -181,7 +181,7 @@ export const stepEntry = (run: RunFact, step: StepFact, isOvercome: boolean, aud
   },
 });
 
-/** Where a run is now: what nobody has written a step about yet is what somebody waits for. */
+/** The current position of a live run, which has no recorded step yet. */
 export const liveRunEntry = (run: RunFact, audience: Audience): TraceEntry => ({
   ...base,
   key: `run:${run.id}`,
@@ -269,8 +269,8 @@ const requestOf = ({ message, fields }: LogFact) => {
 };
 
 /**
- * A line of the API about a request becomes the request, from its first byte to its answer. A refusal (4xx) is no failure
- * by itself: what was refused is told by its audit row.
+ * An API log line about a request becomes the request, from its first byte to its response. A refusal (4xx) is not a
+ * failure: its audit row describes it.
  */
 const requestPart = ({ method, path, status, ms }: NonNullable<ReturnType<typeof requestOf>>, at: string) => ({
   source: 'request' as const,
@@ -281,7 +281,7 @@ const requestPart = ({ method, path, status, ms }: NonNullable<ReturnType<typeof
   title: `${method} ${path}: ${status}`,
 });
 
-/** `skewMs`: how far the clock of the node is ahead, for lines whose time the node said. */
+/** `skewMs`: how far the node's clock is ahead, for lines with times of the node. */
 export const logEntry = (line: LogFact, skewMs: number | undefined): TraceEntry => {
   const isHosts = line.host_role === 'worker_compute' && line.fields['own_time'] === undefined;
   const skew = isHosts ? (skewMs ?? 0) : 0;

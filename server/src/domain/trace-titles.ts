@@ -1,4 +1,4 @@
-/** Titles of a trace: what happened, in words of whoever reads it and not of the table it came from. */
+/** Titles of trace entries, in words of the reader and not of the table. */
 import { type EventType, events } from '@gpuaas/contract/events';
 import { taskLabel } from '@gpuaas/contract/task-kinds';
 import type { StepOutcome } from './workflow.ts';
@@ -26,7 +26,7 @@ export const auditTitle = (action: string, result: keyof typeof RESULTS): string
 
 const isEventType = (type: string): type is EventType => Object.hasOwn(events, type);
 
-/** What came into a state says which; the rest is told by the sentence of its type. */
+/** State changes name the state; other events use the sentence of their type. */
 export const eventTitle = (type: string, data: Readonly<Record<string, unknown>>): string => {
   const state = (name: string): string => String(data[name]).replaceAll('_', ' ');
   if (type === 'allocation.changed') return `The allocation is ${state('state')}`;

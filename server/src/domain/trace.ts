@@ -1,10 +1,10 @@
 /**
- * One id as one timeline. Entries stand in the order of time by the platform's clock, whatever order their rows came in.
+ * One ID as one timeline. Entries are ordered by the control plane's clock.
  *
- * Where it first went wrong is one entry. Every failure is told by several: the host's task, the step that waited for it,
- * log lines, the state that followed. So the earliest entry that failed is taken, and among those that tell of the same
- * failure (the same correlation id or run, not about different things, at most ten seconds later) the one closest to where it
- * broke: the host's task, then the step, then what came first. What failed and went well at a later try is no failure.
+ * Exactly one entry is the first failure. A failure usually has several entries: the host task, the step that waited
+ * for it, log lines, the following state. The earliest failed entry is taken; among entries of the same failure (same
+ * correlation ID or run, same subject, at most ten seconds later) the one closest to the cause wins: the host task,
+ * then the step, then the earliest. A failure that a later try overcame does not count.
  */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
 import {
@@ -44,8 +44,8 @@ const inOrder = (a: TraceEntry, b: TraceEntry): number =>
 
 type Try = Readonly<{ run_id: string | null; what: string; at: string; is_good: boolean }>;
 
-/** A later try of the same in the same run went well, and the run had not stopped for an operator in between. */
-const overcome = (failed: Try, tries: readonly Try[], stops: readonly Try[]): boolean =>
+/** A later try of the same work in the same run succeeded, and the run was not stuck in between. */
+const wasOvercome = (failed: Try, tries: readonly Try[], stops: readonly Try[]): boolean =>
   failed.run_id !== null &&
   tries.some(
     (later) =>
@@ -77,8 +77,8 @@ export const entriesOf = (facts: TraceFacts, audience: Audience): TraceEntry[] =
   const stepTries = facts.steps.map(tryOfStep);
   const taskTries = facts.tasks.map(tryOfTask);
   const stops = facts.steps.filter(({ outcome }) => outcome === 'stuck').map(tryOfStep);
-  const isOvercomeStep = (step: StepFact) => isFailedStep(step) && overcome(tryOfStep(step), stepTries, stops);
-  const isOvercomeTask = (task: TaskFact) => isFailedTask(task) && overcome(tryOfTask(task), taskTries, stops);
+  const isOvercomeStep = (step: StepFact) => isFailedStep(step) && wasOvercome(tryOfStep(step), stepTries, stops);
+  const isOvercomeTask = (task: TaskFact) => isFailedTask(task) && wasOvercome(tryOfTask(task), taskTries, stops);
   return [
     ...facts.audit.map((row) => auditEntry(row, audience)),
     ...facts.steps.flatMap((step) => {
@@ -93,16 +93,16 @@ export const entriesOf = (facts: TraceFacts, audience: Audience): TraceEntry[] =
 };
 
 const SAME_FAILURE_MS = 10_000;
-const CLOSENESS: readonly TraceEntry['source'][] = ['task', 'workflow', 'log', 'request', 'audit', 'event'];
+const CAUSE_ORDER: readonly TraceEntry['source'][] = ['task', 'workflow', 'log', 'request', 'audit', 'event'];
 
 const failedAt = ({ at, until }: TraceEntry): number => Date.parse(until ?? at);
 const soonest = (a: TraceEntry, b: TraceEntry): number => compare(failedAt(a), failedAt(b));
 const closest = (a: TraceEntry, b: TraceEntry): number =>
-  compare(CLOSENESS.indexOf(a.source), CLOSENESS.indexOf(b.source));
+  compare(CAUSE_ORDER.indexOf(a.source), CAUSE_ORDER.indexOf(b.source));
 
 const runOf = ({ data }: TraceEntry): unknown => (data as Readonly<Record<string, unknown>>)['workflow_run_id'] ?? null;
 
-const tellsOfSame = (first: TraceEntry, other: TraceEntry): boolean => {
+const isSameFailure = (first: TraceEntry, other: TraceEntry): boolean => {
   const isOneRun = runOf(first) !== null && runOf(first) === runOf(other);
   const isOneId = first.correlation_id !== null && first.correlation_id === other.correlation_id;
   const isAboutOther =
@@ -115,36 +115,36 @@ export const firstFailureOf = (entries: readonly TraceEntry[]): TraceEntry | und
   const [first] = failures.toSorted((a, b) => soonest(a, b) || closest(a, b) || inOrder(a, b));
   if (first === undefined) return undefined;
   const [at] = failures
-    .filter((one) => tellsOfSame(first, one) || one === first)
+    .filter((one) => isSameFailure(first, one) || one === first)
     .toSorted((a, b) => closest(a, b) || soonest(a, b) || inOrder(a, b));
   return at;
 };
 
-/** Where there is too much: the first failure, the other failures and the newest of the rest, still in order. */
+/** If there are too many: the first failure, the other failures and the newest others, still in order. */
 export const capEntries = (entries: readonly TraceEntry[], max: number): TraceEntry[] => {
   if (entries.length <= max) return [...entries];
   const first = firstFailureOf(entries);
   const weight = (entry: TraceEntry): number => (entry === first ? 0 : entry.is_failure ? 1 : 2);
-  const wanted = entries.toSorted((a, b) => weight(a) - weight(b) || inOrder(b, a)).slice(0, max);
-  return wanted.sort(inOrder);
+  const capped = entries.toSorted((a, b) => weight(a) - weight(b) || inOrder(b, a)).slice(0, max);
+  return capped.sort(inOrder);
 };
 
 const counted = (n: number, one: string, many: string): string => (n === 1 ? `1 ${one}` : `${n} ${many}`);
 const TASK_GAPS_MAX = 10;
-/** Agents send their lines every few seconds, and keep them while the platform cannot be reached. */
+/** Agents send log lines every few seconds, and keep them while the control plane is unreachable. */
 const LINES_TRAVEL_MS = 60_000;
 
 const taskGaps = (tasks: readonly TaskFact[], window: GapWindow): string[] => {
-  const silent = tasks
+  const withoutLines = tasks
     .filter(({ state, has_log_line }) => (state === 'completed' || state === 'failed') && !has_log_line)
     .filter(({ finished_at }) => {
       const at = Date.parse(finished_at ?? '');
       return at >= window.logs_since_ms && at <= window.now_ms - LINES_TRAVEL_MS;
     })
     .toSorted((a, b) => compare(a.id, b.id));
-  const more = silent.length - TASK_GAPS_MAX;
+  const more = withoutLines.length - TASK_GAPS_MAX;
   return [
-    ...silent
+    ...withoutLines
       .slice(0, TASK_GAPS_MAX)
       .map(({ id, host_name, kind }) => `${host_name} wrote no log line for the task "${taskLabel(kind)}" (${id}).`),
     ...(more > 0 ? [`${counted(more, 'more task', 'more tasks')} ended without a log line from the host.`] : []),
@@ -153,19 +153,21 @@ const taskGaps = (tasks: readonly TaskFact[], window: GapWindow): string[] => {
 
 export type GapWindow = Readonly<{ now_ms: number; logs_since_ms: number }>;
 
-/** Where evidence is missing, in sentences. */
+/** Missing evidence, as sentences. */
 export const gapsOf = ({ logs, tasks }: Pick<TraceFacts, 'logs' | 'tasks'>, window: GapWindow): string[] => {
   const grouped = (lines: readonly LogFact[], nameOf: (line: LogFact) => string): [string, number][] =>
     [...Map.groupBy(lines, nameOf)]
       .map(([name, group]): [string, number] => [name, group.length])
       .sort(([a], [b]) => compare(a, b));
-  const nameless = logs.filter(({ correlation_id }) => correlation_id === null);
-  const homeless = logs.filter(({ host_name }) => host_name === '');
+  const withoutCorrelation = logs.filter(({ correlation_id }) => correlation_id === null);
+  const withoutHost = logs.filter(({ host_name }) => host_name === '');
   return [
-    ...grouped(nameless, ({ service, host_name }) => (host_name === '' ? service : `${service} on ${host_name}`)).map(
+    ...grouped(withoutCorrelation, ({ service, host_name }) =>
+      host_name === '' ? service : `${service} on ${host_name}`,
+    ).map(
       ([name, n]) => `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'has' : 'have'} no correlation ID.`,
     ),
-    ...grouped(homeless, ({ service }) => service).map(
+    ...grouped(withoutHost, ({ service }) => service).map(
       ([name, n]) =>
         `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'does not name its' : 'do not name their'} host.`,
     ),

@@ -1,8 +1,8 @@
 /**
- * The certificate of an erasure: what proofs say of an allocation's disks, in words and numbers that a tenant may see and
- * show. It is the same every time it is made from the same proofs. Fields of evidence that a host did not give are null
- * and never guessed. Serial numbers, PCI addresses, hosts and slots stay inside, and so does the place of a proof in its
- * chain: what one certificate shares with the next of the same disk would tell two tenants that they had it.
+ * The wipe certificate: what the proofs of an allocation's disks show, in a form that a tenant may see and publish. It
+ * is deterministic for the same proofs. Missing evidence is null, never guessed. Serial numbers, PCI addresses, hosts,
+ * slots and the place of a proof in its chain are omitted: anything shared by two certificates of one disk would tell
+ * two tenants that they used the same disk.
  */
 import { createHmac } from 'node:crypto';
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
@@ -25,39 +25,42 @@ export type CertifiedProof = Readonly<{
 export type CertificateFacts = Readonly<{
   issuer: string;
   allocation: WipeCertificate['allocation'];
-  /** A secret of the platform, for the names of disks. */
+  /** A secret of the control plane, for disk pseudonyms. */
   disk_key: Buffer;
   proofs: readonly CertifiedProof[];
 }>;
 
-type Told = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Told =>
+type Reported = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Reported =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectIn = (told: Told, name: string): Told | null => {
+const objectIn = (told: Reported, name: string): Reported | null => {
   const value = told[name];
   return isObject(value) ? value : null;
 };
-const listIn = (told: Told, name: string): readonly unknown[] => {
+const listIn = (told: Reported, name: string): readonly unknown[] => {
   const value = told[name];
   return Array.isArray(value) ? value : [];
 };
-const countIn = (told: Told, name: string): number | null => {
+const countIn = (told: Reported, name: string): number | null => {
   const value = told[name];
   return Number.isSafeInteger(value) ? Number(value) : null;
 };
-const textIn = (told: Told, name: string): string | null => {
+const textIn = (told: Reported, name: string): string | null => {
   const value = told[name];
   return typeof value === 'string' ? value : null;
 };
 const oneOf = <const T extends string>(values: readonly T[], value: unknown): T | null =>
   values.find((one) => one === value) ?? null;
 
-/** Which disk of the allocation it was. A guest reads the serial number, so without the secret a guest could work it out. */
+/**
+ * Identifies the disk within the allocation. A guest OS knows the serial number, so without the secret it could compute
+ * the pseudonym.
+ */
 export const diskFingerprint = (key: Buffer, allocationId: string, serial: string): string =>
   createHmac('sha256', key).update(`${allocationId}\n${serial}`).digest('hex').slice(0, 32);
 
-/** The hash of noise is as good as a name of the disk: whoever gets it next reads the same noise. */
-const samplesOf = (evidence: Told): Disk['samples'] =>
+/** The hash of random content identifies the disk: the next tenant reads the same content. */
+const samplesOf = (evidence: Reported): Disk['samples'] =>
   listIn(evidence, 'samples')
     .filter(isObject)
     .map((sample) => ({
@@ -102,10 +105,10 @@ const diskOf = (disk: string, proof: CertifiedProof): Disk => {
   };
 };
 
-/** What was looked for is what a slice is made of; a whole node had no machine on it that could have gone. */
+/** These checks apply to slices; bare metal has no VM to remove. */
 const isolationOf = (
   shape: WipeCertificate['allocation']['capacity_shape'],
-  isolation: Told | undefined,
+  isolation: Reported | undefined,
 ): WipeCertificate['isolation'] => {
   if (isolation === undefined || shape === 'baremetal') return null;
   const network = objectIn(isolation, 'network') ?? {};
@@ -114,7 +117,7 @@ const isolationOf = (
     is_reservation_removed: network['is_reservation_removed'] === true,
     is_lease_removed: network['is_lease_removed'] === true,
     is_translation_removed: network['is_translation_removed'] === true,
-    // Proofs are never rewritten: earlier ones name it by its former name.
+    // Proofs are never rewritten: earlier ones use the former name.
     is_vm_removed: [isolation['is_vm_removed'], isolation['is_machine_removed']].includes(true),
     is_seed_removed: isolation['is_seed_removed'] === true,
     partitions_deactivated: listIn(isolation, 'partitions').filter(
@@ -124,7 +127,7 @@ const isolationOf = (
 };
 
 export const certificateOf = ({ issuer, allocation, disk_key, proofs }: CertificateFacts): WipeCertificate => {
-  // The proof of a node as a whole rests on those of its disks and is about no disk itself.
+  // The proof of a whole node refers to those of its disks and describes no disk itself.
   const disks = proofs.flatMap((proof) => {
     const serial = textIn(proof.evidence, 'serial');
     return serial === null ? [] : [{ serial, proof }];
@@ -142,7 +145,7 @@ export const certificateOf = ({ issuer, allocation, disk_key, proofs }: Certific
   };
 };
 
-/** RFC 8785: names sorted, no space, so that everybody who has the same values has the same text. */
+/** RFC 8785: sorted names, no whitespace, so that equal values give equal text. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -150,6 +153,6 @@ export const canonicalJson = (value: unknown): string => {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`;
 };
 
-/** What is signed. */
+/** The signed bytes. */
 export const certificateBytes = (certificate: WipeCertificate): Buffer =>
   Buffer.from(`${CERTIFICATE_FORMAT}\n${canonicalJson(certificate)}`, 'utf8');

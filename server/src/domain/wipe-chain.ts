@@ -1,11 +1,10 @@
 /**
- * The chain of wipe proofs. The proofs of one target, a slot or a node as a whole, are chained in the order in which they
- * were made; the database gives each its place and its hash when it is inserted. Here the same is worked out again from
- * the rows as they stand, without asking the database what it thinks: a proof that was edited, removed or moved no longer
- * gives its hash or no longer follows the one before it.
+ * The chain of wipe proofs. The proofs of one target, a slot or a whole node, are chained in order; the database
+ * assigns sequence and hash at insertion. This code recomputes both from the rows: a proof that was edited, removed or
+ * moved no longer matches its hash or its predecessor.
  *
- * A chain rewritten as a whole, or cut at its end, is consistent in itself. What tells it is the audit row that was written
- * with each proof and repeats its hash: audit rows have a chain of their own, whose signed ends lie outside the database.
+ * A chain that was rewritten or truncated is consistent in itself. The audit row written with each proof repeats its
+ * hash, and audit rows have their own chain with signed ends outside the database.
  */
 import { createHash } from 'node:crypto';
 
@@ -26,7 +25,7 @@ export type ChainedProof = Readonly<{
   disk_serial: string | null;
   correlation_id: string;
   created_at_us: string;
-  /** What audit rows say that the hash is: one value, none when no audit row tells of the proof, more when they disagree. */
+  /** The hash according to audit rows: one value, none if no audit row mentions the proof, several if they disagree. */
   audited_hashes: readonly string[];
 }>;
 
@@ -41,7 +40,7 @@ export type ProofFinding = Readonly<{
 
 export const PROOF_FINDINGS_MAX = 100;
 
-/** A length before each value keeps their borders apart, whatever they hold. */
+/** A length before each value separates them unambiguously. */
 export const netstring = (value: string | null): string =>
   value === null ? '-,' : `${Buffer.byteLength(value)}:${value},`;
 
@@ -92,7 +91,7 @@ const faultOf = (proof: ChainedProof, before: End): readonly [ProofFindingKind, 
     : ['edited', 'An audit row names another hash: the proof was rewritten together with its hash.'];
 };
 
-/** A found fault does not stop the check: it goes on from the stored hash, so that one bad proof is one finding. */
+/** A fault does not stop the check: it continues from the stored hash, so that one bad proof is one finding. */
 export const checkProofs = (): ProofCheck => {
   const findings: ProofFinding[] = [];
   let proofs = 0;
@@ -123,7 +122,7 @@ export const checkProofs = (): ProofCheck => {
   };
 };
 
-/** A proof that an audit row tells of and the table does not have, or has as another's. */
+/** A proof that an audit row mentions but the table lacks, or has under another target. */
 export const missingProof = (
   wipe_proof_id: string,
   { audit_log_id, is_there }: Readonly<{ audit_log_id: string; is_there: boolean }>,

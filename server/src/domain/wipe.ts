@@ -1,10 +1,9 @@
 /**
- * When a wipe counts as proven. A host that says "done" proves nothing: for every disk that the allocation could write
- * to there must be evidence that names this disk, its approved size and this generation, was made by a method that
- * reaches as far as the region demands, was read back as far as the contract demands, and found nothing left; the network
- * must be detached, and whatever the host checked afterwards must be gone. Anything missing makes the whole wipe unproven.
- *
- * Evidence has the shape of the contract: a result of another shape has failed before it comes here.
+ * When a wipe counts as proven. A host that reports "done" proves nothing. Every disk that the allocation could write
+ * to needs evidence that names this disk, its approved size and this generation, used a method that meets the wipe
+ * level of the region, was read back as far as the contract demands, and found nothing left. The network must be
+ * detached, and everything the host checked afterwards must be gone. Anything missing makes the whole wipe unproven.
+ * Results of another shape have failed before they come here.
  */
 import {
   type DiskEvidence,
@@ -27,13 +26,13 @@ export type WipeTarget = Readonly<{
   generation: number | null;
   /** As approved with the slot; null for a data disk of the node. How much must be read back depends on it. */
   size_bytes: number | null;
-  /** The GPU beside it, whose memory must be cleared too; null where there is none. */
+  /** The GPU of the slot, whose memory must be cleared too; null if there is none. */
   gpu_pci_address: string | null;
-  /** The fabric function beside it, which must be reset as well; null where there is none. */
+  /** The fabric function of the slot, which must be reset as well; null if there is none. */
   fabric_vf_pci_address?: string | null;
 }>;
 
-/** As it is stored with the proof. A disk of which the host reported nothing has no evidence of its own. */
+/** As stored with the proof. A disk that the host did not report has no evidence. */
 export type WipeEvidence = Readonly<
   Partial<DiskEvidence> & {
     gpu_reset?: GpuReset;
@@ -48,24 +47,24 @@ export type DiskVerdict = Readonly<{
   /** Why it is not proven; null when it is. */
   reason: string | null;
   method: string;
-  /** What the host showed of the disk, of the GPU and function beside it, and of what else it took away. */
+  /** Evidence for the disk, for the GPU and function of its slot, and for what else was removed. */
   evidence: WipeEvidence;
   /**
-   * Whether the GPU was shown to be reset, and the fabric function beside it by every host that reports what is left. Until
-   * they are, they hold what the tenant left there: the disk may be proven and the slot still not be fit for the next one.
+   * Whether the GPU was reset, and the fabric function if the host reports it. Until then they may hold tenant data:
+   * the disk may be proven and the slot still not available.
    */
   is_gpu_reset: boolean;
 }>;
 
 export type WipeVerdict = Readonly<{ is_verified: boolean; reason: string | null; disks: readonly DiskVerdict[] }>;
 
-/** What was found when the disk was read back. */
+/** The read-back of the disk. */
 const readBackFault = (target: WipeTarget, found: DiskEvidence): string | null => {
   const { bytes_read_back, bytes_not_erased, samples, signatures_left, size_bytes } = found;
   if (bytes_read_back === 0) return 'The disk was not read back.';
   if (bytes_not_erased > 0) return 'The disk read-back found data.';
   if (signatures_left.length > 0) return `The disk read-back found signatures: ${signatures_left.join(', ')}.`;
-  // After any other erase noise is data.
+  // Random content counts as data after any other method.
   if (found.rule === 'changed' && found.erase !== 'crypto')
     return 'The disk read-back found noise, which proves a cryptographic erase only.';
   if (size_bytes === undefined) return 'The wipe result does not state the size of the disk.';
@@ -104,7 +103,7 @@ const MUST_BE_OFF = [
   ['is_translation_removed', 'The address translation of the VM still exists.'],
 ] as const;
 
-/** What the host itself reports as still there. A host that reports nothing of it is judged by the rest. */
+/** What the host reports as remaining. A host that does not report it is judged by the rest. */
 const leftOf = (isolation: Isolation | undefined): string | null => {
   if (isolation === undefined) return null;
   return (
@@ -116,7 +115,7 @@ const leftOf = (isolation: Isolation | undefined): string | null => {
   );
 };
 
-/** Null where the host returned no output. */
+/** Null if the host returned no output. */
 export const judgeWipe = (
   output: CleanupOutput | null,
   targets: readonly WipeTarget[],
@@ -135,7 +134,7 @@ export const judgeWipe = (
   };
   const functionOf = (address: string | null | undefined): FabricFunction | undefined =>
     isolation?.fabric_functions.find((one) => one.fabric_vf_pci_address === address);
-  /** Hosts from before there was such evidence report no functions; one that does must not leave any out. */
+  /** Older agents report no functions; an agent that reports them must not omit any. */
   const mustClear = (address: string | null | undefined): boolean =>
     isolation !== undefined && (address ?? null) !== null;
   const disks = targets.map((target): DiskVerdict => {

@@ -1,6 +1,6 @@
 /**
- * Every workflow by its steps. This is the only place where a step has its name, its words and its host task: progress,
- * timeline, trace, the documents and the tests read it here. What a step does is in `workflows/`.
+ * The steps of every workflow. This is the only place for a step's name, texts and host task: progress, timeline,
+ * trace, documents and tests read it here. The functions are in `workflows/`.
  */
 import { TASKS, type TaskKind } from '@gpuaas/contract/task-kinds';
 import {
@@ -54,7 +54,7 @@ const WIPE_STEP = {
   task: { gpu_slice: 'slice.cleanup', baremetal: 'node.cleanup' },
 } as const;
 
-/** A step of the server alone takes no time worth showing. */
+/** A step of the server takes no time worth showing. */
 const server = (label: string): ServerStep => ({ label, usual_s: 0, task: null });
 const offPath = (label: string): ServerStep => ({ ...server(label), is_off_path: true });
 
@@ -225,7 +225,7 @@ export const WORKFLOWS = [
   WIPE_DISK,
 ] as const satisfies readonly WorkflowDeclaration[];
 
-/** What the workflows that move an allocation ask hosts for. */
+/** The task kinds of the allocation workflows. */
 export type AllocationTaskKind = TaskKindOf<
   | typeof PROVISION_SLICE
   | typeof PROVISION_BAREMETAL
@@ -238,7 +238,7 @@ export type AllocationTaskKind = TaskKindOf<
 
 type Found = Readonly<{ workflow: WorkflowDeclaration; declared: StepDeclaration }>;
 
-/** By name, and by step where versions of it live side by side. */
+/** By name, and by step where several versions coexist. */
 export const findStep = (
   name: string,
   step: string,
@@ -249,7 +249,7 @@ export const findStep = (
     .flatMap((workflow) => stepEntries(workflow).map(([key, declared]) => ({ key, workflow, declared })))
     .find(({ key }) => key === step);
 
-/** What runs of this name are, for people; the name itself where it is not declared any more. */
+/** The label of a workflow; its name if it is no longer declared. */
 export const workflowWords = (
   name: string,
   among: readonly WorkflowDeclaration[] = WORKFLOWS,
@@ -258,10 +258,10 @@ export const workflowWords = (
   return { workflow_label: found?.label ?? name, phase: found?.phase ?? null };
 };
 
-/** A step in words; its own name where the workflow is not declared any more. */
+/** The label of a step; its name if the workflow is no longer declared. */
 export const stepLabel = (workflow: string, step: string, among?: readonly WorkflowDeclaration[]): string =>
   findStep(workflow, step, among)?.declared.label ?? step;
 
-/** Whether a host does the work of a step. */
+/** Whether a step has a host task. */
 export const isHostStep = (workflow: string, step: string, among?: readonly WorkflowDeclaration[]): boolean =>
   (findStep(workflow, step, among)?.declared.task ?? null) !== null;

@@ -1,10 +1,10 @@
 /**
- * What a run may become, decided from values. `settle` takes the facts of a run and how its step ended and gives the
- * one move that follows; the engine only carries it out. Cancellation and the deadline take effect here, at the
- * boundary between two steps: a step that ended the run wins over both, because its work is done.
+ * The moves of a run, decided from values. `settle` takes the facts of a run and the outcome of its step and returns
+ * the one move that follows; the engine only executes it. Cancellation and the deadline take effect between two steps:
+ * a step that ended the run wins over both, because its work is done.
  *
  * There is no automatic undo. A workflow that must clean up names a step for it (`onCancel`, `onDeadline`,
- * `onFailure`); the run then winds up through ordinary steps, once, and with as much time again.
+ * `onFailure`); the run then winds up through ordinary steps, once, with the same time limit again.
  */
 import type { EventData } from '@gpuaas/contract/events';
 import { invariant } from '@gpuaas/kit/invariant';
@@ -23,7 +23,7 @@ export const workflowMoves = {
   cancelled: [],
 } as const satisfies Record<WorkflowState, readonly WorkflowState[]>;
 
-/** States in which a worker will still look at the run. `stuck` is an end that an operator may undo. */
+/** States in which a worker still picks up the run. `stuck` is an end that an operator may undo. */
 export const LIVE_STATES = ['pending', 'running', 'waiting'] as const;
 export const isLive = (state: WorkflowState): boolean => (LIVE_STATES as readonly string[]).includes(state);
 
@@ -75,7 +75,7 @@ export type TimelineEntry = Readonly<{
 export type Wake =
   | Readonly<{ kind: 'timer'; ms: number }>
   | Readonly<{ kind: 'signal'; name: string; ms: number }>
-  /** Like a timer, and what the run was waiting for before is still on. */
+  /** Like a timer, but the run still waits for the earlier signal. */
   | Readonly<{ kind: 'retry'; ms: number }>;
 
 export type Move = Readonly<{
@@ -87,16 +87,16 @@ export type Move = Readonly<{
   detail: string | null;
   wake: Wake | null;
   winding: Winding | null;
-  /** The clean-up gets as much time as the run had. */
+  /** The cleanup gets as much time as the run had. */
   extend_deadline: boolean;
   entries: readonly TimelineEntry[];
 }>;
 
-type Turn = Omit<Move, 'entries'>;
+type NextMove = Omit<Move, 'entries'>;
 
 const rest = { wake: null, extend_deadline: false, detail: null } as const;
 
-const windUp = (step: string, winding: Winding, reason: string, detail: string | null): Turn => ({
+const windUp = (step: string, winding: Winding, reason: string, detail: string | null): NextMove => ({
   ...rest,
   state: 'running',
   step,
@@ -112,7 +112,7 @@ const end = (
   state: 'done' | 'stuck' | 'cancelled',
   reason: string | null,
   detail?: string | null,
-): Turn => ({
+): NextMove => ({
   ...rest,
   state,
   step: facts.step,
@@ -122,7 +122,7 @@ const end = (
   winding: facts.winding,
 });
 
-/** What stops a run at the boundary before `at`, if anything does. */
+/** What stops a run at the boundary before `at`, if anything. */
 const interruption = (facts: RunFacts, plan: Plan, at: string): Move | undefined => {
   const entry = (outcome: StepOutcome, detail: string): TimelineEntry[] => [
     { step: at, attempt: 0, outcome, detail, internal_detail: null },
@@ -145,7 +145,7 @@ const interruption = (facts: RunFacts, plan: Plan, at: string): Move | undefined
   return { ...turn, entries: entry('timeout', reason) };
 };
 
-const outOfAttempts = (facts: RunFacts, plan: Plan, attempts: number, detail: string | null): Turn => {
+const outOfAttempts = (facts: RunFacts, plan: Plan, attempts: number, detail: string | null): NextMove => {
   const reason = `Step ${facts.step} did not succeed in ${attempts} attempts.`;
   return plan.onFailure === null || facts.winding !== null
     ? end(facts, 'stuck', reason, detail)
@@ -156,7 +156,7 @@ const afterFailure = (
   facts: RunFacts,
   plan: Plan,
   result: Readonly<{ reason: string; detail: string | null }>,
-): Turn =>
+): NextMove =>
   facts.attempt >= plan.attemptsMax
     ? outOfAttempts(facts, plan, facts.attempt, result.detail ?? result.reason)
     : {
@@ -170,7 +170,7 @@ const afterFailure = (
         winding: facts.winding,
       };
 
-const afterDone = (facts: RunFacts): Turn => {
+const afterDone = (facts: RunFacts): NextMove => {
   if (facts.winding === null) return end(facts, 'done', null);
   if (facts.winding === 'cancel') return end(facts, 'cancelled', facts.cancel_reason ?? 'Cancellation was requested.');
   return end(
@@ -180,7 +180,7 @@ const afterDone = (facts: RunFacts): Turn => {
   );
 };
 
-const proceed = (facts: RunFacts, plan: Plan, result: StepResult): Turn => {
+const proceed = (facts: RunFacts, plan: Plan, result: StepResult): NextMove => {
   const here = { ...rest, step: facts.step, winding: facts.winding };
   switch (result.kind) {
     case 'next':
@@ -211,7 +211,7 @@ const entryOf = (facts: RunFacts, result: StepResult): TimelineEntry[] => {
   return [{ step: facts.step, attempt: facts.attempt, outcome, detail, internal_detail: internal }];
 };
 
-/** True when a run that was just claimed must be settled before its step may run. */
+/** True when a claimed run must be settled before its step may run. */
 export const isHeldAtBoundary = (facts: RunFacts, plan: Plan): boolean =>
   facts.attempt > plan.attemptsMax || facts.overdue || (facts.cancel_requested && facts.winding === null);
 

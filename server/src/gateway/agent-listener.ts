@@ -1,9 +1,8 @@
 /**
- * Where hosts connect, called by a signed task: HTTPS that asks for a node's certificate, by the same register as the node
- * API. A host reaches only sessions that wait for it, named in the path together with itself; any other is not there.
- *
- * A stream outlives the certificate it began with, which is renewed every few hours and then ended: it goes on for as long as
- * the enrolment behind it has a certificate that counts.
+ * The listener for agents, which connect because of a signed task: HTTPS with a node certificate, checked by the same
+ * register as the node API. An agent reaches only sessions that wait for it, named in the path together with its node;
+ * any other returns 404. A stream outlives the certificate it started with, which is renewed every few hours: it
+ * continues while its enrollment has a valid certificate.
  */
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
@@ -60,7 +59,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
   const { registry, clock, log } = options;
   const webSockets = createWebSockets();
   const peers = createPeers(options.register, CONNECTIONS_PER_NODE_MAX);
-  /** Streams, with the enrolment each came by. */
+  /** Streams, with the enrollment each came by. */
   const streams = new Map<TLSSocket, string>();
   const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
 
@@ -92,7 +91,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
     const session = registry.find(sessionId);
     // One that waits for another host is as little there as one that does not wait.
     if (session === undefined || session.node_id !== peer.node_id) throw notFound('session waiting on this gateway');
-    if (session.look().waiting_ms === null) throw conflict('The agent is already connected to this session.');
+    if (session.activity().waiting_ms === null) throw conflict('The agent is already connected to this session.');
     const { enrollment_id } = peer;
     const connection = request.socket as TLSSocket;
     webSockets.handleUpgrade(request, socket, head, (host) => {

@@ -1,7 +1,7 @@
 /**
- * Where clients connect. Who comes in is decided before it is a WebSocket, in this order: path, origin, guesses of its
- * address, room, ticket. A browser sends the origin of its page, and a foreign page is refused before its ticket is looked at,
- * so it stays good; a client that is no browser sends none.
+ * The listener for clients. Admission is decided before the WebSocket upgrade, in this order: path, origin, failed
+ * attempts of the address, capacity, ticket. A browser sends the origin of its page, and a foreign page is refused
+ * before its ticket is read, so the ticket stays valid; other clients send no origin.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -77,7 +77,7 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
       throw new AppError('rate_limited', `Too many invalid tickets. Wait ${waitS} seconds.`, {
         retry_after_s: waitS,
       });
-    const taken = await sessions.take({
+    const taken = await sessions.redeem({
       ticket_hash: hashToken(ticketOf(request)),
       source_ip: address,
       user_agent: userAgentOf(request.headers),
@@ -113,7 +113,7 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
           registry.add(client, row, userAgent);
         });
       else socket.destroy();
-      if (!isIn) registry.giveUp(row, userAgent);
+      if (!isIn) registry.abandon(row, userAgent);
     } finally {
       entering -= 1;
     }

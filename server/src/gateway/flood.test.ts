@@ -65,7 +65,7 @@ describe('an end that sends and reads nothing', () => {
       row: { ...ROW, is_writable: false },
       ...{ client: here, user_agent: '', nowMs: () => 0, log: silentLog() },
       keepPart: async () => undefined,
-      whyGone: async () => null,
+      endReason: async () => null,
       ...{ onReady: nothing, onBytes: nothing, onEnd: nothing },
     });
     there.pause();

@@ -1,6 +1,6 @@
 /**
- * One WebSocket of a session. It is read only while what it brings can be passed on: the windows bound the bytes that wait,
- * and this bounds the messages, so that a megabyte sent byte by byte costs no more than one sent at once.
+ * One WebSocket of a session. It is read only while its data can be passed on: the windows bound the waiting bytes, and
+ * this bounds the messages, so that a megabyte sent byte by byte costs no more than one sent at once.
  */
 import { STREAM_WINDOW_BYTES } from '@gpuaas/contract/stream';
 import type { WebSocket } from 'ws';
@@ -26,7 +26,7 @@ export type Leg = Readonly<{
 
 const MESSAGES_HIGH = 2_048;
 const MESSAGES_LOW = 512;
-const ASKED_MAX = 2;
+const PINGS_MAX = 2;
 /** More than the windows leave waiting: whoever asks behind it does not read the answers. */
 const UNREAD_MAX = 2 * STREAM_WINDOW_BYTES;
 
@@ -92,7 +92,7 @@ export const createLeg = (socket: WebSocket, events: LegEvents): Leg => {
     ask: () => {
       // What is not read cannot answer.
       if (holds.size > 0) return true;
-      if (asked >= ASKED_MAX) return false;
+      if (asked >= PINGS_MAX) return false;
       asked += 1;
       if (socket.readyState === socket.OPEN) socket.ping();
       return true;

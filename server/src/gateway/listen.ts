@@ -1,4 +1,4 @@
-/** What both listeners of the gateway share: how WebSockets are made, and how a server begins and ends. */
+/** What both listeners of the gateway share: WebSocket settings, and how a server starts and stops. */
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { STREAM_MESSAGE_BYTES_MAX, STREAM_PROTOCOL } from '@gpuaas/contract/stream';
@@ -28,7 +28,7 @@ export type Listening = Readonly<{
   close(): Promise<void>;
 }>;
 
-const GONE_WITHIN_MS = 2_000;
+const CLOSE_WITHIN_MS = 2_000;
 
 export const listenWith = (server: Server, host: string, port: number): Listening => {
   const sockets = new Set<Socket>();
@@ -50,7 +50,7 @@ export const listenWith = (server: Server, host: string, port: number): Listenin
       server.closeIdleConnections();
       const late = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
-      }, GONE_WITHIN_MS);
+      }, CLOSE_WITHIN_MS);
       await closed;
       clearTimeout(late);
     },

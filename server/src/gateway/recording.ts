@@ -1,8 +1,7 @@
 /**
- * What a recorded terminal showed, as an asciicast: its header, then what came out and how wide it was shown. What was typed
- * is not in it, so a password that is asked for without echo is not either. Lines are kept in parts as they come; a session
- * that cannot be recorded does not go on, and neither does one that shows more than a recording may hold: what a program
- * prints without end must not fill the database.
+ * The recording of a terminal as an asciicast: header, output and window sizes. Input is not recorded, so a password
+ * without echo is not either. Data is stored in parts as it arrives. A session that cannot be recorded is closed, and
+ * so is one that exceeds the maximum size: endless output must not fill the database.
  */
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** Refuses a connection before it is a WebSocket: an ordinary answer with the one error envelope of the contract. */
+/** Refuses a connection before the WebSocket upgrade, with the error envelope of the contract. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ERRORS } from '@gpuaas/contract';

@@ -1,4 +1,4 @@
-/** The sessions of this replica, by id: their clients are here, and their hosts find them here. */
+/** The sessions of this replica by ID: clients are connected here, and agents find their session here. */
 import type { SessionEndReason } from '@gpuaas/contract/stream';
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
@@ -12,7 +12,7 @@ export type Registry = Readonly<{
   all(): readonly Session[];
   add(client: WebSocket, row: GatewaySessionRow, userAgent: string): void;
   /** A ticket was taken, and its client is gone before it was connected. */
-  giveUp(row: GatewaySessionRow, userAgent: string): void;
+  abandon(row: GatewaySessionRow, userAgent: string): void;
   /** Writes what could not be written when it happened. */
   catchUp(): Promise<void>;
   endAll(end: SessionEnd): void;
@@ -60,7 +60,7 @@ export const createRegistry = (
     }
   };
 
-  const tell = (row: GatewaySessionRow, reason: SessionEndReason, ending: Ending): void => {
+  const end = (row: GatewaySessionRow, reason: SessionEndReason, ending: Ending): void => {
     metrics.closed(row.kind, reason);
     log.info(
       {
@@ -91,18 +91,18 @@ export const createRegistry = (
         keepPart: (part, content) =>
           sessions.keepPart({ session_id: row.id, organization_id: row.organization_id, part, content }),
         onReady: () => settle(open(row.id)),
-        whyGone: (look) => sessions.whyGone(look),
+        endReason: (look) => sessions.endReason(look),
         onBytes: (direction, bytes) => metrics.bytes(direction, bytes),
         onEnd: (ending, recorded) => {
           live.delete(row.id);
           unopened.delete(row.id);
-          tell(row, ending.reason, ending);
+          end(row, ending.reason, ending);
           settle(Promise.all([recorded, close(ending)]).then(() => {}));
         },
       });
       live.set(row.id, session);
     },
-    giveUp: (row, userAgent) => {
+    abandon: (row, userAgent) => {
       const message = 'The client disconnected.';
       const ending = {
         id: row.id,
@@ -112,7 +112,7 @@ export const createRegistry = (
         bytes_out: 0,
         user_agent: userAgent,
       } as const;
-      tell(row, ending.reason, ending);
+      end(row, ending.reason, ending);
       settle(close(ending));
     },
     catchUp: async () => {

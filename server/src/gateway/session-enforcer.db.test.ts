@@ -196,7 +196,7 @@ describe('a session that may not go on', () => {
     const credential_expires_at = new Date().toISOString();
     const open = await stage.session({ credential_expires_at });
     await policy(stage, 'ends_with_sign_in = false');
-    assert.equal(at.gateway.registry.find(open.session_id)?.look().waiting_ms, null);
+    assert.equal(at.gateway.registry.find(open.session_id)?.activity().waiting_ms, null);
     await endsWith(stage, open, 'revoked', () => policy(stage, 'ends_with_sign_in = true'));
   });
 

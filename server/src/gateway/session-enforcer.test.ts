@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type GatewaySessions, type SessionEnd, UNSEEN_S } from '../sessions/gateway-session.ts';
+import { ABANDONED_AFTER_S, type GatewaySessions, type SessionEnd } from '../sessions/gateway-session.ts';
 import type { Registry } from './registry.ts';
 import type { Session } from './session.ts';
 import { createSessionEnforcer } from './session-enforcer.ts';
@@ -10,16 +10,16 @@ const unused = () => assert.fail('not asked');
 
 it('a replica whose database says nothing at all carries nothing on after the time that the others wait', async () => {
   const ended: SessionEnd[] = [];
-  const look = { id: 'ses_1', idle_ms: 0, waiting_ms: null, reaching_ms: null };
+  const look = { id: 'ses_1', idle_ms: 0, waiting_ms: null, connecting_ms: null };
   const registry: Registry = {
-    ...{ size: () => 1, find: () => undefined, add: unused, giveUp: unused, catchUp: unused, settled: unused },
-    all: () => [{ look: () => look } as Session],
+    ...{ size: () => 1, find: () => undefined, add: unused, abandon: unused, catchUp: unused, settled: unused },
+    all: () => [{ activity: () => look } as Session],
     endAll: (end) => void ended.push(end),
   };
   let nowMs = 0;
   const sessions = { judge: never } as unknown as GatewaySessions;
   const police = createSessionEnforcer({ registry, sessions, nowMs: () => nowMs, answer_ms: 1 });
-  nowMs = UNSEEN_S * 1000 - 1;
+  nowMs = ABANDONED_AFTER_S * 1000 - 1;
   await assert.rejects(police.run(), /unreachable/);
   assert.equal(ended.length, 0);
   nowMs += 1;

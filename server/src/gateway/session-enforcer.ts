@@ -1,22 +1,22 @@
 /**
- * Looks every second, in one query for all sessions of this replica, whether each may go on. What took a right away does not
- * have to know that sessions exist: it changes its row, and this finds it. A replica that cannot look cannot promise that,
- * so after the time at which the others take it for dead it carries nothing on.
+ * Checks every second, in one query for all sessions of this replica, whether each may continue. Code that removes a
+ * permission does not need to know about sessions: it changes its row, and this finds it. A replica that cannot run the
+ * check ends its sessions once the other replicas consider it dead.
  */
 import type { GatewaySessions } from '../sessions/gateway-session.ts';
-import { UNSEEN_S } from '../sessions/gateway-session.ts';
+import { ABANDONED_AFTER_S } from '../sessions/gateway-session.ts';
 import type { Registry } from './registry.ts';
 
 /** Well within the time after which the others take this replica for dead. */
 const NOTE_MS = 5_000;
 /** A database that is cut off does not answer with an error, nor with anything else for a long time. */
-const ANSWER_MS = 5_000;
+const QUERY_MS = 5_000;
 
-const answered = async <T>(work: Promise<T>, withinMs: number): Promise<T> => {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('database unreachable')), withinMs);
+const withTimeout = async <T>(work: Promise<T>, withinMs: number): Promise<T> => {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(new Error('database unreachable')), withinMs);
   try {
-    return await Promise.race([work, late.promise]);
+    return await Promise.race([work, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }
@@ -27,13 +27,13 @@ export type SessionEnforcer = Readonly<{ run(): Promise<void> }>;
 export const createSessionEnforcer = (
   options: Readonly<{ registry: Registry; sessions: GatewaySessions; nowMs: () => number; answer_ms?: number }>,
 ): SessionEnforcer => {
-  const { registry, sessions, nowMs, answer_ms = ANSWER_MS } = options;
+  const { registry, sessions, nowMs, answer_ms = QUERY_MS } = options;
   let lookedMs = nowMs();
   let notedMs = Number.NEGATIVE_INFINITY;
 
-  const look = async (): Promise<void> => {
-    const looks = registry.all().map((session) => session.look());
-    const ends = looks.length === 0 ? new Map() : await answered(sessions.judge(looks), answer_ms);
+  const enforce = async (): Promise<void> => {
+    const looks = registry.all().map((session) => session.activity());
+    const ends = looks.length === 0 ? new Map() : await withTimeout(sessions.judge(looks), answer_ms);
     for (const [id, end] of ends) registry.find(id)?.end(end);
     lookedMs = nowMs();
   };
@@ -41,17 +41,17 @@ export const createSessionEnforcer = (
   const note = async (): Promise<void> => {
     if (nowMs() - notedMs < NOTE_MS) return;
     const counts = registry.all().map((session) => session.count());
-    if (counts.length > 0) await answered(sessions.note(counts), answer_ms);
-    await answered(sessions.closeAbandoned(), answer_ms);
+    if (counts.length > 0) await withTimeout(sessions.note(counts), answer_ms);
+    await withTimeout(sessions.closeAbandoned(), answer_ms);
     notedMs = nowMs();
   };
 
   return {
     run: async () => {
       try {
-        await look();
+        await enforce();
       } catch (err) {
-        if (nowMs() - lookedMs >= UNSEEN_S * 1000)
+        if (nowMs() - lookedMs >= ABANDONED_AFTER_S * 1000)
           registry.endAll({
             reason: 'gateway_stopped',
             message: 'The gateway cannot check access at the moment. Retry later.',
@@ -60,7 +60,7 @@ export const createSessionEnforcer = (
       }
       // First: the others close what this replica does not say that it has.
       await note();
-      await answered(registry.catchUp(), answer_ms);
+      await withTimeout(registry.catchUp(), answer_ms);
     },
   };
 };

@@ -1,6 +1,6 @@
 /**
- * One session: a client, the host when it has come, and what passes between them. Bytes and words go on as they come; the
- * gateway adds the first word and the last. Whatever ends it, it ends once, and says why to both.
+ * One session: a client, the host once connected, and the data between them. Data and messages are passed through; the
+ * gateway adds the first message and the last. A session ends once, and both ends get the reason.
  */
 import {
   type ClientMessage,
@@ -11,9 +11,15 @@ import {
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
 import { sessionNotice } from '../domain/session.ts';
-import type { Ending, GatewaySessionRow, SessionCount, SessionEnd, SessionLook } from '../sessions/gateway-session.ts';
+import type {
+  Ending,
+  GatewaySessionRow,
+  SessionActivity,
+  SessionCount,
+  SessionEnd,
+} from '../sessions/gateway-session.ts';
 import { createLeg, type Leg } from './leg.ts';
-import { plainWord, readClientWord, readHostWord, writeWord } from './messages.ts';
+import { readClientMessage, readHostMessage, redactedMessage, writeMessage } from './messages.ts';
 import { createRecorder, type Recorder } from './recording.ts';
 import { createWindow } from './window.ts';
 
@@ -27,8 +33,8 @@ export type SessionOptions = Readonly<{
   /** The host said that the other end is there. */
   onReady(): void;
   onBytes(direction: 'in' | 'out', bytes: number): void;
-  /** What stood behind it is gone: whether the platform took it away. */
-  whyGone(look: SessionLook): Promise<SessionEnd | null>;
+  /** What stood behind it is gone: whether the control plane took it away. */
+  endReason(activity: SessionActivity): Promise<SessionEnd | null>;
   /** It is over: the row is to be closed. What is awaited is only the recording's last part. */
   onEnd(ending: Ending, recorded: Promise<void>): void;
 }>;
@@ -40,7 +46,7 @@ export type Session = Readonly<{
   /** False when a host is there already. */
   attach(host: WebSocket): boolean;
   end(end: SessionEnd): void;
-  look(): SessionLook;
+  activity(): SessionActivity;
   count(): SessionCount;
   /** Asks both ends whether they are there. */
   ask(): void;
@@ -49,8 +55,8 @@ export type Session = Readonly<{
 /** What a client sends before its host is there waits here; beyond it the client is not read. */
 const EARLY_BYTES = 64 * 1024;
 /** An end that reads slowly gets what was sent before; one that must go does not. */
-const GOODBYE_MS: Readonly<Record<'calm' | 'prompt', number>> = { calm: 30_000, prompt: 1_000 };
-const CALM: ReadonlySet<SessionEndReason> = new Set(['ended', 'agent_disconnected', 'client_disconnected']);
+const CLOSE_MS: Readonly<Record<'calm' | 'prompt', number>> = { calm: 30_000, prompt: 1_000 };
+const NOT_BEHIND: ReadonlySet<SessionEndReason> = new Set(['ended', 'agent_disconnected', 'client_disconnected']);
 /** What a host closes with that was sent what it must not be. */
 const REFUSED_BY_HOST = 1002;
 
@@ -58,8 +64,8 @@ export const createSession = (options: SessionOptions): Session => {
   const { row, nowMs } = options;
   const startedMs = nowMs();
   /** From the client to the guest, and back. */
-  const inward = createWindow();
-  const outward = createWindow();
+  const hostWindow = createWindow();
+  const clientWindow = createWindow();
   let early: (Buffer | string)[] = [];
   let earlyBytes = 0;
   let host: Leg | undefined;
@@ -73,8 +79,8 @@ export const createSession = (options: SessionOptions): Session => {
     if (isOver) return;
     isOver = true;
     early = [];
-    const withinMs = GOODBYE_MS[CALM.has(reason) ? 'calm' : 'prompt'];
-    client.send(writeWord({ type: 'closed', reason, message }));
+    const withinMs = CLOSE_MS[NOT_BEHIND.has(reason) ? 'calm' : 'prompt'];
+    client.send(writeMessage({ type: 'closed', reason, message }));
     client.close(SESSION_CLOSE_CODES[reason], reason, withinMs);
     host?.close(SESSION_CLOSE_CODES[reason], reason, withinMs);
     const ending = { id: row.id, reason, message, ...counted(), user_agent: options.user_agent };
@@ -82,18 +88,18 @@ export const createSession = (options: SessionOptions): Session => {
   };
   const broken = (who: 'client' | 'host'): void =>
     end({ reason: 'protocol_error', message: `The ${who} violated the session protocol.` });
-  const counted = () => ({ bytes_in: inward.total(), bytes_out: outward.total() });
+  const counted = () => ({ bytes_in: hostWindow.total(), bytes_out: clientWindow.total() });
 
-  const look = (): SessionLook => ({
+  const activity = (): SessionActivity => ({
     id: row.id,
     idle_ms: nowMs() - saidMs,
     waiting_ms: attachedMs === undefined ? nowMs() - startedMs : null,
-    reaching_ms: attachedMs === undefined || isReady ? null : nowMs() - attachedMs,
+    connecting_ms: attachedMs === undefined || isReady ? null : nowMs() - attachedMs,
   });
-  /** A machine that is taken away goes before anybody looks; who was connected is told of that and not of a broken line. */
-  const gone = (otherwise: SessionEnd): void => {
+  /** A VM that is taken away goes before anybody looks; who was connected is told of that and not of a broken line. */
+  const disconnected = (otherwise: SessionEnd): void => {
     if (isOver) return;
-    options.whyGone(look()).then(
+    options.endReason(activity()).then(
       (why) => end(why ?? otherwise),
       () => end(otherwise),
     );
@@ -137,53 +143,54 @@ export const createSession = (options: SessionOptions): Session => {
     saidMs = nowMs();
     if (!row.is_writable) {
       // Typed into a console that may only be looked at: it goes nowhere, and is not waited for.
-      if (data.length > 0) client.send(writeWord({ type: 'ack', bytes: data.length }));
+      if (data.length > 0) client.send(writeMessage({ type: 'ack', bytes: data.length }));
       return true;
     }
-    if (!inward.send(data.length)) return false;
+    if (!hostWindow.send(data.length)) return false;
     options.onBytes('in', data.length);
     toHost(data);
     return true;
   };
 
-  const clientWord = (word: ClientMessage | undefined): boolean => {
+  const clientMessage = (word: ClientMessage | undefined): boolean => {
     if (word === undefined) return false;
-    if (word.type === 'ack' && !outward.acknowledge(word.bytes)) return false;
-    if (word.type === 'eof' && !inward.finish()) return false;
+    if (word.type === 'ack' && !clientWindow.acknowledge(word.bytes)) return false;
+    if (word.type === 'eof' && !hostWindow.finish()) return false;
     if (word.type === 'resize') recorder?.resize(word.cols, word.rows);
-    if (word.type !== 'eof' || row.is_writable) toHost(writeWord(word));
+    if (word.type !== 'eof' || row.is_writable) toHost(writeMessage(word));
     return true;
   };
 
   const hostBytes = (data: Buffer): boolean => {
     saidMs = nowMs();
-    if (!outward.send(data.length)) return false;
+    if (!clientWindow.send(data.length)) return false;
     options.onBytes('out', data.length);
     recorder?.output(data);
     client.send(data);
     return true;
   };
 
-  const hostWord = (word: HostMessage | undefined): boolean => {
+  const hostMessage = (word: HostMessage | undefined): boolean => {
     if (word === undefined) return false;
-    if (word.type === 'ack' && !inward.acknowledge(word.bytes)) return false;
-    if (word.type === 'eof' && !outward.finish()) return false;
+    if (word.type === 'ack' && !hostWindow.acknowledge(word.bytes)) return false;
+    if (word.type === 'eof' && !clientWindow.finish()) return false;
     if (word.type === 'ready' && !isReady) {
       isReady = true;
       options.onReady();
     }
     hasExited ||= word.type === 'exit';
-    const said = plainWord(word);
-    client.send(writeWord(said));
-    if (said.type === 'failed') end({ reason: 'unreachable', message: said.message });
+    const text = redactedMessage(word);
+    client.send(writeMessage(text));
+    if (text.type === 'failed') end({ reason: 'unreachable', message: text.message });
     return true;
   };
 
-  const isFinished = (): boolean => hasExited || (inward.isFinished() && outward.isFinished());
+  const isFinished = (): boolean => hasExited || (hostWindow.isFinished() && clientWindow.isFinished());
 
   const client: Leg = createLeg(options.client, {
     onMessage: (data, isBinary) => {
-      if (!isOver && !(isBinary ? clientBytes(data) : clientWord(readClientWord(data.toString())))) broken('client');
+      if (!isOver && !(isBinary ? clientBytes(data) : clientMessage(readClientMessage(data.toString()))))
+        broken('client');
     },
     onFull: (isFull) => {
       if (isFull) host?.hold('client');
@@ -204,7 +211,7 @@ export const createSession = (options: SessionOptions): Session => {
     if (host !== undefined || isOver) return false;
     host = createLeg(socket, {
       onMessage: (data, isBinary) => {
-        if (!isOver && !(isBinary ? hostBytes(data) : hostWord(readHostWord(data.toString())))) broken('host');
+        if (!isOver && !(isBinary ? hostBytes(data) : hostMessage(readHostMessage(data.toString())))) broken('host');
       },
       onFull: (isFull) => (isFull ? client.hold('host') : client.release('host')),
       onClose: (code, isProtocol) => {
@@ -212,9 +219,9 @@ export const createSession = (options: SessionOptions): Session => {
         else if (code === REFUSED_BY_HOST) broken('client');
         else if (hasExited) end({ reason: 'ended', message: 'The session has ended.' });
         else if (isFinished() || code === SESSION_CLOSE_CODES.ended)
-          gone({ reason: 'ended', message: 'The remote end closed the connection.' });
+          disconnected({ reason: 'ended', message: 'The remote end closed the connection.' });
         else
-          gone({
+          disconnected({
             reason: 'agent_disconnected',
             message: 'The agent disconnected. Open a new session.',
           });
@@ -228,7 +235,7 @@ export const createSession = (options: SessionOptions): Session => {
   };
 
   client.send(
-    writeWord({
+    writeMessage({
       type: 'session',
       session_id: row.id,
       kind: row.kind,
@@ -245,7 +252,7 @@ export const createSession = (options: SessionOptions): Session => {
     row,
     attach,
     end,
-    look,
+    activity,
     count: () => ({ id: row.id, ...counted() }),
     ask: () => {
       if (!client.ask()) end({ reason: 'client_disconnected', message: 'The client stopped responding.' });

@@ -1,6 +1,6 @@
 /**
- * One direction of a session: what was sent and not acknowledged yet. Whoever sends far beyond the window keeps to no
- * credit, and what it sends would pile up here; whoever acknowledges what was never sent would be given too much.
+ * One direction of a session: bytes sent and not acknowledged yet. Sending far beyond the window, or acknowledging what
+ * was never sent, is a protocol error.
  */
 import { STREAM_ACK_BYTES, STREAM_WINDOW_BYTES } from '@gpuaas/contract/stream';
 

@@ -1,7 +1,7 @@
 /**
- * The built console. Its files are read once, at the start, into a table from address to bytes; each is a route of its own,
- * so no path of a request is ever a path on disk. The page itself is answered wherever nothing else is: its addresses are
- * the console's own, and it tells what does not exist. It runs no inline script, and styles of its own by a nonce.
+ * The built console. Its files are read once at the start into a table from address to bytes; each is its own route, so
+ * no request path becomes a file path. The page itself is returned for all other addresses and handles unknown ones. It
+ * runs no inline script, and its styles use a nonce.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

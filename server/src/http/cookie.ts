@@ -1,8 +1,8 @@
 /**
- * The two cookies of the console. Behind https both have the `__Host-` prefix, with which a browser takes them from this
- * host alone, for the whole of it and never in the clear: no neighbour under the same domain can plant a session, nor a
- * sign-in of its own that would make a visitor somebody else. Both are out of reach of scripts. They are `Lax`: a link in
- * a mail must arrive signed in. What other sites could do with that is refused in same-origin.ts.
+ * The two cookies of the console. Behind https both have the `__Host-` prefix, with which a browser takes them from
+ * this host alone, for the whole of it and never in the clear: no neighbor under the same domain can plant a session,
+ * nor a sign-in of its own that would make a visitor somebody else. Both are out of reach of scripts. They are `Lax`: a
+ * link in a mail must arrive signed in. What other sites could do with that is refused in same-origin.ts.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 

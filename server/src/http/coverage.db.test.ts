@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { api, isMutation, type Operation, type OperationId, type RoleName, roleHolds } from '@gpuaas/contract';
-import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
+import { type Caller, startTestApp, type TestResponse, testClock } from '../../test/app.ts';
 import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf } from '../../test/request.ts';
 import { scenarios } from '../../test/scenarios.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newInventoried } from '../../test/scenarios-inventory.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
-import { type Actor, auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must, strangeId } from '../../test/tenants.ts';
+import {
+  type Actor,
+  auditRowsOf,
+  CACHE_OVER_MS,
+  makeTenants,
+  must,
+  strangeId,
+  type Tenants,
+} from '../../test/tenants.ts';
 import { compileOperation } from './validate.ts';
 
 const guarded = operations.filter(([, operation]) => operation.access !== 'public');
@@ -19,22 +27,22 @@ describe('every operation of the contract', () => {
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   /** What was checked, to find out at the end what was not. */
   const covered = { success: new Set<OperationId>(), denied: new Set<OperationId>(), unsigned: new Set<OperationId>() };
-  let cast: Cast;
+  let tenants: Tenants;
 
   before(async () => {
     const clock = testClock();
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+    tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
   });
   after(async () => {
     for (const close of closers) await close();
   });
 
-  const auditRows = (correlationId: string) => auditRowsOf(cast, correlationId);
+  const auditRows = (correlationId: string) => auditRowsOf(tenants, correlationId);
 
   /** A stream of events never ends, so it is asked for over a socket and left when its head has come. */
-  const openStream = async (caller: Caller, url: string, headers: Record<string, string>): Promise<Answer> => {
+  const openStream = async (caller: Caller, url: string, headers: Record<string, string>): Promise<TestResponse> => {
     const leave = new AbortController();
-    const response = await fetch(`${cast.test.app.url}${url}`, {
+    const response = await fetch(`${tenants.test.app.url}${url}`, {
       headers: { authorization: `Bearer ${caller.token}`, ...headers },
       signal: leave.signal,
     });
@@ -42,7 +50,7 @@ describe('every operation of the contract', () => {
     return { status: response.status, body: '', headers: Object.fromEntries(response.headers) };
   };
 
-  const checkBody = (operation: Operation, answer: Answer): void => {
+  const checkBody = (operation: Operation, answer: TestResponse): void => {
     const { response } = compileOperation(operation);
     if (response === null) {
       assert.equal(answer.body, '');
@@ -61,9 +69,9 @@ describe('every operation of the contract', () => {
   describe('has a request that succeeds', () => {
     for (const [id, operation] of operations)
       it(`${id} answers ${operation.status} as the contract says${isMutation(operation) ? ', with one audit row' : ''}`, async () => {
-        const { as, ...parts } = await scenarios[id](cast);
-        cast.clock.advance(CACHE_OVER_MS);
-        const caller = as ?? cast.test.bearer(null);
+        const { as, ...parts } = await scenarios[id](tenants);
+        tenants.clock.advance(CACHE_OVER_MS);
+        const caller = as ?? tenants.test.bearer(null);
         const headers = tagged();
         const answer =
           operation.stream === 'text/event-stream'
@@ -84,35 +92,45 @@ describe('every operation of the contract', () => {
   describe('refuses whoever is not signed in', () => {
     const credentials: Record<string, () => Promise<string | null>> = {
       'no token': async () => null,
-      'an expired token': () => cast.test.issuer.sign({ sub: 'acme-owner', exp: Math.floor(Date.now() / 1000) - 3600 }),
-      'a token for another audience': () => cast.test.issuer.sign({ sub: 'acme-owner', aud: 'another-api' }),
-      'a token of another issuer': () => cast.test.issuer.sign({ sub: 'acme-owner', iss: 'https://elsewhere.example' }),
+      'an expired token': () =>
+        tenants.test.issuer.sign({ sub: 'acme-owner', exp: Math.floor(Date.now() / 1000) - 3600 }),
+      'a token for another audience': () => tenants.test.issuer.sign({ sub: 'acme-owner', aud: 'another-api' }),
+      'a token of another issuer': () =>
+        tenants.test.issuer.sign({ sub: 'acme-owner', iss: 'https://elsewhere.example' }),
       'a token signed with an unpublished key': async () =>
-        cast.test.issuer.sign({ sub: 'acme-owner' }, { signer: await cast.test.issuer.strangeSigner('key-1') }),
+        tenants.test.issuer.sign({ sub: 'acme-owner' }, { signer: await tenants.test.issuer.strangeSigner('key-1') }),
       'a token with alg none': async () => {
-        const [, claims] = (await cast.test.issuer.sign({ sub: 'acme-owner' })).split('.');
+        const [, claims] = (await tenants.test.issuer.sign({ sub: 'acme-owner' })).split('.');
         return `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${claims}.`;
       },
       'an expired API token': async () => {
-        const made = await cast.acme.owner.post('/api/v1/tokens', { name: 'old', scopes: ['all'], expires_in_s: 60 });
+        const made = await tenants.acme.owner.post('/api/v1/tokens', {
+          name: 'old',
+          scopes: ['all'],
+          expires_in_s: 60,
+        });
         const { api_token, token } = must(made, 201).body;
-        await cast.sql.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [
+        await tenants.sql.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [
           api_token.id,
         ]);
         return token;
       },
       'a revoked API token': async () => {
-        const made = await cast.acme.owner.post('/api/v1/tokens', { name: 'gone', scopes: ['all'], expires_in_s: 60 });
+        const made = await tenants.acme.owner.post('/api/v1/tokens', {
+          name: 'gone',
+          scopes: ['all'],
+          expires_in_s: 60,
+        });
         const { api_token, token } = must(made, 201).body;
-        must(await cast.acme.owner.call('DELETE', `/api/v1/tokens/${api_token.id}`), 204);
+        must(await tenants.acme.owner.call('DELETE', `/api/v1/tokens/${api_token.id}`), 204);
         return token;
       },
     };
     for (const [name, make] of Object.entries(credentials))
       it(`${name} is 401 everywhere`, async () => {
-        const caller = cast.test.bearer(await make());
+        const caller = tenants.test.bearer(await make());
         for (const [id, operation] of guarded) {
-          const answer = await ask(caller, operation, { params: idsOf(cast.acme) });
+          const answer = await ask(caller, operation, { params: idsOf(tenants.acme) });
           assertProblem(id, answer, [401]);
           assert.ok(answer.headers['www-authenticate'], id);
           covered.unsigned.add(id);
@@ -122,7 +140,7 @@ describe('every operation of the contract', () => {
     it('what is published is the same for everybody, signed in or not', async () => {
       const operation = api.wipeCertificateKeyList;
       const answers = await Promise.all(
-        [cast.test.bearer(null), cast.test.bearer('no-token'), cast.acme.owner].map((caller) =>
+        [tenants.test.bearer(null), tenants.test.bearer('no-token'), tenants.acme.owner].map((caller) =>
           ask(caller, operation, {}),
         ),
       );
@@ -137,11 +155,11 @@ describe('every operation of the contract', () => {
 
     it('a wrong client secret is 401, the same for an account that does not exist, and audited as denied', async () => {
       const operation = api.serviceAccountTokenIssue;
-      const answers: Answer[] = [];
-      for (const client_id of [cast.acme.ids.service_account_id, strangeId('service_account')]) {
+      const answers: TestResponse[] = [];
+      for (const client_id of [tenants.acme.ids.service_account_id, strangeId('service_account')]) {
         const headers = tagged();
         const body = { grant_type: 'client_credentials', client_id, client_secret: 'gpuaas_cs_not-the-secret' };
-        const answer = await ask(cast.test.bearer(null), operation, { body }, headers);
+        const answer = await ask(tenants.test.bearer(null), operation, { body }, headers);
         assertProblem(client_id, answer, [401]);
         const rows = await auditRows(headers['x-correlation-id']);
         assert.deepEqual(
@@ -185,20 +203,22 @@ describe('every operation of the contract', () => {
     /** What a read cannot do without, beside what acme has. */
     let readsNeed: Partial<Record<OperationId, Parts>> = {};
     before(async () => {
-      const discovered = { params: { node_id: await newDiscovered(cast) } };
-      const { node_id, slot_id } = await newApprovedSlot(cast);
+      const discovered = { params: { node_id: await newDiscovered(tenants) } };
+      const { node_id, slot_id } = await newApprovedSlot(tenants);
       readsNeed = {
         adminNodeConvertPlan: { query: { to: 'slice' } },
         allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
         adminNodeDiscoveryGet: discovered,
         adminNodeDiscoveryFactsGet: discovered,
-        adminNodeInventoryGet: { params: { node_id: await newInventoried(cast) } },
+        adminNodeInventoryGet: { params: { node_id: await newInventoried(tenants) } },
         adminNodeSlotGet: { params: { node_id, slot_id } },
         adminNodeSlotProofList: { params: { node_id, slot_id } },
-        allocationWipeCertificateGet: { params: { ...idsOf(cast.acme), allocation_id: (await newReleased(cast)).id } },
-        adminTrustKeyGet: { params: { trust_key_id: (await newStagedKey(cast)).id } },
+        allocationWipeCertificateGet: {
+          params: { ...idsOf(tenants.acme), allocation_id: (await newReleased(tenants)).id },
+        },
+        adminTrustKeyGet: { params: { trust_key_id: (await newStagedKey(tenants)).id } },
         adminLogList: { query: { node_id } },
-        traceGet: { query: { id: cast.acme.ids.allocation_id } },
+        traceGet: { query: { id: tenants.acme.ids.allocation_id } },
         adminTraceGet: { query: { id: node_id } },
       };
     });
@@ -219,7 +239,7 @@ describe('every operation of the contract', () => {
     ) => {
       const headers = tagged();
       const parts = {
-        params: { ...strange, ...idsOf(cast.acme) },
+        params: { ...strange, ...idsOf(tenants.acme) },
         ...(isMutation(operation) ? { body: { no_such_field: 1 } } : readsNeed[id]),
       };
       if (expected === 'allowed') {
@@ -254,7 +274,7 @@ describe('every operation of the contract', () => {
       'superadmin',
     ])
       it(`${name} gets what its roles hold and nothing else`, async () => {
-        const actor = cast.actors[name];
+        const actor = tenants.actors[name];
         assert.ok(actor);
         for (const [id, operation] of guarded) {
           // The key in the path is the owner's own: nobody else has it, allowed or not.
@@ -265,13 +285,13 @@ describe('every operation of the contract', () => {
 
     const tokenOf = async (caller: Caller, body: Readonly<Record<string, unknown>>): Promise<Caller> => {
       const made = await caller.post('/api/v1/tokens', { name: 'narrow', expires_in_s: 3600, ...body });
-      return cast.test.bearer(must(made, 201).body.token);
+      return tenants.test.bearer(must(made, 201).body.token);
     };
 
     it('a token scoped to read is 403 on every mutation', async () => {
       const narrow = {
-        tenant: await tokenOf(cast.acme.owner, { scopes: ['read'] }),
-        platform: await tokenOf(cast.superadmin, { scopes: ['read'] }),
+        tenant: await tokenOf(tenants.acme.owner, { scopes: ['read'] }),
+        platform: await tokenOf(tenants.superadmin, { scopes: ['read'] }),
       };
       for (const [id, operation] of mutations)
         if (operation.access !== 'public')
@@ -280,8 +300,8 @@ describe('every operation of the contract', () => {
 
     it('a token is 403 for everything that its scopes do not name', async () => {
       const narrow = {
-        tenant: await tokenOf(cast.acme.owner, { scopes: ['invitation.read'] }),
-        platform: await tokenOf(cast.superadmin, { scopes: ['invitation.*'] }),
+        tenant: await tokenOf(tenants.acme.owner, { scopes: ['invitation.read'] }),
+        platform: await tokenOf(tenants.superadmin, { scopes: ['invitation.*'] }),
       };
       for (const [id, operation] of guarded) {
         const caller = operation.access === 'platform' ? narrow.platform : narrow.tenant;
@@ -291,8 +311,8 @@ describe('every operation of the contract', () => {
 
     it('a token bound to one project is 404 outside it, and 403 for the platform and what is beyond a project', async () => {
       const bound = {
-        tenant: await tokenOf(cast.acme.owner, { scopes: ['all'], project_id: cast.acme.project_b_id }),
-        platform: await tokenOf(cast.superadmin, { scopes: ['all'], project_id: cast.superadmin.project_id }),
+        tenant: await tokenOf(tenants.acme.owner, { scopes: ['all'], project_id: tenants.acme.project_b_id }),
+        platform: await tokenOf(tenants.superadmin, { scopes: ['all'], project_id: tenants.superadmin.project_id }),
       };
       const within = new Set([
         'self.read',
@@ -308,13 +328,13 @@ describe('every operation of the contract', () => {
           operation.access === 'tenant' || operation.access === 'project' ? 404 : isOwn ? 'allowed' : 403;
         await assertVerdict(id, operation, caller, expected);
       }
-      const inside = await bound.tenant.get(`/api/v1/projects/${cast.acme.project_b_id}`);
+      const inside = await bound.tenant.get(`/api/v1/projects/${tenants.acme.project_b_id}`);
       assert.equal(inside.status, 200);
     });
   });
 
   it('is a route, and every route is an operation or a known page', async () => {
-    const routes = cast.test.app.http.printRoutes({ commonPrefix: false, includeHooks: false });
+    const routes = tenants.test.app.http.printRoutes({ commonPrefix: false, includeHooks: false });
     const found: string[] = [];
     const stack: string[] = [];
     for (const line of routes.split('\n')) {

@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Answer, Caller } from '../../test/app.ts';
-import { acmeStage, CACHE_OVER_MS, type Cast, must, newSshKey, type User } from '../../test/tenants.ts';
+import type { Caller, TestResponse } from '../../test/app.ts';
+import { acmeStage, CACHE_OVER_MS, must, newSshKey, type Tenants, type User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 
 const unique = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;
-const codes = (answer: Answer) => [answer.status, answer.body.code];
+const codes = (answer: TestResponse) => [answer.status, answer.body.code];
 
 describe('credentials', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-  let cast: Cast;
+  let tenants: Tenants;
   let owner: User;
   let org: string;
   let project: string;
 
   before(async () => {
-    ({ cast, owner, org, project } = await acmeStage(t));
+    ({ tenants, owner, org, project } = await acmeStage(t));
   });
   after(async () => {
     for (const close of closers) await close();
   });
 
-  const later = () => cast.clock.advance(CACHE_OVER_MS);
+  const later = () => tenants.clock.advance(CACHE_OVER_MS);
   describe('service accounts', () => {
     const accounts = () => `${project}/service-accounts`;
     const make = async () => must(await owner.post(accounts(), { name: unique('machine') }), 201).body;
@@ -33,13 +33,13 @@ describe('credentials', () => {
       client_secret: secret,
       ...more,
     });
-    const issue = (body: Record<string, string>) => cast.test.bearer(null).call('POST', '/api/v1/auth/token', body);
-    const bearer = (answer: Answer) => cast.test.bearer(must(answer, 200).body.access_token);
+    const issue = (body: Record<string, string>) => tenants.test.bearer(null).call('POST', '/api/v1/auth/token', body);
+    const bearer = (answer: TestResponse) => tenants.test.bearer(must(answer, 200).body.access_token);
 
     it('exchange their secret for a token, by form and by JSON', async () => {
       const { service_account, client_secret } = await make();
       const body = credentials(service_account.id, client_secret);
-      const form = await cast.test
+      const form = await tenants.test
         .bearer(null)
         .call('POST', '/api/v1/auth/token', new URLSearchParams(body).toString(), {
           'content-type': 'application/x-www-form-urlencoded',
@@ -51,12 +51,12 @@ describe('credentials', () => {
         assert.deepEqual([me.kind, me.id], ['service_account', service_account.id]);
         assert.deepEqual(
           me.projects.map((one: { id: string }) => one.id),
-          [cast.acme.ids.project_id],
+          [tenants.acme.ids.project_id],
         );
         assert.equal((await bearer(answer).get(project)).status, 200);
       }
       const twice = 'grant_type=client_credentials&client_id=a&client_id=b';
-      const doubled = await cast.test.bearer(null).call('POST', '/api/v1/auth/token', twice, {
+      const doubled = await tenants.test.bearer(null).call('POST', '/api/v1/auth/token', twice, {
         'content-type': 'application/x-www-form-urlencoded',
       });
       assert.deepEqual(codes(doubled), [400, 'invalid_request']);
@@ -80,7 +80,7 @@ describe('credentials', () => {
       const { client_secret: second } = must(await owner.post(path, { overlap_s: 600 }), 200).body;
       for (const secret of [first, second])
         assert.equal((await issue(credentials(service_account.id, secret))).status, 200);
-      await cast.sql.query(
+      await tenants.sql.query(
         "update service_accounts set previous_secret_until = now() - interval '1 second' where id = $1",
         [service_account.id],
       );
@@ -113,7 +113,7 @@ describe('credentials', () => {
       const path = `${accounts()}/${service_account.id}`;
       const made = await owner.post(`${path}/tokens`, { name: 'x', scopes: ['all'], expires_in_s: 3600 });
       const callers = [
-        cast.test.bearer(must(made, 201).body.token),
+        tenants.test.bearer(must(made, 201).body.token),
         bearer(await issue(credentials(service_account.id, client_secret))),
       ];
       for (const caller of callers) assert.equal((await caller.get(project)).status, 200);
@@ -141,7 +141,7 @@ describe('credentials', () => {
   describe('tokens', () => {
     const make = (caller: Caller, body: Record<string, unknown>) =>
       caller.post('/api/v1/tokens', { name: 'x', expires_in_s: 3600, ...body });
-    const bearer = (answer: Answer) => cast.test.bearer(must(answer, 201).body.token);
+    const bearer = (answer: TestResponse) => tenants.test.bearer(must(answer, 201).body.token);
 
     it('hand on at most what they reach themselves', async () => {
       const narrow = bearer(await make(owner, { scopes: ['self.api_token.create', 'project.read'] }));
@@ -152,24 +152,24 @@ describe('credentials', () => {
     });
 
     it('bound to a project stay in it, and so do tokens they make', async () => {
-      const bound = bearer(await make(owner, { scopes: ['all'], project_id: cast.acme.ids.project_id }));
+      const bound = bearer(await make(owner, { scopes: ['all'], project_id: tenants.acme.ids.project_id }));
       const child = bearer(await make(bound, { scopes: ['all'] }));
-      const other = `/api/v1/projects/${cast.acme.project_b_id}`;
+      const other = `/api/v1/projects/${tenants.acme.project_b_id}`;
       for (const caller of [bound, child]) {
         assert.deepEqual([(await caller.get(project)).status, (await caller.get(other)).status], [200, 404]);
         assert.equal((await caller.get(org)).status, 404);
         const me = must(await caller.get('/api/v1/me'), 200).body;
         assert.deepEqual(
           me.projects.map((one: { id: string }) => one.id),
-          [cast.acme.ids.project_id],
+          [tenants.acme.ids.project_id],
         );
       }
-      assert.equal((await make(bound, { scopes: ['all'], project_id: cast.acme.project_b_id })).status, 404);
+      assert.equal((await make(bound, { scopes: ['all'], project_id: tenants.acme.project_b_id })).status, 404);
     });
 
     it('are shown once, and remember when they were used', async () => {
       const made = must(await make(owner, { scopes: ['read'] }), 201).body;
-      const caller = cast.test.bearer(made.token);
+      const caller = tenants.test.bearer(made.token);
       assert.equal((await caller.get('/api/v1/me')).status, 200);
       const find = async () =>
         must(await owner.get('/api/v1/tokens?limit=200'), 200).body.items.find(
@@ -184,7 +184,7 @@ describe('credentials', () => {
     const ends = async (caller: Caller, end: () => Promise<unknown>): Promise<void> => {
       assert.equal((await caller.get('/api/v1/me')).status, 200);
       await end();
-      cast.clock.advance(60_000);
+      tenants.clock.advance(60_000);
       assert.deepEqual(codes(await caller.get('/api/v1/me')), [401, 'unauthenticated']);
     };
     const tokenOf = async (user: Caller) =>
@@ -192,21 +192,23 @@ describe('credentials', () => {
 
     it('when a token is revoked', async () => {
       const { api_token, token } = await tokenOf(owner);
-      await ends(cast.test.bearer(token), () => owner.call('DELETE', `/api/v1/tokens/${api_token.id}`));
+      await ends(tenants.test.bearer(token), () => owner.call('DELETE', `/api/v1/tokens/${api_token.id}`));
     });
 
     it('when a token expires', async () => {
       const { api_token, token } = await tokenOf(owner);
-      await ends(cast.test.bearer(token), () =>
-        cast.sql.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [api_token.id]),
+      await ends(tenants.test.bearer(token), () =>
+        tenants.sql.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [
+          api_token.id,
+        ]),
       );
     });
 
     it('when the user is disabled, with all its tokens; and they come back when it is enabled', async () => {
-      const person = await cast.test.user(unique('disabled'));
-      const token = cast.test.bearer((await tokenOf(person)).token);
+      const person = await tenants.test.user(unique('disabled'));
+      const token = tenants.test.bearer((await tokenOf(person)).token);
       const set = (state: string, version: number) =>
-        cast.superadmin.call(
+        tenants.superadmin.call(
           'PATCH',
           `/api/v1/admin/users/${person.me.id}`,
           { state },
@@ -216,15 +218,15 @@ describe('credentials', () => {
       await ends(person, () => set('disabled', 1));
       assert.equal((await token.get('/api/v1/me')).status, 401);
       must(await set('active', 2), 200);
-      cast.clock.advance(60_000);
+      tenants.clock.advance(60_000);
       assert.equal((await token.get('/api/v1/me')).status, 200);
     });
 
     it('when the issuer’s token expires, though it was just seen', async () => {
-      const exp = Math.floor(cast.clock.now().getTime() / 1000) + 120;
-      const caller = cast.test.bearer(await cast.test.issuer.sign({ sub: unique('brief'), exp }));
+      const exp = Math.floor(tenants.clock.now().getTime() / 1000) + 120;
+      const caller = tenants.test.bearer(await tenants.test.issuer.sign({ sub: unique('brief'), exp }));
       assert.equal((await caller.get('/api/v1/me')).status, 200);
-      cast.clock.advance(130_000);
+      tenants.clock.advance(130_000);
       assert.equal((await caller.get('/api/v1/me')).status, 401);
     });
   });
@@ -251,7 +253,7 @@ describe('credentials', () => {
       assert.match(made.fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/);
       assert.deepEqual(codes(await add(key)), [409, 'already_exists']);
       assert.deepEqual(codes(await add(newSshKey(), 'mine')), [409, 'already_exists']);
-      assert.equal((await cast.rival.owner.post('/api/v1/ssh-keys', { name: 'mine', public_key: key })).status, 201);
+      assert.equal((await tenants.rival.owner.post('/api/v1/ssh-keys', { name: 'mine', public_key: key })).status, 201);
     });
 
     it('of RSA need 3072 bits', async () => {

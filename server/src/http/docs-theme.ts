@@ -1,6 +1,6 @@
 /**
- * How the API reference starts and looks. Redoc computes its colours in JavaScript, so a style sheet cannot make it
- * dark: this script, served behind Redoc's own bundle because the page allows no inline script, picks the colours by
+ * How the API reference starts and looks. Redoc computes its colors in JavaScript, so a style sheet cannot make it
+ * dark: this script, served behind Redoc's own bundle because the page allows no inline script, picks the colors by
  * the reader's preference and draws again when that changes.
  */
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
@@ -88,7 +88,7 @@ const OPTIONS = {
   showExtensions: ['x-permission', 'x-audit', 'x-idempotency'],
 };
 
-/** Redoc leaves a few backgrounds to the page; these follow its colours. */
+/** Redoc leaves a few backgrounds to the page; these follow its colors. */
 export const DOCS_STYLE = `<style>
 #reference{background:${LIGHT.page};color:${LIGHT.text}}
 #reference table td,#reference table th{background:transparent}

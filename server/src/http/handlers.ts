@@ -176,7 +176,7 @@ export const handlers = {
   adminHealthBreakerGet: healthReport.breakerGet,
   adminHealthBreakerReset: healthReport.breakerReset,
   adminNodeInventoryGet: inventory.get,
-  adminNodeVmRemove: inventory.machineRemove,
+  adminNodeVmRemove: inventory.vmRemove,
   adminNodeBundleLeaseEnd: inventory.leaseEnd,
   adminNodeImageList: nodeImage.list,
   adminNodeImagePull: nodeImage.pull,

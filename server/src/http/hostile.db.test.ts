@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Problem, Static } from '@gpuaas/contract';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import type { User } from '../../test/tenants.ts';
-import { dial, message, say, type WireAnswer } from '../../test/wire.ts';
+import { dial, message, type RawResponse, say } from '../../test/wire.ts';
 
 const MIB = 1024 * 1024;
 const RSS_GROWTH_MAX = 50 * MIB;
@@ -29,7 +29,7 @@ describe('hostile input over the wire', () => {
 
   const auth = () => `Authorization: Bearer ${ada.token}`;
   const projects = () => `/api/v1/organizations/${ada.organization_id}/projects`;
-  const problemOf = (answer: WireAnswer): Static<typeof Problem> => JSON.parse(answer.text);
+  const problemOf = (answer: RawResponse): Static<typeof Problem> => JSON.parse(answer.text);
 
   const post = (body: string | Buffer, headers: readonly string[] = ['Content-Type: application/json']) =>
     say(
@@ -41,7 +41,7 @@ describe('hostile input over the wire', () => {
       ),
     );
 
-  const assertRefused = (what: string, answer: WireAnswer, status: number, code: string): void => {
+  const assertRefused = (what: string, answer: RawResponse, status: number, code: string): void => {
     assert.equal(answer.status, status, `${what}: ${answer.head} ${answer.text}`);
     const problem = problemOf(answer);
     assert.equal(problem.code, code, what);
@@ -50,7 +50,7 @@ describe('hostile input over the wire', () => {
   };
 
   describe('bodies', () => {
-    const flood = async (headers: readonly string[], chunk: Buffer): Promise<WireAnswer> => {
+    const flood = async (headers: readonly string[], chunk: Buffer): Promise<RawResponse> => {
       const wire = dial(url);
       wire.socket.write(message(`POST ${projects()}`, [auth(), `Idempotency-Key: ${randomUUID()}`, ...headers]));
       let left = 100;
@@ -193,7 +193,7 @@ describe('hostile input over the wire', () => {
 
   describe('headers', () => {
     const me = (headers: readonly string[]) => say(url, message('GET /api/v1/me', [auth(), ...headers]));
-    const idOf = (answer: WireAnswer) => /^x-correlation-id: (.*)$/im.exec(answer.head)?.[1] ?? '';
+    const idOf = (answer: RawResponse) => /^x-correlation-id: (.*)$/im.exec(answer.head)?.[1] ?? '';
     const linesOf = (id: string) => test.logs.filter((line) => line['correlation_id'] === id);
 
     it('a correlation id that is well formed runs through to the log, on one line', async () => {

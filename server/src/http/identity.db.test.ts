@@ -1,36 +1,36 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Answer, Caller } from '../../test/app.ts';
-import { acmeStage, CACHE_OVER_MS, type Cast, join, must, type User } from '../../test/tenants.ts';
+import type { Caller, TestResponse } from '../../test/app.ts';
+import { acmeStage, CACHE_OVER_MS, join, must, type Tenants, type User } from '../../test/tenants.ts';
 
 const unique = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;
-const codes = (answer: Answer) => [answer.status, answer.body.code];
+const codes = (answer: TestResponse) => [answer.status, answer.body.code];
 
 describe('identity and tenancy', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-  let cast: Cast;
+  let tenants: Tenants;
   let owner: User;
   let org: string;
   let project: string;
 
   before(async () => {
-    ({ cast, owner, org, project } = await acmeStage(t));
+    ({ tenants, owner, org, project } = await acmeStage(t));
   });
   after(async () => {
     for (const close of closers) await close();
   });
 
-  const later = () => cast.clock.advance(CACHE_OVER_MS);
+  const later = () => tenants.clock.advance(CACHE_OVER_MS);
   const actor = (name: string): Caller => {
-    const found = cast.actors[name];
+    const found = tenants.actors[name];
     assert.ok(found, name);
     return found.caller;
   };
   const newMember = async (tenant: string, role?: string): Promise<User> => {
-    const user = await cast.test.user(unique('person'));
-    await join(cast.sql, cast.acme, user.me.id, role === undefined ? { tenant } : { tenant, project: role });
+    const user = await tenants.test.user(unique('person'));
+    await join(tenants.sql, tenants.acme, user.me.id, role === undefined ? { tenant } : { tenant, project: role });
     later();
     return user;
   };
@@ -42,12 +42,12 @@ describe('identity and tenancy', () => {
 
     it('make the invited person a member within the promised time, once', async () => {
       const name = unique('invited');
-      const person = await cast.test.user(name);
+      const person = await tenants.test.user(name);
       const { token, invitation } = await invite(`${name.toUpperCase()}@EXAMPLE.com`, 'viewer');
       assert.equal(invitation.state, 'pending');
       assert.equal((await person.get(org)).status, 404);
       const joined = must(await accept(person, token), 200);
-      assert.equal(joined.body.id, cast.acme.organization_id);
+      assert.equal(joined.body.id, tenants.acme.organization_id);
       later();
       assert.equal((await person.get(org)).status, 200);
       assert.deepEqual(codes(await accept(person, token)), [409, 'conflict']);
@@ -57,13 +57,13 @@ describe('identity and tenancy', () => {
 
     it('are for the verified address alone: others, and the unverified, find nothing', async () => {
       const { token } = await invite('invitee-a@example.com');
-      assert.deepEqual(codes(await accept(cast.rival.owner, token)), [404, 'not_found']);
+      assert.deepEqual(codes(await accept(tenants.rival.owner, token)), [404, 'not_found']);
       const claims = { sub: unique('unverified'), email: 'invitee-a@example.com' };
       for (const email_verified of [false, undefined]) {
-        const caller = cast.test.bearer(await cast.test.issuer.sign({ ...claims, email_verified }));
+        const caller = tenants.test.bearer(await tenants.test.issuer.sign({ ...claims, email_verified }));
         assert.deepEqual(codes(await accept(caller, token)), [404, 'not_found']);
       }
-      const wrong = await accept(cast.rival.owner, `gpuaas_inv_${'x'.repeat(43)}`);
+      const wrong = await accept(tenants.rival.owner, `gpuaas_inv_${'x'.repeat(43)}`);
       assert.deepEqual(codes(wrong), [404, 'not_found']);
     });
 
@@ -73,9 +73,9 @@ describe('identity and tenancy', () => {
         ["update invitations set state = 'revoked' where id = $1", 'revoked'],
       ] as const) {
         const name = unique('late');
-        const person = await cast.test.user(name);
+        const person = await tenants.test.user(name);
         const { token, invitation } = await invite(`${name}@example.com`);
-        await cast.sql.query(end, [invitation.id]);
+        await tenants.sql.query(end, [invitation.id]);
         const answer = await accept(person, token);
         assert.deepEqual(codes(answer), [409, 'conflict']);
         assert.match(answer.body.detail, new RegExp(state));
@@ -85,7 +85,7 @@ describe('identity and tenancy', () => {
     it('are revoked once, and not after they were accepted', async () => {
       const name = unique('kept');
       const { token, invitation } = await invite(`${name}@example.com`);
-      must(await accept(await cast.test.user(name), token), 200);
+      must(await accept(await tenants.test.user(name), token), 200);
       assert.equal((await owner.call('DELETE', `${org}/invitations/${invitation.id}`)).status, 409);
       const other = (await invite('nobody@example.com')).invitation;
       assert.equal((await owner.call('DELETE', `${org}/invitations/${other.id}`)).status, 204);
@@ -111,13 +111,13 @@ describe('identity and tenancy', () => {
     });
 
     it('of two last owners who leave at once, one stays', async () => {
-      const boss = await cast.test.user(unique('boss'));
+      const boss = await tenants.test.user(unique('boss'));
       const { id } = must(await boss.post('/api/v1/organizations', { name: unique('pair') }), 201).body;
-      const second = await cast.test.user(unique('second'));
-      await cast.sql.query("insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, 'owner')", [
-        id,
-        second.me.id,
-      ]);
+      const second = await tenants.test.user(unique('second'));
+      await tenants.sql.query(
+        "insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, 'owner')",
+        [id, second.me.id],
+      );
       later();
       const statuses = await Promise.all(
         [boss, second].map(
@@ -144,12 +144,12 @@ describe('identity and tenancy', () => {
         name: 'bound',
         scopes: ['all'],
         expires_in_s: 3600,
-        project_id: cast.acme.ids.project_id,
+        project_id: tenants.acme.ids.project_id,
       });
-      const token = cast.test.bearer(must(bound, 201).body.token);
+      const token = tenants.test.bearer(must(bound, 201).body.token);
       assert.equal((await token.get(project)).status, 200);
       const again = must(
-        await owner.post(`/api/v1/organizations/${cast.acme.ids.organization_id}/invitations`, {
+        await owner.post(`/api/v1/organizations/${tenants.acme.ids.organization_id}/invitations`, {
           email: person.me.email,
           role: 'member',
         }),
@@ -160,7 +160,7 @@ describe('identity and tenancy', () => {
       // An invitation that was still open would be a way back.
       assert.equal((await person.post('/api/v1/invitations/accept', { token: again.body.token })).status, 409);
       for (const caller of [person, token]) assert.equal((await caller.get(project)).status, 404);
-      const left = await cast.sql.query('select from project_memberships where user_id = $1', [person.me.id]);
+      const left = await tenants.sql.query('select from project_memberships where user_id = $1', [person.me.id]);
       assert.equal(left.rowCount, 0);
       const put = await owner.call('PUT', `${project}/members/${person.me.id}`, { role: 'viewer' });
       assert.equal(put.status, 404);
@@ -180,13 +180,13 @@ describe('identity and tenancy', () => {
       by.call('PATCH', path, body, { 'if-match': `"v${version}"` });
 
     it('keeps its last superadmin', async () => {
-      const path = `/api/v1/admin/users/${cast.superadmin.me.id}`;
-      const { version } = must(await cast.superadmin.get(path), 200).body;
+      const path = `/api/v1/admin/users/${tenants.superadmin.me.id}`;
+      const { version } = must(await tenants.superadmin.get(path), 200).body;
       for (const body of [{ platform_role: null }, { platform_role: 'ops' }, { state: 'disabled' }])
-        assert.deepEqual(codes(await patch(cast.superadmin, path, body, version)), [409, 'conflict']);
-      const second = await cast.test.user(unique('second-root'));
+        assert.deepEqual(codes(await patch(tenants.superadmin, path, body, version)), [409, 'conflict']);
+      const second = await tenants.test.user(unique('second-root'));
       const other = `/api/v1/admin/users/${second.me.id}`;
-      must(await patch(cast.superadmin, other, { platform_role: 'superadmin' }, 1), 200);
+      must(await patch(tenants.superadmin, other, { platform_role: 'superadmin' }, 1), 200);
       later();
       assert.equal((await second.get('/api/v1/admin/users')).status, 200);
       must(await patch(second, other, { platform_role: null }, 2), 200);
@@ -243,7 +243,7 @@ describe('identity and tenancy', () => {
 
     it('changes a price or a switch only for who has read it, and says why something is off', async () => {
       const path = '/api/v1/admin/skus/h200-sxm-baremetal-8g';
-      const root = cast.superadmin;
+      const root = tenants.superadmin;
       assert.equal((await root.call('PATCH', path, { gpu_hourly_price_minor: 1 })).status, 428);
       assert.equal((await patch(root, path, { gpu_hourly_price_minor: 1 }, 9)).status, 412);
       assert.deepEqual(codes(await patch(root, path, { enabled: false }, 1)), [400, 'invalid_request']);

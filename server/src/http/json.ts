@@ -1,7 +1,7 @@
 /**
- * Reads a JSON body that came from a stranger. JSON.parse alone would take the last of two equal keys, let `__proto__`
- * through, and recurse as deep as it is told; a reader further on might disagree with it about any of these. So the
- * text is walked once before it is parsed, and what is ambiguous or hostile is refused by name.
+ * Parses untrusted JSON bodies. JSON.parse alone would take the last of two equal keys, let `__proto__` through and
+ * recurse without limit, and another parser might disagree. So the text is scanned first, and ambiguous or hostile
+ * input is refused by name.
  */
 import { AppError } from '../errors.ts';
 

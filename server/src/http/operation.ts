@@ -1,6 +1,7 @@
 /**
- * One operation of the contract as a route. The order is the rule of the house and stands only here: authenticate (what a
- * browser signs must come from our own page), limit, authorize (before the body is read), validate, then the pipeline with idempotency, handler and audit.
+ * One operation of the contract as a route. This is the only place for the order: authenticate (cookie requests must
+ * come from our own page), rate limit, authorize (before the body is read), validate, then the pipeline with
+ * idempotency, handler and audit.
  */
 import { api, type ErrorCode, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,7 +24,7 @@ export type Gate = Readonly<{
   cookies: Cookies;
   organizationOf: ProjectDirectory;
   callers: RateLimit;
-  strangers: RateLimit;
+  anonymousLimit: RateLimit;
   /** Tickets of sessions, which cost hosts something, count apart and beside. */
   tickets: RateLimit;
   streams: Streams;
@@ -34,7 +35,7 @@ export type AnyHandler = (ctx: never, req: never) => Promise<unknown>;
 
 type Allowed = Extract<Decision, { allowed: true }>;
 /** What the early hook leaves for the handler. */
-export type Passage = {
+export type RequestState = {
   correlation_id: string;
   principal: Principal | null;
   decision: Allowed | null;
@@ -66,35 +67,35 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     session: gate.cookies.session(headers),
   });
 
-  const contextOf = (request: FastifyRequest, passage: Passage): Ctx => ({
+  const contextOf = (request: FastifyRequest, state: RequestState): Ctx => ({
     deps,
     log: deps.log,
-    principal: passage.principal,
-    correlation_id: passage.correlation_id,
+    principal: state.principal,
+    correlation_id: state.correlation_id,
     operation: operationId,
     source_ip: request.ip,
     user_agent: userAgentOf(request.headers),
-    organization_id: passage.decision?.organization_id ?? null,
-    project_id: passage.decision?.project_id ?? null,
+    organization_id: state.decision?.organization_id ?? null,
+    project_id: state.decision?.project_id ?? null,
   });
 
   const refuseDecision = async (
     request: FastifyRequest,
-    passage: Passage,
+    state: RequestState,
     decision: Extract<Decision, { allowed: false }>,
   ): Promise<AppError> => {
     const error = decision.visible
       ? new AppError('permission_denied', `Permission denied: ${decision.policy}.`)
       : notFound(operation.access === 'tenant' ? 'organization' : 'project');
     await auditRefusal({
-      ctx: contextOf(request, passage),
+      ctx: contextOf(request, state),
       operation,
       params: request.params as Record<string, string>,
       result: 'denied',
       error_code: error.code,
       policy: decision.policy,
       organization_id: decision.visible
-        ? (decision.organization_id ?? passage.principal?.audit_organization_id ?? null)
+        ? (decision.organization_id ?? state.principal?.audit_organization_id ?? null)
         : null,
       project_id: decision.visible ? decision.project_id : null,
     });
@@ -103,11 +104,11 @@ export const operationRoute = (operationId: string, operation: Operation, handle
 
   /** Runs before the body is read: a stranger cannot make us parse a megabyte. */
   const onRequest = async (request: FastifyRequest): Promise<void> => {
-    const passage = request.passage;
+    const state = request.state;
     const nowMs = deps.clock.now().getTime();
     if (operation.access === 'public') {
-      limit(gate.strangers, addressBlock(request.ip), nowMs);
-      passage.decision = {
+      limit(gate.anonymousLimit, addressBlock(request.ip), nowMs);
+      state.decision = {
         allowed: true,
         organization_id: null,
         project_id: null,
@@ -118,7 +119,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       return;
     }
     const caller = {
-      correlation_id: passage.correlation_id,
+      correlation_id: state.correlation_id,
       source_ip: request.ip,
       user_agent: userAgentOf(request.headers),
     };
@@ -127,32 +128,32 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     const waiting = isUnattended(request.headers) ? ({ isWaiting: true } as const) : {};
     if (credential.authorization === undefined && credential.session !== undefined) assertOwnPage(request, ownOrigin);
     try {
-      passage.principal = await gate.authenticate(credential, caller, {
+      state.principal = await gate.authenticate(credential, caller, {
         // An address that has used up its guesses is refused before a guess costs a look-up.
-        beforeLookUp: () => refuseFor(gate.strangers.look(address, nowMs)),
+        beforeLookUp: () => refuseFor(gate.anonymousLimit.look(address, nowMs)),
         ...waiting,
       });
     } catch (err) {
       // Guessing credentials is what the limit by address is for; good callers never draw from it.
-      if (err instanceof AppError && err.code === 'unauthenticated') limit(gate.strangers, address, nowMs);
+      if (err instanceof AppError && err.code === 'unauthenticated') limit(gate.anonymousLimit, address, nowMs);
       throw err;
     }
-    limit(gate.callers, passage.principal.id, nowMs);
-    if (operation === api.terminalTicketCreate) limit(gate.tickets, passage.principal.id, nowMs);
+    limit(gate.callers, state.principal.id, nowMs);
+    if (operation === api.terminalTicketCreate) limit(gate.tickets, state.principal.id, nowMs);
     const params = validators.params(request.params) as Record<string, string>;
-    let decision = await authorize(passage.principal, operation, params, gate.organizationOf);
+    let decision = await authorize(state.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {
       // Whoever was just made a member must not be told that the organization does not exist.
-      passage.principal = await gate.authenticate(credential, caller, { fresh: true, ...waiting });
-      decision = await authorize(passage.principal, operation, params, gate.organizationOf);
+      state.principal = await gate.authenticate(credential, caller, { fresh: true, ...waiting });
+      decision = await authorize(state.principal, operation, params, gate.organizationOf);
     }
-    if (!decision.allowed) throw await refuseDecision(request, passage, decision);
-    passage.decision = decision;
+    if (!decision.allowed) throw await refuseDecision(request, state, decision);
+    state.decision = decision;
   };
 
   const admit = (
     request: FastifyRequest,
-    passage: Passage,
+    state: RequestState,
     decision: Allowed,
   ): { admitted: Admitted; req: unknown } => {
     const params = request.params as Record<string, string>;
@@ -161,7 +162,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     const idempotency_key = operation.idempotency === 'required' ? idempotencyKeyOf(request.headers) : null;
     return {
       admitted: {
-        ctx: contextOf(request, passage),
+        ctx: contextOf(request, state),
         operation,
         scope: decision.scope,
         role: decision.role,
@@ -200,11 +201,11 @@ export const operationRoute = (operationId: string, operation: Operation, handle
   };
 
   /** Whether the caller of an open stream may still read it: asked again while it runs. */
-  const stillAllowed = (request: FastifyRequest, passage: Passage) => async (): Promise<boolean> => {
+  const stillAllowed = (request: FastifyRequest, state: RequestState) => async (): Promise<boolean> => {
     try {
       const principal = await gate.authenticate(
         credentialOf(request),
-        { correlation_id: passage.correlation_id, source_ip: request.ip, user_agent: '' },
+        { correlation_id: state.correlation_id, source_ip: request.ip, user_agent: '' },
         { isWaiting: true },
       );
       return (await authorize(principal, operation, request.params as Record<string, string>, gate.organizationOf))
@@ -221,20 +222,20 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     { admitted, req }: ReturnType<typeof admit>,
   ): Promise<FastifyReply> => {
     const { closing, open } = gate.streams;
-    const close = open(request.passage.principal?.id ?? request.ip);
+    const close = open(request.state.principal?.id ?? request.ip);
     try {
       const items = (await handle(readContext(admitted), req)) as AsyncIterable<object>;
-      return await sendStream(reply, format, items, { stillAllowed: stillAllowed(request, request.passage), closing });
+      return await sendStream(reply, format, items, { stillAllowed: stillAllowed(request, request.state), closing });
     } finally {
       close();
     }
   };
 
   const handlerOf = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const passage = request.passage;
-    const { decision } = passage;
+    const state = request.state;
+    const { decision } = state;
     if (decision === null) throw new AppError('internal', 'The request was not authorized.');
-    const { admitted, req } = admit(request, passage, decision);
+    const { admitted, req } = admit(request, state, decision);
     if (operation.audit !== null) {
       const answer = await mutate(admitted, (ctx) => handle(ctx, req));
       checkResponse(answer.body ?? null);
@@ -249,19 +250,19 @@ export const operationRoute = (operationId: string, operation: Operation, handle
 
   /** A mutation that fails after it was allowed leaves a row too, also when its body could not even be read. */
   const onFailure = async (request: FastifyRequest, err: unknown): Promise<void> => {
-    const { passage } = request;
-    const { decision } = passage;
+    const { state } = request;
+    const { decision } = state;
     const error = toAppError(err);
     if (operation.audit === null || decision === null || error.code === 'unavailable') return;
     await auditRefusal({
-      ctx: contextOf(request, passage),
+      ctx: contextOf(request, state),
       operation,
       params: request.params as Record<string, string>,
       about: error.details.about,
       result: error.code === 'unauthenticated' || error.code === 'permission_denied' ? 'denied' : 'failure',
       error_code: error.code,
       policy: decision.policy,
-      organization_id: decision.organization_id ?? passage.principal?.audit_organization_id ?? null,
+      organization_id: decision.organization_id ?? state.principal?.audit_organization_id ?? null,
       project_id: decision.project_id,
     });
   };

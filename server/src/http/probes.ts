@@ -1,5 +1,5 @@
 /**
- * What every process answers, whatever its roles: alive, ready, and its metrics. A process without the API role
+ * The endpoints of every process, whatever its roles: liveness, readiness and metrics. A process without the API role
  * serves nothing else.
  */
 import Fastify, { type FastifyInstance } from 'fastify';

@@ -1,4 +1,4 @@
-/** Turns whatever was thrown into the one error envelope of the contract. */
+/** Converts any thrown value into the error envelope of the contract. */
 import { ERRORS, type ErrorCode, type Problem, type Static } from '@gpuaas/contract';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';

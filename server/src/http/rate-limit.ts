@@ -1,6 +1,6 @@
 /**
- * Token buckets, one per caller, in this process: a caller may burst to its minute's allowance and then goes on at the
- * steady rate. Replicas count apart, so the limit of a deployment is the limit times its replicas.
+ * Token buckets, one per caller, in this process: a caller may burst to its allowance per minute and then continues at
+ * the steady rate. Replicas count separately, so the limit of a deployment is the limit times its replicas.
  */
 import { AppError } from '../errors.ts';
 
@@ -25,8 +25,8 @@ export const addressBlock = (ip: string): string => {
   const groups = head === '' ? [] : head.split(':');
   const behind = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - groups.length - behind.length)).fill('0');
-  const whole = [...groups, ...zeros, ...behind].slice(0, 4);
-  return `${whole.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+  const full = [...groups, ...zeros, ...behind].slice(0, 4);
+  return `${full.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
 };
 
 type Bucket = { tokens: number; at: number };

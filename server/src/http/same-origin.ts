@@ -1,7 +1,7 @@
 /**
- * Whether a request that a browser signs with its cookie was made by our own pages. A foreign page can make a browser send
- * the cookie along; it can neither add a header of its own without asking first, which we never allow, nor say that it is
- * us. A request with an Authorization header needs none of this: no browser adds that by itself.
+ * Whether a cookie request was made by our own pages. A foreign page can make a browser send the cookie, but it cannot
+ * add a custom header without a preflight, which we never allow, nor fake our origin. A request with an Authorization
+ * header is exempt: no browser adds one automatically.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../errors.ts';

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mockStage } from '../../../console/mock-api/test/scenario-mock.ts';
 import { scenarios } from '../../../contract/test/scenarios/index.ts';
-import { play, type Stage } from '../../../contract/test/scenarios/scenario.ts';
+import { play, type TestBed } from '../../../contract/test/scenarios/scenario.ts';
 import { transcriptOf } from '../../../contract/test/scenarios/transcript.ts';
 import { startServerStage } from '../../test/scenario-server.ts';
 
 describe('the server plays every scenario of the contract, and the mock of the console answers the same', () => {
   const closers: (() => Promise<void>)[] = [];
-  let server: Stage;
+  let server: TestBed;
   before(async () => {
     server = await startServerStage({ after: (fn) => void closers.unshift(fn) });
   });

@@ -13,14 +13,14 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { isConsolePath, sendConsole } from './console.ts';
 import { handlers } from './handlers.ts';
 import { parseForm, parseJson } from './json.ts';
-import { type AnyHandler, type Gate, operationRoute, type Passage } from './operation.ts';
+import { type AnyHandler, type Gate, operationRoute, type RequestState } from './operation.ts';
 import { toAppError, toProblem } from './problem.ts';
 import { correlationIdOf, traceIdOf } from './request.ts';
 import { addSystemRoutes, type SystemRoutes } from './system-routes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    passage: Passage;
+    state: RequestState;
     operation_id: string;
     finish: ((status: number) => void) | null;
   }
@@ -69,8 +69,8 @@ const onClientError = (publicUrl: string, log: Log) => (err: NodeJS.ErrnoExcepti
 
 const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, err: unknown): FastifyReply => {
   const error = toAppError(err);
-  const { correlation_id } = request.passage;
-  request.passage.error_code = error.code;
+  const { correlation_id } = request.state;
+  request.state.error_code = error.code;
   const problem = toProblem(error, {
     correlation_id,
     path: request.url.split('?')[0] ?? '',
@@ -93,20 +93,20 @@ const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, e
 /** One line per request. */
 const logRequest = (log: Log, request: FastifyRequest, reply: FastifyReply): void => {
   request.finish?.(reply.statusCode);
-  const { passage } = request;
+  const { state } = request;
   const quiet = request.operation_id === '' && reply.statusCode < 400;
   log[quiet ? 'debug' : 'info'](
     {
-      correlation_id: passage.correlation_id,
+      correlation_id: state.correlation_id,
       trace_id: traceIdOf(request.headers),
-      org_id: passage.decision?.organization_id ?? undefined,
-      project_id: passage.decision?.project_id ?? undefined,
-      principal_id: passage.principal?.id,
+      org_id: state.decision?.organization_id ?? undefined,
+      project_id: state.decision?.project_id ?? undefined,
+      principal_id: state.principal?.id,
       operation: request.operation_id,
       method: request.method,
       path: request.url.split('?')[0]?.slice(0, 256),
       status: reply.statusCode,
-      error_code: passage.error_code,
+      error_code: state.error_code,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
     },
     'request',
@@ -160,8 +160,8 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     clientErrorHandler: onClientError(config.public_url, gate.deps.log),
     // A bad percent sign in the path is refused before any hook has run.
     frameworkErrors: (err: FastifyError, request, reply) => {
-      request.passage ??= { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
-      reply.header('x-correlation-id', request.passage.correlation_id);
+      request.state ??= { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
+      reply.header('x-correlation-id', request.state.correlation_id);
       void sendProblem(gate, request, reply, err);
       logRequest(gate.deps.log, request, reply);
     },
@@ -174,7 +174,7 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
   });
-  app.decorateRequest('passage');
+  app.decorateRequest('state');
   app.decorateRequest('operation_id', '');
   app.decorateRequest('finish', null);
 
@@ -188,16 +188,16 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
   addParsers(app);
 
   app.addHook('onRequest', async (request, reply) => {
-    request.passage = { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
+    request.state = { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
     request.operation_id = request.routeOptions.config.operation_id ?? '';
-    reply.header('x-correlation-id', request.passage.correlation_id);
-    // What somebody may read is for nobody's cache: not for a proxy's, which knows no cookies, and not for the browser's,
-    // which the next person at the desk has too.
+    reply.header('x-correlation-id', request.state.correlation_id);
+    // What somebody may read is for nobody's cache: not for a proxy's, which knows no cookies, and not for the
+    // browser's, which the next person at the desk has too.
     if (request.operation_id !== '') reply.header('cache-control', 'no-store');
     request.finish = telemetry.startRequest({
       operation: request.operation_id || (request.routeOptions.url ?? 'unknown'),
       method: request.method,
-      correlation_id: request.passage.correlation_id,
+      correlation_id: request.state.correlation_id,
       trace_id: traceIdOf(request.headers),
       traceparent: request.headers['traceparent'],
     });

@@ -1,6 +1,6 @@
 /**
- * Sign-in and sign-out of browsers. They are pages and not operations: a browser comes to them by address, with cookies
- * instead of a body, and is sent on. What fails is a page too, which says why and offers to begin again.
+ * Sign-in and sign-out of browsers. They are pages and not operations: a browser reaches them by address, with cookies
+ * instead of a body, and is redirected. Failures are pages too, which state the reason and offer to start again.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AppError } from '../errors.ts';
@@ -63,7 +63,7 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
   const { origin, hostname, port, protocol } = new URL(public_url);
 
   const callerOf = (request: FastifyRequest) => ({
-    correlation_id: request.passage.correlation_id,
+    correlation_id: request.state.correlation_id,
     source_ip: request.ip,
     user_agent: userAgentOf(request.headers),
   });
@@ -73,9 +73,9 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
 
   const fail = (request: FastifyRequest, reply: FastifyReply, err: unknown, returnTo: string): FastifyReply => {
     const error = toAppError(err);
-    const { correlation_id } = request.passage;
+    const { correlation_id } = request.state;
     const problem = toProblem(error, { correlation_id, path: '/auth', public_url });
-    request.passage.error_code = error.code;
+    request.state.error_code = error.code;
     if (problem.status >= 500) routes.onFault(error, correlation_id);
     if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
     // Whom the issuer knows and we refuse gets the chance to be somebody else.
@@ -88,8 +88,10 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
       .send(problemPage('You are not signed in', problem.detail, correlation_id, again(returnTo, isRefused)));
   };
 
-  /** Cookies belong to one host name: whoever came by another name of this machine begins at the one that is published. */
-  const nameOfOurs = (request: FastifyRequest): string | undefined => {
+  /**
+   * Cookies belong to one host name: whoever came by another name of this machine begins at the one that is published.
+   */
+  const ownCookieName = (request: FastifyRequest): string | undefined => {
     const asked = `${protocol}//${request.headers.host ?? ''}`;
     if (!URL.canParse(asked)) return undefined;
     const url = new URL(asked);
@@ -103,7 +105,7 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
     const returnTo = returnPath(one(request.query['return_to']), origin);
     try {
       routes.admit(request.ip);
-      const elsewhere = nameOfOurs(request);
+      const elsewhere = ownCookieName(request);
       if (elsewhere !== undefined) return leave(reply, elsewhere);
       const prompt = one(request.query['prompt']) === 'login' ? 'login' : undefined;
       const begun = await signIn.begin({ return_to: returnTo, prompt });

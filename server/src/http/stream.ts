@@ -1,7 +1,7 @@
 /**
- * Answers that are written while they are read. The reader sets the pace: nothing is fetched ahead of what the
- * connection takes. Open streams are asked now and then whether their caller may still listen, each caller has only so
- * many of them, and those that never end by themselves end when the process stops.
+ * Streaming responses. The reader sets the pace: nothing is fetched ahead of the connection. Open streams periodically
+ * check whether their caller is still allowed, each caller has a limited number, and endless streams end when the
+ * process stops.
  */
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';

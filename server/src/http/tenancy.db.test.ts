@@ -4,16 +4,16 @@ import { isMutation } from '@gpuaas/contract';
 import { startTestApp, testClock } from '../../test/app.ts';
 import { ask, assertProblem, idsOf, operations, type Parts, paramsOf, seen, tagged } from '../../test/request.ts';
 import { scenarios } from '../../test/scenarios.ts';
-import { auditRowsOf, type Cast, makeCast, strangeId, type Tenant } from '../../test/tenants.ts';
+import { auditRowsOf, makeTenants, strangeId, type Tenant, type Tenants } from '../../test/tenants.ts';
 
 describe("another tenant's ids are like ids of nothing", () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-  let cast: Cast;
+  let tenants: Tenants;
 
   before(async () => {
     const clock = testClock();
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+    tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
   });
   after(async () => {
     for (const close of closers) await close();
@@ -36,7 +36,7 @@ describe("another tenant's ids are like ids of nothing", () => {
 
   /** Everything a tenant owns, except what is only ever added to. */
   const digestOf = async (tenant: Tenant): Promise<string> => {
-    const { rows } = await cast.sql.query<{ t: string }>(
+    const { rows } = await tenants.sql.query<{ t: string }>(
       `select c.table_name as t from information_schema.columns c join information_schema.tables using (table_schema, table_name)
        where c.table_schema = 'public' and c.column_name = 'organization_id' and table_type = 'BASE TABLE'
          and c.table_name not in ('audit_logs', 'outbox_events') order by 1`,
@@ -45,13 +45,13 @@ describe("another tenant's ids are like ids of nothing", () => {
     for (const { t } of rows)
       parts.push(
         (
-          await cast.sql.query(
+          await tenants.sql.query(
             `select $2 || coalesce(string_agg(md5((to_jsonb(x) - 'last_used_at')::text), ',' order by x::text), '') as d from ${t} x where organization_id = $1`,
             [tenant.organization_id, t],
           )
         ).rows[0].d,
       );
-    const own = await cast.sql.query('select * from ssh_keys where user_id = $1 order by id', [tenant.owner.me.id]);
+    const own = await tenants.sql.query('select * from ssh_keys where user_id = $1 order by id', [tenant.owner.me.id]);
     return JSON.stringify([parts, own.rows]);
   };
 
@@ -59,11 +59,11 @@ describe("another tenant's ids are like ids of nothing", () => {
     ([, operation]) => operation.access !== 'platform' && paramsOf(operation).some((name) => name in KINDS),
   ))
     it(`${id}: 404 with the same words`, async () => {
-      const { as, ...rest } = await scenarios[id](cast);
+      const { as, ...rest } = await scenarios[id](tenants);
       const parts = rest as Parts;
       const names = paramsOf(operation).filter((name) => name in KINDS);
-      const theirs: Readonly<Record<string, string>> = cast.rival.ids;
-      const before = await digestOf(cast.rival);
+      const theirs: Readonly<Record<string, string>> = tenants.rival.ids;
+      const before = await digestOf(tenants.rival);
       // Each id alone, and all together.
       for (const swapped of [...names.map((name) => [name]), names]) {
         const params = (value: (name: string) => string) => ({
@@ -72,56 +72,56 @@ describe("another tenant's ids are like ids of nothing", () => {
         });
         const headers = tagged();
         const foreign = await ask(
-          as ?? cast.test.bearer(null),
+          as ?? tenants.test.bearer(null),
           operation,
           { ...parts, params: params((n) => theirs[n] ?? '') },
           headers,
         );
-        const nothing = await ask(as ?? cast.test.bearer(null), operation, {
+        const nothing = await ask(as ?? tenants.test.bearer(null), operation, {
           ...parts,
           params: params((n) => strangeId(kindOf(n))),
         });
         assertProblem(`${id} with their ${swapped}`, foreign, [404]);
         assert.deepEqual(seen(foreign), seen(nothing), `${id} with their ${swapped}`);
-        const rows = await auditRowsOf(cast, headers['x-correlation-id']);
+        const rows = await auditRowsOf(tenants, headers['x-correlation-id']);
         if (isMutation(operation)) assert.equal(rows.length, 1);
-        for (const row of rows) assert.notEqual(row.organization_id, cast.rival.organization_id);
+        for (const row of rows) assert.notEqual(row.organization_id, tenants.rival.organization_id);
       }
-      assert.equal(await digestOf(cast.rival), before);
+      assert.equal(await digestOf(tenants.rival), before);
     });
 
   it('in a body: a token cannot be bound to their project', async () => {
     const tokens = (project_id: string) =>
-      cast.acme.owner.post('/api/v1/tokens', { name: 'x', scopes: ['read'], expires_in_s: 60, project_id });
-    const foreign = await tokens(cast.rival.ids.project_id);
+      tenants.acme.owner.post('/api/v1/tokens', { name: 'x', scopes: ['read'], expires_in_s: 60, project_id });
+    const foreign = await tokens(tenants.rival.ids.project_id);
     assert.equal(foreign.status, 404);
     assert.deepEqual(seen(foreign), seen(await tokens(strangeId('project'))));
   });
 
   it('in a path below our own: their user cannot be put into our project', async () => {
     const put = (user_id: string) =>
-      cast.acme.owner.call('PUT', `/api/v1/projects/${cast.acme.ids.project_id}/members/${user_id}`, {
+      tenants.acme.owner.call('PUT', `/api/v1/projects/${tenants.acme.ids.project_id}/members/${user_id}`, {
         role: 'admin',
       });
-    const foreign = await put(cast.rival.owner.me.id);
+    const foreign = await put(tenants.rival.owner.me.id);
     assert.equal(foreign.status, 404);
     assert.deepEqual(seen(foreign), seen(await put(strangeId('user'))));
   });
 
   it('in a query: their project in our audit log is nothing', async () => {
     for (const path of ['audit-logs', 'audit-logs/export']) {
-      const url = `/api/v1/organizations/${cast.acme.organization_id}/${path}?project_id=${cast.rival.ids.project_id}`;
-      const answer = await cast.acme.owner.get(url);
+      const url = `/api/v1/organizations/${tenants.acme.organization_id}/${path}?project_id=${tenants.rival.ids.project_id}`;
+      const answer = await tenants.acme.owner.get(url);
       assert.equal(answer.status, 200);
       assert.deepEqual(path === 'audit-logs' ? answer.body.items : answer.body, path === 'audit-logs' ? [] : '');
     }
   });
 
   it('in a query: their organization as a filter is refused to tenants', async () => {
-    const url = `/api/v1/projects/${cast.acme.ids.project_id}/workflow-runs?organization_id=${cast.rival.organization_id}`;
-    assert.equal((await cast.acme.owner.get(url)).status, 400);
-    const admin = `/api/v1/admin/audit-logs?organization_id=${cast.rival.organization_id}`;
-    assert.equal((await cast.acme.owner.get(admin)).status, 403);
+    const url = `/api/v1/projects/${tenants.acme.ids.project_id}/workflow-runs?organization_id=${tenants.rival.organization_id}`;
+    assert.equal((await tenants.acme.owner.get(url)).status, 400);
+    const admin = `/api/v1/admin/audit-logs?organization_id=${tenants.rival.organization_id}`;
+    assert.equal((await tenants.acme.owner.get(admin)).status, 403);
   });
 
   it('in a cursor: theirs is 404 in every list', async () => {
@@ -130,11 +130,11 @@ describe("another tenant's ids are like ids of nothing", () => {
       if (operation.access === 'platform' || operation.access === 'public') continue;
       const owner =
         operation.access === 'self'
-          ? cast.rival.owner.me.id
-          : cast.rival.ids[`${operation.access === 'tenant' ? 'organization' : 'project'}_id`];
+          ? tenants.rival.owner.me.id
+          : tenants.rival.ids[`${operation.access === 'tenant' ? 'organization' : 'project'}_id`];
       const isPair = ['eventList', 'capacityList', 'allocationTimeline'].includes(id);
       const cursor = Buffer.from(JSON.stringify([id, owner, ...(isPair ? ['1'] : []), 'a'])).toString('base64url');
-      const answer = await ask(cast.acme.owner, operation, { params: idsOf(cast.acme), query: { cursor } });
+      const answer = await ask(tenants.acme.owner, operation, { params: idsOf(tenants.acme), query: { cursor } });
       assertProblem(id, answer, [404]);
     }
   });

@@ -1,4 +1,4 @@
-/** Certificates of erasure as a tenant gets them, and verifies them without asking anybody. */
+/** Certificates of wipe as a tenant gets them, and verifies them without asking anybody. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -6,7 +6,7 @@ import { verifyWipeCertificate, type WipeCertificateKey } from '@gpuaas/sdk';
 import { startTestApp, testClock } from '../../test/app.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
-import { CACHE_OVER_MS, type Cast, makeCast, must } from '../../test/tenants.ts';
+import { CACHE_OVER_MS, makeTenants, must, type Tenants } from '../../test/tenants.ts';
 
 const KEYS = '/api/v1/wipe-certificate-keys';
 
@@ -14,12 +14,12 @@ describe('a certificate of erasure', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   const clock = testClock();
-  let cast: Cast;
+  let tenants: Tenants;
   let path: string;
   let id: string;
   before(async () => {
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
-    const released = await newReleased(cast);
+    tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
+    const released = await newReleased(tenants);
     id = released.id;
     path = `${released.path}/wipe-certificate`;
   });
@@ -28,10 +28,10 @@ describe('a certificate of erasure', () => {
   });
 
   const keys = async (): Promise<WipeCertificateKey[]> => {
-    const answer = (await (await fetch(`${cast.test.app.url}${KEYS}`)).json()) as { items: WipeCertificateKey[] };
+    const answer = (await (await fetch(`${tenants.test.app.url}${KEYS}`)).json()) as { items: WipeCertificateKey[] };
     return answer.items;
   };
-  const certificate = async () => must(await cast.acme.owner.get(path), 200).body;
+  const certificate = async () => must(await tenants.acme.owner.get(path), 200).body;
 
   it('is signed by a key that anybody can read, and holds offline', async () => {
     const signed = await certificate();
@@ -61,7 +61,7 @@ describe('a certificate of erasure', () => {
 
   it('names the proofs of the disks and nothing of the host', async () => {
     const signed = await certificate();
-    const { rows } = await cast.sql.query(
+    const { rows } = await tenants.sql.query(
       `select p.id, encode(p.proof_hash, 'hex') as hash, n.id as node_id, n.name, s.id as slot_id, s.nvme_serial, s.gpu_pci_address,
          s.fabric_vf_pci_address from wipe_proofs p join nodes n on n.id = p.node_id
        join node_resource_slots s on s.id = p.slot_id where p.allocation_id = $1`,
@@ -88,60 +88,60 @@ describe('a certificate of erasure', () => {
   });
 
   it('is not there before its disks are proven erased, and the refusal says what is waited for', async () => {
-    const node = await aNode(cast.sql);
-    const { organization_id, project_id } = cast.acme.ids;
+    const node = await aNode(tenants.sql);
+    const { organization_id, project_id } = tenants.acme.ids;
     for (const [state, said] of [
       ['active', /available after the release/],
       ['releasing', /being wiped/],
       ['release_failed', /Release the allocation again/],
       ['failed', /cleaned up/],
     ] as const) {
-      const made = await anAllocation(cast.sql, { node, tenant: { organization_id, project_id }, state });
-      const answer = await cast.acme.owner.get(path.replace(id, made.id));
+      const made = await anAllocation(tenants.sql, { node, tenant: { organization_id, project_id }, state });
+      const answer = await tenants.acme.owner.get(path.replace(id, made.id));
       assert.equal(answer.status, 409);
       assert.match(answer.body.detail, said);
     }
   });
 
   it('is nobody else’s', async () => {
-    assert.equal((await cast.rival.owner.get(path)).status, 404);
-    assert.equal((await cast.acme.owner.get(path.replace(id, `alc_${'0'.repeat(26)}`))).status, 404);
+    assert.equal((await tenants.rival.owner.get(path)).status, 404);
+    assert.equal((await tenants.acme.owner.get(path.replace(id, `alc_${'0'.repeat(26)}`))).status, 404);
   });
 
   it('made before a new key signs still holds, and one by a revoked key does not', async () => {
     const old = await certificate();
     const trust = '/api/v1/admin/trust-keys';
     const because = { reason: 'yearly' };
-    const staged = must(await cast.superadmin.post(trust, { purpose: 'certificate_signer', ...because }), 201).body;
+    const staged = must(await tenants.superadmin.post(trust, { purpose: 'certificate_signer', ...because }), 201).body;
     assert.equal((await keys()).length, 1, 'a staged key has signed nothing');
     clock.advance(CACHE_OVER_MS + 60_000);
     const version = (key: { version: number }) => ({ 'if-match': `"v${key.version}"` });
-    must(await cast.superadmin.post(`${trust}/${staged.id}/activate`, because, version(staged)), 200);
+    must(await tenants.superadmin.post(`${trust}/${staged.id}/activate`, because, version(staged)), 200);
     const fresh = await certificate();
     assert.notEqual(fresh.signature.key_id, old.signature.key_id);
     for (const signed of [old, fresh]) assert.equal((await verifyWipeCertificate(signed, await keys())).is_valid, true);
-    const before = must(await cast.superadmin.get(`${trust}/${old.signature.key_id}`), 200).body;
-    must(await cast.superadmin.post(`${trust}/${before.id}/revoke`, because, version(before)), 200);
+    const before = must(await tenants.superadmin.get(`${trust}/${old.signature.key_id}`), 200).body;
+    must(await tenants.superadmin.post(`${trust}/${before.id}/revoke`, because, version(before)), 200);
     const verdict = await verifyWipeCertificate(old, await keys());
     assert.match(verdict.is_valid ? '' : verdict.reason, /revoked/);
   });
 
   it('shows the operator the proofs of a slot, newest first', async () => {
-    const { rows } = await cast.sql.query('select node_id, slot_id from wipe_proofs where allocation_id = $1', [id]);
+    const { rows } = await tenants.sql.query('select node_id, slot_id from wipe_proofs where allocation_id = $1', [id]);
     const list = `/api/v1/admin/nodes/${rows[0].node_id}/resource-slots/${rows[0].slot_id}/wipe-proofs`;
-    const { items, next_cursor } = must(await cast.superadmin.get(list), 200).body;
+    const { items, next_cursor } = must(await tenants.superadmin.get(list), 200).body;
     assert.deepEqual([items[0].allocation_id, items[0].sequence, next_cursor], [id, 1, null]);
-    const verdict = must(await cast.superadmin.get('/api/v1/admin/wipe-proofs/verify'), 200).body;
+    const verdict = must(await tenants.superadmin.get('/api/v1/admin/wipe-proofs/verify'), 200).body;
     assert.deepEqual([verdict.intact, verdict.findings], [true, []]);
     assert.ok(verdict.proofs >= 1);
   });
 
   it('shares nothing with the certificate before it, and names its disk by nothing that a guest could work out', async () => {
-    const again = await newReleased(cast);
+    const again = await newReleased(tenants);
     const shown = JSON.stringify(
-      must(await cast.acme.owner.get(`${again.path}/wipe-certificate`), 200).body.certificate,
+      must(await tenants.acme.owner.get(`${again.path}/wipe-certificate`), 200).body.certificate,
     );
-    const { rows } = await cast.sql.query(
+    const { rows } = await tenants.sql.query(
       `select encode(p.previous_hash, 'hex') as previous_hash, s.nvme_serial
        from wipe_proofs p join node_resource_slots s on s.id = p.slot_id where p.allocation_id = $1`,
       [again.id],

@@ -1,7 +1,7 @@
 /**
- * Finds out who presents a credential. A bearer credential is a token of ours by its hash, anything else a JWT of the
- * configured issuer; without one the session of a signed-in browser counts. The answer, roles included, is kept for a few seconds, which bounds how long a removed membership, a revoked
- * token or a disabled account still works (promised: 60 s).
+ * Identifies the caller of a credential. A bearer credential is one of our tokens by its hash, or else a JWT of the
+ * configured issuer; without one, the web session counts. The result, roles included, is cached for a few seconds,
+ * which bounds how long a removed membership, a revoked token or a disabled account still works (promised: 60 s).
  */
 import type { Clock, Log } from '@gpuaas/kit';
 import type { Principal } from '../context.ts';
@@ -26,7 +26,7 @@ import { hashToken, isPlatformToken } from './token.ts';
 
 const PRINCIPAL_TTL_MS = 5_000;
 const PRINCIPALS_MAX = 20_000;
-const GOOD_LATELY_MS = 600_000;
+const RECENTLY_VALID_MS = 600_000;
 const TOUCH_AFTER_MS = 60_000;
 const TOKEN_LENGTH_MAX = 8_192;
 
@@ -116,8 +116,8 @@ const isStale = (at: string | null, nowMs: number): boolean => at === null || no
 export const createAuthenticator = (options: Options): Authenticator => {
   const { database, verifier, clock, log, superadmin_emails, web_session_idle_s } = options;
   const cache = new ExpiringCache<Principal>(PRINCIPALS_MAX);
-  // Says only that a look-up is worth its cost, so that a neighbour who guesses does not lock out who works.
-  const goodLately = new ExpiringCache<true>(PRINCIPALS_MAX);
+  // Says only that a look-up is worth its cost, so that a neighbor who guesses does not lock out who works.
+  const recentlyValid = new ExpiringCache<true>(PRINCIPALS_MAX);
   /** Sessions whose use was written down within the minute. */
   const used = new ExpiringCache<true>(PRINCIPALS_MAX);
 
@@ -174,7 +174,9 @@ export const createAuthenticator = (options: Options): Authenticator => {
       error_code: null,
     });
 
-  /** Invitations go to an address, so a person who changed or verified it at the issuer is believed at the next request. */
+  /**
+   * Invitations go to an address, so a person who changed or verified it at the issuer is believed at the next request.
+   */
   const followAddress = async (user: UserPrincipalRow, token: VerifiedToken, request: Parameters<Authenticator>[1]) => {
     const { email, email_verified } = token;
     if (email === null || (email === user.email && email_verified === user.email_verified)) return user;
@@ -236,13 +238,13 @@ export const createAuthenticator = (options: Options): Authenticator => {
     const key = `${isSession ? 'session' : 'bearer'} ${hashToken(token).toString('base64')}`;
     let principal = fresh ? undefined : cache.get(key, nowMs);
     if (principal === undefined) {
-      if (goodLately.get(key, nowMs) === undefined) beforeLookUp?.();
+      if (recentlyValid.get(key, nowMs) === undefined) beforeLookUp?.();
       if (isSession) principal = await bySession(token);
       else principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
       const { expires_at } = principal.credential;
       const expiry = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
       cache.set(key, principal, Math.min(nowMs + PRINCIPAL_TTL_MS, expiry));
-      goodLately.set(key, true, nowMs + GOOD_LATELY_MS);
+      recentlyValid.set(key, true, nowMs + RECENTLY_VALID_MS);
     }
     if (isSession && !isWaiting) noteUse(principal, key, nowMs);
     return principal;

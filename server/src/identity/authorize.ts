@@ -1,7 +1,7 @@
 /**
- * Decides one request from the contract's word for it: which role of the caller, at which level, holds the permission,
- * and whether the credential's scopes reach it. What the caller may not see answers 404, what it may see but not do
- * 403. The decision is a value; the router acts on it and the audit row quotes its `policy`.
+ * Decides one request by the contract: which role of the caller, at which level, holds the permission, and whether the
+ * credential's scopes reach it. A resource the caller may not see returns 404; one it may see but not change returns
+ * 403. The decision is a value: the router acts on it, and the audit row quotes its `policy`.
  */
 import { type Operation, type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { Principal } from '../context.ts';

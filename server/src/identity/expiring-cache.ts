@@ -1,4 +1,4 @@
-/** A small map that forgets: entries end after their time, the oldest go when it is full. */
+/** A small cache: entries expire, and the oldest are dropped when it is full. */
 export class ExpiringCache<V> {
   readonly #entries = new Map<string, { value: V; until: number }>();
   readonly #max: number;

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
-import { ADMIN_EMAIL, type Answer, startTestApp, type TestApp, type TestClock, testClock } from '../../test/app.ts';
+import {
+  ADMIN_EMAIL,
+  startTestApp,
+  type TestApp,
+  type TestClock,
+  type TestResponse,
+  testClock,
+} from '../../test/app.ts';
 import { CACHE_OVER_MS, must } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 
@@ -28,7 +35,7 @@ describe('authority is handed on only by who holds it', () => {
     for (const close of closers) await close();
   });
 
-  const coded = ({ status, body }: Answer) => [status, body?.code];
+  const coded = ({ status, body }: TestResponse) => [status, body?.code];
   const DENIED = [403, 'permission_denied'];
   const organization = () => `/api/v1/organizations/${owner.organization_id}`;
   const project = () => `/api/v1/projects/${owner.project_id}`;

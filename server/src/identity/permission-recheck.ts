@@ -1,7 +1,7 @@
 /**
- * Roles are remembered for a few seconds, which is how long a removed member still gets in. What hands authority on
- * (memberships, invitations, machines and their secrets) would outlive those seconds, so whoever gives it must hold
- * the permission in the very transaction that gives it.
+ * Roles are cached for a few seconds, which is how long a removed member keeps access. Operations that pass authority
+ * on (memberships, invitations, service accounts and their secrets) would outlive those seconds, so the permission is
+ * checked again in the transaction itself.
  */
 import { type Permission, type RoleName, roleHolds } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
@@ -9,7 +9,7 @@ import { findRolesAt } from '../db/principal.ts';
 import { AppError } from '../errors.ts';
 import { organizationOf, principalOf } from '../pipeline/caller.ts';
 
-export const assertStillHolds = async (ctx: WriteCtx, permission: Permission): Promise<RoleName[]> => {
+export const assertStillAllowed = async (ctx: WriteCtx, permission: Permission): Promise<RoleName[]> => {
   const found = await findRolesAt(ctx.tx, principalOf(ctx).id, organizationOf(ctx), ctx.project_id);
   const roles: RoleName[] = [];
   if (found !== undefined) roles.push(`tenant:${found.tenant}`);

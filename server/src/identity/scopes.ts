@@ -1,4 +1,4 @@
-/** A credential hands on at most what it reaches itself, for at most as long: scopes narrow, never widen. */
+/** A credential passes on at most its own scopes, for at most its own lifetime. */
 import { PERMISSIONS, scopeAllows, scopeReach } from '@gpuaas/contract';
 import type { Principal, WriteCtx } from '../context.ts';
 import { AppError } from '../errors.ts';

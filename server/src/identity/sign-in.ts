@@ -1,7 +1,7 @@
 /**
- * Signing in with a browser. The issuer says who it is; from then on a session of ours counts, a random token in a cookie
- * of which only the hash is kept. A sign-in under way is known by what it left, sealed, with the browser that began it: a
- * code that another browser brings opens nothing. Every sign-in gives a new token, so one that was planted is worth nothing.
+ * Browser sign-in. The issuer identifies the user; after that a web session counts, a random token in a cookie of which
+ * only the hash is stored. A pending sign-in is bound to the browser that started it by a sealed cookie: a code from
+ * another browser is useless. Every sign-in creates a new token, so a planted one is useless too.
  */
 import { type Clock, type Log, mintId } from '@gpuaas/kit';
 import type { Principal } from '../context.ts';
@@ -21,7 +21,7 @@ import type { Authenticator } from './authenticate.ts';
 import { hashToken, mintToken } from './token.ts';
 
 type Request = Parameters<Authenticator>[1];
-type UnderWay = SignInSecrets & Readonly<{ return_to: string; until_ms: number }>;
+type PendingSignIn = SignInSecrets & Readonly<{ return_to: string; until_ms: number }>;
 
 export type SignIn = Readonly<{
   begin(
@@ -61,10 +61,10 @@ const idTokenOf = (sessionId: string): string => `web_sessions/${sessionId}/id_t
 export const createSignIn = (options: Options): SignIn => {
   const { database, secrets, clock, log, relyingParty } = options;
 
-  const open = (sealed: string | undefined): UnderWay | undefined => {
+  const open = (sealed: string | undefined): PendingSignIn | undefined => {
     if (sealed === undefined) return undefined;
     try {
-      return JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), SEALED_TO)) as UnderWay;
+      return JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), SEALED_TO)) as PendingSignIn;
     } catch {
       return undefined;
     }
@@ -121,7 +121,7 @@ export const createSignIn = (options: Options): SignIn => {
       });
     });
 
-  const whoIs = async (accessToken: string, request: Request): Promise<Principal> => {
+  const findPerson = async (accessToken: string, request: Request): Promise<Principal> => {
     try {
       // Exactly as a bearer token: who is new is signed up, who moved is followed, who is disabled is refused.
       return await options.authenticate({ authorization: `Bearer ${accessToken}` }, request, { fresh: true });
@@ -182,27 +182,27 @@ export const createSignIn = (options: Options): SignIn => {
     begin: async ({ return_to, prompt }) => {
       const { url, secrets: own } = await relyingParty.begin(prompt);
       const until_ms = clock.now().getTime() + options.sign_in_s * 1000;
-      const underWay: UnderWay = { ...own, return_to, until_ms };
+      const pending: PendingSignIn = { ...own, return_to, until_ms };
       return {
         url,
         state: own.state,
-        sealed: secrets.seal(JSON.stringify(underWay), SEALED_TO).toString('base64url'),
+        sealed: secrets.seal(JSON.stringify(pending), SEALED_TO).toString('base64url'),
       };
     },
     returnTo: (sealed) => open(sealed)?.return_to,
     finish: async ({ query, sealed, presented }, request) => {
-      const underWay = open(sealed);
-      if (underWay === undefined)
+      const pending = open(sealed);
+      if (pending === undefined)
         throw new AppError(
           'invalid_request',
           'This sign-in was already used, timed out, or started in another browser.',
         );
-      if (underWay.until_ms <= clock.now().getTime()) throw new AppError('invalid_request', 'This sign-in timed out.');
-      const { access_token, id_token } = await relyingParty.finish(query, underWay);
-      const principal = await whoIs(access_token, request);
+      if (pending.until_ms <= clock.now().getTime()) throw new AppError('invalid_request', 'This sign-in timed out.');
+      const { access_token, id_token } = await relyingParty.finish(query, pending);
+      const principal = await findPerson(access_token, request);
       const token = await keep(principal, id_token, presented, request);
       log.info({ correlation_id: request.correlation_id, principal_id: principal.id }, 'signed in with a browser');
-      return { token, max_age_s: options.max_s, return_to: underWay.return_to };
+      return { token, max_age_s: options.max_s, return_to: pending.return_to };
     },
     end: async (presented, request) => {
       const held = await database.write(PLATFORM, async (tx) => {

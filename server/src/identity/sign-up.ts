@@ -1,6 +1,6 @@
 /**
  * First sign-in: a user, a personal organization and its default project, in one transaction. Two first requests at
- * the same moment end with one user: the unique subject refuses the second, which then finds the first.
+ * once end with one user: the unique subject refuses the second, which then finds the first.
  */
 import { mintId } from '@gpuaas/kit';
 import { insertAuditLog } from '../db/audit.ts';

@@ -1,6 +1,6 @@
 /**
- * Bearer secrets: 256 random bits behind a prefix that says what they are, so that scanners find leaked ones. They are
- * not passwords: no dictionary reaches them, so a plain SHA-256 is the right hash and costs the hot path nothing.
+ * Bearer secrets: 256 random bits with a prefix that names their kind, so that scanners find leaked ones. They cannot
+ * be guessed from a dictionary, so a plain SHA-256 is sufficient and fast.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 /**
- * How much one node may write into the log of the platform in a day. Who writes more is heard no more until the next
- * day (UTC): its lines are counted and dropped, which is said once when it begins and once, with the number, when the
- * day is over. Each process counts apart and begins anew when it is started, so a day's quota is a bound, not a bill.
+ * Limits how much a node may log in the control plane per day (UTC). Lines above the limit are counted and dropped,
+ * which is logged once when it starts and once, with the number, at the end of the day. Each process counts separately
+ * and restarts at zero, so the limit is a bound, not an exact quota.
  */
 import type { Clock } from '@gpuaas/kit';
 

@@ -1,7 +1,7 @@
 /**
- * The log lines of this process, on their way into the database. Logging never waits for it: lines go into a bounded
- * queue, from which the oldest are dropped when the database cannot keep up, and how many were dropped is said in a
- * line of its own. Standard output has every line in any case.
+ * Writes the log lines of this process to the database. Logging never waits for it: lines go into a bounded queue,
+ * which drops the oldest when the database cannot keep up and logs how many. Standard output has every line in any
+ * case.
  */
 import { randomUUID } from 'node:crypto';
 import { type Database, PLATFORM } from '../db/client.ts';
@@ -30,9 +30,9 @@ const FIELDS_BYTES_MAX = 16_384;
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const HOST_ROLES = ['platform_control', 'app_control', 'worker_compute'] as const;
 
-type Taken = Readonly<{ line: string; number: number }>;
+type QueuedLine = Readonly<{ line: string; number: number }>;
 
-const toRow = ({ line, number }: Taken, origin: string): LogLineRow | undefined => {
+const toRow = ({ line, number }: QueuedLine, origin: string): LogLineRow | undefined => {
   let parsed: Record<string, unknown>;
   try {
     parsed = JSON.parse(line) as Record<string, unknown>;
@@ -72,7 +72,7 @@ const droppedRow = (like: LogLineRow, dropped: number, number: number): LogLineR
 
 export const createLogSink = (): LogSink => {
   const origin = randomUUID();
-  let queue: Taken[] = [];
+  let queue: QueuedLine[] = [];
   let next = 0;
   let dropped = 0;
   let droppedReported = 0;

@@ -1,6 +1,6 @@
 /**
- * Takes secrets out of log lines once more, whatever their sender did: values under secret-looking keys, and text that
- * looks like a token, a key or a password in an address. It errs to the side of taking out too much.
+ * Removes secrets from log lines again, whatever the sender did: values under secret-looking keys, and text that looks
+ * like a token, a key or a password in a URL. It prefers removing too much.
  */
 const SECRET_KEY = /pass(?:word|phrase|wd)?$|secret|token|authorization|cookie|private_?key|api_?key|credential/i;
 /** Keys that only look like it: they count or name, and hold nothing to hide. */

@@ -1,4 +1,4 @@
-/** Reads the body of a request, no further than its operation allows. */
+/** Reads the body of a request, up to the limit of its operation. */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
 import { parseJson } from '../http/json.ts';

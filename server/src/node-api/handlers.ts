@@ -24,7 +24,7 @@ export type NodeCtx = Readonly<{
   /** The node that asks; only operations without a certificate have none, and they do not look. */
   peer: Peer;
   /** Runs when the caller hangs up before the answer. */
-  onHangUp(fn: () => void): void;
+  onDisconnect(fn: () => void): void;
 }>;
 
 type Request<K extends NodeOperationId> = Readonly<{ params: NodeParams<K>; body: NodeBody<K> }>;
@@ -38,10 +38,10 @@ export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
   trustBundleGet: async () => deps.trust().bundle,
   nodeEnroll: ({ caller }, { body }) => enroll(deps, caller, body),
   certificateRenew: ({ caller, peer }, { body }) => renew(deps, caller, peer, body),
-  taskWait: ({ peer, onHangUp }, { body }) => {
+  taskWait: ({ peer, onDisconnect }, { body }) => {
     const no_tasks_reason = deps.heartbeats.record(peer.node_id, body);
     const held = deps.dispatcher.wait(peer.node_id, { ...body, no_tasks_reason });
-    onHangUp(held.abandon);
+    onDisconnect(held.abandon);
     return held.response;
   },
   taskStart: (_ctx, { params, body }) => start(deps, params, body),

@@ -1,7 +1,7 @@
 /**
- * What one node may ask of this process. A certificate proves who asks, not that it means well: a host that was taken
- * over must not slow the agents of others. Requests draw on an allowance by number and by size of what they bring, and
- * few are under way at a time. An agent at work stays far below all of it, and comes back later when told to.
+ * Limits of one node. A certificate proves the identity, not good intent: a compromised host must not slow down other
+ * agents. Requests are limited by number, size and concurrency. A working agent stays far below all limits and retries
+ * later when refused.
  */
 import { AppError } from '../errors.ts';
 
@@ -19,7 +19,7 @@ const POLLS_MAX = 2;
 const BYTES_PER_REQUEST = 64 * 1024;
 const BUSY_RETRY_S = 1;
 
-type Allowance = { tokens: number; at_ms: number; requests: number; polls: number };
+type RateAllowance = { tokens: number; at_ms: number; requests: number; polls: number };
 
 const tooMany = (detail: string, retry_after_s: number): AppError =>
   new AppError('rate_limited', `${detail}; wait ${retry_after_s} s.`, { retry_after_s });
@@ -27,9 +27,9 @@ const tooMany = (detail: string, retry_after_s: number): AppError =>
 export const createNodeLimits = (perMinute: number): NodeLimits => {
   const perMs = perMinute / 60_000;
   // Only nodes with a certificate of ours are in here.
-  const nodes = new Map<string, Allowance>();
+  const nodes = new Map<string, RateAllowance>();
 
-  const allowanceOf = (nodeId: string, nowMs: number): Allowance => {
+  const allowanceOf = (nodeId: string, nowMs: number): RateAllowance => {
     let one = nodes.get(nodeId);
     if (one === undefined) {
       one = { tokens: perMinute, at_ms: nowMs, requests: 0, polls: 0 };

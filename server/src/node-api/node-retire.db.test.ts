@@ -39,7 +39,7 @@ describe('the end of a node', () => {
     back.close();
   };
 
-  /** A node at work with two slots for sale. */
+  /** A node at work with two slots schedulable. */
   const aWorkingNode = async () => {
     const { join, test, change } = channel();
     const agent = await join();
@@ -142,7 +142,7 @@ describe('the end of a node', () => {
 
     const again = await (await admin()).post(NODES, asNew);
     assert.equal(again.status, 201, JSON.stringify(again.body));
-    // The same drive and address in the new node.
+    // The same disk and address in the new node.
     await test.db.database.write(PLATFORM, async (tx) => {
       await aSlot(tx, again.body.node.id, 0, { region_name: 'us-buffalo-1' });
       await refreshSummary(tx, again.body.node.id);

@@ -1,6 +1,6 @@
 /**
- * Who is at the other end of a connection. The certificate is read once per connection; whether it counts is asked at
- * every request, because a connection may outlive its certificate's good standing.
+ * The peer of a connection. The certificate is read once per connection; whether it is valid is checked at every
+ * request, because a connection may outlive its certificate.
  */
 import type { Server, TLSSocket } from 'node:tls';
 import type { Log } from '@gpuaas/kit';
@@ -8,7 +8,9 @@ import type { CertificateRegister, Peer } from '../agents/certificate-register.t
 import type { ListenerCertificate } from '../agents/listener-certificate.ts';
 import { AppError } from '../errors.ts';
 
-/** Of a listener for agents. Whoever shows no certificate, or a bad one, is told so in a sentence; some may still enrol. */
+/**
+ * Of a listener for agents. Whoever shows no certificate, or a bad one, is told so in a sentence; some may still enrol.
+ */
 export const agentTls = ({ key, cert, ca }: ListenerCertificate) => ({
   key,
   cert,
@@ -30,7 +32,7 @@ type Shown = {
 export const watchPeers = (server: Server, peers: Peers, log: Log): void => {
   server.on('secureConnection', (socket) => {
     socket.once('close', () => peers.forget(socket));
-    peers.meet(socket);
+    peers.track(socket);
   });
   server.on('tlsClientError', (err, socket) => {
     log.debug({ err, source_ip: socket.remoteAddress }, 'TLS handshake failed');
@@ -40,7 +42,7 @@ export const watchPeers = (server: Server, peers: Peers, log: Log): void => {
 
 export type Peers = Readonly<{
   /** Reads who came; of too many connections of one certificate the oldest ends. */
-  meet(socket: TLSSocket): void;
+  track(socket: TLSSocket): void;
   /** The node that asks, or a refusal. */
   admit(socket: TLSSocket): Promise<Peer>;
   /** Ends connections whose certificate counts no more. */
@@ -69,7 +71,7 @@ export const createPeers = (register: CertificateRegister, connectionsMax = CONN
   /** Oldest first. */
   const byCertificate = new Map<string, Set<TLSSocket>>();
   return {
-    meet: (socket) => {
+    track: (socket) => {
       const one = read(socket);
       shown.set(socket, one);
       if (one === null) return;

@@ -1,4 +1,4 @@
-/** Answers to agents: the body, the bytes of a release, or the one error envelope of the contract. */
+/** Responses to agents: a body, the bytes of a release, or the error envelope of the contract. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from '@gpuaas/kit';

@@ -1,4 +1,4 @@
-/** Which operation a request is: a handful of routes, known by method and pattern. */
+/** Maps a request to its operation by method and path pattern. */
 import { type NodeOperation, type NodeOperationId, nodeApi } from '@gpuaas/contract/node';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';

@@ -1,8 +1,8 @@
 /**
- * The listener of agents: HTTPS that asks for a client certificate, and one route per operation of the node contract.
- * It holds a long poll per node for most of its life, so it is bare node:https: a held poll is a connection, its
- * response and one small record. Who may come in is decided in one place, in this order: route, limit by address
- * or certificate, node in the path and limits of the node; only then is the body read.
+ * The listener of agents: HTTPS with client certificates, and one route per operation of the node contract. It holds
+ * one long poll per node most of the time, so it uses plain node:https: a held poll is a connection, its response and
+ * one small record. Admission is decided in one place, in this order: route, limit by address or certificate, node in
+ * the path and limits of the node; only then is the body read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -23,7 +23,7 @@ import { createNodeLimits } from './limits.ts';
 import { agentTls, createPeers, refused, watchPeers } from './peer.ts';
 import { createRespond, type Passing } from './respond.ts';
 import { findRoute, type Route } from './route.ts';
-import { asBadWords, assertStorable } from './storable.ts';
+import { assertStorable, asUnstorable } from './storable.ts';
 
 export type NodeApiOptions = Readonly<{
   host: string;
@@ -66,7 +66,7 @@ const ERROR_LINES_PER_MINUTE = 30;
 
 export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
   const { handlers, clock, log } = options;
-  const strangers = createRateLimit(options.stranger_rate_per_minute);
+  const anonymousLimit = createRateLimit(options.stranger_rate_per_minute);
   const limits = createNodeLimits(options.node_rate_per_minute);
   const errorLines = createRateLimit(ERROR_LINES_PER_MINUTE);
   const limitedLines = createRateLimit(1);
@@ -103,7 +103,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
         now_ms: nowMs(),
       });
     } else {
-      const waitS = strangers.take(addressBlock(ctx.caller.source_ip), nowMs());
+      const waitS = anonymousLimit.take(addressBlock(ctx.caller.source_ip), nowMs());
       if (waitS > 0)
         throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
     }
@@ -153,7 +153,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
     const passing: Passing = { route: null, peer: null, node_id: null, leave: () => {} };
     let errorCode: string | undefined;
     let hangUp: (() => void) | undefined;
-    const onHangUp = (fn: () => void): void => {
+    const onDisconnect = (fn: () => void): void => {
       hangUp = fn;
     };
     // A poll that hung up is never answered.
@@ -162,10 +162,10 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
       if (!response.writableEnded) hangUp?.();
     });
     try {
-      const answer = await pass(request, { caller, onHangUp }, passing);
+      const answer = await pass(request, { caller, onDisconnect }, passing);
       if (!response.destroyed && passing.route !== null) await respond.answer(response, caller, passing.route, answer);
     } catch (err) {
-      const error = toAppError(asBadWords(err));
+      const error = toAppError(asUnstorable(err));
       errorCode = error.code;
       if (response.headersSent || response.destroyed) response.destroy();
       else await respond.refuse(request, response, caller, passing, error);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AppError } from '../errors.ts';
-import { asBadWords, assertStorable } from './storable.ts';
+import { assertStorable, asUnstorable } from './storable.ts';
 
 describe('what of an agent’s words can be kept', () => {
   it('a character zero, half a pair or a number past 2^53 is refused wherever it stands, by its place', () => {
@@ -26,7 +26,7 @@ describe('what of an agent’s words can be kept', () => {
   });
 
   it('a value that a column refuses is the agent’s mistake; a broken statement is ours', () => {
-    const of = (code: string) => asBadWords(Object.assign(new Error('x'), { code }));
+    const of = (code: string) => asUnstorable(Object.assign(new Error('x'), { code }));
     for (const code of ['22003', '22007', '22008', '22009', '22P05'])
       assert.equal((of(code) as AppError).code, 'invalid_request', code);
     for (const code of ['42601', '23505', '40001']) assert.ok(!(of(code) instanceof AppError), code);

@@ -1,7 +1,7 @@
 /**
- * What of an agent's words can be kept. PostgreSQL stores neither the character zero nor half a pair, and no reader
- * agrees with another on whole numbers past 2^53. Schemas see neither in the open parts of a body, so the whole of it
- * is walked once at the edge; what gets past this and is refused by a column is the agent's mistake too, not ours.
+ * Checks whether an agent's data can be stored. PostgreSQL stores neither NUL nor unpaired surrogates, and parsers
+ * disagree on integers beyond 2^53. Schemas do not see these in the open parts of a body, so the whole body is walked
+ * once. Anything that passes and is then refused by a column is still an error of the agent.
  */
 import { AppError } from '../errors.ts';
 
@@ -34,7 +34,7 @@ export const assertStorable = (value: unknown, pointer = '/body'): void => {
 const UNSTORABLE: ReadonlySet<string> = new Set(['22003', '22007', '22008', '22009', '22021', '22P05']);
 
 /** A column that refused a value of the body; anything else as it is. */
-export const asBadWords = (err: unknown): unknown =>
+export const asUnstorable = (err: unknown): unknown =>
   err instanceof Error && 'code' in err && typeof err.code === 'string' && UNSTORABLE.has(err.code)
     ? new AppError('invalid_request', 'Invalid request: the body has a time, number or text that cannot be stored.', {
         cause: err,

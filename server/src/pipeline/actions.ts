@@ -9,7 +9,7 @@ import { type Action, action } from '../domain/refusal.ts';
 import { conflict } from '../errors.ts';
 import { principalOf } from './caller.ts';
 
-/** Why the caller may not use an operation of the platform. */
+/** Why the caller may not use an operation of the control plane. */
 const platformRefusal = (ctx: Ctx, permission: Permission): string | null => {
   const { platform_role, credential } = principalOf(ctx);
   if (platform_role === null || credential.project_id !== null || !roleHolds(`platform:${platform_role}`, permission))

@@ -34,7 +34,7 @@ export const callerHolds = (
 ): boolean => rolesAt(principalOf(ctx), organizationId, projectId).some((role) => roleHolds(role, permission));
 
 /** For updates guarded by If-Match: the row is there, so the version must have moved. */
-export const changedMeanwhile = (current: number): AppError =>
+export const resourceChanged = (current: number): AppError =>
   new AppError('precondition_failed', REFUSALS.changed(current));
 
 export const onlyText = (value: string | number | undefined): string | null =>

@@ -1,6 +1,6 @@
 /**
- * Cursor pages. A cursor names the operation and scope it was made for and the key of the last row; using it elsewhere
- * is like using another tenant's id (404), and a mangled one is a bad request.
+ * Cursor pages. A cursor names its operation and scope and the key of the last row; using it elsewhere returns 404, as
+ * for another tenant's ID, and a malformed one is a bad request.
  */
 import type { ReadCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';

@@ -1,10 +1,10 @@
 /**
- * The transaction of a mutation. In order: try-lock of the idempotency key and look-up of an earlier answer, the
- * handler, then audit row, events and stored answer sent together with the commit. Everything commits together or
- * nothing does; what is refused is audited apart, after the rollback.
+ * The transaction of a mutation, in order: try-lock of the idempotency key and lookup of an earlier response, the
+ * handler, then audit row, events and stored response together with the commit. Everything commits or nothing does;
+ * refusals are audited separately after the rollback.
  *
- * The handler does not wait for the word about its key: most keys are new. A key that is taken fails the transaction,
- * so nothing of what the handler did remains, and the earlier answer is given in a transaction of its own.
+ * The handler does not wait for the key lookup, because most keys are new. A taken key fails the transaction, so
+ * nothing of the handler remains, and the earlier response is returned in a transaction of its own.
  */
 import { createHash } from 'node:crypto';
 import type { Operation } from '@gpuaas/contract';
@@ -36,7 +36,7 @@ export type Admitted = Readonly<{
   fingerprint: string;
 }>;
 
-export type Answer = Readonly<{ status: number; body: unknown; replayed: boolean }>;
+export type PipelineResponse = Readonly<{ status: number; body: unknown; replayed: boolean }>;
 
 export const readContext = (admitted: Admitted): ReadCtx => ({
   ...admitted.ctx,
@@ -64,7 +64,12 @@ const actorOf = (
 /** A sealed answer opens for the request that it was given to, and no other. */
 const boundTo = (id: IdempotencyKey): string => [id.tenant, id.principal_id, id.operation, id.key].join('\0');
 
-const replay = (admitted: Admitted, stored: StoredResponse, requestHash: Buffer, id: IdempotencyKey): Answer => {
+const replay = (
+  admitted: Admitted,
+  stored: StoredResponse,
+  requestHash: Buffer,
+  id: IdempotencyKey,
+): PipelineResponse => {
   if (!stored.request_hash.equals(requestHash))
     throw new AppError('idempotency_key_reused', REFUSALS.idempotency_key_reused);
   const text = stored.response_sealed
@@ -110,7 +115,7 @@ const writeContext = (admitted: Admitted, tx: Tx, draft: Draft): WriteCtx => {
       draft.target = { kind, id };
     },
     note: (metadata) => Object.assign(draft.metadata, metadata),
-    concerns: (organizationId, projectId) => {
+    setTarget: (organizationId, projectId) => {
       draft.organization_id = organizationId;
       draft.project_id = projectId ?? null;
     },
@@ -121,7 +126,7 @@ const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boo
   const bodyId =
     typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string' ? body.id : null;
   const byPath = defaultTarget(admitted);
-  const told = draft.target ?? {
+  const target = draft.target ?? {
     kind: byPath.kind,
     id: admitted.operation.method === 'POST' && bodyId !== null ? bodyId : byPath.id,
   };
@@ -131,8 +136,8 @@ const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boo
     project_id: draft.project_id,
     actor_role: admitted.role,
     action: admitted.operation.audit ?? admitted.ctx.operation,
-    target_kind: told.kind,
-    target_id: told.id,
+    target_kind: target.kind,
+    target_id: target.id,
     result: 'success',
     error_code: null,
     policy: admitted.policy,
@@ -141,19 +146,19 @@ const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boo
 };
 
 /** What the same request was answered before; without an answer yet, it is still running. */
-const answerAgain = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer): Promise<Answer> =>
+const respondAgain = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer): Promise<PipelineResponse> =>
   admitted.ctx.deps.database.write(admitted.scope, async (tx) => {
     const stored = await findStoredResponse(tx, id);
     if (stored === undefined)
       throw new AppError('idempotency_in_flight', REFUSALS.idempotency_in_flight, {
         retry_after_s: 1,
       });
-    const answer = replay(admitted, stored, requestHash, id);
-    tx.defer(insertAuditLog(tx, auditRow(admitted, newDraft(admitted.ctx), answer.body, true)));
-    return answer;
+    const response = replay(admitted, stored, requestHash, id);
+    tx.defer(insertAuditLog(tx, auditRow(admitted, newDraft(admitted.ctx), response.body, true)));
+    return response;
   });
 
-const storedAnswer = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer, body: unknown): StoredResponse => {
+const storedResponse = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer, body: unknown): StoredResponse => {
   const { ctx, operation } = admitted;
   const text = body === undefined ? '' : JSON.stringify(body);
   const sealed = operation.secret === true;
@@ -166,7 +171,10 @@ const storedAnswer = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffe
 };
 
 /** Runs a mutation once, or gives the answer that the same request got before. */
-export const mutate = async (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<unknown>): Promise<Answer> => {
+export const mutate = async (
+  admitted: Admitted,
+  handle: (ctx: WriteCtx) => Promise<unknown>,
+): Promise<PipelineResponse> => {
   const { ctx, operation, scope } = admitted;
   // The reach of the credential is part of the request: a narrow token must not be handed what a wide one was given.
   const { scopes, project_id } = ctx.principal?.credential ?? { scopes: [], project_id: null };
@@ -193,12 +201,14 @@ export const mutate = async (admitted: Admitted, handle: (ctx: WriteCtx) => Prom
         await claimed;
         throw err;
       }
-      const answer = id === null ? null : { id, stored: storedAnswer(admitted, id, requestHash, body) };
-      tx.defer(insertRecord(tx, { audit: auditRow(admitted, draft, body, false), events: draft.events, answer }));
+      const response = id === null ? null : { id, stored: storedResponse(admitted, id, requestHash, body) };
+      tx.defer(
+        insertRecord(tx, { audit: auditRow(admitted, draft, body, false), events: draft.events, answer: response }),
+      );
       return { status: operation.status, body, replayed: false };
     });
   } catch (err) {
-    if (id !== null && isKeyTaken(err)) return answerAgain(admitted, id, requestHash);
+    if (id !== null && isKeyTaken(err)) return respondAgain(admitted, id, requestHash);
     throw err;
   }
 };
@@ -211,7 +221,7 @@ export type Refusal = Readonly<{
   result: 'denied' | 'failure';
   error_code: string;
   policy: string;
-  /** Null puts the row into the platform's chain: a stranger's attempt is not the tenant's business to read. */
+  /** Null puts the row into the control plane's chain: a stranger's attempt is not the tenant's business to read. */
   organization_id: string | null;
   project_id: string | null;
 }>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEFAULT_POLICY, NOTHING_HELD, type PlacementRequest, place, SNAPSHOT_VERSION } from '@gpuaas/scheduler';
+import { DEFAULT_POLICY, NONE_UNAVAILABLE, type PlacementRequest, place, SNAPSHOT_VERSION } from '@gpuaas/scheduler';
 import type { CapacityCounts, CountedKind } from '../db/capacity.ts';
 import { withFleetAmounts } from './amounts.ts';
 
@@ -27,7 +27,7 @@ const pool = (
   held: Partial<Record<CountedKind, number>>,
   fits: Record<string, number>,
 ): CapacityCounts => {
-  const { fabric: _, quota: __, ...none } = NOTHING_HELD;
+  const { fabric: _, quota: __, ...none } = NONE_UNAVAILABLE;
   const held_by = { ...none, ...held };
   const shape = { gpus_total: nodes * 8, free_gpus: 6, largest_set: 2, nodes_that_fit: fits, held_by };
   const totals = {

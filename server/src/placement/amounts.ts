@@ -1,8 +1,8 @@
 /**
- * The amounts of a refusal in a fleet that is larger than what it looked at. They come from the counters, which are
- * seconds old and cover every node the tenant may see; the verdict and the alternatives stay as decided.
+ * The amounts of a refusal in a fleet larger than the sample. They come from the counters, which are seconds old and
+ * cover every node the tenant may see; the decision and the alternatives do not change.
  */
-import { type Decision, type Fit, NOTHING_HELD, type PlacementRequest, reasonsFor } from '@gpuaas/scheduler';
+import { type Decision, type Fit, NONE_UNAVAILABLE, type PlacementRequest, reasonsFor } from '@gpuaas/scheduler';
 import type { CapacityCounts } from '../db/capacity.ts';
 
 export type WideDecision = Readonly<{ decision: Decision; fit: Fit }>;
@@ -22,7 +22,7 @@ export const withFleetAmounts = (
   const fit = { ...wide.fit, nodes: sum(shapes.map((shape) => shape.nodes_that_fit[String(request.gpu_count)] ?? 0)) };
   const { decision } = wide;
   if (decision.kind === 'placed') return { decision, fit };
-  const held_by = { ...NOTHING_HELD };
+  const held_by = { ...NONE_UNAVAILABLE };
   for (const shape of shapes)
     for (const [kind, gpus] of Object.entries(shape.held_by)) held_by[kind as keyof typeof held_by] += gpus;
   const facts = {

@@ -6,7 +6,7 @@ import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { aNode, aTenant, GPU_MODEL, REGION, SLICE_SKU, type Tenant } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
 import { PLATFORM, type Tx } from '../db/client.ts';
-import { chooseNode, commitClaims, lockFirst, type Sale } from './commit.ts';
+import { chooseNode, commitClaims, lockFirst, type Placement } from './commit.ts';
 import { refreshSummary } from './summary.ts';
 
 describe('committing a placement', () => {
@@ -40,7 +40,7 @@ describe('committing a placement', () => {
     enabled: true,
     disabled_reason: null,
   } as const;
-  const saleOf = (name: string): Sale => ({
+  const saleOf = (name: string): Placement => ({
     launch: {
       region: { name: REGION, enabled: true, disabled_reason: null },
       sku: { ...sku, allowed_gpu_counts: [...sku.allowed_gpu_counts] },

@@ -1,7 +1,7 @@
 /**
- * Placing for real. The best node of the index is locked first and judged as it then is, so what is decided is what is
- * written: a second placement takes the next node instead of failing. Whatever the statement did not get in full is
- * rolled back with the transaction.
+ * Commits a placement. The best node of the index is locked first and evaluated in its current state, so the decision
+ * is what is written: a concurrent placement takes the next node instead of failing. If the statement could not claim
+ * everything, the transaction is rolled back.
  */
 
 import { mintId } from '@gpuaas/kit';
@@ -28,7 +28,7 @@ import { summaryRow } from './summary.ts';
 export type Choice = Readonly<{ node: SchedulerNode; placed: Placed }>;
 
 /** First past what others hold; then, when all that is left is held, in line for the best of it. */
-const LOOKS = [
+const ATTEMPTS = [
   { depth: 16, is_patient: false },
   { depth: 256, is_patient: false },
   { depth: 16, is_patient: true },
@@ -48,10 +48,10 @@ export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except' | 'is_patient'>;
 
 /** First look, sent with the question for the catalog; `chooseNode` goes on from its answer. */
 export const lockFirst = (tx: Tx, launch: LaunchQuery, key: KeyColumn): ReturnType<typeof lockLaunch> =>
-  lockLaunch(tx, launch, { ...launch, key, ...LOOKS[0], except: [] });
+  lockLaunch(tx, launch, { ...launch, key, ...ATTEMPTS[0], except: [] });
 
 /** One more look. A node that turns out not to fit is let go again: who starts to wait holds nothing. */
-const lookAgain = async (tx: Tx, request: PlacementRequest, query: CandidateQuery): Promise<Choice | string | null> => {
+const readAgain = async (tx: Tx, request: PlacementRequest, query: CandidateQuery): Promise<Choice | string | null> => {
   tx.defer(tx.query('savepoint look'));
   const node = await lockBestNode(tx, query);
   const choice = node === undefined ? null : judge(node, request);
@@ -69,11 +69,11 @@ export const chooseNode = async (
   const choice = first ? judge(first, request) : null;
   if (choice !== null) return choice;
   const except: string[] = first ? [first.id] : [];
-  for (const look of first === null ? LOOKS.slice(1) : LOOKS) {
+  for (const attempt of first === null ? ATTEMPTS.slice(1) : ATTEMPTS) {
     // Most who find nothing at once find nothing at all, and need not look deeper or wait.
-    if (look !== LOOKS[0] && !(await hasCandidates(tx, { ...query, ...look, except }))) break;
+    if (attempt !== ATTEMPTS[0] && !(await hasCandidates(tx, { ...query, ...attempt, except }))) break;
     for (;;) {
-      const found = await lookAgain(tx, request, { ...query, ...look, except });
+      const found = await readAgain(tx, request, { ...query, ...attempt, except });
       if (found === null) break;
       if (typeof found !== 'string') return found;
       except.push(found);
@@ -82,7 +82,7 @@ export const chooseNode = async (
   return null;
 };
 
-export type Sale = Readonly<{
+export type Placement = Readonly<{
   launch: CheckedLaunch;
   profile: LaunchFacts['profile'];
   allocation: NewClaimSet['allocation'];
@@ -113,7 +113,7 @@ const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown =
  * Sends the claim set; it leaves with the commit. Quota that another launch took meanwhile, and a name that is taken,
  * are the two things that may still refuse, and both fail the transaction.
  */
-export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocation, run }: Sale): void => {
+export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocation, run }: Placement): void => {
   const { node, placed } = choice;
   const { sku, request } = launch;
   const isSlice = request.shape === 'gpu_slice';

@@ -1,7 +1,7 @@
 /**
- * Why nothing fits, and what would. Only a refusal comes here, so it may look further than a placement: the heads of
+ * Why nothing fits, and what would. Only refusals come here, so it may examine more than a placement: the best nodes of
  * the index for every count and region, and a sample of the region's nodes. In a fleet larger than the sample the
- * amounts come from the counters, which are seconds old; the verdict never does.
+ * amounts come from the counters, which are seconds old; the decision never does.
  */
 import {
   DEFAULT_POLICY,

@@ -1,4 +1,4 @@
-/** From what the tenant asked and the catalog says to what the scheduler decides. */
+/** Converts a launch and the catalog into a scheduler request. */
 import type { KeyColumn } from '../db/placement.ts';
 import type { LaunchFacts, LaunchQuery } from '../db/statements/launch.ts';
 import * as domain from '../domain/launch.ts';

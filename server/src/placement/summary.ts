@@ -1,7 +1,7 @@
 /**
- * The placement index: one row per node that says, per GPU count, how good a home it is, or null when it is none. It
- * is derived from the node and its slots by the scheduler's own rules and written in the transaction that changes
- * them, so the first rows of the index always hold the fleet's winner.
+ * The placement index: one row per node with a rank per GPU count, or null if the count does not fit. It is derived
+ * from the node and its slots by the scheduler's rules and written in the transaction that changes them, so the first
+ * rows of the index always contain the best node.
  */
 
 import { invariant } from '@gpuaas/kit';

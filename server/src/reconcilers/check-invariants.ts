@@ -1,7 +1,7 @@
 /**
- * Looks every minute whether what must hold does, and tells in metric and log. It repairs nothing: a broken invariant
- * is a defect or a hand in the database, and either wants a person. A check that fails keeps no other from being made;
- * its last answer stays, and its age tells that it is old.
+ * Checks the invariants every minute and reports them as metrics and logs. It repairs nothing: a broken invariant is a
+ * defect or a manual change in the database, and needs a person. A failed check does not stop the others; its last
+ * result stays, with its age.
  */
 import { type Clock, type Log, systemClock } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
@@ -26,13 +26,13 @@ export type InvariantWatchDeps = Readonly<{
 export const createInvariantWatch = (deps: InvariantWatchDeps): InvariantWatch => {
   const { database, log, clock = systemClock, invariants = INVARIANTS } = deps;
   const counts = new Map<string, number>();
-  const lookedAt = new Map(invariants.map(({ name }) => [name, clock.now().getTime()]));
+  const checkedAt = new Map(invariants.map(({ name }) => [name, clock.now().getTime()]));
 
-  const look = async (invariant: Invariant): Promise<void> => {
+  const checkOne = async (invariant: Invariant): Promise<void> => {
     const { name, rule } = invariant;
     const violations = await database.read(PLATFORM, (reader) => listViolations(reader, invariant));
     counts.set(name, violations.length);
-    lookedAt.set(name, clock.now().getTime());
+    checkedAt.set(name, clock.now().getTime());
     if (violations.length > 0)
       log.error(
         { invariant: name, rule, violations: violations.slice(0, 10), count: violations.length },
@@ -45,13 +45,13 @@ export const createInvariantWatch = (deps: InvariantWatchDeps): InvariantWatch =
       for (const invariant of invariants) {
         if (signal?.aborted) return;
         try {
-          await look(invariant);
+          await checkOne(invariant);
         } catch (err) {
           log.error({ err, invariant: invariant.name }, 'failed to check invariant');
         }
       }
     },
     counts: () => counts,
-    ages: () => new Map([...lookedAt].map(([name, at]) => [name, (clock.now().getTime() - at) / 1000])),
+    ages: () => new Map([...checkedAt].map(([name, at]) => [name, (clock.now().getTime() - at) / 1000])),
   };
 };

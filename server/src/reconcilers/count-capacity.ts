@@ -1,7 +1,6 @@
 /**
- * Keeps the capacity counters: counts the fleet when the placement index has changed, and now and then without a
- * change, because a node's health may change what is free while no claim does. Whoever else is counting at the moment
- * counts for all.
+ * Maintains the capacity counters: counts the fleet when the placement index changed, and periodically without a
+ * change, because health may change free capacity without a claim. One process counts for all.
  */
 import { countFleet, readFleetMark, replaceCounters } from '../db/capacity.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
@@ -10,7 +9,7 @@ import { runExclusively } from '../db/lock.ts';
 /** Counted at least this often. */
 const STALE_AFTER_MS = 5_000;
 /** Counting takes at most this part of the time: a large fleet is counted less often instead of all the time. */
-const DUTY = 0.1;
+const BUSY_RATIO = 0.1;
 
 export type CapacityCounter = Readonly<{ run(): Promise<void> }>;
 
@@ -35,7 +34,7 @@ export const createCapacityCounter = (deps: Readonly<{ database: Database; now?:
       if (!(await runExclusively(deps.database, 'count_capacity', () => countCapacity(deps)))) return;
       mark = current;
       countedAt = startedAt;
-      notBefore = startedAt + (now() - startedAt) / DUTY;
+      notBefore = startedAt + (now() - startedAt) / BUSY_RATIO;
     },
   };
 };

@@ -1,4 +1,4 @@
-/** Ends the trust in keys whose grace time is over. Everyone who keeps keys in memory sees it within a second. */
+/** Ends the trust in keys whose grace period is over. Processes that cache keys see it within a second. */
 import { randomUUID } from 'node:crypto';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM } from '../db/client.ts';

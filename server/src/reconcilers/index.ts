@@ -1,6 +1,6 @@
 /**
- * The reconcilers of `gpuaas-provisioning-worker`: the one place for their names, intervals and what each does. The role
- * starts them from this list, and the table in `doc/architecture/reconcilers.md` is generated from it.
+ * The reconcilers of `gpuaas-provisioning-worker`: the one place for their names, intervals and what each does. The
+ * role starts them from this list, and the table in `doc/architecture/reconcilers.md` is generated from it.
  */
 import type { Deps } from '../context.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
@@ -20,14 +20,14 @@ import { sealAudit } from './seal-audit.ts';
 export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock'> &
   Readonly<{ watch: InvariantWatch }>;
 
-type Turn = (signal: AbortSignal) => Promise<unknown>;
+type ReconcilerRun = (signal: AbortSignal) => Promise<unknown>;
 
 export type ReconcilerDeclaration = Readonly<{
   name: string;
   interval_ms: number;
   /** For the table in the documents. */
   does: string;
-  create(deps: ReconcilerDeps): Turn;
+  create(deps: ReconcilerDeps): ReconcilerRun;
 }>;
 
 export const RECONCILERS: readonly ReconcilerDeclaration[] = [

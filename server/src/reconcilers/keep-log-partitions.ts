@@ -1,4 +1,4 @@
-/** Makes room for the log lines of the next days and drops days that are past their time. */
+/** Creates the log partitions of the next days and drops expired ones. */
 import { type Database, PLATFORM } from '../db/client.ts';
 import { keepLogPartitions as keep } from '../db/log-line.ts';
 

@@ -1,7 +1,6 @@
 /**
- * A node whose agent was not seen for a while is offline: nothing new is placed on it. That is all that follows. Its
- * tasks wait, its claims stay, what runs on it goes on, and it is active again when its agent is seen. Nodes that never
- * had an agent are not judged by one.
+ * Marks a node without recent heartbeats as offline: nothing new is placed on it. Its tasks wait, its claims and
+ * running VMs stay, and it is active again with the next heartbeat. Nodes that never had an agent are skipped.
  */
 import { randomUUID } from 'node:crypto';
 import { insertSystemAudit } from '../db/audit.ts';

@@ -1,6 +1,6 @@
 /**
- * Deletes what has expired: sent events, idempotency records, access tokens of machines, browsers' sessions, user data of ended allocations,
- * tickets that nobody used, the calls of hosts to sessions, recordings past their time and sessions long over.
+ * Deletes expired rows: sent events, idempotency records, service account access tokens, web sessions, user data of
+ * ended allocations, unused tickets, session calls of agents, recordings and old sessions.
  */
 import { deleteExpiredAccessTokens } from '../db/api-token.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';

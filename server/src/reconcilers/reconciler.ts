@@ -1,6 +1,6 @@
 /**
- * A loop that runs one thing over and over: never two at once, at its interval or when woken, slower while it fails.
- * A failure is logged when it appears or changes and when it is over, not at every turn.
+ * Runs one function repeatedly: never twice at once, at its interval or when woken, slower while it fails. A failure is
+ * logged when it starts, changes and ends, not every time.
  */
 import { backoffMs, type Log, pause } from '@gpuaas/kit';
 

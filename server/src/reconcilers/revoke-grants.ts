@@ -1,7 +1,7 @@
 /**
- * Revokes grants when users lose access: members removed from the project or organization, disabled accounts and deleted
- * keys. Each grant is revoked in its own transaction with the system as the actor. It also installs keys again on running
- * VMs that do not have all of them yet, so that a revocation arrives even when the first attempt failed.
+ * Revokes grants when users lose access: members removed from the project or organization, disabled accounts and
+ * deleted keys. Each grant is revoked in its own transaction with the system as the actor. It also installs keys again
+ * on running VMs that do not have all of them yet, so that a revocation arrives even when the first attempt failed.
  */
 import { randomUUID } from 'node:crypto';
 import { listLostGrants, listUntoldAllocations } from '../db/access-grant.ts';
@@ -11,7 +11,7 @@ import { installKeys } from '../workflows/install-keys.ts';
 
 const BATCH_ROWS = 100;
 /** Pause before keys are installed again on a VM where it failed. */
-const REST_S = 60;
+const RETRY_AFTER_S = 60;
 
 export type RevokeGrantsDeps = Readonly<{ database: Database }>;
 
@@ -27,9 +27,9 @@ export const revokeGrants = async (deps: RevokeGrantsDeps, signal?: AbortSignal)
   };
   const lost = await database.read(PLATFORM, (reader) => listLostGrants(reader, BATCH_ROWS));
   await each(lost, (tx, one) => revokeLostGrant(tx, { ...one, correlation_id: `grants-${randomUUID()}` }));
-  const asked = { workflow: installKeys.name, rest_s: REST_S, limit: BATCH_ROWS };
-  const untold = await database.read(PLATFORM, (reader) => listUntoldAllocations(reader, asked));
-  await each(untold, (tx, id) => sendPendingKeys(tx, id));
+  const query = { workflow: installKeys.name, rest_s: RETRY_AFTER_S, limit: BATCH_ROWS };
+  const pending = await database.read(PLATFORM, (reader) => listUntoldAllocations(reader, query));
+  await each(pending, (tx, id) => sendPendingKeys(tx, id));
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} grants could not be revoked or installed`);
 };

@@ -1,4 +1,4 @@
-/** Keeps capacity over time: a sample of the counters every five minutes by the clock, and none older than 90 days. */
+/** Stores a sample of the capacity counters every five minutes, for 90 days. */
 import { deleteOldSamples, insertCapacitySamples } from '../db/capacity-sample.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 

@@ -1,8 +1,7 @@
 /**
- * Chains audit rows behind the writers and writes the chains' ends to the heads file. Two transactions on purpose: a
- * head is written only for seals that are durable, and heads that a crash kept from being written are found again by
- * the next turn. Should the crash come between the file and its record in the database, the head is written twice,
- * which says nothing new.
+ * Seals audit rows after they were written and appends the chains' ends to the heads file. Two transactions on purpose:
+ * a head is written only for durable seals, and heads missed by a crash are found by the next run. If the crash happens
+ * between the file and its record in the database, the head is written twice, which is harmless.
  */
 
 import {

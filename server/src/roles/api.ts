@@ -1,4 +1,6 @@
-/** The role `gpuaas-api`: the HTTP API with console, browser sign-in and documents, and the embedded issuer on a laptop. */
+/**
+ * The role `gpuaas-api`: the HTTP API with console, browser sign-in and documents, and the embedded issuer on a laptop.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../context.ts';
 import { readConsole } from '../http/console.ts';
@@ -90,7 +92,7 @@ export const createApi = async ({
     web_session_idle_s: config.web_session.idle_s,
   });
   const cookies = createCookies(config.public_url);
-  const strangers = createRateLimit(config.anonymous_rate_limit_per_minute);
+  const anonymousLimit = createRateLimit(config.anonymous_rate_limit_per_minute);
   const fetch = issuer === null ? globalThis.fetch : fetchInProcess(() => http);
   const http: FastifyInstance = await createHttpServer({
     gate: {
@@ -99,7 +101,7 @@ export const createApi = async ({
       cookies,
       organizationOf: createProjectDirectory(database, now),
       callers: createRateLimit(config.rate_limit_per_minute),
-      strangers,
+      anonymousLimit,
       tickets: createRateLimit(config.ticket_rate_per_minute),
       streams: createStreams(shutdown.signal),
     },
@@ -111,7 +113,7 @@ export const createApi = async ({
         signIn: browserSignIn(deps, authenticate, { url: issuerUrl, fetch }),
         cookies,
         public_url: config.public_url,
-        admit: (ip) => refuseFor(strangers.take(addressBlock(ip), now())),
+        admit: (ip) => refuseFor(anonymousLimit.take(addressBlock(ip), now())),
         onFault: (err, correlation_id) =>
           log.error({ err: err.cause ?? err, correlation_id, internal: err.details.internal }, err.message),
       },

@@ -1,4 +1,7 @@
-/** The role `gpuaas-node-api`: the listener of agents, and the loops that keep what it knows fresh. Each stops with the process. */
+/**
+ * The role `gpuaas-node-api`: the listener of agents, and the loops that refresh its caches. Each stops with the
+ * process.
+ */
 import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createHeartbeats } from '../agents/heartbeat.ts';
 import { createListenerCertificates } from '../agents/listener-certificate.ts';

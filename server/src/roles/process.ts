@@ -1,7 +1,7 @@
 /**
- * One process: what every role needs (database, telemetry, probes, the listener for wake-ups), then the roles it was asked
- * for. Only this directory constructs dependencies: a module gets what it needs as an argument, and what is started here
- * is stopped here, in reverse.
+ * One process: what every role needs (database, telemetry, probes, the wake-up listener), then the requested roles.
+ * Only this directory constructs dependencies: a module gets what it needs as an argument, and what is started here is
+ * stopped here, in reverse.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

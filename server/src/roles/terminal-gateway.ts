@@ -1,6 +1,6 @@
 /**
- * The role `gpuaas-terminal-gateway`: a listener for clients, one for hosts, and the loops that end what may not go on. Each
- * stops with the process, and says so to whoever is connected.
+ * The role `gpuaas-terminal-gateway`: a listener for clients, one for agents, and the loops that end sessions. Each
+ * stops with the process and notifies its connections.
  */
 import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createListenerCertificates } from '../agents/listener-certificate.ts';
@@ -16,8 +16,8 @@ import { createGatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { RoleContext } from './role.ts';
 
 const REFRESH_INTERVAL_MS = 1_000;
-const LOOK_INTERVAL_MS = 1_000;
-const ASK_INTERVAL_MS = 20_000;
+const ENFORCE_INTERVAL_MS = 1_000;
+const RECHECK_INTERVAL_MS = 20_000;
 
 export type Gateway = Readonly<{
   /** Where clients connect, without the path. */
@@ -86,9 +86,10 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
     const next = await certificates.next(trust());
     if (next !== undefined) agents.show(next);
     await register.refresh();
-    const asked = agents.enrollments();
-    const good = asked.length === 0 ? new Set<string>() : await sessions.goodEnrollments(asked, trust().ca_ids);
-    const ended = agents.sweep(asked, good);
+    const enrollments = agents.enrollments();
+    const good =
+      enrollments.length === 0 ? new Set<string>() : await sessions.goodEnrollments(enrollments, trust().ca_ids);
+    const ended = agents.sweep(enrollments, good);
     if (ended > 0) log.warn({ ended }, 'closed streams of agents with revoked certificates');
   };
   const ask = async (): Promise<void> => {
@@ -96,8 +97,8 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   };
   const loops = [
     { name: 'refresh-gateway-trust', run: refresh, intervalMs: REFRESH_INTERVAL_MS },
-    { name: 'enforce-sessions', run: () => enforcer.run(), intervalMs: LOOK_INTERVAL_MS },
-    { name: 'ask-sessions', run: ask, intervalMs: ASK_INTERVAL_MS },
+    { name: 'enforce-sessions', run: () => enforcer.run(), intervalMs: ENFORCE_INTERVAL_MS },
+    { name: 'ask-sessions', run: ask, intervalMs: RECHECK_INTERVAL_MS },
   ];
   // Bound before anything is carried: a session names the address at which hosts reach this replica.
   const agentPort = await agents.listen();

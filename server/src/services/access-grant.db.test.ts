@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { aGrant } from '../../test/access.ts';
-import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
+import { type Caller, startTestApp, type TestResponse, testClock } from '../../test/app.ts';
 import { playHost } from '../../test/host.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
 import { newActive } from '../../test/scenarios-allocation.ts';
 import {
   auditRowsOf,
   CACHE_OVER_MS,
-  type Cast,
   join,
-  makeCast,
+  makeTenants,
   must,
   newSshKey,
+  type Tenants,
   type User,
 } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
@@ -21,42 +21,42 @@ import { until } from '../../test/until.ts';
 describe('access grants', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-  let cast: Cast;
+  let tenants: Tenants;
 
   before(async () => {
     const clock = testClock();
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+    tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
   });
   after(async () => {
     for (const close of closers) await close();
   });
 
-  const actor = (name: string): Caller => cast.actors[name]?.caller ?? assert.fail(name);
+  const actor = (name: string): Caller => tenants.actors[name]?.caller ?? assert.fail(name);
   const path = (allocation: Readonly<{ id: string }>, rest = '') =>
-    `/api/v1/projects/${cast.acme.ids.project_id}/allocations/${allocation.id}/access-grants${rest}`;
+    `/api/v1/projects/${tenants.acme.ids.project_id}/allocations/${allocation.id}/access-grants${rest}`;
   const newKey = async (caller: Caller, public_key = newSshKey()): Promise<string> =>
     must(await caller.post('/api/v1/ssh-keys', { name: randomUUID(), public_key }), 201).body.id;
-  const grant = (caller: Caller, allocation: Readonly<{ id: string }>, ssh_key_id: string): Promise<Answer> =>
+  const grant = (caller: Caller, allocation: Readonly<{ id: string }>, ssh_key_id: string): Promise<TestResponse> =>
     caller.post(path(allocation), { ssh_key_id });
-  const revoke = (caller: Caller, allocation: TestAllocation, id: string): Promise<Answer> =>
+  const revoke = (caller: Caller, allocation: TestAllocation, id: string): Promise<TestResponse> =>
     caller.call('DELETE', path(allocation, `/${id}`));
   const stateOf = async (id: string): Promise<string> =>
-    (await cast.sql.query('select state from allocation_access_grants where id = $1', [id])).rows[0].state;
+    (await tenants.sql.query('select state from allocation_access_grants where id = $1', [id])).rows[0].state;
   const newMember = async (): Promise<User> => {
-    const user = await cast.test.user(`member-${randomUUID().slice(0, 8)}`);
-    await join(cast.sql, cast.acme, user.me.id, { tenant: 'member', project: 'member' });
-    cast.clock.advance(CACHE_OVER_MS);
+    const user = await tenants.test.user(`member-${randomUUID().slice(0, 8)}`);
+    await join(tenants.sql, tenants.acme, user.me.id, { tenant: 'member', project: 'member' });
+    tenants.clock.advance(CACHE_OVER_MS);
     return user;
   };
   /** The worker of the app tells, a host of the test hears. */
   const reaches = (id: string, state: string) =>
     until(`the grant is ${state}`, async () => {
-      await playHost(cast.test.db.database);
+      await playHost(tenants.test.db.database);
       return (await stateOf(id)) === state;
     });
 
   it('reach a machine that runs and leave it again, and both is audited and told', async () => {
-    const slice = await newActive(cast);
+    const slice = await newActive(tenants);
     const member = await newMember();
     const made = must(await grant(member, slice, await newKey(member)), 201);
     assert.deepEqual([made.body.state, made.body.user_id], ['pending', member.me.id]);
@@ -64,14 +64,14 @@ describe('access grants', () => {
     const taken = must(await revoke(member, slice, made.body.id), 202);
     assert.deepEqual([taken.body.state, taken.body.revoked_at === null], ['revoking', false]);
     await reaches(made.body.id, 'revoked');
-    const audited = await cast.sql.query('select action from audit_logs where target_id = $1 order by id', [
+    const audited = await tenants.sql.query('select action from audit_logs where target_id = $1 order by id', [
       made.body.id,
     ]);
     assert.deepEqual(
       audited.rows.map(({ action }) => action),
       ['create', 'installed', 'revoke', 'revoked'].map((word) => `allocation.access_grant.${word}`),
     );
-    const told = await cast.sql.query(
+    const told = await tenants.sql.query(
       "select data ->> 'state' as state from outbox_events where subject = $1 order by id",
       [made.body.id],
     );
@@ -79,7 +79,7 @@ describe('access grants', () => {
       told.rows.map(({ state }) => state),
       ['pending', 'installed', 'revoking', 'revoked'],
     );
-    assert.equal((await auditRowsOf(cast, made.headers['x-correlation-id'] ?? '')).length, 2);
+    assert.equal((await auditRowsOf(tenants, made.headers['x-correlation-id'] ?? '')).length, 2);
     const listed = must(await actor('viewer').get(path(slice)), 200).body.items;
     assert.deepEqual(
       listed.map((one: { state: string }) => one.state),
@@ -88,9 +88,9 @@ describe('access grants', () => {
   });
 
   it('are of one’s own keys; of others’ for who manages the project, if those belong to it', async () => {
-    const slice = await newActive(cast);
+    const slice = await newActive(tenants);
     const member = await newMember();
-    const stranger = await newKey(cast.rival.owner);
+    const stranger = await newKey(tenants.rival.owner);
     const key = await newKey(member);
     for (const caller of [actor('project_member'), actor('project_admin'), actor('admin')]) {
       assert.equal((await grant(caller, slice, stranger)).status, 404);
@@ -98,9 +98,9 @@ describe('access grants', () => {
     assert.equal((await grant(actor('project_member'), slice, key)).status, 404);
     const made = must(await grant(actor('project_admin'), slice, key), 201);
     assert.equal(made.body.user_id, member.me.id);
-    const outside = await cast.test.user(`outside-${randomUUID().slice(0, 8)}`);
-    await join(cast.sql, cast.acme, outside.me.id, { tenant: 'member' });
-    assert.equal((await grant(cast.acme.owner, slice, await newKey(outside))).status, 404);
+    const outside = await tenants.test.user(`outside-${randomUUID().slice(0, 8)}`);
+    await join(tenants.sql, tenants.acme, outside.me.id, { tenant: 'member' });
+    assert.equal((await grant(tenants.acme.owner, slice, await newKey(outside))).status, 404);
     for (const name of ['project_viewer', 'viewer', 'service_account'])
       assert.equal((await grant(actor(name), slice, key)).status, 403);
     // Whose it is and who granted it may take it back, and who manages the project.
@@ -110,8 +110,8 @@ describe('access grants', () => {
   });
 
   it('are one for each key, not beside the launch, and at most as many as a machine is told', async () => {
-    const slice = await newActive(cast);
-    const { owner } = cast.acme;
+    const slice = await newActive(tenants);
+    const { owner } = tenants.acme;
     const public_key = newSshKey();
     const key = await newKey(owner, public_key);
     must(await grant(owner, slice, key), 201);
@@ -119,37 +119,37 @@ describe('access grants', () => {
     // The same key under another person's name is the same key.
     const member = await newMember();
     assert.equal((await grant(member, slice, await newKey(member, public_key))).body.code, 'already_exists');
-    const launched = await newActive(cast);
-    await cast.sql.query('update allocations set ssh_key_ids = $2 where id = $1', [launched.id, [key]]);
+    const launched = await newActive(tenants);
+    await tenants.sql.query('update allocations set ssh_key_ids = $2 where id = $1', [launched.id, [key]]);
     assert.equal((await grant(owner, launched, key)).body.code, 'already_exists');
     assert.equal((await grant(member, launched, await newKey(member))).status, 201);
-    const full = await newActive(cast);
-    for (let n = 0; n < 100; n++) await aGrant(cast.sql, full, owner.me.id);
+    const full = await newActive(tenants);
+    for (let n = 0; n < 100; n++) await aGrant(tenants.sql, full, owner.me.id);
     assert.equal((await grant(owner, full, await newKey(owner))).body.code, 'conflict');
   });
 
   it('that failed are tried again by granting or revoking again', async () => {
-    const slice = await newActive(cast);
-    const { owner } = cast.acme;
-    const id = await aGrant(cast.sql, slice, owner.me.id, 'failed');
-    const { rows } = await cast.sql.query('select ssh_key_id from allocation_access_grants where id = $1', [id]);
+    const slice = await newActive(tenants);
+    const { owner } = tenants.acme;
+    const id = await aGrant(tenants.sql, slice, owner.me.id, 'failed');
+    const { rows } = await tenants.sql.query('select ssh_key_id from allocation_access_grants where id = $1', [id]);
     const again = must(await grant(owner, slice, rows[0].ssh_key_id), 201).body;
     assert.deepEqual([again.id, again.state, again.state_reason], [id, 'pending', null]);
     await reaches(id, 'installed');
-    const failed = await aGrant(cast.sql, slice, owner.me.id, 'failed');
+    const failed = await aGrant(tenants.sql, slice, owner.me.id, 'failed');
     assert.equal(must(await revoke(owner, slice, failed), 202).body.state, 'revoking');
     await reaches(failed, 'revoked');
   });
 
   it('wait for the first boot before it, and are refused on what is over', async () => {
-    const { organization_id, project_id } = cast.acme.ids;
+    const { organization_id, project_id } = tenants.acme.ids;
     const inState = async (state: 'provisioning' | 'releasing') =>
-      anAllocation(cast.sql, { node: await aNode(cast.sql), tenant: { organization_id, project_id }, state });
-    const key = await newKey(cast.acme.owner);
-    assert.equal((await grant(cast.acme.owner, await inState('releasing'), key)).status, 409);
+      anAllocation(tenants.sql, { node: await aNode(tenants.sql), tenant: { organization_id, project_id }, state });
+    const key = await newKey(tenants.acme.owner);
+    assert.equal((await grant(tenants.acme.owner, await inState('releasing'), key)).status, 409);
     const early = await inState('provisioning');
-    assert.equal(must(await grant(cast.acme.owner, early, key), 201).body.state, 'pending');
-    const runs = await cast.sql.query('select from workflow_runs where subject_id = $1', [early.id]);
+    assert.equal(must(await grant(tenants.acme.owner, early, key), 201).body.state, 'pending');
+    const runs = await tenants.sql.query('select from workflow_runs where subject_id = $1', [early.id]);
     assert.equal(runs.rowCount, 0);
   });
 
@@ -157,19 +157,22 @@ describe('access grants', () => {
     {
       what: 'who is removed from the project',
       leave: (user: User) =>
-        cast.acme.owner.call('DELETE', `/api/v1/projects/${cast.acme.ids.project_id}/members/${user.me.id}`),
+        tenants.acme.owner.call('DELETE', `/api/v1/projects/${tenants.acme.ids.project_id}/members/${user.me.id}`),
     },
     {
       what: 'who is removed from the organization',
       leave: (user: User) =>
-        cast.acme.owner.call('DELETE', `/api/v1/organizations/${cast.acme.organization_id}/members/${user.me.id}`),
+        tenants.acme.owner.call(
+          'DELETE',
+          `/api/v1/organizations/${tenants.acme.organization_id}/members/${user.me.id}`,
+        ),
     },
     {
       what: 'whose account is disabled',
       leave: async (user: User) => {
         const url = `/api/v1/admin/users/${user.me.id}`;
-        const { version } = must(await cast.superadmin.get(url), 200).body;
-        return cast.superadmin.call('PATCH', url, { state: 'disabled' }, { 'if-match': `"v${version}"` });
+        const { version } = must(await tenants.superadmin.get(url), 200).body;
+        return tenants.superadmin.call('PATCH', url, { state: 'disabled' }, { 'if-match': `"v${version}"` });
       },
     },
     {
@@ -181,13 +184,13 @@ describe('access grants', () => {
     },
   ])
     it(`of somebody ${what} are taken off the machine, with the system as the actor`, async () => {
-      const slice = await newActive(cast);
+      const slice = await newActive(tenants);
       const member = await newMember();
       const { id } = must(await grant(member, slice, await newKey(member)), 201).body;
       await reaches(id, 'installed');
       assert.ok((await leave(member)).status < 300);
       await reaches(id, 'revoked');
-      const { rows } = await cast.sql.query(
+      const { rows } = await tenants.sql.query(
         "select actor_kind, metadata ->> 'reason' as reason from audit_logs where target_id = $1 and action = 'allocation.access_grant.revoke'",
         [id],
       );

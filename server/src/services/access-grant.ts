@@ -1,6 +1,6 @@
 /**
- * Whose keys open an allocation beside those of its launch. A grant hands authority on and outlives the few seconds in which
- * roles are remembered, so whoever gives it must hold the permission in the transaction that gives it.
+ * SSH keys granted after launch. A grant passes authority on and outlives the role cache, so the permission is checked
+ * again in the transaction that creates it.
  */
 import { type PublicApi, type RequestOf, type RoleName, roleHolds } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
@@ -10,14 +10,14 @@ import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { grantRefusal } from '../domain/allocation-actions.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 import { pageOfAllocation } from '../views/allocation-page.ts';
 import { sendKeys } from '../workflows/access-grant.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-/** As many as a host is told of one machine. */
+/** As many as a host is told of one VM. */
 const KEYS_MAX = 100;
 /** Who manages the project decides over the access of others too. */
 const isManager = (roles: readonly RoleName[]): boolean =>
@@ -25,7 +25,7 @@ const isManager = (roles: readonly RoleName[]): boolean =>
 
 export const list = (ctx: ReadCtx, req: Req<'accessGrantList'>) => pageOfAllocation(ctx, req, db.listGrants);
 
-const lockOwn = async (ctx: WriteCtx, allocationId: string): Promise<AllocationRow> => {
+const lockOwnGrant = async (ctx: WriteCtx, allocationId: string): Promise<AllocationRow> => {
   const row = await lockAllocation(ctx.tx, allocationId);
   // Of this project: an allocation of another is as good as missing.
   if (row === undefined || row.project_id !== projectOf(ctx)) throw notFound('allocation');
@@ -34,7 +34,9 @@ const lockOwn = async (ctx: WriteCtx, allocationId: string): Promise<AllocationR
 
 type Found = Readonly<{ key: db.KeyOfMember; keys: db.KeysOfAllocation }>;
 
-/** Keys are seen by their owners alone, so these are read as the platform: what of them is told is decided below. */
+/**
+ * Keys are seen by their owners alone, so these are read as the control plane: what of them is told is decided below.
+ */
 const findKey = async (ctx: WriteCtx, row: AllocationRow, ssh_key_id: string): Promise<Found | undefined> => {
   const { organization_id, project_id, id: allocation_id, ssh_key_ids } = row;
   ctx.tx.enter({ tenant_id: '*', principal_id: principalOf(ctx).id });
@@ -53,8 +55,8 @@ const mayGrant = (key: db.KeyOfMember, callerId: string, roles: readonly RoleNam
 };
 
 export const create = async (ctx: WriteCtx, { params, body }: Req<'accessGrantCreate'>) => {
-  const row = await lockOwn(ctx, params.allocation_id);
-  const roles = await assertStillHolds(ctx, 'allocation.grant.create');
+  const row = await lockOwnGrant(ctx, params.allocation_id);
+  const roles = await assertStillAllowed(ctx, 'allocation.grant.create');
   const caller = principalOf(ctx);
   const found = await findKey(ctx, row, body.ssh_key_id);
   if (found === undefined || !mayGrant(found.key, caller.id, roles)) throw notFound('SSH key');
@@ -91,13 +93,13 @@ const follow = async (ctx: WriteCtx, row: AllocationRow, grant: db.GrantRow): Pr
   await sendKeys(ctx.tx, row, ctx.correlation_id);
 };
 
-/** What is revoked already stays so; what its machine was not told yet is told again. */
+/** What is revoked already stays so; what its VM was not told yet is told again. */
 export const revoke = async (ctx: WriteCtx, { params }: Req<'accessGrantRevoke'>) => {
-  const row = await lockOwn(ctx, params.allocation_id);
+  const row = await lockOwnGrant(ctx, params.allocation_id);
   const before = await db.findGrant(ctx.tx, row.id, params.access_grant_id);
   if (before === undefined) throw notFound('access grant');
   const caller = principalOf(ctx);
-  const roles = await assertStillHolds(ctx, 'allocation.grant.create');
+  const roles = await assertStillAllowed(ctx, 'allocation.grant.create');
   if (before.user_id !== caller.id && before.granted_by !== caller.id && !isManager(roles))
     throw new AppError('permission_denied', REFUSALS.grant_of_others);
   const grant =

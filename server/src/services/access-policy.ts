@@ -4,7 +4,7 @@ import * as db from '../db/access-policy.ts';
 import type { Reader } from '../db/client.ts';
 import { findOrganization } from '../db/organization.ts';
 import { notFound } from '../errors.ts';
-import { changedMeanwhile, organizationOf } from '../pipeline/caller.ts';
+import { organizationOf, resourceChanged } from '../pipeline/caller.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -24,7 +24,7 @@ export const update = async (ctx: WriteCtx, { body, if_match }: Req<'accessPolic
   const organizationId = organizationOf(ctx);
   await db.ensureAccessPolicy(ctx.tx, organizationId);
   const row = await db.updateAccessPolicy(ctx.tx, organizationId, if_match, body);
-  if (row === undefined) throw changedMeanwhile((await policyOf(ctx.tx, organizationId)).version);
+  if (row === undefined) throw resourceChanged((await policyOf(ctx.tx, organizationId)).version);
   ctx.note({ ...body });
   ctx.emit('access_policy.updated', { subject: organizationId, data: { organization_id: organizationId } });
   return row;

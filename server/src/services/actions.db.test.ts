@@ -83,7 +83,7 @@ describe('what may be done with nodes and slots', () => {
       emit: () => {},
       target: () => {},
       note: () => {},
-      concerns: () => {},
+      setTarget: () => {},
     }) as unknown as WriteCtx;
 
   /** What the operation says when it is run and taken back: null when it would have worked. */

@@ -4,7 +4,7 @@ import { listOrganizations } from '../db/organization.ts';
 import * as db from '../db/user.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, principalOf } from '../pipeline/caller.ts';
+import { principalOf, resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -49,7 +49,7 @@ export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => 
   if (superadmins.length === 1 && superadmins[0] === before.id && !staysSuperadmin)
     throw conflict(REFUSALS.last_superadmin);
   const row = await db.updateUser(ctx.tx, before.id, req.if_match, { state, platform_role });
-  if (row === undefined) throw changedMeanwhile(before.version);
+  if (row === undefined) throw resourceChanged(before.version);
   ctx.note({
     state_before: before.state,
     state_after: state,

@@ -1,6 +1,6 @@
 /**
- * Allocations as operators see them, with node and claims, and the two things they may do on a tenant's behalf. Both
- * lead into the same cleanup as any release: force skips questions, never the proof.
+ * Allocations as operators see them, with node and claims, and the two actions on a tenant's behalf. Both lead into the
+ * same cleanup as any release: force skips checks, never the proof.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
@@ -67,17 +67,17 @@ export const adminGet = (ctx: ReadCtx, { params }: Req<'adminAllocationGet'>) =>
   ctx.read((reader) => getWithClaims(ctx, reader, params.allocation_id));
 
 /** What operators do to a tenant's allocation stands in the tenant's own audit chain. */
-const concern = async (ctx: WriteCtx, id: string, facts: Readonly<Record<string, unknown>>): Promise<void> => {
+const noteTarget = async (ctx: WriteCtx, id: string, facts: Readonly<Record<string, unknown>>): Promise<void> => {
   const row = await findAllocation(ctx.tx, id);
   if (row === undefined) throw notFound('allocation');
-  ctx.concerns(row.organization_id, row.project_id);
+  ctx.setTarget(row.organization_id, row.project_id);
   ctx.target('allocation', id);
   ctx.note({ ...facts, from_state: row.state });
 };
 
 export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
   const { allocation_id } = params;
-  await concern(ctx, allocation_id, { reason: body.reason });
+  await noteTarget(ctx, allocation_id, { reason: body.reason });
   await startRelease(ctx.tx, { allocation_id, reason: `Released by an operator: ${body.reason}` });
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };
@@ -86,7 +86,7 @@ export const forceCleanup = async (ctx: WriteCtx, { params, body }: Req<'adminAl
   const { allocation_id } = params;
   const { reason, runtime_verified_absent, adopted_generations: adopted } = body;
   const facts = { reason, runtime_verified_absent, ...(adopted ? { adopted_generations: adopted } : {}) };
-  await concern(ctx, allocation_id, facts);
+  await noteTarget(ctx, allocation_id, facts);
   await restartCleanup(ctx.tx, { allocation_id, runtime_verified_absent, adopted });
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };

@@ -1,6 +1,6 @@
 /**
  * Stop, start, reboot and reinstall of a slice. The request says what is wanted and starts the run that does it; the
- * allocation stays active, and is charged, whatever its machine does.
+ * allocation stays active, and is charged, whatever its VM does.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
@@ -22,14 +22,14 @@ const field = (name: string, message: string): AppError =>
     errors: [{ pointer: `/body/${name}`, code: 'not_allowed', message }],
   });
 
-type Ask = Readonly<{
+type PowerRequest = Readonly<{
   allocation_id: string;
   change: PowerChange;
   grace_s: number | null;
   prepare?: (row: AllocationRow, runId: string) => Promise<void>;
 }>;
 
-const ask = async (ctx: WriteCtx, { prepare, ...asked }: Ask) => {
+const ask = async (ctx: WriteCtx, { prepare, ...asked }: PowerRequest) => {
   const projectId = projectOf(ctx);
   await startPowerChange(ctx.tx, {
     ...asked,
@@ -88,7 +88,7 @@ export const reinstall = (ctx: WriteCtx, { params, body }: Req<'allocationReinst
   return ask(ctx, {
     ...params,
     change: 'reinstall',
-    // What is on the data disks is written out before the machine goes.
+    // What is on the data disks is written out before the VM goes.
     grace_s: STOP_GRACE_S,
     prepare: (row, runId) => prepareInstall(ctx, row, { runId, body }),
   });

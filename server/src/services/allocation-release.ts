@@ -11,7 +11,7 @@ import { startRelease } from '../workflows/start-cleanup.ts';
 import { viewFor } from './allocation.ts';
 
 /** Of this project: an allocation of another is as good as missing. */
-const assertMay = (row: AllocationRow, projectId: string): void => {
+const assertAllowed = (row: AllocationRow, projectId: string): void => {
   if (row.project_id !== projectId) throw notFound('allocation');
   refuse(releaseRefusal(row));
 };
@@ -20,7 +20,7 @@ export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['al
   const { allocation_id } = params;
   const projectId = projectOf(ctx);
   const reason = REASONS.release_requested;
-  const check = (row: AllocationRow) => assertMay(row, projectId);
+  const check = (row: AllocationRow) => assertAllowed(row, projectId);
   await startRelease(ctx.tx, { allocation_id, reason, check });
   const row = await findProjectAllocation(ctx.tx, projectId, allocation_id);
   if (row === undefined) throw notFound('allocation');

@@ -14,7 +14,7 @@ import { REFUSALS } from '../domain/sentences.ts';
 import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
 import { AppError, notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
-import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { callerHolds, onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
 import { decideWide, refusalOf } from '../placement/refusal.ts';
@@ -30,7 +30,7 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 /** A request that no worker took up by then is shown as late. */
 const REQUESTED_DEADLINE_S = 60;
-const LOOKS_MAX = 4;
+const TRIES_MAX = 4;
 const HOURS = { hour: 1, day: 24, month: 730 };
 
 /** Without progress it says that nothing is under way: who has just changed it follows by reading. */
@@ -109,7 +109,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     const { decision } = await decideWide(tx, request, sku.gpu_model);
     if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);
     // It fits, but what was waited for was changed or taken; another look may find the next best.
-    if (looks === LOOKS_MAX)
+    if (looks === TRIES_MAX)
       throw new AppError('unavailable', 'Other launches hold every node that fits. Retry.', {
         retry_after_s: 1,
       });
@@ -260,7 +260,7 @@ export const update = async (ctx: WriteCtx, req: Req<'allocationUpdate'>) => {
   const change = { name: name ?? null, tags: tags ?? null, is_protected: is_protected ?? null, max_duration_s };
   try {
     if (!(await db.updateAllocation(ctx.tx, projectOf(ctx), allocation_id, req.if_match, change)))
-      throw changedMeanwhile((await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id))?.version ?? 0);
+      throw resourceChanged((await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id))?.version ?? 0);
   } catch (err) {
     if (isUniqueViolation(err, 'allocations_name'))
       throw new AppError('already_exists', REFUSALS.allocation_name_taken(name ?? before.name));

@@ -14,7 +14,7 @@ type Response<K extends keyof Api> = Promise<ResponseOf<Api[K]>>;
 
 const EXPORT_PAGE_ROWS = 500;
 
-/** The contract's grammar lets times through that PostgreSQL refuses: leap seconds and the year nought. */
+/** The contract's grammar lets times through that PostgreSQL refuses: leap seconds and the year zero. */
 export const timeBound = (name: 'since' | 'until', text: string | undefined): string | undefined => {
   if (text === undefined) return undefined;
   const ms = Date.parse(text);

@@ -64,7 +64,7 @@ const bench = async (t: TestContext): Promise<Bench> => {
   };
 };
 
-/** Ten rows of one tenant and three of the platform, sealed in two turns. */
+/** Ten rows of one tenant and three of the control plane, sealed in two turns. */
 const sealed = async (t: TestContext): Promise<Bench> => {
   const b = await bench(t);
   await b.write(ORG, 6);

@@ -78,17 +78,17 @@ const checkChains = async (
   signed: ReadonlyMap<string, readonly Head[]>,
   reports: Reports,
 ): Promise<void> => {
-  const begin = (chain: string) => ({
+  const startChain = (chain: string) => ({
     chain,
     check: checkChain(chain, witnesses(signed.get(chain) ?? [], bounds.get(chain))),
   });
-  const end = ({ chain, check }: ReturnType<typeof begin>) => {
+  const end = ({ chain, check }: ReturnType<typeof startChain>) => {
     const { rows_sealed, head_hash, findings } = check.finish();
     const report = reports.get(chain);
     Object.assign(report, { rows_sealed, head_hash });
     add(report, findings);
   };
-  let current: ReturnType<typeof begin> | undefined;
+  let current: ReturnType<typeof startChain> | undefined;
   const seen = new Set<string>();
   let after = { chain: '', sequence: 0 };
   for (;;) {
@@ -100,7 +100,7 @@ const checkChains = async (
       if (bound === undefined) continue;
       if (current?.chain !== chain) {
         if (current !== undefined) end(current);
-        current = begin(chain);
+        current = startChain(chain);
         seen.add(chain);
       }
       current.check.take(seals.filter((seal) => seal.sequence <= bound.sequence));
@@ -113,7 +113,7 @@ const checkChains = async (
   if (current !== undefined) end(current);
   // What is left has a record or a signed head, but not one seal.
   for (const chain of new Set([...bounds.keys(), ...signed.keys()]))
-    if (!seen.has(chain) && (options.only === null || options.only === chain)) end(begin(chain));
+    if (!seen.has(chain) && (options.only === null || options.only === chain)) end(startChain(chain));
 };
 
 const checkUnsealed = async (

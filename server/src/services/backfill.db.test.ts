@@ -155,7 +155,7 @@ test('batches commit one by one, go on after what is skipped, and take up where 
     [first.skipped.map(idIn), first.claimed.map(idIn), first.next_after_id],
     [[idOf(11)], [idOf(12)], idOf(12)],
   );
-  // Cut short here and started anew: what was skipped is skipped again, what was claimed is not met again.
+  // Cut short here and started again: what was skipped is skipped again, what was claimed is not met again.
   const anew = await batch();
   assert.deepEqual([anew.claimed.map(idIn), anew.next_after_id], [[idOf(13)], idOf(13)]);
   const rest = await batch(anew.next_after_id);

@@ -18,10 +18,10 @@ const pairOf = (key: Key | undefined): readonly [string, string] | null =>
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-type Sold = Pick<db.OfferRow, 'allowed_gpu_counts' | 'capacity_shape' | 'is_enabled'>;
+type OfferShape = Pick<db.OfferRow, 'allowed_gpu_counts' | 'capacity_shape' | 'is_enabled'>;
 
 /** The largest count of the SKU that some node takes. Counts beyond the index are judged by the largest free set. */
-const largestLaunch = (row: Sold, shapes: readonly db.ShapeCounts[]): number => {
+const largestLaunch = (row: OfferShape, shapes: readonly db.ShapeCounts[]): number => {
   const largest = Math.max(0, ...shapes.map((shape) => shape.largest_set));
   const fits = (count: number): boolean =>
     shapes.some((shape) => (shape.nodes_that_fit[count] ?? (count <= largest ? 1 : 0)) > 0);
@@ -29,7 +29,7 @@ const largestLaunch = (row: Sold, shapes: readonly db.ShapeCounts[]): number => 
 };
 
 /** GPUs that are free but form nothing the SKU sells cannot be launched. */
-const launchable = (sku: Sold, pools: readonly db.CapacityCounts[]) => {
+const launchable = (sku: OfferShape, pools: readonly db.CapacityCounts[]) => {
   const shapes = sku.is_enabled ? pools.map((pool) => pool[sku.capacity_shape]) : [];
   const largest_set = largestLaunch(sku, shapes);
   return { free_gpus: largest_set === 0 ? 0 : sum(shapes.map((shape) => shape.free_gpus)), largest_set };

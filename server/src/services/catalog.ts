@@ -3,7 +3,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/catalog.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
-import { changedMeanwhile } from '../pipeline/caller.ts';
+import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -58,7 +58,7 @@ export const regionUpdate = async (ctx: WriteCtx, req: Req<'adminRegionUpdate'>)
     disabled_reason: reasonFor(enabled, req.body.disabled_reason, before.disabled_reason),
     wipe_minimum: req.body.wipe_minimum ?? before.wipe_minimum,
   });
-  if (row === undefined) throw changedMeanwhile(before.version);
+  if (row === undefined) throw resourceChanged(before.version);
   ctx.note({
     enabled_before: before.enabled,
     enabled_after: row.enabled,
@@ -81,7 +81,7 @@ export const skuUpdate = async (ctx: WriteCtx, req: Req<'adminSkuUpdate'>) => {
       disabled_reason,
     }))
   )
-    throw changedMeanwhile(before.version);
+    throw resourceChanged(before.version);
   ctx.note({
     price_minor_before: before.gpu_hourly_price_minor,
     price_minor_after: price,

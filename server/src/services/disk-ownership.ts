@@ -1,4 +1,7 @@
-/** Disks an operator lets the platform erase. The disk must have been seen on that very node, and must not be its boot disk. */
+/**
+ * Disks an operator lets the control plane erase. The disk must have been seen on that very node, and must not be its
+ * boot disk.
+ */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { HostFacts } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';

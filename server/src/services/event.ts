@@ -1,6 +1,7 @@
 /**
- * Events in commit order, a project's as pages and as a stream, the platform's as a stream. All read only below the oldest transaction still
- * running, so an event that commits late is told late but never left out, and none is told twice.
+ * Events in commit order, a project's as pages and as a stream, the control plane's as a stream. All read only below
+ * the oldest transaction still running, so an event that commits late is told late but never left out, and none is told
+ * twice.
  */
 import type { PublicApi, RequestOf, ResponseOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
@@ -47,7 +48,7 @@ export const eventList = async (ctx: ReadCtx, req: Request<'eventList'>): Respon
 export type FollowOptions = Readonly<{
   read<T>(fn: (reader: Reader) => Promise<T>): Promise<T>;
   hub: EventHub;
-  /** Null: every event of the platform. */
+  /** Null: every event of the control plane. */
   project_id: string | null;
   type?: string | undefined;
   /** An event of the same stream that the caller already has; unknown or purged means from now on. */

@@ -1,7 +1,8 @@
 /**
- * Health of hosts as reported and as operators say otherwise. A report changes what is for sale in its own transaction.
- * When a wave of hosts falls ill at once the breaker trips: reports are kept and shown, but nothing more is taken out of
- * sale until a person has looked. Getting well is never held back, and nothing that runs is touched either way.
+ * Health of hosts as reported and as operators say otherwise. A report changes what is schedulable in its own
+ * transaction. When a wave of hosts falls ill at once the breaker trips: reports are kept and shown, but nothing more
+ * is taken out of sale until a person has looked. Getting well is never held back, and nothing that runs is touched
+ * either way.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
@@ -16,14 +17,14 @@ import { setSlotHealths } from '../db/slot-approval.ts';
 import { findOpenTask } from '../db/task-view.ts';
 import {
   BREAKER_WINDOW_MIN,
+  evaluateHealth,
   HOST_CHANGES_PREVENTED,
-  judgeHealth,
   tripsBreaker,
   type Verdict,
 } from '../domain/health.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { conflict, notFound } from '../errors.ts';
-import { callerId, changedMeanwhile } from '../pipeline/caller.ts';
+import { callerId, resourceChanged } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 
@@ -36,15 +37,20 @@ const judge = async (reader: Reader, nodeId: string) => {
     db.listSlotHealth(reader, nodeId),
     db.listUnsoldTargets(reader, nodeId),
   ]);
-  return { reports, overrides, slots, verdict: judgeHealth({ reports, overrides, slots, unsold, now: new Date() }) };
+  return {
+    reports,
+    overrides,
+    slots,
+    verdict: evaluateHealth({ reports, overrides, slots, unallocated: unsold, now: new Date() }),
+  };
 };
 
-/** True while one more host may be taken out of sale; trips the breaker when that would be one too many. */
-const mayFallIll = async (tx: Tx, wasIll: boolean): Promise<boolean> => {
+/** True while one more host may be taken unschedulable; trips the breaker when that would be one too many. */
+const canBecomeUnhealthy = async (tx: Tx, wasUnhealthy: boolean): Promise<boolean> => {
   const breaker = await db.lockBreaker(tx);
   if (breaker?.is_tripped === true) return false;
   // It has been counted.
-  if (wasIll) return true;
+  if (wasUnhealthy) return true;
   const { fallen, nodes } = await db.countNewlyUnhealthy(tx, BREAKER_WINDOW_MIN);
   if (!tripsBreaker(fallen + 1, nodes)) return true;
   await db.tripBreaker(tx, `${fallen + 1} of ${nodes} hosts became unhealthy within ${BREAKER_WINDOW_MIN} minutes.`);
@@ -65,24 +71,26 @@ const apply = async (tx: Tx, nodeId: string): Promise<void> => {
   const node = await getNode(tx, nodeId);
   const { slots, verdict } = await judge(tx, nodeId);
   const changed = changesOf(slots, verdict);
-  const isNews = node.health !== verdict.health;
-  const fallsIll =
-    (isNews && verdict.health === 'unhealthy') ||
+  const isChanged = node.health !== verdict.health;
+  const becomesUnhealthy =
+    (isChanged && verdict.health === 'unhealthy') ||
     changed.some(
       ({ id, health }) => health === 'unhealthy' && slots.find((slot) => slot.id === id)?.health !== 'unhealthy',
     );
-  const wasIll = node.health === 'unhealthy' || slots.some(({ health }) => health === 'unhealthy');
-  const isHeldBack = fallsIll && !(await mayFallIll(tx, wasIll));
+  const wasUnhealthy = node.health === 'unhealthy' || slots.some(({ health }) => health === 'unhealthy');
+  const isBreakerOpen = becomesUnhealthy && !(await canBecomeUnhealthy(tx, wasUnhealthy));
   const own = verdict.alerts.filter((alert) => !verdict.slots.some((slot) => slot.alerts.includes(alert)));
   // Getting well is told even while falling ill is held back.
-  const health = isHeldBack && verdict.health === 'unhealthy' ? node.health : verdict.health;
-  await setNodeHealth(tx, nodeId, { health, alerts: own }, fallsIll && !isHeldBack);
-  const told = isHeldBack ? changed.filter((slot) => slot.health !== 'unhealthy') : changed;
-  if (told.length > 0) await setSlotHealths(tx, told);
+  const health = isBreakerOpen && verdict.health === 'unhealthy' ? node.health : verdict.health;
+  await setNodeHealth(tx, nodeId, { health, alerts: own }, becomesUnhealthy && !isBreakerOpen);
+  const reported = isBreakerOpen ? changed.filter((slot) => slot.health !== 'unhealthy') : changed;
+  if (reported.length > 0) await setSlotHealths(tx, reported);
   await refreshSummary(tx, nodeId);
 };
 
-/** What a source says about a node, in the transaction that takes the report. False when it is older than what is known. */
+/**
+ * What a source says about a node, in the transaction that takes the report. False when it is older than what is known.
+ */
 export const recordHealth = async (tx: Tx, nodeId: string, report: HealthReport): Promise<boolean> => {
   const before = await db.findReport(tx, nodeId, report.source);
   if (!(await db.upsertReport(tx, nodeId, report))) return false;
@@ -92,11 +100,13 @@ export const recordHealth = async (tx: Tx, nodeId: string, report: HealthReport)
   return true;
 };
 
-/** Slots that were written anew are not for sale while an alert is about them; nobody is told to fall ill by that. */
+/**
+ * Slots that were written again are not schedulable while an alert is about them; nobody is told to fall ill by that.
+ */
 export const markUnhealthySlots = async (tx: Tx, nodeId: string): Promise<void> => {
   const { slots, verdict } = await judge(tx, nodeId);
-  const ill = changesOf(slots, verdict).filter(({ health }) => health === 'unhealthy');
-  if (ill.length > 0) await setSlotHealths(tx, ill);
+  const unhealthy = changesOf(slots, verdict).filter(({ health }) => health === 'unhealthy');
+  if (unhealthy.length > 0) await setSlotHealths(tx, unhealthy);
 };
 
 /** Destructive work on a host waits while an alert says so. */
@@ -178,7 +188,7 @@ export const breakerReset = async (ctx: WriteCtx, { body, if_match }: Req<'admin
   const before = await getBreaker(ctx.tx);
   if (before.version === if_match && !before.is_tripped) throw conflict(REFUSALS.breaker_not_tripped);
   const row = await db.resetBreaker(ctx.tx, if_match, callerId(ctx));
-  if (row === undefined) throw changedMeanwhile(before.version);
+  if (row === undefined) throw resourceChanged(before.version);
   ctx.target('health_breaker', 'health');
   ctx.note({ tripped_at: before.tripped_at, tripped_because: before.reason, reason: body.reason });
   return row;

@@ -1,7 +1,7 @@
 /**
- * What agents find on their hosts, compared with claims when it is told. What is found is kept with since when it stands;
- * slots that a machine nobody claims has devices of are set apart in the same transaction. Nothing on a host is changed by
- * it: a machine is removed when an operator asks for it by name, and only one that carries our tag.
+ * What agents find on their hosts, compared with claims when it is told. What is found is kept with since when it
+ * stands; slots that a VM nobody claims has devices of are set apart in the same transaction. Nothing on a host is
+ * changed by it: a VM is removed when an operator asks for it by name, and only one that carries our tag.
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -33,7 +33,7 @@ export type InventoryDeps = Readonly<{
   log: Log;
 }>;
 
-const AHEAD_MAX_MS = 5 * 60_000;
+const FUTURE_MAX_MS = 5 * 60_000;
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -61,7 +61,7 @@ const quarantine = async (
   await refreshSummary(tx, nodeId);
 };
 
-const tell = async (tx: Tx, nodeId: string, findings: readonly db.DatedFinding[], correlationId: string) => {
+const emitFindings = async (tx: Tx, nodeId: string, findings: readonly db.DatedFinding[], correlationId: string) => {
   const node = await findNode(tx, nodeId);
   if (node === undefined) return;
   const codes = [...new Set(findings.map(({ code }) => code))].toSorted();
@@ -78,7 +78,7 @@ export const record = async (
 ): Promise<NodeResponse<'inventoryReport'>> => {
   const { database, clock, log } = deps;
   const now = clock.now();
-  if (Date.parse(inventory.observed_at) > now.getTime() + AHEAD_MAX_MS)
+  if (Date.parse(inventory.observed_at) > now.getTime() + FUTURE_MAX_MS)
     throw new AppError(
       'invalid_request',
       'The report time differs from the server time by more than 5 minutes. Correct the clock of the host.',
@@ -109,7 +109,7 @@ export const record = async (
     } else {
       await db.putInventory(tx, { node_id: nodeId, observed_at, boot_id, content, findings, is_news });
     }
-    if (is_news) await tell(tx, nodeId, findings, `c-${randomUUID()}`);
+    if (is_news) await emitFindings(tx, nodeId, findings, `c-${randomUUID()}`);
     await quarantine(tx, nodeId, verdict.quarantine, `c-${randomUUID()}`);
     if (is_news) tx.wake();
     return { verdict, findings, is_news };
@@ -140,8 +140,10 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
     };
   });
 
-/** By name, of what the host said last. The host looks again, and refuses what it has a lease for or what lacks our tag. */
-export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminNodeVmRemove'>) => {
+/**
+ * By name, of what the host said last. The host looks again, and refuses what it has a lease for or what lacks our tag.
+ */
+export const vmRemove = async (ctx: WriteCtx, { params, body }: Req<'adminNodeVmRemove'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const row = await db.findInventory(ctx.tx, node.id);
   const machine = row?.content.vms.find(({ name }) => name === params.vm_name);
@@ -150,13 +152,13 @@ export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminN
   const { allocation_id } = machine;
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
     throw conflict(REFUSALS.vm_claimed);
-  const task = await askToRemove(ctx, node.id, { allocation_id });
+  const task = await requestRemoval(ctx, node.id, { allocation_id });
   ctx.note({ machine: machine.name, allocation_id, task_id: task.id, reason: body.reason });
   return task;
 };
 
 /** One at a time, and not while an alert keeps changes away from the host. */
-const askToRemove = async (ctx: WriteCtx, node_id: string, params: TaskParams<'slice.orphan_remove'>) => {
+const requestRemoval = async (ctx: WriteCtx, node_id: string, params: TaskParams<'slice.orphan_remove'>) => {
   await refuseHostChanges(ctx.tx, node_id);
   if ((await findOpenTask(ctx.tx, node_id, 'slice.orphan_remove')) !== undefined)
     throw conflict('A VM removal is already running on this node.');
@@ -185,7 +187,7 @@ export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBu
   if (lease === undefined) throw notFound('bundle lease on this node');
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
     throw conflict(REFUSALS.lease_claimed);
-  const task = await askToRemove(ctx, node.id, { allocation_id, end_lease: true });
+  const task = await requestRemoval(ctx, node.id, { allocation_id, end_lease: true });
   // A host speaks for its own slots only.
   const own = (await db.listSlotDevices(ctx.tx, node.id)).filter(({ id }) => lease.slot_ids.includes(id));
   const reason = 'The host had a bundle lease without a claim. Repair the slot.';

@@ -5,7 +5,7 @@ import * as db from '../db/invitation.ts';
 import { findOrganization, insertMembership } from '../db/organization.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { hashToken, mintToken } from '../identity/token.ts';
 import { organizationOf, principalOf } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
@@ -26,7 +26,7 @@ export const list = (ctx: ReadCtx, { query }: Req<'invitationList'>) =>
 export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) => {
   const organization_id = organizationOf(ctx);
   const caller = principalOf(ctx);
-  const roles = await assertStillHolds(ctx, 'invitation.create');
+  const roles = await assertStillAllowed(ctx, 'invitation.create');
   if (body.role === 'owner' && !roles.includes('tenant:owner'))
     throw new AppError('permission_denied', REFUSALS.invite_owner);
   const { token, hash } = mintToken('invitation');
@@ -73,7 +73,7 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   if (!(await insertMembership(ctx.tx, { organization_id, user_id: caller.id, role })))
     throw conflict(REFUSALS.already_member);
   await db.markInvitationAccepted(ctx.tx, invitation.id, caller.id);
-  ctx.concerns(organization_id);
+  ctx.setTarget(organization_id);
   ctx.target('invitation', invitation.id);
   ctx.note({ role, organization_id });
   ctx.emit('organization.member.changed', {

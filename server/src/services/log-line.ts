@@ -1,4 +1,4 @@
-/** Log lines: taken from agents, and found again by correlation id or node. */
+/** Log lines: taken from agents, and found again by correlation ID or node. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
@@ -12,7 +12,7 @@ import { redactFields, redactText } from '../logs/redact.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
-const LOOK_BACK_MS = 24 * 3_600_000;
+const SEARCH_BACK_MS = 24 * 3_600_000;
 
 const HOUR_MS = 3_600_000;
 const PAST_MAX_MS = 7 * 24 * HOUR_MS;
@@ -40,7 +40,7 @@ export const ship = async (
 ): Promise<NodeResponse<'logShip'>> => {
   const now = clock.now();
   const { node_id } = peer;
-  const said = {
+  const common = {
     service: 'gpuaas-node-agent',
     host_role: 'worker_compute' as const,
     host_name: peer.node_name,
@@ -54,7 +54,7 @@ export const ship = async (
     const { logged_at, own_time } = placeInTime(line.timestamp, now.getTime());
     const fields = redactFields(line.fields as Readonly<Record<string, unknown>>);
     return {
-      ...said,
+      ...common,
       logged_at,
       level: line.level,
       message: redactText(line.message),
@@ -66,10 +66,10 @@ export const ship = async (
     };
   });
   // Who looks for lines must know that some are missing.
-  const tell = (number: number, message: string, fields: Readonly<Record<string, unknown>>): void => {
+  const logDropped = (number: number, message: string, fields: Readonly<Record<string, unknown>>): void => {
     log.warn({ node_id, ...fields }, message);
     lines.push({
-      ...said,
+      ...common,
       logged_at: now.toISOString(),
       level: 'warn',
       message,
@@ -80,8 +80,8 @@ export const ship = async (
       number,
     });
   };
-  if (dropped_before > 0) tell(0, 'log lines dropped: node exceeded its rate limit', { dropped: dropped_before });
-  if (is_first_drop) tell(1, 'node exceeded its daily log limit; dropping lines until tomorrow', {});
+  if (dropped_before > 0) logDropped(0, 'log lines dropped: node exceeded its rate limit', { dropped: dropped_before });
+  if (is_first_drop) logDropped(1, 'node exceeded its daily log limit; dropping lines until tomorrow', {});
   if (lines.length > 0) await database.write(PLATFORM, (tx) => insertLogLines(tx, lines));
   return { next_number: body.first_number + body.lines.length };
 };
@@ -104,7 +104,7 @@ export const list = async (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminLo
       typeof number !== 'number')
   )
     throw malformedCursor();
-  const since = query.since ?? new Date(ctx.deps.clock.now().getTime() - LOOK_BACK_MS).toISOString();
+  const since = query.since ?? new Date(ctx.deps.clock.now().getTime() - SEARCH_BACK_MS).toISOString();
   const rows = await ctx.read((reader) =>
     listLogLines(reader, {
       correlation_id: query.correlation_id ?? null,

@@ -49,7 +49,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
         [id],
       )
     ).rows;
-  /** Stopped, and the erasure taken by the host as an agent takes it. */
+  /** Stopped, and the wipe taken by the host as an agent takes it. */
   const begin = async (): Promise<NodeTaskRow> => {
     await work();
     await playHost(database);

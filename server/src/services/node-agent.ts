@@ -42,7 +42,7 @@ const unknownName = (field: string, noun: string, name: string): AppError =>
     errors: [{ pointer: `/body/${field}`, code: 'unknown', message: `names no ${noun}` }],
   });
 
-const openDoor = async (ctx: WriteCtx, nodeId: string) => {
+const createEnrollment = async (ctx: WriteCtx, nodeId: string) => {
   const { config } = ctx.deps;
   await ensureTrustKeys(ctx.tx, ctx.deps);
   const ca_sha256 = await findShownFingerprint(ctx.tx);
@@ -117,7 +117,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminNodeCreate'>) =>
   await refreshSummary(ctx.tx, id);
   ctx.target('node', id);
   ctx.note({ name: body.name, region_name: body.region_name });
-  const enrollment = await openDoor(ctx, id);
+  const enrollment = await createEnrollment(ctx, id);
   ctx.emit('node.changed', {
     subject: id,
     data: { node_id: id, name: body.name, state: 'bootstrap_issued', state_reason: null },
@@ -130,7 +130,7 @@ export const enrollmentCreate = async (ctx: WriteCtx, { params, body }: Req<'adm
   await refuseNode(ctx.tx, node, 'enroll');
   ctx.target('node', node.id);
   ctx.note({ reason: body.reason });
-  return openDoor(ctx, node.id);
+  return createEnrollment(ctx, node.id);
 };
 
 const view = async (reader: Reader, nodeId: string) => {

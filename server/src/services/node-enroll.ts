@@ -52,7 +52,7 @@ const issue = async (
   }
 };
 
-const answerOf = (deps: EnrollDeps, trust: Trust, nodeId: string, issued: IssuedCertificate): Certificate => ({
+const responseOf = (deps: EnrollDeps, trust: Trust, nodeId: string, issued: IssuedCertificate): Certificate => ({
   node_id: nodeId,
   certificate_pem: issued.certificate_pem,
   not_after: issued.not_after,
@@ -60,7 +60,7 @@ const answerOf = (deps: EnrollDeps, trust: Trust, nodeId: string, issued: Issued
   trust: trust.bundle,
 });
 
-type Told = Readonly<{
+type AgentInfo = Readonly<{
   action: 'node.enroll' | 'node.certificate.renew';
   result: 'success' | 'denied';
   node_id: string | null;
@@ -69,23 +69,23 @@ type Told = Readonly<{
   metadata?: Readonly<Record<string, unknown>>;
 }>;
 
-const audit = (tx: Tx, caller: Caller, told: Told): Promise<void> =>
+const audit = (tx: Tx, caller: Caller, event: AgentInfo): Promise<void> =>
   insertAuditLog(tx, {
     organization_id: null,
     project_id: null,
-    actor_kind: told.result === 'success' ? 'system' : 'anonymous',
-    actor_id: told.node_id,
+    actor_kind: event.result === 'success' ? 'system' : 'anonymous',
+    actor_id: event.node_id,
     actor_role: null,
     source_ip: caller.source_ip,
     user_agent: caller.user_agent,
-    action: told.action,
+    action: event.action,
     target_kind: 'node',
-    target_id: told.node_id,
-    result: told.result,
-    error_code: told.error_code ?? null,
-    policy: told.policy,
+    target_id: event.node_id,
+    result: event.result,
+    error_code: event.error_code ?? null,
+    policy: event.policy,
     correlation_id: caller.correlation_id,
-    metadata: told.metadata ?? {},
+    metadata: event.metadata ?? {},
   });
 
 type Refused = Readonly<{ node_id: string | null; error: AppError }>;
@@ -93,14 +93,14 @@ type Refused = Readonly<{ node_id: string | null; error: AppError }>;
 const refusalOf = (door: Awaited<ReturnType<typeof lockEnrollment>>): Refused | undefined => {
   if (door === undefined)
     return { node_id: null, error: new AppError('unauthenticated', 'The enrollment token is invalid.') };
-  const say = (sentence: string): Refused => ({
+  const refuseWith = (sentence: string): Refused => ({
     node_id: door.node_id,
     error: new AppError('permission_denied', `${sentence} Request a new one from an operator.`),
   });
-  if (door.is_used) return say('This enrollment token was already used.');
-  if (door.is_revoked) return say('A newer enrollment token replaced this one.');
-  if (door.is_expired) return say('This enrollment token has expired (15 minutes).');
-  if (GONE.includes(door.node_state)) return say(`The node is ${door.node_state}.`);
+  if (door.is_used) return refuseWith('This enrollment token was already used.');
+  if (door.is_revoked) return refuseWith('A newer enrollment token replaced this one.');
+  if (door.is_expired) return refuseWith('This enrollment token has expired (15 minutes).');
+  if (GONE.includes(door.node_state)) return refuseWith(`The node is ${door.node_state}.`);
   return undefined;
 };
 
@@ -134,8 +134,8 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
     if (await moveNode(tx, { id: door.node_id, from: ['bootstrap_issued'], to: 'enrolling', reason })) {
       await refreshSummary(tx, door.node_id);
       const node = { node_id: door.node_id, name: door.node_name };
-      const told = nodeChanged({ ...node, state: 'enrolling', state_reason: reason }, caller.correlation_id);
-      tx.defer(insertOutboxEvent(tx, told));
+      const event = nodeChanged({ ...node, state: 'enrolling', state_reason: reason }, caller.correlation_id);
+      tx.defer(insertOutboxEvent(tx, event));
       tx.wake();
     }
     await audit(tx, caller, {
@@ -152,7 +152,7 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
         agent_version: body.agent_version,
       },
     });
-    return answerOf(deps, trust, door.node_id, issued);
+    return responseOf(deps, trust, door.node_id, issued);
   });
   if ('error' in outcome) throw outcome.error;
   return outcome;
@@ -160,10 +160,10 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
 
 /** Answers get lost, so a host may ask again; not without end. */
 const RENEWALS_PER_HOUR = 5;
-const HASTE_RETRY_S = 600;
+const TOO_SOON_RETRY_S = 600;
 
 /** A certificate is renewed in the second half of its life, or when another CA signs. */
-const refuseHaste = (
+const refuseTooSoon = (
   shown: NonNullable<Awaited<ReturnType<typeof findCertificate>>>,
   caId: string,
   nowMs: number,
@@ -177,7 +177,7 @@ const refuseHaste = (
       (halfMs - nowMs) / 1000,
     );
   if (shown.recent >= RENEWALS_PER_HOUR)
-    throw refuse(`This node received ${shown.recent} certificates within an hour.`, HASTE_RETRY_S);
+    throw refuse(`This node received ${shown.recent} certificates within an hour.`, TOO_SOON_RETRY_S);
 };
 
 export const renew = async (
@@ -193,7 +193,7 @@ export const renew = async (
     await lockCertificates(tx, peer.node_id);
     const shown = await findCertificate(tx, peer.fingerprint_sha256);
     if (shown === undefined) throw new AppError('permission_denied', 'The certificate was revoked.');
-    refuseHaste(shown, trust.ca.id, deps.clock.now().getTime());
+    refuseTooSoon(shown, trust.ca.id, deps.clock.now().getTime());
     await insertCertificate(tx, {
       ...issued,
       node_id: peer.node_id,
@@ -208,5 +208,5 @@ export const renew = async (
       metadata: { serial_number: issued.serial_number },
     });
   });
-  return answerOf(deps, trust, peer.node_id, issued);
+  return responseOf(deps, trust, peer.node_id, issued);
 };

@@ -1,6 +1,7 @@
 /**
- * Images at hand on a host, for operators: what there is, as the host last said, and pulling, checking and evicting one. A
- * launch pulls what it needs by itself; pulling before saves it the wait. An image that a machine is being made of is kept.
+ * Images at hand on a host, for operators: what there is, as the host last said, and pulling, checking and evicting
+ * one. A launch pulls what it needs by itself; pulling before saves it the wait. An image that a VM is being made of is
+ * kept.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { TaskParams } from '@gpuaas/contract/node';
@@ -37,7 +38,7 @@ export const list = (ctx: ReadCtx, { params }: Req<'adminNodeImageList'>) =>
     };
   });
 
-const refuseUnable = async (tx: Tx, nodeId: string, kind: Kind): Promise<void> => {
+const refuseUnsupported = async (tx: Tx, nodeId: string, kind: Kind): Promise<void> => {
   const agent = await findAgent(tx, nodeId);
   if (agent === undefined) throw conflict('The agent of this node has never connected. Enroll it first.');
   if (!agent.kinds.includes(kind)) throw conflict('The agent of this node does not support images.');
@@ -49,7 +50,7 @@ const ask = async <K extends Kind>(
   nodeId: string,
   task: Readonly<{ kind: K; params: TaskParams<K>; digest: string }>,
 ): Promise<TaskView> => {
-  await refuseUnable(ctx.tx, nodeId, task.kind);
+  await refuseUnsupported(ctx.tx, nodeId, task.kind);
   const asked =
     (await findOpenTask(ctx.tx, nodeId, task.kind, task.params)) ??
     (await insertTask(ctx.tx, {

@@ -18,7 +18,7 @@ import { getNode, nodeView, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-const tell = (ctx: WriteCtx, node: NodeRow, state: 'retired' | 'deleted', state_reason: string): void =>
+const emitState = (ctx: WriteCtx, node: NodeRow, state: 'retired' | 'deleted', state_reason: string): void =>
   ctx.emit('node.changed', { subject: node.id, data: { node_id: node.id, name: node.name, state, state_reason } });
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminNodeRetire'>) => {
@@ -36,7 +36,7 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminNodeReti
   await moveNode(tx, { id, from: MAY_RETIRE, to: 'retired', reason });
   await refreshSummary(tx, id);
   ctx.note({ state_before: node.state, certificates_revoked, tasks_cancelled, slots_disabled, reason });
-  tell(ctx, node, 'retired', reason);
+  emitState(ctx, node, 'retired', reason);
   return nodeView(ctx, tx, id);
 };
 
@@ -52,5 +52,5 @@ export const remove = async (ctx: WriteCtx, { params }: Req<'adminNodeDelete'>):
   await moveNode(tx, { id: node.id, from: ['retired'], to: 'deleted', reason: DELETED });
   await refreshSummary(tx, node.id);
   ctx.note({ name: node.name, region_name: node.region_name, slots_disabled, disks_freed });
-  tell(ctx, node, 'deleted', DELETED);
+  emitState(ctx, node, 'deleted', DELETED);
 };

@@ -1,6 +1,6 @@
 /**
  * What operators do to nodes: look, keep for bare metal, drain, convert. A change of anything that placement reads
- * holds the node's row of the placement index from before the first read until commit, and writes that row anew, so a
+ * holds the node's row of the placement index from before the first read until commit, and writes that row again, so a
  * launch sees the node either as it was or as it is, and never takes a node that is being taken away.
  */
 import { createHash } from 'node:crypto';
@@ -96,7 +96,9 @@ export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>
   return { held_node_ids: ids, wanted: body.node_count };
 };
 
-/** Draining is a stop sign, not an eviction. Only an active node takes it, so that taking it back restores the truth. */
+/**
+ * Draining is a stop sign, not an eviction. Only an active node takes it, so that taking it back restores the truth.
+ */
 export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain'>) => {
   const before = await lockNode(ctx.tx, params.node_id);
   const [from, to] = body.is_draining ? (['active', 'draining'] as const) : (['draining', 'active'] as const);

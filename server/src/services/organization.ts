@@ -7,8 +7,8 @@ import * as db from '../db/organization.ts';
 import { insertProject } from '../db/project.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { assertStillHolds } from '../identity/permission-recheck.ts';
-import { changedMeanwhile, organizationOf, principalOf } from '../pipeline/caller.ts';
+import { assertStillAllowed } from '../identity/permission-recheck.ts';
+import { organizationOf, principalOf, resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -25,7 +25,8 @@ export const list = (ctx: ReadCtx, { query }: Req<'organizationList'>) =>
 export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>) => {
   const id = mintId('org');
   const projectId = mintId('prj');
-  // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction works for the new one.
+  // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction works for the new
+  // one.
   ctx.tx.enter({ tenant_id: id, principal_id: principalOf(ctx).id });
   try {
     const inserted = await db.insertOrganization(ctx.tx, {
@@ -36,7 +37,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
     });
     await db.insertMembership(ctx.tx, { organization_id: id, user_id: principalOf(ctx).id, role: 'owner' });
     await insertProject(ctx.tx, { id: projectId, organization_id: id, name: 'default', display_name: 'Default' });
-    ctx.concerns(id);
+    ctx.setTarget(id);
     ctx.emit('organization.created', {
       subject: id,
       organization_id: id,
@@ -68,7 +69,7 @@ export const get = (ctx: ReadCtx) =>
 export const update = async (ctx: WriteCtx, req: Req<'organizationUpdate'>) => {
   const id = organizationOf(ctx);
   const row = await db.updateOrganization(ctx.tx, id, req.if_match, req.body.display_name);
-  if (row === undefined) throw changedMeanwhile((await db.findOrganization(ctx.tx, id))?.version ?? 0);
+  if (row === undefined) throw resourceChanged((await db.findOrganization(ctx.tx, id))?.version ?? 0);
   ctx.emit('organization.updated', { subject: id, data: { organization_id: id, name: row.name } });
   return row;
 };
@@ -96,10 +97,10 @@ export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUp
   const { user_id } = req.params;
   const before = await db.findMember(ctx.tx, organization_id, user_id);
   if (before === undefined) throw notFound('member');
-  await assertStillHolds(ctx, 'organization.member.update');
+  await assertStillAllowed(ctx, 'organization.member.update');
   await guardOwners(ctx, user_id, req.body.role);
   if (!(await db.updateMemberRole(ctx.tx, organization_id, user_id, req.if_match, req.body.role)))
-    throw changedMeanwhile(before.version);
+    throw resourceChanged(before.version);
   ctx.note({ role_before: before.role, role_after: req.body.role });
   ctx.emit('organization.member.changed', {
     subject: user_id,

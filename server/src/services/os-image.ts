@@ -1,5 +1,5 @@
 /**
- * Images of machines. An image is a name and what it is made of is a version, by digest. A launch pins the newest
+ * Images of VMs. An image is a name and what it is made of is a version, by digest. A launch pins the newest
  * version that is not retired; an operator adds one or takes one back, with the source and the one who vouches for it.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';

@@ -4,13 +4,13 @@ import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/project.ts';
-import { NOTHING_HELD, type ProjectHoldings, projectDeleteRefusal } from '../domain/project-actions.ts';
+import { NOTHING_CLAIMED, type ProjectHoldings, projectDeleteRefusal } from '../domain/project-actions.ts';
 import { action } from '../domain/refusal.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
-import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { refuse } from '../pipeline/actions.ts';
-import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { callerHolds, onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -26,7 +26,7 @@ const view = (ctx: Ctx, row: db.ProjectRow, holdings: ProjectHoldings) => {
 };
 
 const holdingsOf = async (reader: Reader, id: string): Promise<ProjectHoldings> =>
-  (await db.listProjectHoldings(reader, [id]))[0] ?? NOTHING_HELD;
+  (await db.listProjectHoldings(reader, [id]))[0] ?? NOTHING_CLAIMED;
 
 export const list = async (ctx: ReadCtx, { query }: Req<'projectList'>) => {
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
@@ -46,7 +46,7 @@ export const list = async (ctx: ReadCtx, { query }: Req<'projectList'>) => {
       limit,
       rows,
       (row) => [row.id],
-      (row) => view(ctx, row, byId.get(row.id) ?? NOTHING_HELD),
+      (row) => view(ctx, row, byId.get(row.id) ?? NOTHING_CLAIMED),
     );
   });
 };
@@ -63,7 +63,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'projectCreate'>) => {
     const row = inserted.rows[0];
     if (row === undefined) throw new AppError('internal', 'The project was not created.');
     ctx.emit('project.created', { subject: id, project_id: id, data: { project_id: id, name: body.name } });
-    return view(ctx, row, NOTHING_HELD);
+    return view(ctx, row, NOTHING_CLAIMED);
   } catch (err) {
     if (isUniqueViolation(err, 'projects_name'))
       throw new AppError('already_exists', REFUSALS.project_name_taken(body.name));
@@ -83,7 +83,7 @@ export const update = async (ctx: WriteCtx, req: Req<'projectUpdate'>) => {
   const row = await db.updateProject(ctx.tx, id, req.if_match, req.body.display_name);
   if (row === undefined) {
     const current = await db.findProject(ctx.tx, id);
-    throw current === undefined ? notFound('project') : changedMeanwhile(current.version);
+    throw current === undefined ? notFound('project') : resourceChanged(current.version);
   }
   ctx.emit('project.updated', { subject: id, data: { project_id: id, name: row.name } });
   return view(ctx, row, await holdingsOf(ctx.tx, id));
@@ -113,7 +113,7 @@ export const memberPut = async (ctx: WriteCtx, req: Req<'projectMemberPut'>) => 
   const { user_id } = req.params;
   const { role } = req.body;
   if (!(await db.holdProject(ctx.tx, project_id))) throw notFound('project');
-  await assertStillHolds(ctx, 'project.member.update');
+  await assertStillAllowed(ctx, 'project.member.update');
   const row = await db.putProjectMember(ctx.tx, { project_id, organization_id: organizationOf(ctx), user_id, role });
   if (row === undefined) throw notFound('member of the organization');
   ctx.note({ role });

@@ -6,7 +6,7 @@ import { findOrganization } from '../db/organization.ts';
 import { findProjectOrganization } from '../db/principal.ts';
 import * as db from '../db/quota.ts';
 import { notFound } from '../errors.ts';
-import { changedMeanwhile, organizationOf, projectOf } from '../pipeline/caller.ts';
+import { organizationOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -60,10 +60,10 @@ export const put = async (ctx: WriteCtx, { body, if_match }: Req<'adminQuotaPut'
   const row = await db.putQuota(ctx.tx, { organization_id, project_id, gpu_limit, version: if_match });
   if (row === undefined) {
     const levels = await db.findQuotas(ctx.tx, organization_id, project_id);
-    throw changedMeanwhile(levels.find((level) => level.project_id === project_id)?.version ?? 1);
+    throw resourceChanged(levels.find((level) => level.project_id === project_id)?.version ?? 1);
   }
   // The tenant finds the operator's change in its own audit log.
-  ctx.concerns(organization_id, body.project_id);
+  ctx.setTarget(organization_id, body.project_id);
   ctx.target('quota', body.project_id ?? organization_id);
   ctx.note({ gpu_limit, gpu_used: row.gpu_used });
   return quotaView(row);

@@ -8,10 +8,10 @@ import * as db from '../db/service-account.ts';
 import { deleteServiceAccount } from '../db/statements/service-account-token.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { assertScopesWithin, lifetimeWithin } from '../identity/scopes.ts';
 import { hashesEqual, hashToken, mintToken } from '../identity/token.ts';
-import { changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -32,7 +32,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'serviceAccountCreate'
   const id = mintId('sva');
   const project_id = projectOf(ctx);
   if (!(await holdProject(ctx.tx, project_id))) throw notFound('project');
-  await assertStillHolds(ctx, 'service_account.create');
+  await assertStillAllowed(ctx, 'service_account.create');
   assertScopesWithin(principalOf(ctx), ROLES.service_account);
   try {
     const service_account = await db.insertServiceAccount(ctx.tx, {
@@ -67,7 +67,7 @@ export const update = async (ctx: WriteCtx, req: Req<'serviceAccountUpdate'>) =>
   const row = await db.updateServiceAccount(ctx.tx, projectOf(ctx), service_account_id, req.if_match, change);
   if (row === undefined) {
     const current = await db.findServiceAccount(ctx.tx, projectOf(ctx), service_account_id);
-    throw current === undefined ? notFound('service account') : changedMeanwhile(current.version);
+    throw current === undefined ? notFound('service account') : resourceChanged(current.version);
   }
   ctx.note(change.state === null ? {} : { state: change.state });
   ctx.emit('service_account.updated', {
@@ -86,7 +86,7 @@ export const remove = async (ctx: WriteCtx, { params }: Req<'serviceAccountDelet
 export const secretRotate = async (ctx: WriteCtx, { params, body }: Req<'serviceAccountSecretRotate'>) => {
   const { token: client_secret, hash } = mintToken('client_secret');
   const overlapS = body.overlap_s ?? 0;
-  await assertStillHolds(ctx, 'service_account.update');
+  await assertStillAllowed(ctx, 'service_account.update');
   assertScopesWithin(principalOf(ctx), ROLES.service_account);
   const service_account = await db.rotateSecret(ctx.tx, projectOf(ctx), params.service_account_id, hash, overlapS);
   if (service_account === undefined) throw notFound('service account');
@@ -117,7 +117,7 @@ export const tokenCreate = async (ctx: WriteCtx, { params, body }: Req<'serviceA
   const account = await db.findServiceAccount(ctx.tx, projectOf(ctx), params.service_account_id);
   if (account === undefined) throw notFound('service account');
   if (account.state !== 'enabled') throw conflict(REFUSALS.service_account_disabled);
-  await assertStillHolds(ctx, 'service_account.token.create');
+  await assertStillAllowed(ctx, 'service_account.token.create');
   assertScopesWithin(principalOf(ctx), body.scopes);
   const { token, hash, prefix } = mintToken('service_account');
   const id = mintId('tok');
@@ -183,7 +183,7 @@ export const tokenIssue = async (ctx: WriteCtx, { body }: Req<'serviceAccountTok
     scopes,
     expires_in_s: ACCESS_TOKEN_LIFETIME_S,
   });
-  ctx.concerns(account.organization_id, account.project_id);
+  ctx.setTarget(account.organization_id, account.project_id);
   ctx.target('service_account', account.id);
   ctx.note({ token_id: id, scopes });
   return {

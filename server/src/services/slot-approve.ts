@@ -1,6 +1,6 @@
 /**
- * Approval: candidates of a discovery become slots. It is by the hash of that discovery and refuses with every reason at
- * once; a slot that somebody holds is never changed under them.
+ * Approval: candidates of a discovery become slots. It is by the hash of that discovery and refuses with every reason
+ * at once; a slot that somebody holds is never changed under them.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { Candidate } from '@gpuaas/contract/node';
@@ -22,7 +22,7 @@ import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 import { slotViews } from '../views/slot.ts';
 import { markUnhealthySlots } from './health-report.ts';
-import { refuseIfAny, takenProblems, written } from './slot-binding.ts';
+import { bindingConflicts, refuseIfAny, written } from './slot-binding.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -50,9 +50,9 @@ const freeIndex = (taken: Set<number>, wanted: number): number => {
   return index;
 };
 
-type Wanted = Readonly<{ content: Candidate; slot: db.ApprovedSlot | undefined }>;
+type ChosenCandidate = Readonly<{ content: Candidate; slot: db.ApprovedSlot | undefined }>;
 
-const wantedOf = async (
+const chosenOf = async (
   ctx: WriteCtx,
   node: NodeRow,
   body: Req<'adminNodeSlotApprove'>['body'],
@@ -78,7 +78,7 @@ const wantedOf = async (
     });
   const wanted = rows
     .filter(({ slot_index }) => indexes.includes(slot_index))
-    .map(({ content }): Wanted => {
+    .map(({ content }): ChosenCandidate => {
       const slot = slotOf.get(content);
       const filled = filledFrom(content, slot?.content ?? null);
       return { slot, content: filled };
@@ -113,13 +113,13 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
   const node = await lockNode(ctx.tx, params.node_id);
   const slots = await db.lockSlots(ctx.tx, node.id);
   await refuseNode(ctx.tx, node, 'approve');
-  const { discovery, wanted, all } = await wantedOf(ctx, node, body, slots);
+  const { discovery, wanted, all } = await chosenOf(ctx, node, body, slots);
   const at = ({ slot_index, field, code, message }: ReturnType<typeof approvalProblems>[number]): FieldError => ({
     pointer: `/candidates/${slot_index}/${field}`,
     code,
     message,
   });
-  // An operator's choice of method is the slot's, not a fact of the drive: the next discovery would find it changed.
+  // An operator's choice of method is the slot's, not a fact of the disk: the next discovery would find it changed.
   const policyOf = (found: Candidate) => body.wipe_method ?? found.wipe_method;
   const contents = wanted.map(({ content }) => ({ ...content, wipe_method: policyOf(content) }));
   refuseIfAny([
@@ -153,7 +153,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
       : written(slot.id, slot.slot_index, content)),
     wipe_method: policyOf(content) ?? 'blkdiscard',
   }));
-  refuseIfAny(takenProblems(await db.listTakenBindings(ctx.tx, node, rows)));
+  refuseIfAny(bindingConflicts(await db.listTakenBindings(ctx.tx, node, rows)));
   const by = { node, approved_by: callerId(ctx), discovery_task_id: discovery.task_id };
   const known = new Set(slots.map(({ id }) => id));
   await db.reapproveSlots(

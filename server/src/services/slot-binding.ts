@@ -31,7 +31,7 @@ export const written = (
   content: found,
 });
 
-export const takenProblems = (taken: Awaited<ReturnType<typeof listTakenBindings>>): FieldError[] =>
+export const bindingConflicts = (taken: Awaited<ReturnType<typeof listTakenBindings>>): FieldError[] =>
   taken.map(({ slot_index, field, value, node_name }) => ({
     pointer: `/candidates/${slot_index}/${field}`,
     code: 'taken',

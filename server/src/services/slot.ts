@@ -1,6 +1,6 @@
 /**
- * What operators do to slots one by one. A slot that somebody holds is never changed under them, and whoever edits names
- * the version they read.
+ * What operators do to slots one by one. A slot that somebody holds is never changed under them, and whoever edits
+ * names the version they read.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
@@ -14,7 +14,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { type SlotStand, type SlotView, slotStands, slotView } from '../views/slot.ts';
+import { type SlotContext, type SlotView, slotContexts, slotView } from '../views/slot.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 import { lockNode } from './slot-approve.ts';
@@ -26,15 +26,15 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeSlotGet'>) =>
   ctx.read((reader) => slotView(ctx, reader, params.node_id, params.slot_id));
 
 type OnSlot = Req<'adminNodeSlotDisable'>;
-type Locked = Readonly<{ slot: db.ApprovedSlot; stand: SlotStand }>;
+type Locked = Readonly<{ slot: db.ApprovedSlot; stand: SlotContext }>;
 
 const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked> => {
   const node = await lockNode(ctx.tx, params.node_id);
   const slot = (await db.lockSlots(ctx.tx, node.id)).find(({ id }) => id === params.slot_id);
   if (slot === undefined) throw notFound('slot');
-  const stand = (await slotStands(ctx, ctx.tx, node, [slot])).get(slot.id);
-  invariant(stand !== undefined, 'a locked slot has a standing');
-  return { slot, stand };
+  const view = (await slotContexts(ctx, ctx.tx, node, [slot])).get(slot.id);
+  invariant(view !== undefined, 'a locked slot has a standing');
+  return { slot, stand: view };
 };
 
 /** The slot as its editor read it. */
@@ -52,16 +52,16 @@ const finish = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Pro
 };
 
 export const disable = async (ctx: WriteCtx, req: Req<'adminNodeSlotDisable'>) => {
-  const { slot, stand } = await lockSlot(ctx, req);
+  const { slot, stand: view } = await lockSlot(ctx, req);
   // Disabled again, it is so for the newer reason.
-  refuse(slotRefusal('disable', stand));
+  refuse(slotRefusal('disable', view));
   await db.setApproval(ctx.tx, { id: slot.id, version: slot.version, approval: 'disabled', reason: req.body.reason });
   return finish(ctx, slot, req.body.reason);
 };
 
 export const enable = async (ctx: WriteCtx, req: Req<'adminNodeSlotEnable'>) => {
-  const { slot, stand } = await lockSlot(ctx, req);
-  const { taken_problems, ...facts } = stand;
+  const { slot, stand: view } = await lockSlot(ctx, req);
+  const { taken_problems, ...facts } = view;
   if (refuse(slotRefusal('enable', { ...facts, taken: [] }))) return finish(ctx, slot, req.body.reason);
   // The same sentences, and where each belongs.
   refuseIfAny(taken_problems);
@@ -69,23 +69,23 @@ export const enable = async (ctx: WriteCtx, req: Req<'adminNodeSlotEnable'>) => 
   return finish(ctx, slot, req.body.reason);
 };
 
-const setApart = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Promise<void> => {
+const quarantineSlot = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Promise<void> => {
   const isSet = await db.quarantineSlot(ctx.tx, { id: slot.id, version: slot.version, reason });
   invariant(isSet, 'a locked slot that may be set apart is');
 };
 
 export const quarantine = async (ctx: WriteCtx, req: Req<'adminNodeSlotQuarantine'>) => {
-  const { slot, stand } = await lockSlot(ctx, req);
-  refuse(slotRefusal('quarantine', stand));
-  await setApart(ctx, slot, req.body.reason);
+  const { slot, stand: view } = await lockSlot(ctx, req);
+  refuse(slotRefusal('quarantine', view));
+  await quarantineSlot(ctx, slot, req.body.reason);
   return finish(ctx, slot, req.body.reason);
 };
 
 /** The run does the work; until it has a proof the slot stays in quarantine. */
 export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => {
-  const { slot, stand } = await lockSlot(ctx, req);
-  refuse(slotRefusal('repair', stand));
-  await setApart(ctx, slot, REASONS.slot_in_repair);
+  const { slot, stand: view } = await lockSlot(ctx, req);
+  refuse(slotRefusal('repair', view));
+  await quarantineSlot(ctx, slot, REASONS.slot_in_repair);
   const run = await startRun(ctx.tx, {
     workflow: repairSlot,
     subject_id: slot.id,
@@ -99,8 +99,8 @@ export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => 
 
 /** Two people, one generation of the slot: the first asks, another confirms. */
 export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlotMarkWiped'>) => {
-  const { slot, stand } = await lockAny(ctx, params);
-  refuse(slotRefusal('mark_wiped', stand));
+  const { slot, stand: view } = await lockAny(ctx, params);
+  refuse(slotRefusal('mark_wiped', view));
   const by = callerId(ctx);
   const open = await db.lockOpenOverride(ctx.tx, slot);
   if (open === undefined || open.requested_by === by) {

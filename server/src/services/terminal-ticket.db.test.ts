@@ -2,76 +2,81 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { aSession } from '../../test/access.ts';
-import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
+import { type Caller, startTestApp, type TestResponse, testClock } from '../../test/app.ts';
 import { type AllocationFacts, aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
 import { newActive } from '../../test/scenarios-allocation.ts';
-import { auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must } from '../../test/tenants.ts';
+import { auditRowsOf, CACHE_OVER_MS, makeTenants, must, type Tenants } from '../../test/tenants.ts';
 import { SESSIONS_MAX } from '../domain/session.ts';
 
 describe('a ticket', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-  let cast: Cast;
+  let tenants: Tenants;
   let slice: TestAllocation;
 
   before(async () => {
     const clock = testClock();
-    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
-    slice = await newActive(cast);
+    tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
+    slice = await newActive(tenants);
   });
   after(async () => {
     for (const close of closers) await close();
   });
 
-  const path = (id: string) => `/api/v1/projects/${cast.acme.ids.project_id}/allocations/${id}/terminal-ticket`;
-  const ask = (caller: Caller, body: unknown, id = slice.id): Promise<Answer> => caller.call('POST', path(id), body);
-  const actor = (name: string): Caller => cast.actors[name]?.caller ?? assert.fail(name);
-  const rowOf = async (answer: Answer) =>
+  const path = (id: string) => `/api/v1/projects/${tenants.acme.ids.project_id}/allocations/${id}/terminal-ticket`;
+  const ask = (caller: Caller, body: unknown, id = slice.id): Promise<TestResponse> =>
+    caller.call('POST', path(id), body);
+  const actor = (name: string): Caller => tenants.actors[name]?.caller ?? assert.fail(name);
+  const rowOf = async (answer: TestResponse) =>
     (
-      await cast.sql.query(
+      await tenants.sql.query(
         `select *, extract(epoch from ticket_expires_at - created_at)::float8 as ticket_s,
            extract(epoch from expires_at - created_at)::float8 as session_s from terminal_sessions where id = $1`,
         [must(answer, 201).body.session_id],
       )
     ).rows[0];
   const inState = async (facts: Omit<AllocationFacts, 'node' | 'tenant'>): Promise<string> => {
-    const { organization_id, project_id } = cast.acme.ids;
+    const { organization_id, project_id } = tenants.acme.ids;
     return (
-      await anAllocation(cast.sql, { node: await aNode(cast.sql), tenant: { organization_id, project_id }, ...facts })
+      await anAllocation(tenants.sql, {
+        node: await aNode(tenants.sql),
+        tenant: { organization_id, project_id },
+        ...facts,
+      })
     ).id;
   };
   const setPolicy = async (change: Readonly<Record<string, unknown>>): Promise<void> => {
-    const url = `/api/v1/organizations/${cast.acme.organization_id}/access-policy`;
-    const { version } = must(await cast.acme.owner.get(url), 200).body;
-    must(await cast.acme.owner.call('PATCH', url, change, { 'if-match': `"v${version}"` }), 200);
+    const url = `/api/v1/organizations/${tenants.acme.organization_id}/access-policy`;
+    const { version } = must(await tenants.acme.owner.get(url), 200).body;
+    must(await tenants.acme.owner.call('PATCH', url, change, { 'if-match': `"v${version}"` }), 200);
   };
   const tokenOf = async (body: Readonly<Record<string, unknown>>): Promise<Caller> =>
-    cast.test.bearer(
-      must(await cast.acme.owner.post('/api/v1/tokens', { name: 'for sessions', ...body }), 201).body.token,
+    tenants.test.bearer(
+      must(await tenants.acme.owner.post('/api/v1/tokens', { name: 'for sessions', ...body }), 201).body.token,
     );
 
   it('is kept as its hash alone, for half a minute, and told with the address of the gateway', async () => {
-    const answer = await ask(cast.acme.owner, { kind: 'forward', port: 8888, cols: 120 });
+    const answer = await ask(tenants.acme.owner, { kind: 'forward', port: 8888, cols: 120 });
     const { ticket, url } = must(answer, 201).body;
     assert.match(ticket, /^[A-Za-z0-9_-]{43}$/);
-    assert.equal(url, `${cast.test.app.deps.config.gateway.public_url}/v1/stream`);
+    assert.equal(url, `${tenants.test.app.deps.config.gateway.public_url}/v1/stream`);
     assert.equal(answer.headers['cache-control'], 'no-store');
     const row = await rowOf(answer);
     assert.deepEqual(row.ticket_hash, createHash('sha256').update(ticket).digest());
     assert.deepEqual(
       [row.state, row.kind, row.port, row.cols, row.rows, row.is_writable, row.principal_id, row.node_id],
-      ['ticketed', 'forward', 8888, 120, 24, true, cast.acme.owner.me.id, slice.node_id],
+      ['ticketed', 'forward', 8888, 120, 24, true, tenants.acme.owner.me.id, slice.node_id],
     );
     assert.ok(Math.abs(row.ticket_s - 30) < 1);
     assert.ok(Math.abs(row.session_s - 14_400) < 1);
-    const audited = await auditRowsOf(cast, answer.headers['x-correlation-id'] ?? '');
+    const audited = await auditRowsOf(tenants, answer.headers['x-correlation-id'] ?? '');
     assert.deepEqual([audited[0].action, audited[0].target_id], ['allocation.session.ticket', row.id]);
     assert.ok(!JSON.stringify([audited, row]).includes(ticket), 'the ticket stands nowhere');
   });
 
   it('names a port exactly for a forward', async () => {
     for (const body of [{ kind: 'forward' }, { kind: 'ssh', port: 22 }]) {
-      const answer = await ask(cast.acme.owner, body);
+      const answer = await ask(tenants.acme.owner, body);
       assert.deepEqual([answer.status, answer.body.errors[0].pointer], [400, '/body/port']);
     }
   });
@@ -102,14 +107,14 @@ describe('a ticket', () => {
 
   it('is refused for what cannot be reached, in words that say what to do', async () => {
     const metal = await inState({ shape: 'baremetal', state: 'active' });
-    assert.equal((await ask(cast.acme.owner, { kind: 'terminal' }, metal)).status, 201);
-    assert.equal((await ask(cast.acme.owner, { kind: 'console' }, metal)).status, 409);
+    assert.equal((await ask(tenants.acme.owner, { kind: 'terminal' }, metal)).status, 201);
+    assert.equal((await ask(tenants.acme.owner, { kind: 'console' }, metal)).status, 409);
     const early = await inState({ state: 'provisioning' });
-    assert.equal((await ask(cast.acme.owner, { kind: 'console' }, early)).status, 201);
-    assert.equal((await ask(cast.acme.owner, { kind: 'ssh' }, early)).status, 409);
+    assert.equal((await ask(tenants.acme.owner, { kind: 'console' }, early)).status, 201);
+    assert.equal((await ask(tenants.acme.owner, { kind: 'ssh' }, early)).status, 409);
     const off = await inState({ state: 'active', name: 'asleep' });
-    await cast.sql.query("update allocations set power_state = 'off' where id = $1", [off]);
-    const refused = await ask(cast.acme.owner, { kind: 'ssh' }, off);
+    await tenants.sql.query("update allocations set power_state = 'off' where id = $1", [off]);
+    const refused = await ask(tenants.acme.owner, { kind: 'ssh' }, off);
     assert.equal(refused.status, 409);
     assert.match(refused.body.detail, /gpuaas allocation start asleep/);
   });
@@ -118,43 +123,43 @@ describe('a ticket', () => {
     const token = await tokenOf({ scopes: ['all'], expires_in_s: 600 });
     const byToken = await rowOf(await ask(token, { kind: 'ssh' }));
     assert.ok(byToken.session_s < 601 && byToken.credential_id !== null, `${byToken.session_s}`);
-    const before = await rowOf(await ask(cast.acme.owner, { kind: 'ssh' }));
+    const before = await rowOf(await ask(tenants.acme.owner, { kind: 'ssh' }));
     assert.ok(before.session_s > 14_000 && before.credential_id === null);
     await setPolicy({ ends_with_sign_in: true, session_max_s: 86_400 });
-    const bounded = await rowOf(await ask(cast.acme.owner, { kind: 'ssh' }));
+    const bounded = await rowOf(await ask(tenants.acme.owner, { kind: 'ssh' }));
     assert.equal(bounded.expires_at, bounded.credential_expires_at);
     await setPolicy({ ends_with_sign_in: false, session_max_s: 300 });
-    assert.ok(Math.abs((await rowOf(await ask(cast.acme.owner, { kind: 'ssh' }))).session_s - 300) < 1);
+    assert.ok(Math.abs((await rowOf(await ask(tenants.acme.owner, { kind: 'ssh' }))).session_s - 300) < 1);
     await setPolicy({ session_max_s: 14_400 });
   });
 
   it('says that a terminal is recorded where it is, and records nothing else', async () => {
     await setPolicy({ records_terminals: true });
-    const terminal = await ask(cast.acme.owner, { kind: 'terminal' });
+    const terminal = await ask(tenants.acme.owner, { kind: 'terminal' });
     assert.match(must(terminal, 201).body.notice, /records/);
     assert.equal((await rowOf(terminal)).is_recorded, true);
-    const ssh = await ask(cast.acme.owner, { kind: 'ssh' });
+    const ssh = await ask(tenants.acme.owner, { kind: 'ssh' });
     assert.deepEqual([ssh.body.notice, (await rowOf(ssh)).is_recorded], [null, false]);
     await setPolicy({ records_terminals: false });
   });
 
   it('is refused beyond what one allocation may have open; what is over or was never used does not count', async () => {
-    const full = await newActive(cast);
-    const first = await aSession(cast.sql, full, { state: 'open', principal_id: 'usr_x' });
-    await cast.sql.query(
+    const full = await newActive(tenants);
+    const first = await aSession(tenants.sql, full, { state: 'open', principal_id: 'usr_x' });
+    await tenants.sql.query(
       `insert into terminal_sessions select (jsonb_populate_record(s, jsonb_build_object('id', s.id || n))).*
        from terminal_sessions s, generate_series(2, $2) n where s.id = $1`,
       [first, SESSIONS_MAX],
     );
-    const refused = await ask(cast.acme.owner, { kind: 'ssh' }, full.id);
+    const refused = await ask(tenants.acme.owner, { kind: 'ssh' }, full.id);
     assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
-    await cast.sql.query(
+    await tenants.sql.query(
       "update terminal_sessions set state = 'ticketed', ticket_expires_at = now() - interval '1 second' where id = $1",
       [first],
     );
-    assert.equal((await ask(cast.acme.owner, { kind: 'ssh' }, full.id)).status, 201);
-    assert.equal((await ask(cast.acme.owner, { kind: 'ssh' }, full.id)).status, 409);
-    cast.clock.advance(CACHE_OVER_MS);
+    assert.equal((await ask(tenants.acme.owner, { kind: 'ssh' }, full.id)).status, 201);
+    assert.equal((await ask(tenants.acme.owner, { kind: 'ssh' }, full.id)).status, 409);
+    tenants.clock.advance(CACHE_OVER_MS);
   });
 });
 

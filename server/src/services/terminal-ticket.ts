@@ -1,7 +1,7 @@
 /**
- * Tickets: the only way to a session. One is good once, for half a minute, for this caller, allocation and kind; only its hash
- * is kept. What the session may do is decided here and written into its row, which the gateway goes by; that the caller may
- * still connect, it looks up itself when the ticket is shown.
+ * Tickets: the only way to a session. One is good once, for half a minute, for this caller, allocation and kind; only
+ * its hash is kept. What the session may do is decided here and written into its row, which the gateway goes by; that
+ * the caller may still connect, it looks up itself when the ticket is shown.
  */
 import { randomBytes } from 'node:crypto';
 import { type PublicApi, type RequestOf, scopeAllows } from '@gpuaas/contract';
@@ -35,7 +35,7 @@ const mayConnect = (ctx: Ctx): boolean =>
   callerHolds(ctx, 'allocation.connect', organizationOf(ctx), projectOf(ctx)) &&
   scopeAllows(principalOf(ctx).credential.scopes, 'allocation.connect');
 
-const assertMay = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boolean => {
+const assertAllowed = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boolean => {
   if (principalOf(ctx).kind === 'service_account' && !policy.allows_service_accounts)
     throw new AppError(
       'permission_denied',
@@ -65,7 +65,7 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicke
   if (row === undefined || row.project_id !== projectOf(ctx)) throw notFound('allocation');
   assertPort(kind, body.port);
   const policy = policyRow ?? ACCESS_DEFAULTS;
-  const is_writable = assertMay(ctx, kind, policy);
+  const is_writable = assertAllowed(ctx, kind, policy);
   const refusal = sessionRefusal(row, kind);
   if (refusal !== null) throw conflict(refusal);
   if (live >= SESSIONS_MAX)

@@ -1,6 +1,6 @@
 /**
  * Discovery: an operator asks, the host answers, what it found is stored apart from slots with a hash. A candidate is
- * never schedulable. What differs from an approved slot takes the slot out of sale until somebody approves it again,
+ * never schedulable. What differs from an approved slot takes the slot unschedulable until somebody approves it again,
  * and leaves whoever holds it alone.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
@@ -48,7 +48,7 @@ export const discoveryCreate = async (
 const candidateView = (row: CandidateRow, slot: ApprovedSlot | undefined, context: ApprovalContext) => {
   const diff = slot?.content == null ? {} : diffOf(slot.content, row.content);
   const approval_status = slot === undefined ? 'new' : Object.keys(diff).length > 0 ? 'changed' : 'approved';
-  // What a tenant has on the drive of an approved slot stands in nobody's way.
+  // What a tenant has on the disk of an approved slot stands in nobody's way.
   const blockers =
     approval_status === 'approved'
       ? []
@@ -118,8 +118,8 @@ const driftsOf = (slots: readonly ApprovedSlot[], candidates: readonly Candidate
   [...pairSlots(slots, candidates)].flatMap(([slot, found]) => {
     if (slot.content === null) return [];
     const drift = diffOf(slot.content, found);
-    const isNews = Object.keys(drift).length > 0 || slot.drift !== null;
-    return isNews ? [{ id: slot.id, drift }] : [];
+    const isChanged = Object.keys(drift).length > 0 || slot.drift !== null;
+    return isChanged ? [{ id: slot.id, drift }] : [];
   });
 
 /** What a host answered to a discovery, in the transaction that takes the answer. */

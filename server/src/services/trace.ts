@@ -1,8 +1,8 @@
 /**
- * Follow one id. The id is a correlation id, or names a thing whose correlation ids are looked up; everything under them is
- * gathered and told as one timeline. A node is different: it lives for years, so what concerns it in the last day is told.
- * Tenants are bound by their project in every query, on top of row-level security. What others did is told to whoever may
- * read the audit log; everybody is told what they did themselves.
+ * Follow one id. The id is a correlation ID, or names a thing whose correlation ids are looked up; everything under
+ * them is gathered and told as one timeline. A node is different: it lives for years, so what concerns it in the last
+ * day is told. Tenants are bound by their project in every query, on top of row-level security. What others did is told
+ * to whoever may read the audit log; everybody is told what they did themselves.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf, type ResponseOf, scopeAllows } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
@@ -69,12 +69,12 @@ const actorFor = (ctx: ReadCtx): string | null => {
   return mayRead && scopeAllows(credential.scopes, 'audit.read') && credential.project_id === null ? null : id;
 };
 
-type Gathered = Readonly<{ facts: Facts; is_partial: boolean }>;
+type TraceRows = Readonly<{ facts: Facts; is_partial: boolean }>;
 
-const gather = async (reader: Reader, found: Found, reading: Reading, nowMs: number): Promise<Gathered> => {
+const readRows = async (reader: Reader, found: Found, reading: Reading, nowMs: number): Promise<TraceRows> => {
   const { project_id: projectId, actor_id } = reading;
   const isNode = found.kind === 'node';
-  const sought: db.Sought = {
+  const query: db.Sought = {
     by: isNode ? 'about' : 'correlation',
     values: isNode ? found.about : found.correlation_ids,
     project_id: projectId,
@@ -83,11 +83,11 @@ const gather = async (reader: Reader, found: Found, reading: Reading, nowMs: num
   };
   const isOperator = projectId === null;
   const [audited, runs, events, tasks, logs] = await Promise.all([
-    db.listAuditFacts(reader, sought),
-    db.listRunFacts(reader, { ...sought, limit: RUNS_MAX + 1 }),
-    db.listEventFacts(reader, sought),
-    isOperator ? db.listTaskFacts(reader, sought) : [],
-    isOperator ? db.listLogFacts(reader, sought) : [],
+    db.listAuditFacts(reader, query),
+    db.listRunFacts(reader, { ...query, limit: RUNS_MAX + 1 }),
+    db.listEventFacts(reader, query),
+    isOperator ? db.listTaskFacts(reader, query) : [],
+    isOperator ? db.listLogFacts(reader, query) : [],
   ]);
   const audit = audited.filter((row) => actor_id === null || row.actor_id === actor_id);
   const steps = await db.listStepFacts(
@@ -145,7 +145,7 @@ const follow = (ctx: ReadCtx, id: string, reading: Reading): Promise<Trace> =>
     const { project_id: projectId } = reading;
     const now_ms = ctx.deps.clock.now().getTime();
     const found = await resolve(reader, id, projectId);
-    const { facts, is_partial } = await gather(reader, found, reading, now_ms);
+    const { facts, is_partial } = await readRows(reader, found, reading, now_ms);
     const audience = projectId === null ? ('operator' as const) : ('tenant' as const);
     const nodes = [...facts.tasks, ...facts.logs].flatMap(({ node_id }) => node_id ?? []);
     const skews = nodes.length === 0 ? [] : await db.listSkews(reader, [...new Set(nodes)]);

@@ -12,7 +12,7 @@ import { countNodesWithoutKey } from '../db/node-agent.ts';
 import * as db from '../db/trust-key.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, onlyText } from '../pipeline/caller.ts';
+import { onlyText, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -20,7 +20,7 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 /** Agents are told within seconds, and ask at least every fifteen. */
 const STAGED_AT_LEAST_MS = 30_000;
 /**
- * Longer than a node's certificate lives; longer than a task waits to be verified. A certificate of erasure is shown for
+ * Longer than a node's certificate lives; longer than a task waits to be verified. A certificate of wipe is shown for
  * as long as somebody keeps it, so its key stays published, also after its grace.
  */
 const GRACE_S = { node_ca: 48 * 3600, task_signer: 3600, certificate_signer: 3600 } as const;
@@ -66,7 +66,7 @@ const lockKey = async (
 ): Promise<db.TrustKeyRow> => {
   await db.lockTrust(ctx.tx);
   const row = await getKey(ctx.tx, req.params.trust_key_id);
-  if (row.version !== req.if_match) throw changedMeanwhile(row.version);
+  if (row.version !== req.if_match) throw resourceChanged(row.version);
   return row;
 };
 
@@ -77,7 +77,7 @@ export const activate = async (ctx: WriteCtx, req: Req<'adminTrustKeyActivate'>)
   if (waitMs > 0)
     throw conflict(`Agents are still receiving this key. Activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
   const { version } = bundleOf(await db.listTrusted(ctx.tx));
-  // Agents have no part in certificates of erasure.
+  // Agents have no part in certificates of wipe.
   const nodes_without_key = key.purpose === 'certificate_signer' ? 0 : await countNodesWithoutKey(ctx.tx, version);
   const before = await db.findActiveKeyId(ctx.tx, key.purpose);
   if (before !== undefined)

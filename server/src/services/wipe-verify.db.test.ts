@@ -189,7 +189,7 @@ const rewrite = async (w: Awaited<ReturnType<typeof world>>, change: string): Pr
   );
 };
 
-/** An audit row that tells of the proof as it stands now, put in as the platform puts them. */
+/** An audit row that tells of the proof as it stands now, put in as the control plane puts them. */
 const forgeAudit = (w: Awaited<ReturnType<typeof world>>, action: string) =>
   w.sql.query(
     `insert into audit_logs (id, actor_kind, action, result, policy, correlation_id, metadata)

@@ -138,14 +138,14 @@ export const adminGet = async (ctx: ReadCtx, { params }: Req<'adminWorkflowRunGe
 export const adminStepList = (ctx: ReadCtx, req: Req<'adminWorkflowRunStepList'>) => stepsFor(ctx, 'operator', req);
 
 /** What operators do to a tenant's run stands in the tenant's own audit chain. */
-const steered = (ctx: WriteCtx, run: db.WorkflowRunRow) => {
-  if (run.organization_id !== null) ctx.concerns(run.organization_id, run.project_id ?? undefined);
+const changedRun = (ctx: WriteCtx, run: db.WorkflowRunRow) => {
+  if (run.organization_id !== null) ctx.setTarget(run.organization_id, run.project_id ?? undefined);
   ctx.note({ workflow: run.workflow, subject_id: run.subject_id, step: run.step });
   return runView(ctx, 'operator')(run);
 };
 
 export const adminRetry = async (ctx: WriteCtx, { params, body }: Req<'adminWorkflowRunRetry'>) =>
-  steered(ctx, await retryRun(ctx.tx, { run_id: params.workflow_run_id, step: body.step }));
+  changedRun(ctx, await retryRun(ctx.tx, { run_id: params.workflow_run_id, step: body.step }));
 
 export const adminCancel = async (ctx: WriteCtx, { params, body }: Req<'adminWorkflowRunCancel'>) =>
-  steered(ctx, await cancelRun(ctx.tx, { run_id: params.workflow_run_id, reason: body.reason }));
+  changedRun(ctx, await cancelRun(ctx.tx, { run_id: params.workflow_run_id, reason: body.reason }));

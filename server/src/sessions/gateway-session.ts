@@ -1,6 +1,7 @@
 /**
- * What the gateway keeps of its sessions. Each move of a row and the audit row that tells of it are one transaction; the
- * row that says a session was opened is durable before the client is connected, so nobody is anywhere without a trace.
+ * What the gateway keeps of its sessions. Each move of a row and the audit row that tells of it are one transaction;
+ * the row that says a session was opened is durable before the client is connected, so nobody is anywhere without a
+ * trace.
  */
 import type { TaskParams } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
@@ -28,9 +29,9 @@ import {
   takeTicket,
 } from '../db/terminal-session.ts';
 import { usernameOf } from '../domain/host-name.ts';
-import { endOf, endOfGone, LOST, permissionOf, roleBehind, type SessionLook } from './session-access.ts';
+import { disconnectReason, endOf, LOST, permissionOf, roleOfSession, type SessionActivity } from './session-access.ts';
 
-export type { GatewaySessionRow, SessionCount, SessionEnd, SessionLook, TicketRefusal };
+export type { GatewaySessionRow, SessionActivity, SessionCount, SessionEnd, TicketRefusal };
 
 export type TicketShown = Readonly<{
   ticket_hash: Buffer;
@@ -38,7 +39,7 @@ export type TicketShown = Readonly<{
   user_agent: string;
 }>;
 
-export type Taken =
+export type RedeemedTicket =
   | Readonly<{ session: GatewaySessionRow }>
   | Readonly<{ refusal: TicketRefusal }>
   /** The ticket was good, what it was given for is not any more. */
@@ -47,15 +48,15 @@ export type Taken =
 export type Ending = SessionEnd & Readonly<{ id: string; bytes_in: number; bytes_out: number; user_agent: string }>;
 
 export type GatewaySessions = Readonly<{
-  take(shown: TicketShown): Promise<Taken>;
+  redeem(shown: TicketShown): Promise<RedeemedTicket>;
   opened(ids: readonly string[]): Promise<void>;
   /** Closes the row if it is not; twice is once. */
   close(ending: Ending): Promise<void>;
   note(counts: readonly SessionCount[]): Promise<void>;
   /** Which of them must end, and why. */
-  judge(looks: readonly SessionLook[]): Promise<ReadonlyMap<string, SessionEnd>>;
-  /** Its machine or its host is gone: why, where the platform's own doing explains it. */
-  whyGone(look: SessionLook): Promise<SessionEnd | null>;
+  judge(looks: readonly SessionActivity[]): Promise<ReadonlyMap<string, SessionEnd>>;
+  /** Its machine or its host is gone: why, where the control plane's own doing explains it. */
+  endReason(look: SessionActivity): Promise<SessionEnd | null>;
   /** Closes what replicas left behind that are not there any more; how many. */
   closeAbandoned(): Promise<number>;
   /** Those of the named enrolments of hosts that still count. */
@@ -66,10 +67,10 @@ export type GatewaySessions = Readonly<{
 }>;
 
 /** How long an agent may take to connect. Its task expires later, so that the gateway can answer a late one. */
-export const UNSEEN_S = 15;
-const ABANDONED_PER_TURN = 500;
+export const ABANDONED_AFTER_S = 15;
+const ABANDONED_BATCH = 500;
 
-/** Ends that the client or the machine brought about; the others are the platform's. */
+/** Ends that the client or the VM brought about; the others are the control plane's. */
 const BY_THE_PRINCIPAL: ReadonlySet<string> = new Set(['ended', 'client_disconnected', 'protocol_error']);
 
 const streamTask = (session: GatewaySessionRow, gatewayUrl: string): TaskParams<'stream.open'> => ({
@@ -103,7 +104,7 @@ const aboutSession = (session: GatewaySessionRow) => ({
 });
 
 const auditOpen = (session: GatewaySessionRow, standing: SessionStandingRow, userAgent: string): AuditRow => {
-  const role = roleBehind(standing) ?? null;
+  const role = roleOfSession(standing) ?? null;
   return {
     ...aboutSession(session),
     actor_kind: session.principal_kind,
@@ -156,8 +157,8 @@ export const createGatewaySessions = (
   };
 
   return {
-    take: ({ ticket_hash, source_ip, user_agent }) =>
-      database.write(PLATFORM, async (tx): Promise<Taken> => {
+    redeem: ({ ticket_hash, source_ip, user_agent }) =>
+      database.write(PLATFORM, async (tx): Promise<RedeemedTicket> => {
         const session = await takeTicket(tx, { ticket_hash, gateway_url: deps.gateway_url(), source_ip });
         if (session === undefined) return { refusal: await findTicketRefusal(tx, ticket_hash) };
         const [standing] = await listSessionStandings(tx, [session.id]);
@@ -205,9 +206,9 @@ export const createGatewaySessions = (
       }
       return ends;
     },
-    whyGone: async (look) => {
+    endReason: async (look) => {
       const [row] = await database.read(PLATFORM, (reader) => listSessionStandings(reader, [look.id]));
-      return row === undefined ? null : endOfGone(row, look);
+      return row === undefined ? null : disconnectReason(row, look);
     },
     closeAbandoned: () =>
       database.write(PLATFORM, async (tx) => {
@@ -215,7 +216,11 @@ export const createGatewaySessions = (
           reason: 'gateway_stopped',
           message: 'The gateway of this session stopped. Open a new session.',
         };
-        const closed = await closeAbandonedSessions(tx, { ...end, unseen_s: UNSEEN_S, limit: ABANDONED_PER_TURN });
+        const closed = await closeAbandonedSessions(tx, {
+          ...end,
+          unseen_s: ABANDONED_AFTER_S,
+          limit: ABANDONED_BATCH,
+        });
         for (const session of closed) {
           await cancelStreamTask(tx, session.id);
           await insertAuditLog(tx, auditClose(session, end, null));

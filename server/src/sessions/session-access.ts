@@ -1,20 +1,21 @@
 /**
- * Whether a session may go on. The rules are those by which its ticket was given: the allocation runs, the account and the
- * token are good, and a role still holds the permission. So whatever would refuse a new ticket also ends what is open.
+ * Whether a session may go on. The rules are those by which its ticket was given: the allocation runs, the account and
+ * the token are good, and a role still holds the permission. So whatever would refuse a new ticket also ends what is
+ * open.
  */
 import { type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { SessionStandingRow } from '../db/gateway-session.ts';
 import type { SessionEnd } from '../db/terminal-session.ts';
 
 /** What only the replica that carries the bytes knows. */
-export type SessionLook = Readonly<{
+export type SessionActivity = Readonly<{
   id: string;
   /** Since something was last said either way. */
   idle_ms: number;
   /** For how long its client has waited for the host to connect; null once it has. */
   waiting_ms: number | null;
   /** Since the host connected, while it has not said that the other end is there; null otherwise. */
-  reaching_ms: number | null;
+  connecting_ms: number | null;
 }>;
 
 export const CONNECT_WITHIN_MS = 20_000;
@@ -30,16 +31,16 @@ const rolesOf = (row: SessionStandingRow): RoleName[] => {
 export const permissionOf = (row: Pick<SessionStandingRow, 'is_writable'>): Permission =>
   row.is_writable ? 'allocation.connect' : 'allocation.session.create';
 
-export const roleBehind = (row: SessionStandingRow): RoleName | undefined =>
+export const roleOfSession = (row: SessionStandingRow): RoleName | undefined =>
   rolesOf(row).find((role) => roleHolds(role, permissionOf(row)));
 
 const revoked = (message: string): SessionEnd => ({ reason: 'revoked', message });
 const released = (message: string): SessionEnd => ({ reason: 'released', message });
 
 const endOfAllocation = ({ kind, allocation_state, power_state }: SessionStandingRow): SessionEnd | null => {
-  const isComing = allocation_state === 'requested' || allocation_state === 'provisioning';
-  if (isComing && kind === 'console') return null;
-  if (isComing) return released('The allocation is not active yet. Its console is available.');
+  const isConnecting = allocation_state === 'requested' || allocation_state === 'provisioning';
+  if (isConnecting && kind === 'console') return null;
+  if (isConnecting) return released('The allocation is not active yet. Its console is available.');
   if (allocation_state !== 'active') return released('The allocation is being released.');
   if (power_state === 'off') return released('The VM is off. Start it and connect again.');
   if (power_state === 'reinstalling' && kind !== 'console')
@@ -56,7 +57,7 @@ const endOfAccess = (row: SessionStandingRow): SessionEnd | null => {
   if (row.principal_kind === 'service_account' && !row.allows_service_accounts)
     return revoked('The organization does not allow service accounts to connect.');
   const isReached = row.token_scopes === null || scopeAllows(row.token_scopes, permissionOf(row));
-  if (roleBehind(row) === undefined || row.is_token_elsewhere || !isReached)
+  if (roleOfSession(row) === undefined || row.is_token_elsewhere || !isReached)
     return revoked('The role that allowed the session was removed.');
   return null;
 };
@@ -66,13 +67,13 @@ const unreachable = (row: SessionStandingRow, otherwise: string): SessionEnd => 
   message: row.is_node_offline ? 'The host of this allocation is offline. Retry when it is back.' : otherwise,
 });
 
-const endOfWaiting = (row: SessionStandingRow, look: SessionLook): SessionEnd | null => {
+const endOfWaiting = (row: SessionStandingRow, look: SessionActivity): SessionEnd | null => {
   if (look.waiting_ms !== null) {
     if (row.task_state === 'failed') return unreachable(row, 'The agent could not open the connection. Retry.');
     if (row.task_state === 'expired' || row.task_state === 'cancelled' || look.waiting_ms >= CONNECT_WITHIN_MS)
       return unreachable(row, 'The agent did not respond in time. Retry shortly.');
   }
-  if (look.reaching_ms !== null && look.reaching_ms >= READY_WITHIN_MS)
+  if (look.connecting_ms !== null && look.connecting_ms >= READY_WITHIN_MS)
     return unreachable(row, 'The VM did not respond in time. Its console may show the cause.');
   return null;
 };
@@ -83,7 +84,7 @@ export const LOST: SessionEnd = {
   message: 'The gateway lost the session. Open a new one.',
 };
 
-export const endOf = (row: SessionStandingRow, look: SessionLook | null): SessionEnd | null => {
+export const endOf = (row: SessionStandingRow, look: SessionActivity | null): SessionEnd | null => {
   if (row.state === 'closed') return LOST;
   if (row.close_requested_by !== null) {
     const isOwn = row.close_requested_by === row.principal_id;
@@ -105,8 +106,8 @@ export const endOf = (row: SessionStandingRow, look: SessionLook | null): Sessio
   return endOfWaiting(row, look);
 };
 
-/** Why its machine is gone, also where a session might have gone on until then. */
-export const endOfGone = (row: SessionStandingRow, look: SessionLook): SessionEnd | null => {
+/** Why its VM is gone, also where a session might have gone on until then. */
+export const disconnectReason = (row: SessionStandingRow, look: SessionActivity): SessionEnd | null => {
   const end = endOf(row, look);
   if (end !== null) return end;
   if (row.power_state === 'stopping') return released('The VM is being stopped.');

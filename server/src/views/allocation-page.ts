@@ -1,4 +1,7 @@
-/** A page of what belongs to one allocation of the caller's project, newest first; of another's it is as good as missing. */
+/**
+ * A page of what belongs to one allocation of the caller's project, newest first; of another's it is as good as
+ * missing.
+ */
 import type { ReadCtx } from '../context.ts';
 import { findProjectAllocation } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
@@ -6,14 +9,14 @@ import { notFound } from '../errors.ts';
 import { onlyText, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
-type Asked = Readonly<{
+type PageRequest = Readonly<{
   params: Readonly<{ allocation_id: string }>;
   query: Readonly<{ limit?: number; cursor?: string }>;
 }>;
 
 export const pageOfAllocation = async <Row extends Readonly<{ id: string }>>(
   ctx: ReadCtx,
-  { params, query }: Asked,
+  { params, query }: PageRequest,
   list: (
     reader: Reader,
     allocationId: string,

@@ -11,38 +11,38 @@ import { type FieldError, notFound } from '../errors.ts';
 import { platformActions } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { preventsHostChanges } from '../services/health-report.ts';
-import { takenProblems, written } from '../services/slot-binding.ts';
+import { bindingConflicts, written } from '../services/slot-binding.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 
 type OnNode = Pick<NodeRow, 'id' | 'region_name' | 'state' | 'occupancy'>;
 type Row = Pick<SlotRow, 'id' | 'slot_index' | 'approval' | 'status'> & Readonly<{ drift: object | null }>;
 
 /** Slots of one approval are bound together, so each disabled one is asked about alone; there are few. */
-const takenOf = async (reader: Reader, node: OnNode, row: Row, standing: SlotStanding | undefined) => {
-  const content = standing?.disabled_content ?? null;
+const conflictsOf = async (reader: Reader, node: OnNode, row: Row, approval: SlotStanding | undefined) => {
+  const content = approval?.disabled_content ?? null;
   if (content === null) return [];
-  return takenProblems(await listTakenBindings(reader, node, [written(row.id, row.slot_index, content)]));
+  return bindingConflicts(await listTakenBindings(reader, node, [written(row.id, row.slot_index, content)]));
 };
 
-export type SlotStand = SlotFacts & Readonly<{ taken_problems: readonly FieldError[] }>;
+export type SlotContext = SlotFacts & Readonly<{ taken_problems: readonly FieldError[] }>;
 
 /** The facts that the rules of slots read. Whoever changes a slot has locked its node. */
-export const slotStands = async (
+export const slotContexts = async (
   ctx: Ctx,
   reader: Reader,
   node: OnNode,
   rows: readonly Row[],
-): Promise<ReadonlyMap<string, SlotStand>> => {
+): Promise<ReadonlyMap<string, SlotContext>> => {
   const [standings, prevents_host_changes] = await Promise.all([
     listSlotStandings(reader, node.id, repairSlot.name),
     preventsHostChanges(reader, node.id),
   ]);
   const by = callerId(ctx);
-  const stands = await Promise.all(
-    rows.map(async (row): Promise<[string, SlotStand]> => {
-      const standing = standings.find(({ id }) => id === row.id);
-      const taken_problems = await takenOf(reader, node, row, standing);
-      const holder_state = standing?.holder_state ?? null;
+  const contexts = await Promise.all(
+    rows.map(async (row): Promise<[string, SlotContext]> => {
+      const approval = standings.find(({ id }) => id === row.id);
+      const taken_problems = await conflictsOf(reader, node, row, approval);
+      const holder_state = approval?.holder_state ?? null;
       return [
         row.id,
         {
@@ -52,17 +52,17 @@ export const slotStands = async (
           node_state: node.state,
           node_occupancy: node.occupancy,
           holder:
-            holder_state === null ? null : { state: holder_state, is_whole_node: standing?.is_whole_node ?? false },
-          is_repairing: standing?.is_repairing ?? false,
+            holder_state === null ? null : { state: holder_state, is_whole_node: approval?.is_whole_node ?? false },
+          is_repairing: approval?.is_repairing ?? false,
           prevents_host_changes,
           taken: taken_problems.map(({ message }) => message),
-          is_vouched_by_caller: standing?.vouched_by === by,
+          is_override_by_caller: approval?.vouched_by === by,
           taken_problems,
         },
       ];
     }),
   );
-  return new Map(stands);
+  return new Map(contexts);
 };
 
 export type SlotView = SlotRow & { actions: Action[] };
@@ -73,11 +73,11 @@ export const slotViews = async (
   node: OnNode,
   rows: readonly SlotRow[],
 ): Promise<SlotView[]> => {
-  const stands = await slotStands(ctx, reader, node, rows);
+  const contexts = await slotContexts(ctx, reader, node, rows);
   return rows.map((row) => ({
     ...row,
     actions: platformActions(ctx, SLOT_OPERATIONS, (name) => {
-      const facts = stands.get(row.id);
+      const facts = contexts.get(row.id);
       return facts === undefined ? null : slotRefusal(name, facts);
     }),
   }));

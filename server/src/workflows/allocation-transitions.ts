@@ -24,9 +24,13 @@ import type { JudgedWipe } from './allocation-steps.ts';
 /** States whose remaining claims wait for a wipe proof. */
 export const CUSTODY_STATES: readonly AllocationState[] = ['releasing', 'release_failed', 'failed'];
 
-type Told = Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'correlation_id'>;
+type ChangedAllocation = Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'correlation_id'>;
 
-export const allocationChanged = (row: Told, state: AllocationState, reason: string | null): NewOutboxEvent => ({
+export const allocationChanged = (
+  row: ChangedAllocation,
+  state: AllocationState,
+  reason: string | null,
+): NewOutboxEvent => ({
   event_type: 'allocation.changed',
   organization_id: row.organization_id,
   project_id: row.project_id,
@@ -35,18 +39,18 @@ export const allocationChanged = (row: Told, state: AllocationState, reason: str
   data: { allocation_id: row.id, name: row.name, state, state_reason: reason },
 });
 
-const emitAllocation = (tx: Tx, row: Told, state: AllocationState, reason: string | null): void =>
+const emitAllocation = (tx: Tx, row: ChangedAllocation, state: AllocationState, reason: string | null): void =>
   tx.defer(insertOutboxEvent(tx, allocationChanged(row, state, reason)));
 
 /** Audits a change made by a run, in the tenant's chain. Deferred to the commit. */
-export const auditRun = (tx: Tx, row: Told, action: string, reason: string | null): void =>
+export const auditRun = (tx: Tx, row: ChangedAllocation, action: string, reason: string | null): void =>
   tx.defer(insertSystemAudit(tx, runAudit(row, action, reason)));
 
 /** The audit row of a proven cleanup. It repeats the hashes of the proofs, so it is sent after them. */
-export const auditProven = (tx: Tx, row: Told, reason: string | null, task_id: string): void =>
+export const auditProven = (tx: Tx, row: ChangedAllocation, reason: string | null, task_id: string): void =>
   tx.defer(insertProofAudit(tx, runAudit(row, 'prove_cleanup', reason), { allocation_id: row.id, task_id }));
 
-const runAudit = (row: Told, action: string, reason: string | null): SystemAction => ({
+const runAudit = (row: ChangedAllocation, action: string, reason: string | null): SystemAction => ({
   organization_id: row.organization_id,
   project_id: row.project_id,
   action: `allocation.${action}`,
@@ -106,10 +110,10 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
   const claims = await lockLiveClaims(tx, id);
   if (claims.length === 0) return;
   await cancelQueuedTasks(tx, id, reason);
-  const told = blockedReason(id, reason, await findLastFailure(tx, id));
+  const stateReason = blockedReason(id, reason, await findLastFailure(tx, id));
   await moveClaimed(tx, row.node_id, async () => {
     const event = 'cleanup_blocked';
-    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason: told, event });
+    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason: stateReason, event });
     await moveHeldNode(tx, { allocation_id: id, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
   });
   auditRun(tx, row, 'block_cleanup', reason);

@@ -10,7 +10,7 @@ import { type AllocationRow, lockAllocation, movePower } from '../db/allocation.
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { countStartsLately, FOUND_DOWN, isToRun } from '../db/inventory.ts';
-import { afterDown, type Down } from '../domain/inventory.ts';
+import { afterDown, type VmDown } from '../domain/inventory.ts';
 import { powerRefusal } from '../domain/power.ts';
 import { conflict } from '../errors.ts';
 import { emitPower } from './finish-power-change.ts';
@@ -22,7 +22,7 @@ export type VmDownDeps = Readonly<{ database: Database; log: Log }>;
 const audit = (
   tx: Tx,
   row: AllocationRow,
-  given: Readonly<{ action: string; correlation_id: string; cause: Down['cause']; reason: string }>,
+  given: Readonly<{ action: string; correlation_id: string; cause: VmDown['cause']; reason: string }>,
 ): void =>
   tx.defer(
     insertSystemAudit(tx, {
@@ -45,7 +45,7 @@ const leaveOff = async (tx: Tx, row: AllocationRow, reason: string, correlation_
   return true;
 };
 
-const handleVmDown = (deps: VmDownDeps, { allocation_id, cause }: Down): Promise<void> =>
+const handleVmDown = (deps: VmDownDeps, { allocation_id, cause }: VmDown): Promise<void> =>
   deps.database.write(PLATFORM, async (tx) => {
     const row = await lockAllocation(tx, allocation_id);
     if (row === undefined || !(await isToRun(tx, allocation_id))) return;
@@ -66,7 +66,7 @@ const handleVmDown = (deps: VmDownDeps, { allocation_id, cause }: Down): Promise
   });
 
 /** A failure is retried with the next report, which finds the VM still down. */
-export const handleVmsDown = async (deps: VmDownDeps, down: readonly Down[]): Promise<void> => {
+export const handleVmsDown = async (deps: VmDownDeps, down: readonly VmDown[]): Promise<void> => {
   for (const one of down)
     await handleVmDown(deps, one).catch((err: unknown) =>
       deps.log.error({ err, ...one }, 'failed to handle a VM that was found down'),

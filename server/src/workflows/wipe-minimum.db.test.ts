@@ -1,4 +1,4 @@
-/** A region that demands more of an erasure than the drive can give. */
+/** A region that demands more of an wipe than the disk can give. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';

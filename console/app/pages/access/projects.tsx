@@ -17,12 +17,12 @@ import { Ago } from '../../ui/time.tsx';
 import { NamedForm, RenameForm } from './named-form.tsx';
 import { useOrganizationFlag } from './use-cli-scope.ts';
 
-type Asked = Readonly<{ what: 'create' }> | Readonly<{ what: 'rename' | 'delete'; project: Project }>;
+type OpenDialog = Readonly<{ what: 'create' }> | Readonly<{ what: 'rename' | 'delete'; project: Project }>;
 
 export const Projects = ({ organizationId }: Readonly<{ organizationId: string }>) => {
   const projects = useAll('projectList', { params: { organization_id: organizationId } });
   const refusal = useMay()('project.create', { organization: organizationId });
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [asked, setAsked] = useState<OpenDialog | null>(null);
   const columns: readonly Column<Project>[] = [
     {
       header: 'Project',
@@ -95,7 +95,7 @@ const ProjectDialogs = ({
   organizationId,
   asked,
   onClose,
-}: Readonly<{ organizationId: string; asked: Asked | null; onClose(): void }>) => {
+}: Readonly<{ organizationId: string; asked: OpenDialog | null; onClose(): void }>) => {
   const create = useChange('projectCreate');
   const update = useChange('projectUpdate');
   const remove = useChange('projectDelete');

@@ -1,5 +1,5 @@
 /** Changing something of a node: with a reason that is kept, or at once where it can be undone as easily. */
-import type { Answer, CallId } from '@gpuaas/sdk';
+import type { ApiResponse, CallId } from '@gpuaas/sdk';
 import type { ButtonProps } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { RequestOf, ResponseOf } from '../../api/call.ts';
@@ -31,7 +31,7 @@ export const ReasonAction = <K extends CallId>(
       isDestructive?: boolean;
       typeToConfirm?: string;
       command: (reason: string) => string;
-      onDone?: (answer: Answer<ResponseOf<K>>) => void;
+      onDone?: (answer: ApiResponse<ResponseOf<K>>) => void;
     }>,
 ) => {
   const [isOpen, setOpen] = useState(false);

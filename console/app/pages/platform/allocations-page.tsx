@@ -13,11 +13,11 @@ import { Loading } from '../../ui/loading.tsx';
 import { EmptyState, Page, Section } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { type Asked, ForceButtons, ForceDialog } from './force-dialog.tsx';
+import { ForceButtons, ForceDialog, type ForceRequest } from './force-dialog.tsx';
 
 const FLOOR_MS = 5_000;
 
-const columns = (ask: (asked: Asked) => void): readonly Column<AdminAllocation>[] => [
+const columns = (ask: (asked: ForceRequest) => void): readonly Column<AdminAllocation>[] => [
   {
     header: 'Allocation',
     cell: ({ allocation }) => (
@@ -61,7 +61,7 @@ const columns = (ask: (asked: Asked) => void): readonly Column<AdminAllocation>[
 export const PlatformAllocationsPage = () => {
   const search = useSearch({ from: '/console/platform/allocations' });
   const navigate = useNavigate({ from: '/platform/allocations' });
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [asked, setAsked] = useState<ForceRequest | null>(null);
   const state = ALLOCATION_STATES.find((one) => one === search.state);
   const rows = usePages(
     'adminAllocationList',

@@ -10,9 +10,9 @@ import { ActionButton } from '../../ui/action-button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { isLive } from '../allocations/list.ts';
 
-export type Asked = Readonly<{ row: AdminAllocation; what: 'release' | 'cleanup' }>;
+export type ForceRequest = Readonly<{ row: AdminAllocation; what: 'release' | 'cleanup' }>;
 
-export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; onAsk(asked: Asked): void }>) => {
+export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; onAsk(asked: ForceRequest): void }>) => {
   const refused = useMay()('admin.allocation.release');
   const { state } = row.allocation;
   const noRelease = !isLive({ state })
@@ -45,7 +45,7 @@ export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; on
   );
 };
 
-export const ForceDialog = ({ asked, onClose }: Readonly<{ asked: Asked | null; onClose(): void }>) => {
+export const ForceDialog = ({ asked, onClose }: Readonly<{ asked: ForceRequest | null; onClose(): void }>) => {
   const release = useChange('adminAllocationForceRelease');
   const cleanup = useChange('adminAllocationForceCleanup');
   const [isAbsent, setAbsent] = useState(false);

@@ -20,9 +20,9 @@ import { Ago } from '../../ui/time.tsx';
 
 const FLOOR_MS = 5_000;
 
-type Asked = Readonly<{ run: WorkflowRun; what: 'retry' | 'cancel' }>;
+type RunAction = Readonly<{ run: WorkflowRun; what: 'retry' | 'cancel' }>;
 
-const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] => [
+const columns = (ask: (asked: RunAction) => void): readonly Column<WorkflowRun>[] => [
   {
     header: 'Run',
     cell: (run) => (
@@ -77,7 +77,7 @@ const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] =>
   },
 ];
 
-const Dialogs = ({ asked, onClose }: Readonly<{ asked: Asked | null; onClose(): void }>) => {
+const Dialogs = ({ asked, onClose }: Readonly<{ asked: RunAction | null; onClose(): void }>) => {
   const retry = useChange('adminWorkflowRunRetry');
   const cancel = useChange('adminWorkflowRunCancel');
   const id = asked?.run.id ?? '';
@@ -115,7 +115,7 @@ export const RunsPage = () => {
   const search = useSearch({ from: '/console/platform/runs' });
   const navigate = useNavigate({ from: '/platform/runs' });
   const state = WORKFLOW_STATES.find((one) => one === search.state);
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [asked, setAsked] = useState<RunAction | null>(null);
   const runs = usePages(
     'adminWorkflowRunList',
     { query: { state, subject_id: search.subject, workflow: search.workflow } },

@@ -1,4 +1,4 @@
-/** Partitions by module id: never two active ones with a module in common. */
+/** Partitions by module ID: never two active ones with a module in common. */
 import assert from 'node:assert/strict';
 import type { FabricPartition } from '@gpuaas/contract/node';
 import type { Host } from '../host.ts';

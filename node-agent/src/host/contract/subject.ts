@@ -1,7 +1,7 @@
 /** What a test supplies to run the contract suite on a host. */
 import assert from 'node:assert/strict';
 import type { BundlePlan } from '@gpuaas/contract/node';
-import { type DiskIdentity, type Host, HostError, type HostErrorCode, type Machine, type Port } from '../host.ts';
+import { type DiskIdentity, type Host, HostError, type HostErrorCode, type Port, type VmPlan } from '../host.ts';
 
 /** The parts of the host port that a host may support: reading first, then acts that need devices, tools or root. */
 export const PARTS = [
@@ -91,7 +91,7 @@ export type HostUnderTest<C extends Capabilities = Capabilities> = Readonly<{
   kind: 'linux' | 'sim';
   capabilities: C;
   simulated: readonly Part[];
-  /** The program or privilege that this machine lacks for it; false if it lacks none. */
+  /** The program or privilege that this computer lacks for it; false if it lacks none. */
   missing?: string | false;
   make(): Promise<Subject<C>>;
 }>;
@@ -144,7 +144,7 @@ export const OTHER_ALLOCATION = 'alc_01jz0000000000000000000002';
 
 const portNameOf = (allocationId: string): string => `gp${allocationId.slice(-12)}`;
 
-/** Two public keys whose private halves nobody has. */
+/** Two public keys without known private keys. */
 export const KEYS = [
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp one',
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICHYHSFNsQ2hcqCdZu5rpV3v2NgDtowamQ3gWNwFfOG3 two',
@@ -154,7 +154,7 @@ export const KEYS = [
 export const machineOf = (
   slots: readonly SubjectSlot[],
   change: Partial<BundlePlan> & Readonly<{ allocation_id?: string; name?: string }> = {},
-): Machine => {
+): VmPlan => {
   const { allocation_id = ALLOCATION, name = `gpuaas-${allocation_id.replace('_', '-')}`, ...plan } = change;
   const slotId = (index: number): string => `slt_01jz000000000000000000000${index}`;
   return {
@@ -192,9 +192,9 @@ export const machineOn = (
   subject: Subject,
   slots: readonly SubjectSlot[],
   change: Parameters<typeof machineOf>[1] = {},
-): Machine => machineOf(slots, { ...subject.machine, ...change });
+): VmPlan => machineOf(slots, { ...subject.machine, ...change });
 
-export const portOf = ({ plan, allocation_id }: Machine): Port => ({
+export const portOf = ({ plan, allocation_id }: VmPlan): Port => ({
   name: plan.ovs_port,
   mac_address: plan.mac_address,
   private_ip: plan.private_ip,
@@ -219,7 +219,7 @@ export const prepare = async (
   subject: Subject,
   slots: readonly SubjectSlot[],
   change: Parameters<typeof machineOf>[1] = {},
-): Promise<Machine> => {
+): Promise<VmPlan> => {
   const machine = machineOn(subject, slots, change);
   const [boot] = slots;
   assert.ok(boot, 'a slot to boot from');

@@ -1,14 +1,14 @@
 /**
- * TCP connections to guests and to the host itself. Where the network of guests is in a namespace of its own, a small program
- * behind that prefix makes the connection and hands it back as an open socket: no byte goes through it. It is started when
- * it is needed, anew if it died, and ends when it has had nothing to do for a while, or with the agent.
+ * TCP connections to VMs and to the host itself. If the VM network is in its own namespace, a helper process in that
+ * namespace opens the connection and passes back the open socket; no data flows through it. It is started on demand,
+ * restarted if it died, and ends when idle or with the agent.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, isIPv4, Socket } from 'node:net';
 import { HostError } from '../host.ts';
 
 const DIAL_MS = 10_000;
-/** A machine that goes without a word is noticed some time after that. */
+/** A VM that goes without a word is noticed some time after that. */
 const KEEP_ALIVE_MS = 30_000;
 const IDLE_MS = 30_000;
 const LOOPBACK = '127.0.0.1';
@@ -62,7 +62,7 @@ const dialHere: Dial = (to, signal) =>
     if (signal.aborted) abort();
   });
 
-/** Reads nothing of what it connects: the first bytes are for whoever gets the socket. */
+/** Reads nothing from the connection: the first bytes belong to the receiver of the socket. */
 const HELPER = `
 const { connect } = require('node:net');
 process.on('disconnect', () => process.exit());
@@ -76,19 +76,19 @@ process.on('message', ({ id, to }) => {
 });
 `;
 
-type Told = Readonly<{ id: number; code: string | null }>;
+type HelperMessage = Readonly<{ id: number; code: string | null }>;
 type Waiter = (code: string | null, socket: Socket | undefined) => void;
 
-const dialBehind = (prefix: readonly string[]): Dial => {
+const dialInNamespace = (prefix: readonly string[]): Dial => {
   const waiting = new Map<number, Waiter>();
   let helper: ChildProcess | undefined;
   let last = 0;
   let idle: NodeJS.Timeout | undefined;
 
-  const leave = (child: ChildProcess): void => {
+  const onExit = (child: ChildProcess): void => {
     if (helper !== child) return;
     helper = undefined;
-    for (const tell of [...waiting.values()]) tell('the connect helper exited', undefined);
+    for (const resolveWaiter of [...waiting.values()]) resolveWaiter('the connect helper exited', undefined);
   };
   const start = (): ChildProcess => {
     const argv = [...prefix, process.execPath, '-e', HELPER];
@@ -96,21 +96,21 @@ const dialBehind = (prefix: readonly string[]): Dial => {
       cwd: '/',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    child.on('message', (said, handle) => {
-      const { id, code } = said as Told;
+    child.on('message', (message, handle) => {
+      const { id, code } = message as HelperMessage;
       const socket = handle instanceof Socket ? handle : undefined;
-      const tell = waiting.get(id);
-      if (tell === undefined) socket?.destroy();
-      else tell(code, socket);
+      const resolveWaiter = waiting.get(id);
+      if (resolveWaiter === undefined) socket?.destroy();
+      else resolveWaiter(code, socket);
     });
-    child.once('error', () => leave(child));
-    child.once('exit', () => leave(child));
-    // It is no reason to go on for whoever is done.
+    child.once('error', () => onExit(child));
+    child.once('exit', () => onExit(child));
+    // The helper must not keep a finished process alive.
     child.unref();
     child.channel?.unref();
     return child;
   };
-  const rest = (): void => {
+  const stopWhenIdle = (): void => {
     const child = helper;
     if (waiting.size > 0 || child === undefined) return;
     child.channel?.unref();
@@ -136,7 +136,7 @@ const dialBehind = (prefix: readonly string[]): Dial => {
         waiting.delete(id);
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
-        rest();
+        stopWhenIdle();
         if (socket === undefined) return reject(dialError(code ?? 'unknown', to.port));
         socket.allowHalfOpen = true;
         socket.setKeepAlive(true, KEEP_ALIVE_MS);
@@ -149,7 +149,7 @@ const dialBehind = (prefix: readonly string[]): Dial => {
 };
 
 export const createDial = (prefix: readonly string[]) => {
-  const toGuest = prefix.length === 0 ? dialHere : dialBehind(prefix);
+  const toGuest = prefix.length === 0 ? dialHere : dialInNamespace(prefix);
   return async (
     { address, port }: Readonly<{ address: string | null; port: number }>,
     signal: AbortSignal,

@@ -1,10 +1,10 @@
 /**
- * The serial line of a machine. Its socket takes one client, so everyone who looks shares one connection, which is there
- * while somebody looks. The line is always read: a viewer that is slow misses what it has no room for, with a mark where it
- * is missing, and neither the machine nor the other viewers wait for it.
+ * The serial console of a VM. Its socket takes one client, so all viewers share one connection, which is open while
+ * there are viewers. The console is always read: a slow viewer misses data, with a marker in its place, and neither the
+ * VM nor other viewers wait for it.
  *
- * A viewer first gets what the line said lately. For the first one that is the end of the log, less what the new connection
- * repeats; for those who come later it is what was kept since.
+ * A viewer first gets recent output: the first viewer the end of the log without what the new connection repeats, later
+ * ones what was buffered since.
  */
 import { open } from 'node:fs/promises';
 import { createConnection, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { HostError, type SerialLine } from '../host.ts';
 
 export const HISTORY_BYTES = 16 * 1024;
 export const VIEWER_BYTES_MAX = 256 * 1024;
-/** Typed, and not taken by the machine: who types waits, but those who left meanwhile do not. */
+/** Typed, and not taken by the VM: who types waits, but those who left meanwhile do not. */
 export const TYPED_BYTES_MAX = 256 * 1024;
 export const MISSED = Buffer.from('\r\n[some output is missing here: this viewer was too slow]\r\n');
 
@@ -137,7 +137,7 @@ const openHub = async ({ serial, console: log }: SerialPaths, onEmpty: () => voi
   };
 };
 
-/** `pathsOf` says where the line of a machine is. */
+/** `pathsOf` says where the line of a VM is. */
 export const createSerial = (pathsOf: (machine: string) => SerialPaths) => {
   const hubs = new Map<string, Promise<Hub>>();
   return async (machine: string): Promise<SerialLine> => {

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { HostError } from '../host.ts';
 import { createDial } from './access-dial.ts';
-import { createKeyTeller } from './access-keys.ts';
+import { createKeyInstaller } from './access-keys.ts';
 import { createSerial, HISTORY_BYTES, joinHistory, MISSED, VIEWER_BYTES_MAX } from './access-serial.ts';
 
 const soon = () => AbortSignal.timeout(60_000);
@@ -110,7 +110,7 @@ describe('the serial line', () => {
     const clients: Socket[] = [];
     const server = await serve(t, paths.serial, (client) => void clients.push(client));
     const openLine = createSerial(() => paths);
-    /** Also the machine knows by then that somebody looks. */
+    /** Also the VM knows by then that somebody looks. */
     const first = async () => {
       const [line] = await Promise.all([openLine('a'), once(server, 'connection')]);
       return line;
@@ -214,7 +214,7 @@ describe('keys told to a guest', () => {
         guest(client, heard);
       });
     });
-    return createKeyTeller(() => at);
+    return createKeyInstaller(() => at);
   };
 
   it('are there when the guest says so, of this set and no other', async (t) => {
@@ -234,6 +234,6 @@ describe('keys told to a guest', () => {
     await refuses(noisy('a', [], soon()), 'blocked', /invalid response/);
     const gone = await sendTo(t, (client) => client.end());
     await refuses(gone('a', [], soon()), 'blocked', /powered off/);
-    await refuses(createKeyTeller(() => '/nonexistent/keys')('a', [], soon()), 'blocked', /is off/);
+    await refuses(createKeyInstaller(() => '/nonexistent/keys')('a', [], soon()), 'blocked', /is off/);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Reads past the page cache. A direct read wants memory, offset and length on the boundaries of the device's blocks;
- * the memory of a WebAssembly instance begins on a page, which a Buffer's need not. A few pieces of it are lent to reads,
- * so that a drive has more than one to do at a time.
+ * Reads that bypass the page cache. A direct read needs memory, offset and length aligned to the device's blocks. The
+ * memory of a WebAssembly instance starts on a page, which a Buffer's may not. A few pieces of it are shared by reads,
+ * so that a disk can process several at a time.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { HostError } from '../host.ts';
@@ -10,15 +10,15 @@ const BLOCK = 4096;
 const PAGE = 65_536;
 const CHUNK = 16 * PAGE;
 const AT_ONCE = 4;
-/** Given to all who read noughts: nobody writes to what a disk gave. */
+/** Shared by all readers of zeros: nobody writes to read data. */
 const ZEROS = Buffer.alloc(CHUNK);
 
-/** Node has it; the types of the platform's own globals do not. */
+/** Node has it; the types of the control plane's own globals do not. */
 type PageMemory = new (size: Readonly<{ initial: number }>) => Readonly<{ buffer: ArrayBuffer }>;
 const { Memory } = (globalThis as unknown as Readonly<{ WebAssembly: Readonly<{ Memory: PageMemory }> }>).WebAssembly;
 
 /** Lends pieces of aligned memory; who finds none waits. */
-const createLender = () => {
+const createBufferPool = () => {
   const { buffer } = new Memory({ initial: (CHUNK * AT_ONCE) / PAGE });
   const free: Buffer[] = Array.from({ length: AT_ONCE }, (_, n) => Buffer.from(buffer, n * CHUNK, CHUNK));
   const waiting: ((piece: Buffer) => void)[] = [];
@@ -35,7 +35,7 @@ const createLender = () => {
 };
 
 /** One for all disks, made when the first is read. */
-let lend: ReturnType<typeof createLender> | undefined;
+let lend: ReturnType<typeof createBufferPool> | undefined;
 
 export const directReader = (
   handle: FileHandle,
@@ -44,7 +44,7 @@ export const directReader = (
   return async (offset, length) => {
     if (offset < 0 || length < 0 || offset + length > sizeBytes)
       throw new HostError('host_error', `Bytes ${offset} to ${offset + length} are beyond the end of the disk.`);
-    lend ??= createLender();
+    lend ??= createBufferPool();
     return lend(async (aligned) => {
       let out: Buffer | undefined;
       for (let done = 0; done < length; ) {
@@ -57,7 +57,7 @@ export const directReader = (
         const usable = Math.min(bytesRead - (at - start), length - done);
         if (usable <= 0) throw new HostError('host_error', `The disk returned no data at byte ${at}.`);
         const bytes = aligned.subarray(at - start, at - start + usable);
-        // An erased disk is all noughts, and a copy of them says no more than those we have.
+        // A wiped disk is all zeros, so a shared block of zeros replaces copies.
         if (usable === length && bytes.equals(ZEROS.subarray(0, usable))) return ZEROS.subarray(0, usable);
         out ??= Buffer.allocUnsafe(length);
         bytes.copy(out, done);

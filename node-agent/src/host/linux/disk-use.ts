@@ -1,14 +1,14 @@
 /**
- * Which disks there are and who uses them, from files of the kernel alone: nothing is started and no disk is read, so it
- * can be asked before and after everything that is done to one. A disk counts as free only if its partitions, what is
- * built on them (LVM, RAID, encryption, loop devices) and swap were all looked at.
+ * Which disks exist and what uses them, from kernel files only: nothing is started and no disk is read, so it can run
+ * before and after every action on a disk. A disk counts as free only if its partitions, everything built on them (LVM,
+ * RAID, encryption, loop devices) and swap were all checked.
  */
 import type { DiskFacts } from '@gpuaas/contract/node';
 import { type Files, integerOf } from './files.ts';
 import { isBootTarget, isUsing, type Mount, readLoops, readMounts, readSwaps, type Use } from './mounts.ts';
 import { addressesIn } from './pci.ts';
 
-/** Without what only the disk itself tells. */
+/** Without what only the disk itself reports. */
 export type DiskUse = Omit<DiskFacts, 'filesystems' | 'unreadable' | 'erase'>;
 
 export const BLOCK = '/sys/block';
@@ -44,7 +44,7 @@ const BY_ID = '/dev/disk/by-id';
 const rank = (link: string): number => (link.startsWith('nvme-eui.') ? 0 : link.startsWith('nvme-') ? 1 : 2);
 
 /** Names that last, by kernel name; the identifier of the namespace is preferred to model and serial. */
-const lastingNames = async (files: Files): Promise<ReadonlyMap<string, string>> => {
+const stableNames = async (files: Files): Promise<ReadonlyMap<string, string>> => {
   const links = (await files.findNames(BY_ID)) ?? [];
   const found = new Map<string, string>();
   for (const link of links.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))) {
@@ -58,7 +58,7 @@ type Shared = Readonly<{
   mounts: readonly Mount[];
   swaps: readonly Use[];
   loops: Awaited<ReturnType<typeof readLoops>>;
-  lasting: ReadonlyMap<string, string>;
+  stable: ReadonlyMap<string, string>;
   names: readonly string[];
 }>;
 
@@ -88,7 +88,7 @@ const readUse = async (files: Files, name: string, shared: Shared): Promise<Disk
     serial: serial?.trim() || null,
     model: model?.trim() || null,
     eui: eui?.replaceAll(' ', '') || wwid?.trim() || null,
-    device: shared.lasting.get(name) ?? null,
+    device: shared.stable.get(name) ?? null,
     major_minor: number,
     pci_address,
     size_bytes: integerOf(size, `${folder}/size`) * SECTOR,
@@ -105,7 +105,7 @@ const readUse = async (files: Files, name: string, shared: Shared): Promise<Disk
   };
 };
 
-/** Loop, RAM and stacked devices are not disks. With multipath an NVMe drive is virtual by its path, and is one. */
+/** Loop, RAM and stacked devices are not disks. With multipath an NVMe disk is virtual by its path, and is one. */
 const isDisk = async (files: Files, name: string): Promise<boolean> => {
   if (!NVME.test(name)) return (await files.findReal(`${BLOCK}/${name}`))?.startsWith(VIRTUAL) !== true;
   return (await files.find(`${BLOCK}/${name}/hidden`)) !== '1';
@@ -124,7 +124,7 @@ export const listUses = async (files: Files, serial?: string): Promise<readonly 
     readMounts(files),
     readSwaps(files),
     readLoops(files),
-    lastingNames(files),
+    stableNames(files),
   ]);
-  return Promise.all(wanted.map((name) => readUse(files, name, { mounts, swaps, loops, lasting, names })));
+  return Promise.all(wanted.map((name) => readUse(files, name, { mounts, swaps, loops, stable: lasting, names })));
 };

@@ -1,6 +1,6 @@
 /**
- * Disks with everything that uses them and everything that is written on them. What the kernel knows is in disk-use.ts;
- * here the disks are asked too: for what is on them, and for how they can be erased.
+ * Disks with their users and contents. `disk-use.ts` covers what the kernel knows; this file also queries the disks for
+ * their contents and wipe abilities.
  */
 import type { DiskFacts } from '@gpuaas/contract/node';
 import { BLOCK, listUses, NVME } from './disk-use.ts';

@@ -1,10 +1,10 @@
 /**
- * Partitions of the NVSwitches, made active and inactive through Fabric Manager's own tool. What it answers differs between
- * its versions, so what counts is the list before and after: done is what the list says is done, and a partition that would
- * take a module from an active one is refused before the tool is asked.
+ * Activates and deactivates NVSwitch partitions through Fabric Manager's tool. Its output differs between versions, so
+ * only the partition list before and after counts. A partition that would take a module from an active one is refused
+ * before the tool runs.
  *
- * A Fabric Manager of another version than the driver trains links that the driver does not understand; guests then wait for
- * their fabric for ever. So nothing is made active by one.
+ * A Fabric Manager of another version than the driver trains links that the driver does not understand, and guests wait
+ * for their fabric forever. So it must not activate anything.
  */
 import type { FabricFacts, FabricPartition } from '@gpuaas/contract/node';
 import { type Fabric, HostError } from '../host.ts';
@@ -55,7 +55,7 @@ export const createFabric = (run: Run, facts: () => Promise<FabricFacts>): Fabri
     const ran = await run({ argv: ['fmpm', ...argv], recorded: 'fmpm.txt', timeout_ms: ACT_MAX_MS });
     const after = await listPartitions(run);
     const left = ids.filter((id) => getPartition(after, id).is_active !== isActive);
-    // Where none is named, no list can tell whether it was done.
+    // If none is named, no list can show whether it was done.
     if (left.length === 0 && (ids.length > 0 || ran.status === 0)) return;
     const said = (ran.stderr || ran.stdout).trim().split('\n').at(-1)?.slice(0, 200) ?? '';
     const state = `partition ${left.join(', ')} is ${isActive ? 'not active' : 'still active'}`;
@@ -87,7 +87,7 @@ export const createFabric = (run: Run, facts: () => Promise<FabricFacts>): Fabri
       const { partitions, manager } = await readUsable(true);
       for (const id of ids) refuseConflict(partitions, getPartition(partitions, id));
       const active = partitions.filter((one) => one.is_active).map((one) => one.partition_id);
-      // One that knows of an active partition was told already.
+      // An active partition shows that the declaration was already made.
       if (active.length > 0 && ids.every((id) => active.includes(id))) return;
       if (manager.is_restart_mode !== true)
         throw new HostError('blocked', 'Declaring partitions in use requires FABRIC_MODE_RESTART=1.');

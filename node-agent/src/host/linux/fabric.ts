@@ -1,4 +1,4 @@
-/** NVSwitches and the Fabric Manager that drives them. A host without NVSwitch needs none, and none is asked for. */
+/** NVSwitches and Fabric Manager. A host without NVSwitch needs no Fabric Manager. */
 import type { FabricFacts, FabricPartition, PciFunction } from '@gpuaas/contract/node';
 import { isNvSwitch } from '../../topology/kinds.ts';
 import { HostError } from '../host.ts';
@@ -15,11 +15,11 @@ export const modeOf = (config: string | null): FabricFacts['manager']['mode'] =>
   return number === undefined ? null : (MODES[Number(number)] ?? null);
 };
 
-/** Whether it asks at its start which partitions are in use, instead of making all of them anew under whoever runs. */
+/** Whether it waits at its start for the partitions in use, instead of recreating all of them under running VMs. */
 export const isRestartMode = (config: string | null): boolean =>
   /^\s*FABRIC_MODE_RESTART\s*=\s*1\s*$/m.test(config ?? '');
 
-/** `fmpm -l`: GPUs by physical id, which is the module id that the GPU's driver tells. */
+/** `fmpm -l`: GPUs by physical ID, which is the module ID that the GPU's driver reports. */
 export const partitionsOf = (text: string): FabricPartition[] => {
   const list = jsonOf(text, 'fmpm') as { partitionInfo?: unknown };
   if (!Array.isArray(list.partitionInfo)) throw new HostError('host_error', 'fmpm listed no partitions.');

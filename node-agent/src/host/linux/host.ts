@@ -1,9 +1,8 @@
 /**
- * A real machine. It reads everything; of writing it does driver bindings and resets, wipes and
- * accounts, and, where it is configured for them, images, network ports and VMs. A missing part fails as `unsupported`, and
- * the task kinds that need it are not offered.
- *
- * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
+ * A real Linux host. Everything is readable. It writes driver bindings, resets, wipes and accounts and, if configured,
+ * images, network ports and VMs. A missing part fails as `unsupported`, and the task kinds that need it are not
+ * offered. With another root directory it reads a recording instead (see node-agent/README.md): nothing is run and
+ * nothing written.
  */
 import { type HostPort, kindsOf, type PciFunction, type WipeMethod } from '@gpuaas/contract/node';
 import type { DeviceIds } from '../../topology/device-ids.ts';
@@ -45,7 +44,7 @@ const NO_IMAGES: Host['images'] = {
 };
 
 /** Machines are libvirt's; a host without it has none. */
-const listMachines = async (run: Run): Promise<readonly Domain[]> => {
+const listVms = async (run: Run): Promise<readonly Domain[]> => {
   try {
     await run({ argv: ['virsh', '--version'], recorded: 'virsh-version.txt' });
   } catch (error) {
@@ -55,10 +54,10 @@ const listMachines = async (run: Run): Promise<readonly Domain[]> => {
   return refuse('list virtual machines')();
 };
 
-const noMachines = (run: Run): Host['hypervisor'] => ({
-  list: () => listMachines(run),
+const noVms = (run: Run): Host['hypervisor'] => ({
+  list: () => listVms(run),
   inspect: async () => ({
-    domains: (await listMachines(run)).map((one) => ({ ...one, devices: [], ended_by: null })),
+    domains: (await listVms(run)).map((one) => ({ ...one, devices: [], ended_by: null })),
     leftovers: [],
   }),
   judge: refuse('start a virtual machine'),
@@ -134,7 +133,7 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
     ...(given.devices === undefined ? {} : { devices: given.devices }),
     hypervisor:
       given.hypervisor === undefined || isRecording
-        ? noMachines(run)
+        ? noVms(run)
         : createHypervisor({
             config: given.hypervisor,
             network: given.network ?? NETWORK_DEFAULTS,

@@ -1,9 +1,8 @@
 /**
- * Whether KVM can be used is found by using it: a /dev/kvm that is there may belong to a hypervisor which emulates every
- * instruction of a guest, or refuses the host's own CPU to it. The probe is a boot sector of 80 bytes on the CPU that real
- * machines get. It enters protected mode, counts to 67 million and ends the emulator with a status of its own: a blink of an
- * eye on a CPU, minutes where each instruction is emulated. That a guest ran holds until the host boots again; that none
- * did may be the moment's, so it is found out anew after a while.
+ * Tests whether KVM works by using it: an existing /dev/kvm may belong to a hypervisor that emulates every instruction,
+ * or refuses the host's CPU model. The probe is a boot sector of 80 bytes on the CPU model that VMs get. It enters
+ * protected mode, counts to 67 million and ends the emulator with its own status: instant on a CPU, minutes with
+ * emulation. Success holds until the host reboots; failure may be temporary, so it is tested again after a while.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -87,7 +86,7 @@ const probeOnce = (given: Given, file: string, bootId: string): Promise<Verdict>
 };
 
 /** The verdict on KVM, by the probe of this boot. */
-export const judgeKvm = async (given: Given): Promise<Verdict> => {
+export const checkKvm = async (given: Given): Promise<Verdict> => {
   const { config, files } = given;
   if (!(await files.exists('/dev/kvm'))) return { is_usable: false, reason: '/dev/kvm is not there' };
   const file = join(config.folder, 'accelerator');
@@ -100,5 +99,5 @@ export const judgeKvm = async (given: Given): Promise<Verdict> => {
 export const chooseAccelerator = async (given: Given): Promise<'kvm' | 'tcg'> => {
   const { accelerator } = given.config;
   if (accelerator !== 'probe') return accelerator;
-  return (await judgeKvm(given)).is_usable ? 'kvm' : 'tcg';
+  return (await checkKvm(given)).is_usable ? 'kvm' : 'tcg';
 };

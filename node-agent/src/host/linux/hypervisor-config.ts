@@ -1,4 +1,4 @@
-/** What a site says about the machines of its slices, and how libvirt is reached. */
+/** The site's settings for slice VMs, and how to reach libvirt. */
 import type { Boot, HostProfile } from '../../vm/host-profile.ts';
 
 export type HypervisorConfig = Readonly<{
@@ -9,13 +9,13 @@ export type HypervisorConfig = Readonly<{
   emulator: string;
   machine_type: string;
   boot: Boot;
-  /** Each machine has a folder of its own in it: definition, seed, firmware variables, console. */
+  /** Each machine has a directory of its own in it: definition, seed, firmware variables, console. */
   folder: string;
-  /** Sockets on which guests tell of themselves, are told their keys, and have their serial line. A socket's path must be short. */
+  /** Sockets for guest reports, key installation and serial consoles. A socket's path must be short. */
   report_folder: string;
-  /** Where libvirt writes down how it started a machine. */
+  /** Where libvirt writes down how it started a VM. */
   libvirt_log_folder: string;
-  /** Where drives may be named. */
+  /** Where disks may be named. */
   disk_folders: readonly string[];
   passthrough: HostProfile['passthrough'];
   /** Without offloads where the switch runs in user space. */
@@ -23,8 +23,8 @@ export type HypervisorConfig = Readonly<{
   /** Longer rings of the card, and a guest whose kernel makes room for a fast network. */
   is_network_tuned: boolean;
   /**
-   * CPUs that stay the host's own, as a list: each vCPU then has one of the others to itself. Null: the vCPUs of all machines
-   * share the CPUs of their NUMA node.
+   * CPUs that stay the host's own, as a list: each vCPU then has one of the others to itself. Null: the vCPUs of all
+   * VMs share the CPUs of their NUMA node.
    */
   host_cpus: string | null;
   /** Whether the guest sees the NUMA nodes of the host. */
@@ -61,7 +61,7 @@ export const HYPERVISOR_DEFAULTS: HypervisorConfig = {
   reboot_grace_s: 120,
 };
 
-/** A machine's folder, and the files of it as the compiler names them. */
+/** A VM's directory, and the files of it as the compiler names them. */
 export const foldersOf = (config: HypervisorConfig, name: string): HostProfile['folders'] => {
   const own = `${config.folder}/${name}`;
   return { nvram: own, seed: own, console: own, report: config.report_folder };

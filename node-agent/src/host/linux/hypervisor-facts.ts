@@ -1,18 +1,18 @@
 /**
- * Whether machines can be run here at all, before one is sold: libvirt answers, the files that its settings name are there,
- * and guests run on KVM, which is found by running one. A /dev/kvm that is there proves nothing.
+ * Whether VMs can run here, tested before slots become schedulable: libvirt responds, the configured files exist, and a
+ * test guest runs on KVM. An existing /dev/kvm proves nothing.
  */
 import type { HypervisorFacts } from '@gpuaas/contract/node';
 import { HostError } from '../host.ts';
 import type { Files } from './files.ts';
-import { judgeKvm } from './hypervisor-accelerator.ts';
+import { checkKvm } from './hypervisor-accelerator.ts';
 import type { HypervisorConfig } from './hypervisor-config.ts';
 import { firmwareFiles } from './hypervisor-ready.ts';
 import type { Run } from './run.ts';
 
 type Given = Readonly<{ config: HypervisorConfig; files: Files; run: Run }>;
 
-const ASK_MS = 60_000;
+const QUERY_MS = 60_000;
 
 /** Null: it does not answer, or is not there. */
 const libvirtVersion = async ({ config, run }: Given): Promise<string | null> => {
@@ -20,7 +20,7 @@ const libvirtVersion = async ({ config, run }: Given): Promise<string | null> =>
     const { status, stdout } = await run({
       argv: ['virsh', '--connect', config.connect, '--quiet', 'version', '--daemon'],
       recorded: 'virsh-version-daemon.txt',
-      timeout_ms: ASK_MS,
+      timeout_ms: QUERY_MS,
     });
     if (status !== 0) return null;
     const daemon = /Running against daemon: ([\d.]+)/.exec(stdout)?.[1];
@@ -50,6 +50,6 @@ export const readHypervisor = async (given: Given): Promise<HypervisorFacts> => 
   // Without the emulator there is nothing to try it with.
   const kvm = missing_files.includes(given.config.emulator)
     ? { is_usable: false, reason: `${given.config.emulator} is not there` }
-    : await judgeKvm(given);
+    : await checkKvm(given);
   return { libvirt_version, missing_files, accelerator: kvm.is_usable || accelerator === 'kvm' ? 'kvm' : 'tcg', kvm };
 };

@@ -1,13 +1,13 @@
 /**
- * Every machine on the host with what it holds of the host, whoever's it is, and what machines of ours left that are gone. A
- * machine of somebody else may name a drive by any path that leads to it, so each path is told as it is written and as it ends.
+ * Every VM on the host with the host devices it uses, managed or not, and leftovers of removed VMs. An unmanaged VM may
+ * name a disk by any path, so each path is reported as written and as resolved.
  */
 import { readdir, realpath } from 'node:fs/promises';
 import type { ParsedDomain } from '../../vm/domain-read.ts';
 import { HostError, type Hypervisor, type SeenDomain } from '../host.ts';
 import type { KnownDomain } from './hypervisor-virsh.ts';
 
-/** As machines of ours are called; see tasks/names.ts. */
+/** As VMs of ours are called; see tasks/names.ts. */
 const OURS = /^gpuaas-alc-[0-9a-z]+$/;
 
 const pathsOf = async (path: string): Promise<readonly string[]> => {
@@ -44,16 +44,13 @@ const foldersIn = async (folder: string): Promise<readonly string[]> => {
   }
 };
 
-/** Machines of ours that have files here, whether or not libvirt knows them. */
-export const ownIn = async (folder: string): Promise<readonly string[]> =>
+/** VMs of ours that have files here, whether or not libvirt knows them. */
+export const managedIn = async (folder: string): Promise<readonly string[]> =>
   (await foldersIn(folder)).filter((name) => OURS.test(name)).sort();
 
-export const inspectMachines = async (
-  known: readonly KnownDomain[],
-  folder: string,
-): ReturnType<Hypervisor['inspect']> => {
+export const inspectVms = async (known: readonly KnownDomain[], folder: string): ReturnType<Hypervisor['inspect']> => {
   const domains = await Promise.all(known.map(seenOf));
   const names = new Set(domains.map(({ name }) => name));
-  const leftovers = (await ownIn(folder)).filter((name) => !names.has(name));
+  const leftovers = (await managedIn(folder)).filter((name) => !names.has(name));
   return { domains, leftovers };
 };

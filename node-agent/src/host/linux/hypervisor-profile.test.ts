@@ -5,7 +5,7 @@ import { makeTree, type Tree } from '../../../test/tree.ts';
 import { hostProfile, machineOf } from '../../../test/vm.ts';
 import { compileDomain } from '../../vm/domain.ts';
 import { parseDomain } from '../../vm/domain-read.ts';
-import type { Machine } from '../host.ts';
+import type { VmPlan } from '../host.ts';
 import { createFiles } from './files.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';
 import { readProfile } from './hypervisor-profile.ts';
@@ -16,10 +16,10 @@ type Given = Readonly<{
   tree?: Tree;
   config?: Partial<HypervisorConfig>;
   network?: Partial<NetworkConfig>;
-  others?: readonly Readonly<{ machine: Machine; pins: readonly number[]; state: 'running' | 'shut_off' }>[];
+  others?: readonly Readonly<{ machine: VmPlan; pins: readonly number[]; state: 'running' | 'shut_off' }>[];
 }>;
 
-const profileOf = async (t: TestContext, machine: Machine, { tree = {}, config, network, others = [] }: Given) => {
+const profileOf = async (t: TestContext, machine: VmPlan, { tree = {}, config, network, others = [] }: Given) => {
   const { root, remove } = await makeTree({
     '/proc/cpuinfo': 'processor : 0\naddress sizes\t: 46 bits physical, 57 bits virtual\n',
     ...tree,

@@ -1,8 +1,8 @@
-/** The host as the compiler wants it: what the site says, and what is there now. */
+/** The host profile for compiling VM definitions: site settings plus the current state. */
 import type { PciFunction } from '@gpuaas/contract/node';
 import { cpusIn } from '../../vm/cpu-plan.ts';
 import { type HostProfile, placesOf } from '../../vm/host-profile.ts';
-import { HostError, type Machine } from '../host.ts';
+import { HostError, type VmPlan } from '../host.ts';
 import type { Files } from './files.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
 import type { KnownDomain } from './hypervisor-virsh.ts';
@@ -34,15 +34,15 @@ export type GivenProfile = Readonly<{
   others: readonly KnownDomain[];
 }>;
 
-/** Those of the plan that are neither the host's nor another running machine's. */
-const freeCpus = ({ plan, name }: Machine, { config, others }: GivenProfile): readonly number[] | null => {
+/** Those of the plan that are neither the host's nor another running VM's. */
+const freeCpus = ({ plan, name }: VmPlan, { config, others }: GivenProfile): readonly number[] | null => {
   if (config.host_cpus === null) return null;
   const running = others.filter(({ parsed, state }) => parsed.name !== name && state !== 'shut_off');
   const taken = new Set([...cpusIn(config.host_cpus), ...running.flatMap(({ parsed }) => parsed.pinned_cpus)]);
   return cpusIn(plan.cpuset).filter((cpu) => !taken.has(cpu));
 };
 
-export const readProfile = async (machine: Machine, given: GivenProfile): Promise<HostProfile> => {
+export const readProfile = async (machine: VmPlan, given: GivenProfile): Promise<HostProfile> => {
   const { config, network, files, functions, accelerator } = given;
   const isEmulated = config.passthrough === 'emulated';
   return {

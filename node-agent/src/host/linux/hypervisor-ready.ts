@@ -1,11 +1,11 @@
 /**
- * What must hold before a machine is started. All of it is looked at before anything is changed, so that a refusal names its
- * reason and leaves the host as it was, instead of a start that fails half-way in words of the hypervisor.
+ * Checks before a VM starts. All of them run before anything is changed, so that a refusal names its reason and leaves
+ * the host unchanged, instead of a start that fails half-way with a hypervisor error.
  */
 import type { DiskFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import type { Boot } from '../../vm/host-profile.ts';
 import { devicesOf } from '../../vm/pci-plan.ts';
-import { HostError, type Machine } from '../host.ts';
+import { HostError, type VmPlan } from '../host.ts';
 import type { Files } from './files.ts';
 import type { HypervisorConfig } from './hypervisor-config.ts';
 import type { KnownDomain } from './hypervisor-virsh.ts';
@@ -15,8 +15,8 @@ import type { Run } from './run.ts';
 const blocked = (message: string): HostError => new HostError('blocked', message);
 const drift = (message: string): HostError => new HostError('drift', message);
 
-/** Nothing of the plan may be in a machine that is on. */
-export const refuseShared = ({ plan, name }: Machine, others: readonly KnownDomain[]): void => {
+/** Nothing of the plan may be in a VM that is on. */
+export const refuseShared = ({ plan, name }: VmPlan, others: readonly KnownDomain[]): void => {
   const wanted = new Set([
     ...devicesOf(plan),
     ...plan.slots.flatMap((slot) => [slot.nvme_device, slot.nvme_serial]),
@@ -40,7 +40,7 @@ const isBridge = (fn: PciFunction): boolean => fn.class_code.startsWith('0604');
 
 /** On vfio-pci, alone in its group or with others that are, and with the group's device there to be opened. */
 export const refuseUnbound = async (
-  { plan }: Machine,
+  { plan }: VmPlan,
   functions: readonly PciFunction[],
   hasGroup: (group: number) => Promise<boolean>,
 ): Promise<void> => {
@@ -62,7 +62,7 @@ export const refuseUnbound = async (
   }
 };
 
-export const refuseDrives = ({ plan }: Machine, disks: readonly DiskFacts[]): void => {
+export const refuseDrives = ({ plan }: VmPlan, disks: readonly DiskFacts[]): void => {
   for (const { nvme_device: device, nvme_serial: serial } of plan.slots) {
     const disk = disks.find((one) => one.device === device);
     if (disk?.serial !== serial)
@@ -72,7 +72,7 @@ export const refuseDrives = ({ plan }: Machine, disks: readonly DiskFacts[]): vo
   }
 };
 
-export const refuseWithoutPages = ({ plan }: Machine, pages: SystemFacts['hugepages']): void => {
+export const refuseWithoutPages = ({ plan }: VmPlan, pages: SystemFacts['hugepages']): void => {
   if (plan.hugepages === null) return;
   const { size_kib: size, count } = plan.hugepages;
   const each = Math.ceil(count / Math.max(1, plan.numa_nodes.length));
@@ -83,8 +83,8 @@ export const refuseWithoutPages = ({ plan }: Machine, pages: SystemFacts['hugepa
   }
 };
 
-/** The port was made for this machine and is on the bridge of the site. */
-export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }: Machine): Promise<void> => {
+/** The port was made for this VM and is on the bridge of the site. */
+export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }: VmPlan): Promise<void> => {
   const { status, stdout, stderr } = await networkRun(
     run,
     network,
@@ -95,7 +95,7 @@ export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }
     );
 };
 
-/** What every machine that is booted like this needs, whatever its profile. */
+/** What every VM that is booted like this needs, whatever its profile. */
 export const firmwareFiles = (boot: Boot): readonly string[] => [
   ...new Set(
     boot.kind === 'kernel'
@@ -115,7 +115,7 @@ const filesOf = (boot: Boot, profile: string): readonly string[] => {
 export const refuseMissingFiles = async (
   files: Files,
   { emulator, boot }: HypervisorConfig,
-  { plan }: Machine,
+  { plan }: VmPlan,
 ): Promise<void> => {
   for (const path of [emulator, ...filesOf(boot, plan.profile)])
     if (!(await files.exists(path))) throw new HostError('unsupported', `${path} is not there.`);

@@ -1,6 +1,6 @@
 /**
- * What a guest says on its port. Whoever connects gets the line that waits there, or the next one; a guest that says nothing
- * in that time has not said anything. It is the tenant's: it is read for a moment, up to a limit, and answered nothing.
+ * Reads the guest report from the VM's port. A client gets the waiting line or the next one; no line within the time
+ * means no report. The content is untrusted: it is read briefly, up to a limit, and nothing is sent back.
  */
 import { createConnection } from 'node:net';
 import { createReportReader } from '../../vm/guest-report.ts';
@@ -8,7 +8,7 @@ import { type GuestReport, HostError } from '../host.ts';
 
 const LISTEN_MS = 2_500;
 /** No machine, or one that is just starting or ending. */
-const SILENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
+const NO_REPORT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 export const listenToGuest = (socket: string): Promise<GuestReport | null> =>
   new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export const listenToGuest = (socket: string): Promise<GuestReport | null> =>
     });
     connection.on('end', () => end(null));
     connection.on('error', (error: NodeJS.ErrnoException) => {
-      if (SILENT.has(error.code ?? '')) return end(null);
+      if (NO_REPORT.has(error.code ?? '')) return end(null);
       clearTimeout(timer);
       reject(new HostError('host_error', `${socket} could not be read (${error.code}).`, { cause: error }));
     });

@@ -1,4 +1,4 @@
-/** The machines of slices as an operator sets them. */
+/** Operator settings for slice VMs. */
 import type { ConfigReader } from '@gpuaas/kit';
 import { cpusIn } from '../../vm/cpu-plan.ts';
 import { path, username } from '../../vm/grammar.ts';

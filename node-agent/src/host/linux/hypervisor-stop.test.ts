@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refuses } from '../contract/subject.ts';
 import type { Domain } from '../host.ts';
-import { askToStop } from './hypervisor-stop.ts';
+import { requestShutdown } from './hypervisor-stop.ts';
 
 /** A guest that goes down at a time, behind a libvirt that takes its own for every answer. */
 const guestThat = (given: Readonly<{ down_at?: number; answers_in?: number }>) => {
@@ -31,26 +31,26 @@ const guestThat = (given: Readonly<{ down_at?: number; answers_in?: number }>) =
 
 test('a guest is asked every few seconds until it is down', async () => {
   const { asking, asked, clock } = guestThat({ down_at: 12_000 });
-  assert.equal(await askToStop(asking, 'uuid', 30), true);
+  assert.equal(await requestShutdown(asking, 'uuid', 30), true);
   assert.deepEqual(asked, [0, 5_000, 10_000]);
   assert.equal(clock.ms, 12_000);
 });
 
 test('what libvirt takes to answer counts as the guest’s time', async () => {
   const { asking, clock } = guestThat({ answers_in: 4_000 });
-  assert.equal(await askToStop(asking, 'uuid', 30), false);
+  assert.equal(await requestShutdown(asking, 'uuid', 30), false);
   assert.ok(clock.ms < 40_000, `${clock.ms} ms went by`);
 });
 
 test('a guest that is not to be asked is not', async () => {
   const { asking, asked } = guestThat({});
-  assert.equal(await askToStop(asking, 'uuid', 0), false);
+  assert.equal(await requestShutdown(asking, 'uuid', 0), false);
   assert.deepEqual(asked, []);
 });
 
 test('whoever waits no longer ends the asking, and nothing is switched off', async () => {
   const { asking, asked, controller } = guestThat({});
   controller.abort();
-  await refuses(askToStop(asking, 'uuid', 30), 'timeout');
+  await refuses(requestShutdown(asking, 'uuid', 30), 'timeout');
   assert.deepEqual(asked, [0]);
 });

@@ -1,6 +1,6 @@
 /**
- * How a guest is asked to go down: by the power button, until it is off or its time is over. Its time is the clock's, with
- * whatever libvirt takes to answer, because whoever asked waits for that as well; one that waits no longer ends the asking.
+ * Shuts a guest OS down by the power button until it is off or the time is over. The time includes libvirt's delays,
+ * because the caller waits for those too. A caller that stops waiting ends the shutdown requests.
  */
 import { pause } from '@gpuaas/kit';
 import { type Domain, HostError } from '../host.ts';
@@ -8,9 +8,9 @@ import type { Virsh } from './hypervisor-virsh.ts';
 
 const POLL_MS = 250;
 /** A guest that was not up yet did not hear it. */
-const ASK_AGAIN_MS = 5_000;
+const REPEAT_MS = 5_000;
 
-export type Asking = Readonly<{
+export type ShutdownRequest = Readonly<{
   virsh: Pick<Virsh, 'tell' | 'state'>;
   signal?: AbortSignal | undefined;
   /** A clock that is never set. */
@@ -21,15 +21,15 @@ export type Asking = Readonly<{
 export const isDown = (state: Domain['state'] | null): boolean => state === null || state === 'shut_off';
 
 /** Whether it went down. Given up, it stays as it is: asked, and not switched off. */
-export const askToStop = async (
-  { virsh, signal, now = () => performance.now(), rest = pause }: Asking,
+export const requestShutdown = async (
+  { virsh, signal, now = () => performance.now(), rest = pause }: ShutdownRequest,
   uuid: string,
   graceS: number,
 ): Promise<boolean> => {
   const deadline = now() + graceS * 1000;
   let askedAt = Number.NEGATIVE_INFINITY;
   while (now() < deadline) {
-    if (now() - askedAt >= ASK_AGAIN_MS) {
+    if (now() - askedAt >= REPEAT_MS) {
       askedAt = now();
       await virsh.tell('shutdown', uuid);
     }

@@ -1,6 +1,6 @@
 /**
- * Libvirt, through virsh. A domain is asked for by its UUID: a name that is a number would be taken for something else. One
- * that goes while it is looked at is not there.
+ * Libvirt, through virsh. A domain is addressed by UUID: a numeric name would be taken for an ID. A domain that
+ * disappears during a query counts as absent.
  */
 import { type ParsedDomain, parseDomain } from '../../vm/domain-read.ts';
 import { type Domain, HostError, type SeenDomain } from '../host.ts';
@@ -57,10 +57,10 @@ const ENDS: Readonly<Record<string, SeenDomain['ended_by']>> = {
 const WITH_REASON = /^(.*?)(?: \(([^)]*)\))?$/;
 
 const isGone = (stderr: string): boolean => /failed to get domain|Domain not found/.test(stderr);
-/** It is so already: a guest may go down by itself at any moment. */
+/** Already so: a guest may shut down at any moment. */
 const isSo = (stderr: string): boolean => isGone(stderr) || /domain is not running|already active/.test(stderr);
 
-/** The kernel did not give the emulator a device's group: somebody else has it, or it went a moment ago. */
+/** The kernel did not give the emulator a device's group: another process has it, or had it a moment ago. */
 const isGroupTaken = (stderr: string): boolean =>
   /open \/dev\/vfio\/\d+: (?:Device or resource busy|No such file)/.test(stderr);
 

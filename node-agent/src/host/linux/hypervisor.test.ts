@@ -1,5 +1,5 @@
 /**
- * Machines on real libvirt and QEMU, with loop devices as drives and a real switch. They boot once and live through all of
+ * VMs on real libvirt and QEMU, with loop devices as disks and a real switch. They boot once and live through all of
  * the tests in turn, because booting is what takes time.
  */
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ import { type ComposedHost, composedHostLacks, makeComposedHost, TINY_IMAGE } fr
 import { makeTenant, type Tenant } from '../../../test/tenant.ts';
 import { portName } from '../../tasks/names.ts';
 import { ALLOCATION, eventually, machineOf, noProgress, OTHER_ALLOCATION, refuses } from '../contract/subject.ts';
-import type { Host, Machine } from '../host.ts';
+import type { Host, VmPlan } from '../host.ts';
 
 const SMALL = { vcpu_count: 1, memory_mib: 256, cpuset: '0' };
 /** In a guest the tenant is root: nothing makes it listen to the power button. */
@@ -24,11 +24,11 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
   let lab: ComposedHost;
   let host: Host;
   let tenant: Tenant;
-  let first: Machine;
-  let second: Machine;
+  let first: VmPlan;
+  let second: VmPlan;
   const keys = new Map<string, string>();
 
-  const machine = (index: number, allocation_id: string, user_data: string | null): Machine => {
+  const machine = (index: number, allocation_id: string, user_data: string | null): VmPlan => {
     const slot = lab.loop.slots[index];
     assert.ok(slot);
     const address = { mac_address: `02:00:00:00:00:0${index + 1}`, private_ip: `10.100.0.1${index + 1}` };
@@ -36,20 +36,20 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     const ssh_public_keys = [tenant.public_key];
     return { ...machineOf([slot], plan), seed: { hostname: `guest${index}`, ssh_public_keys, user_data } };
   };
-  const attach = ({ plan, allocation_id }: Machine) =>
+  const attach = ({ plan, allocation_id }: VmPlan) =>
     host.network.attach({
       name: plan.ovs_port,
       mac_address: plan.mac_address,
       private_ip: plan.private_ip,
       allocation_id,
     });
-  const report = (one: Machine) => eventually(() => host.hypervisor.guest(one.name));
+  const report = (one: VmPlan) => eventually(() => host.hypervisor.guest(one.name));
   const stateOf = async (name: string) =>
     (await host.hypervisor.list()).find((domain) => domain.name === name)?.state ?? 'none';
-  const inGuest = (one: Machine, command: string) =>
+  const inGuest = (one: VmPlan, command: string) =>
     tenant.run({ ip: one.plan.private_ip, host_key: keys.get(one.name) ?? '' }, command);
-  const bootId = (one: Machine) => inGuest(one, 'cat /proc/sys/kernel/random/boot_id');
-  const filesOf = (one: Machine) => join(lab.config.folder, one.name);
+  const bootId = (one: VmPlan) => inGuest(one, 'cat /proc/sys/kernel/random/boot_id');
+  const filesOf = (one: VmPlan) => join(lab.config.folder, one.name);
 
   before(async () => {
     lab = await makeComposedHost({ hypervisor: { reboot_grace_s: 3 } });

@@ -1,25 +1,25 @@
 /**
- * Machines on libvirt. What runs is what was planned: the definition is compiled, checked by libvirt's schema, read back from
- * libvirt and compared before it is started. A domain belongs to us by the tag in its definition and by nothing else; one
- * without it is listed and never touched. Nothing is remembered here: whoever starts anew finds its machines by their names.
+ * VMs on libvirt. What runs is what was planned: the definition is compiled, validated by libvirt's schema, read back
+ * and compared before the start. A domain is managed only if its definition has our tag; any other is listed and never
+ * changed. No state is kept here: after a restart the VMs are found by name.
  */
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PciFunction } from '@gpuaas/contract/node';
-import { cloudInit, judgeUserData } from '../../vm/cloud-init.ts';
+import { checkUserData, cloudInit } from '../../vm/cloud-init.ts';
 import { compileDomain } from '../../vm/domain.ts';
 import { assertSame } from '../../vm/domain-read.ts';
-import { machineName } from '../../vm/grammar.ts';
-import { machinePaths } from '../../vm/host-profile.ts';
-import { machineUuid } from '../../vm/identity.ts';
+import { vmName } from '../../vm/grammar.ts';
+import { vmPaths } from '../../vm/host-profile.ts';
+import { vmUuid } from '../../vm/identity.ts';
 import { writeSeed } from '../../vm/seed.ts';
 import { STAND_IN_ACCELERATOR } from '../../vm/stand-in.ts';
-import { type Disks, type Domain, HostError, type Hypervisor, type Machine, type Pci } from '../host.ts';
+import { type Disks, type Domain, HostError, type Hypervisor, type Pci, type VmPlan } from '../host.ts';
 import type { Files } from './files.ts';
 import { chooseAccelerator } from './hypervisor-accelerator.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
 import { readHypervisor } from './hypervisor-facts.ts';
-import { inspectMachines, ownIn } from './hypervisor-inspect.ts';
+import { inspectVms, managedIn } from './hypervisor-inspect.ts';
 import { readProfile } from './hypervisor-profile.ts';
 import {
   refuseDrives,
@@ -30,7 +30,7 @@ import {
   refuseWithoutPages,
 } from './hypervisor-ready.ts';
 import { listenToGuest } from './hypervisor-report.ts';
-import { askToStop, isDown } from './hypervisor-stop.ts';
+import { isDown, requestShutdown } from './hypervisor-stop.ts';
 import { createVirsh, type KnownDomain, type Virsh } from './hypervisor-virsh.ts';
 import type { NetworkConfig } from './network-config.ts';
 import type { Run } from './run.ts';
@@ -53,20 +53,20 @@ const domainOf = ({ parsed, state }: KnownDomain): Domain => ({
   state,
 });
 
-const findOwn = async ({ virsh }: Given, name: string): Promise<KnownDomain | undefined> => {
+const findManaged = async ({ virsh }: Given, name: string): Promise<KnownDomain | undefined> => {
   const domain = (await virsh.all()).find((one) => one.parsed.name === name);
   if (domain !== undefined && domain.parsed.allocation_id === null)
     throw new HostError('conflict', `${name} is not managed by GPUaaS; it stays untouched.`);
   return domain;
 };
 
-const refuseOther = ({ config }: Given, machine: Machine, { parsed }: KnownDomain): void => {
+const refuseOther = ({ config }: Given, machine: VmPlan, { parsed }: KnownDomain): void => {
   if (parsed.allocation_id === null)
     throw new HostError('conflict', `${machine.name} exists and is not managed by GPUaaS.`);
   assertSame(machine, parsed, config.passthrough);
 };
 
-const refuseUnready = async (given: Given, machine: Machine, others: readonly KnownDomain[]) => {
+const refuseUnready = async (given: Given, machine: VmPlan, others: readonly KnownDomain[]) => {
   const { config, network, files, run } = given;
   refuseShared(machine, others);
   const [functions, disks, system] = await Promise.all([given.pci.list(), given.disks.list(), readSystem(files)]);
@@ -81,14 +81,14 @@ const refuseUnready = async (given: Given, machine: Machine, others: readonly Kn
 };
 
 /** What the guest is to count: functions of the same make as those it is given. */
-const acceleratorsOf = (config: HypervisorConfig, { plan }: Machine, functions: readonly PciFunction[]) => {
+const acceleratorsOf = (config: HypervisorConfig, { plan }: VmPlan, functions: readonly PciFunction[]) => {
   if (config.passthrough === 'emulated') return [STAND_IN_ACCELERATOR];
   const own = plan.slots.flatMap((slot) => functions.filter((fn) => fn.address === slot.gpu_pci_address));
   return [...new Set(own.map((fn) => `${fn.vendor_id}:${fn.device_id}`))];
 };
 
 /** Everything that is refused is refused here, before anything is written. */
-const compile = async (given: Given, machine: Machine, others: readonly KnownDomain[]) => {
+const compile = async (given: Given, machine: VmPlan, others: readonly KnownDomain[]) => {
   const functions = await refuseUnready(given, machine, others);
   const accelerator = await chooseAccelerator(given);
   const accelerators = acceleratorsOf(given.config, machine, functions);
@@ -102,18 +102,18 @@ const compile = async (given: Given, machine: Machine, others: readonly KnownDom
         is_network_tuned: given.config.is_network_tuned,
       }),
     ),
-    paths: machinePaths(profile, machine.name),
+    paths: vmPaths(profile, machine.name),
   };
 };
 
-/** The emulator runs as a user of its own, who passes through the folder and is given the files by libvirt. */
+/** The emulator runs as a user of its own, who passes through the directory and is given the files by libvirt. */
 const put = async (file: string, content: string | Buffer): Promise<void> => {
   await rm(file, { force: true });
   await writeFile(file, content, { mode: 0o600, flag: 'wx' });
 };
 
-const define = async (given: Given, machine: Machine, xml: string): Promise<string> => {
-  const uuid = machineUuid(machine.allocation_id);
+const define = async (given: Given, machine: VmPlan, xml: string): Promise<string> => {
+  const uuid = vmUuid(machine.allocation_id);
   const file = join(given.config.folder, machine.name, 'domain.xml');
   await put(file, xml);
   await given.virsh.define(file);
@@ -124,14 +124,14 @@ const define = async (given: Given, machine: Machine, xml: string): Promise<stri
 };
 
 const removeFiles = async ({ config }: GivenHypervisor, name: string): Promise<void> => {
-  const { report, keys, serial } = machinePaths({ folders: foldersOf(config, name) }, name);
-  await rm(join(config.folder, machineName(name)), { recursive: true, force: true });
+  const { report, keys, serial } = vmPaths({ folders: foldersOf(config, name) }, name);
+  await rm(join(config.folder, vmName(name)), { recursive: true, force: true });
   for (const socket of [report, keys, serial]) await rm(socket, { force: true });
   for (const suffix of ['', '.0', '.1', '.2', '.3'])
     await rm(join(config.libvirt_log_folder, `${name}.log${suffix}`), { force: true });
 };
 
-const start = async (given: Given, machine: Machine): Promise<void> => {
+const start = async (given: Given, machine: VmPlan): Promise<void> => {
   const { virsh, config } = given;
   const all = await virsh.all();
   const there = all.find((one) => one.parsed.name === machine.name);
@@ -151,14 +151,14 @@ const start = async (given: Given, machine: Machine): Promise<void> => {
     const state = await virsh.state(uuid);
     if (state !== 'running') throw new HostError('host_error', `${machine.name} was started and is ${state}.`);
   } catch (error) {
-    // What this start made goes with it; a machine that was here before keeps its definition.
+    // What this start made goes with it; a VM that was here before keeps its definition.
     if (there === undefined) await undo(given, machine).catch(() => undefined);
     throw error;
   }
 };
 
-const undo = async (given: Given, machine: Machine): Promise<void> => {
-  const domain = await findOwn(given, machine.name);
+const undo = async (given: Given, machine: VmPlan): Promise<void> => {
+  const domain = await findManaged(given, machine.name);
   if (domain !== undefined) {
     await given.virsh.tell('destroy', domain.uuid);
     await given.virsh.undefine(domain.uuid);
@@ -167,7 +167,7 @@ const undo = async (given: Given, machine: Machine): Promise<void> => {
 };
 
 const reboot = async (given: Given, name: string, isHard: boolean): Promise<void> => {
-  const domain = await findOwn(given, name);
+  const domain = await findManaged(given, name);
   if (domain === undefined || domain.state === 'shut_off') throw new HostError('drift', `${name} is not running.`);
   if (isHard) {
     if (!(await given.virsh.tell('reset', domain.uuid))) throw new HostError('drift', `${name} is not running.`);
@@ -186,11 +186,11 @@ const stop = async (
   graceS: number,
   signal: AbortSignal | undefined,
 ): Promise<'absent' | 'graceful' | 'hard'> => {
-  const domain = await findOwn(given, name);
+  const domain = await findManaged(given, name);
   if (domain === undefined || domain.state === 'shut_off') return 'absent';
   const { virsh } = given;
   // Only a guest that runs can hear the button.
-  if (domain.state === 'running' && (await askToStop({ virsh, signal }, domain.uuid, graceS))) return 'graceful';
+  if (domain.state === 'running' && (await requestShutdown({ virsh, signal }, domain.uuid, graceS))) return 'graceful';
   const wasOn = await virsh.tell('destroy', domain.uuid);
   const state = await virsh.state(domain.uuid);
   if (!isDown(state)) throw new HostError('host_error', `${name} was destroyed and is ${state}.`);
@@ -198,7 +198,7 @@ const stop = async (
 };
 
 const remove = async (given: Given, name: string): Promise<void> => {
-  const domain = await findOwn(given, name);
+  const domain = await findManaged(given, name);
   if (domain !== undefined) {
     if (domain.state !== 'shut_off')
       throw new HostError('conflict', `${name} is ${domain.state}; stop it before it is removed.`);
@@ -214,19 +214,19 @@ export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
       return await given.virsh.all();
     } catch (error) {
       if (!(error instanceof HostError) || error.code !== 'unsupported') throw error;
-      // A host without libvirt has no machines, unless it had some: they run on while nobody can ask for them.
-      const [left] = await ownIn(options.config.folder);
+      // A host without libvirt has no VMs, unless it had some: they keep running while libvirt is unreachable.
+      const [left] = await managedIn(options.config.folder);
       if (left === undefined) return [];
       const cause = `${error.message} ${options.config.folder} holds ${left}, which may be running.`;
       throw new HostError('host_error', `Failed to list the VMs of this host: ${cause}`, { cause: error });
     }
   };
-  const reportOf = (name: string): string => machinePaths({ folders: foldersOf(options.config, name) }, name).report;
+  const reportOf = (name: string): string => vmPaths({ folders: foldersOf(options.config, name) }, name).report;
   return {
     facts: () => readHypervisor(given),
     list: async () => (await all()).map(domainOf),
-    inspect: async () => inspectMachines(await all(), options.config.folder),
-    judge: async (userData) => judgeUserData(userData, options.config.username),
+    inspect: async () => inspectVms(await all(), options.config.folder),
+    judge: async (userData) => checkUserData(userData, options.config.username),
     start: (machine) => start(given, machine),
     reboot: (name, isHard) => reboot(given, name, isHard),
     stop: (name, graceS, signal) => stop(given, name, graceS, signal),

@@ -1,10 +1,10 @@
 /**
- * The images a host has at hand. Bytes are written beside, hashed as they come, and get their name only when digest and
- * size are as promised; the entry that lists them is written last and removed first, so whatever is listed is whole. What
- * a crash left is removed before the next pull.
+ * The image cache of a host. Data is written to a temporary file and hashed on the way, and gets its name only when
+ * digest and size match. The index entry is written last and removed first, so every listed image is complete.
+ * Leftovers of a crash are removed before the next pull.
  *
- * An entry remembers how the file stood when it was verified. A file that was not touched since needs no second hash; one
- * that was is hashed again before it is used, and removed if it is not what it was.
+ * An entry records the file's metadata at verification. An unchanged file needs no second hash; a changed one is hashed
+ * again before use, and removed if it differs.
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -22,7 +22,7 @@ export type CacheOptions = Readonly<{
   dir: string;
   /** Together; without it only the file system's room counts. */
   max_bytes?: number;
-  /** Images that nobody needs make room for one that is pulled, the longest unused first. */
+  /** Unneeded images are evicted for a pull, the least recently used first. */
   evicts_unused?: boolean;
   now?: () => Date;
 }>;
@@ -35,7 +35,7 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 const isZero = (bytes: Uint8Array): boolean =>
   bytes[0] === 0 && Buffer.compare(bytes.subarray(1), bytes.subarray(0, -1)) === 0;
 
-/** Changes when anybody writes to the file, replaces it or changes who may. */
+/** Changes when the file is written, replaced or gets other permissions. */
 export const stampOf = async (file: FileHandle): Promise<string> => {
   const { ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
   return [ino, size, mtimeNs, ctimeNs].join(' ');
@@ -218,7 +218,7 @@ export const openCache = (
     }
   };
 
-  /** Open for reading, and what the catalog says it is. `isAnew`: hashed even if nobody touched it since. */
+  /** Open for reading, with its catalog entry. `isAnew`: hashed even if unchanged. */
   const openVerified = async (entry: CacheEntry, isAnew = false): Promise<FileHandle> => {
     const path = blobAt(entry.digest);
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {

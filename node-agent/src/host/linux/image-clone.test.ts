@@ -55,7 +55,7 @@ test('a clone is the image byte for byte, on a blank disk and on one that is not
   assert.deepEqual(await clone(true), { bytes_written: 48 * MIB, digest: image.digest });
   const same = () => execFileSync('cmp', ['--bytes', String(48 * MIB), raw, disks.blockOf(serial)]);
   same();
-  // A clone that was cut short, or somebody's data: the noughts of the image count too.
+  // A clone that was cut short, or somebody's data: the zeros of the image count too.
   for (const at of [0, 20 * MIB, 47 * MIB]) await disks.write(serial, at, Buffer.alloc(MIB, 0xa5));
   await clone(false);
   same();

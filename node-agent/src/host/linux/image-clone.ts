@@ -1,7 +1,7 @@
 /**
- * An image onto a disk. The image is opened once and its header judged before anything is written; the disk is the one
- * descriptor that was opened by identity and held for us. The tool is given both descriptors and no path. It copies what
- * holds data, in parallel and in any order; noughts are left out only on a disk that was shown to be all noughts.
+ * Copies an image to a disk. The image is opened once and its header checked before anything is written; the disk is
+ * the one descriptor that was opened by identity and locked. The tool gets both descriptors and no path. It copies only
+ * data, in parallel and in any order; zeros are skipped only on a disk that was verified to be all zeros.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { type ImageQuestion, inspectImage } from '../../vm/image.ts';

@@ -1,7 +1,7 @@
 /**
- * Where images come from: a folder, or a web server that serves such a folder. `index.json` lists what there is, by name,
- * digest, declared format and size; the bytes are at `blobs/sha256/<digest>`. Nothing here is believed: the bytes are
- * hashed while they come, and the format is held against their header.
+ * Image sources: a directory, or a web server that serves such a directory. `index.json` lists name, digest, declared
+ * format and size; the data is at `blobs/sha256/<digest>`. Nothing is trusted: data is hashed on arrival, and the
+ * format is compared with the header.
  */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -91,7 +91,7 @@ const getIn = (images: readonly SourceImage[], image: ImageName, source: string)
   return found;
 };
 
-/** A folder by its absolute path, or an http(s) address. */
+/** A directory by its absolute path, or an http(s) address. */
 export const createImageSource = (source: string): ImageSource => {
   if (!/^https?:\/\//.test(source))
     return {

@@ -7,7 +7,7 @@ import type { Run } from './run.ts';
 
 export type ImagesOptions = CacheOptions &
   Readonly<{
-    /** A folder or an http(s) address; without one only what is cached can be used. */
+    /** A directory or an http(s) address; without one only what is cached can be used. */
     source?: string;
   }>;
 
@@ -17,15 +17,15 @@ const inspect: Inspect = async (file, { format }) => {
 };
 
 /** Whoever asks for an image is about to clone it. */
-const ASKED_FOR_MS = 10 * 60_000;
+const REQUESTED_MS = 10 * 60_000;
 
 export const createImages = (run: Run, options: ImagesOptions): Images => {
   const { now = () => new Date() } = options;
-  const askedAt = new Map<string, number>();
+  const requestedAt = new Map<string, number>();
   /** How many clones of each are under way. */
   const cloning = new Map<string, number>();
   const isNeeded = (digest: string): boolean =>
-    cloning.has(digest) || now().getTime() - (askedAt.get(digest) ?? Number.NEGATIVE_INFINITY) < ASKED_FOR_MS;
+    cloning.has(digest) || now().getTime() - (requestedAt.get(digest) ?? Number.NEGATIVE_INFINITY) < REQUESTED_MS;
   const cache = openCache(options, isNeeded);
   const whileCloning = async <T>(digest: string, work: () => Promise<T>): Promise<T> => {
     cloning.set(digest, (cloning.get(digest) ?? 0) + 1);
@@ -60,14 +60,14 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
     pull: async (name, onProgress) => {
       const cached = await cache.find(name);
       if (cached !== undefined) {
-        askedAt.set(cached.digest, now().getTime());
+        requestedAt.set(cached.digest, now().getTime());
         return cachedOf(cached);
       }
       if (source === undefined)
         throw new HostError('unsupported', `${name.name} is not cached and this host has no source of images.`);
       const image = await source.find(name);
       const key = image.digest;
-      askedAt.set(key, now().getTime());
+      requestedAt.set(key, now().getTime());
       const pull = pulls.get(key) ?? cache.add(image, source, inspect, onProgress).then(cachedOf);
       pulls.set(key, pull);
       try {
@@ -78,7 +78,7 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
     },
     evict: async (digest) => {
       if (cloning.has(digest)) throw new HostError('conflict', `${digest} is being cloned; evict it afterwards.`);
-      askedAt.delete(digest);
+      requestedAt.delete(digest);
       return cache.evict(digest);
     },
     verify: async (digest) => {

@@ -1,4 +1,4 @@
-/** Who uses which block device: mounts, swap and what is built on it, by device number and by name. */
+/** What uses each block device: mounts, swap and devices built on it, by device number and name. */
 import type { Files } from './files.ts';
 
 export type Mount = Readonly<{ major_minor: string | null; source: string; target: string }>;

@@ -1,4 +1,4 @@
-/** What a site says about the network of its slices, and how the programs that make it are reached. */
+/** The site's settings for slice networks, and how to reach the programs that configure them. */
 import { outputOf, type Run } from './run.ts';
 
 export type NetworkConfig = Readonly<{
@@ -16,7 +16,7 @@ export type NetworkConfig = Readonly<{
   /** Null: those of the host's own resolver. */
   dns_servers: readonly string[] | null;
   lease_s: number;
-  /** Of a machine's interface. */
+  /** Of a VM's interface. */
   queues: number;
   /** Reservations, leases and settings of the address server. */
   folder: string;

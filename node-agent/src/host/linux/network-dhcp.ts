@@ -1,7 +1,7 @@
 /**
- * The address server of the bridge: a dnsmasq of our own, which reads one reservation per file. It keeps its leases in
- * memory and writes them down; a lease is taken back by ending it, striking the line and starting it again, which clients
- * do not notice.
+ * The DHCP server of the bridge: a dedicated dnsmasq with one reservation per file. It keeps leases in memory and
+ * writes them to a file; a lease is removed by stopping it, deleting the line and restarting it, which clients do not
+ * notice.
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The network of a real host: what is read of it, and the ports of guests. */
+/** The network of a real host: facts, and the ports of VMs. */
 import type { PciFunction } from '@gpuaas/contract/node';
 import { privateNetwork } from '../../vm/private-network.ts';
 import { HostError, type Network } from '../host.ts';

@@ -1,4 +1,4 @@
-/** Address translation, and the connections that the kernel remembers of a guest. */
+/** Address translation, and the kernel's connection tracking entries of a VM. */
 import { isDeepStrictEqual } from 'node:util';
 import { type NatGuest, NFT_FAMILIES, type NftState, nftExpected, nftRead, nftScript, nftTable } from '../../vm/nft.ts';
 import type { PrivateNetwork } from '../../vm/private-network.ts';

@@ -1,4 +1,4 @@
-/** The parts of which a guest's place on the network is made, and how all of it goes. */
+/** The parts of a VM's network attachment, and how to remove all of them. */
 import { portCookie } from '../../vm/ovs.ts';
 import type { Port } from '../host.ts';
 import type { AddressServer } from './network-dhcp.ts';
@@ -11,7 +11,7 @@ export const ownPorts = (ports: readonly SwitchPort[]): readonly Port[] => ports
 
 type Named = Readonly<{ mac_address: string; private_ip: string }>;
 
-/** Of everything, the port first: from then on nobody is reached while the rest goes. */
+/** Removes everything, the port first: from then on the VM is unreachable. */
 export const removeAll = async (
   { ovs, nat, dhcp }: Parts,
   guests: readonly Named[],

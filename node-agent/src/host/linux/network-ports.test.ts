@@ -167,7 +167,7 @@ describe('guests of a host', { skip }, () => {
           .filter((frame) => frame.slice(56, 64) !== ipHex(port.private_ip)),
         [],
       );
-    // A guest that lies about its neighbour does not spoil the neighbour's lease.
+    // A guest that lies about its neighbor does not spoil the neighbor's lease.
     assert.deepEqual(await ports.lease(B.mac_address, B.private_ip), bound(B));
   });
 
@@ -176,7 +176,7 @@ describe('guests of a host', { skip }, () => {
     await ports.attach(C);
     assert.deepEqual(await ports.ports(), [A, B, C]);
     const c = await lab.guest(C.name, C.mac_address);
-    // As libvirt does it when a machine starts.
+    // As libvirt does it when a VM starts.
     await lab.vsctl(
       '--may-exist',
       'add-port',

@@ -1,7 +1,7 @@
 /**
- * A guest on the network of its host: a port that lets through what is the guest's own, a reserved address, translation on
- * the way out. All of it is there or none: what fails half-way is taken back, and so is whatever was left by an agent that
- * died. One change at a time, because the parts are the bridge's and not the guest's alone.
+ * Attaches a VM to the network of its host: a port that passes only the VM's own traffic, a reserved address, and
+ * outbound translation. It is all or nothing: a partial failure is undone, and so are leftovers of an agent that died.
+ * One change at a time, because the parts belong to the whole bridge.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isLive } from '../../vm/dnsmasq.ts';
@@ -22,7 +22,10 @@ import type { Run } from './run.ts';
 
 export type Ports = Pick<Network, 'attach' | 'detach' | 'ports' | 'remains' | 'lease'> &
   Readonly<{
-    /** Puts back what a restart of switch, firewall or host took from ports that are there, and removes what no port is left for. */
+    /**
+     * Puts back what a restart of switch, firewall or host took from ports that are there, and removes what no port is
+     * left for.
+     */
     restore(): Promise<readonly string[]>;
   }>;
 
@@ -107,7 +110,7 @@ const ensureAll = async ({ ovs, nat, dhcp }: Parts, port: Port, there: readonly 
   const all = [...there.filter((one) => one.name !== port.name), port];
   await ovs.ensureBase();
   await dhcp.ensure();
-  // An address that somebody held before, who has no port any more, would be refused to this one.
+  // An address of a former VM without a port would be refused to this one.
   await removeStale({ ovs, nat, dhcp }, all, true);
   await dhcp.reserve(port);
   await nat.ensure(all);

@@ -1,4 +1,4 @@
-/** What must be there before anything is made: looked at first, so that a refusal leaves the host as it was. */
+/** Checks before any network change, so that a refusal leaves the host unchanged. */
 import type { PrivateNetwork } from '../../vm/private-network.ts';
 import { HostError } from '../host.ts';
 import type { Files } from './files.ts';
@@ -43,6 +43,6 @@ export const refuseUnready = async (
     throw blocked(`The uplink ${uplink} is not on this host.`);
   if ((await act(run, ['cat', '/proc/sys/net/ipv4/ip_forward'])).trim() !== '1')
     throw blocked('The host does not forward: set net.ipv4.ip_forward to 1.');
-  // Without it, nobody could take back what the kernel remembers of a guest.
+  // Without it the kernel's connections of a guest could not be removed.
   await act(run, ['conntrack', '--version']);
 };

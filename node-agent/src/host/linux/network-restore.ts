@@ -1,6 +1,7 @@
 /**
- * After a restart of agent, switch, firewall or host. Ports stand in the switch's database and say whose they are; they are
- * the measure. What belongs to one is put back, what belongs to none is removed: reservations, leases, flows, translation.
+ * Restores the network after a restart of agent, switch, firewall or host. The ports in the switch's database name
+ * their allocation and are the reference. What belongs to a port is restored; everything else is removed: reservations,
+ * leases, flows, translation.
  */
 import { translatedAddresses } from '../../vm/nft.ts';
 import { BASE_COOKIE, portCookie } from '../../vm/ovs.ts';

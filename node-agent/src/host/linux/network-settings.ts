@@ -1,4 +1,4 @@
-/** The network of slices as an operator sets it: every variable has a default that fits a bridge made by the book. */
+/** Operator settings for slice networks; every variable has a default for a standard bridge. */
 import type { ConfigReader } from '@gpuaas/kit';
 import { privateNetwork } from '../../vm/private-network.ts';
 import { NETWORK_DEFAULTS, type NetworkConfig } from './network-config.ts';
@@ -15,7 +15,7 @@ const listOf = (text: string | undefined): readonly string[] | null =>
 const firstAddress = (network: string): string =>
   network.replace(/\/.*$/, '').replace(/\d+$/, (last) => String(Number(last) + 1));
 
-/** A mapping from outside that nobody owns outlives its tenant: decision 18 says who must own what. */
+/** An inbound mapping without an owner outlives its tenant: decision 18 defines the owners. */
 const refuseIngress = (read: ConfigReader): void => {
   if ((read.optional('GPUAAS_NODE_PUBLIC_INGRESS') ?? 'none') === 'none') return;
   const lacks = ['GPUAAS_NODE_FIREWALL_OWNER', 'GPUAAS_NODE_IPAM_OWNER'].filter(

@@ -1,16 +1,16 @@
-/** Ports and flows of the bridge. What is installed is read back, and a difference is an error. */
+/** Ports and flows of the bridge. Changes are read back, and a difference is an error. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   BASE_COOKIE,
   baseFlows,
-  COOKIE_OF_OURS,
   claimantIn,
   claimMatch,
   cookiesIn,
   flowDifferences,
   guestFlows,
   ISOLATED_VLAN,
+  OWN_COOKIE,
   portCookie,
 } from '../../vm/ovs.ts';
 import type { PrivateNetwork } from '../../vm/private-network.ts';
@@ -19,14 +19,14 @@ import { referencesOf, rowsOf } from './network.ts';
 import { act, type NetworkConfig } from './network-config.ts';
 import type { Run } from './run.ts';
 
-/** Below it the switch gives numbers to others by itself. */
+/** Lower numbers are assigned by the switch itself. */
 const FIRST_NUMBER = 1000;
 const OVS = ['ovs-vsctl', '--timeout=10'] as const;
 
 /** A port of the bridge as the switch has it. */
 export type SwitchPort = Readonly<{
   name: string;
-  /** Its number, or the one it will have when its device comes: a machine brings it along. */
+  /** Its number, or the one it will have when its device comes: a VM brings it along. */
   ofport: number | null;
   /** Null for a port that is not ours. */
   port: Port | null;
@@ -98,7 +98,7 @@ const readState = async (run: Run, bridge: string): Promise<SwitchState> => {
   };
 };
 
-/** The lowest that nobody has or was promised. */
+/** The lowest free number. */
 const freeNumber = (taken: ReadonlySet<number>): number => {
   let number = FIRST_NUMBER;
   while (taken.has(number)) number += 1;
@@ -147,7 +147,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
   return {
     read: () => readState(run, bridge),
     ensureBase: async () => {
-      // Guests remember the gateway by it; the switch would choose anew whenever a port comes or goes.
+      // Guests cache the gateway's MAC; the switch would choose another whenever a port comes or goes.
       const [address, pinned] = (
         await vsctl(
           'get',
@@ -174,7 +174,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       const before = await readState(run, bridge);
       const there = before.ports?.find((one) => one.name === name)?.ofport ?? null;
       const ofport = there ?? freeNumber(before.numbers);
-      // Its device may come later, with the machine. Flows name the number, so it is promised now.
+      // Its device may come later, with the VM. Flows name the number, so it is promised now.
       await vsctl(
         ...['--', '--may-exist', 'add-port', bridge, name],
         ...['--', 'set', 'Port', name, `tag=${ISOLATED_VLAN}`, 'vlan_mode=access', 'protected=true'],
@@ -195,7 +195,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       await act(run, ['ovs-ofctl', 'del-flows', bridge, `cookie=${cookie}/-1`]);
     },
     cookies: async () =>
-      cookiesIn(await act(run, ['ovs-ofctl', '--no-stats', 'dump-flows', bridge, `cookie=${COOKIE_OF_OURS}`])),
+      cookiesIn(await act(run, ['ovs-ofctl', '--no-stats', 'dump-flows', bridge, `cookie=${OWN_COOKIE}`])),
     claimant: async (port) =>
       claimantIn(
         await act(run, ['ovs-ofctl', '--no-stats', 'dump-flows', bridge, claimMatch(port.name)]),

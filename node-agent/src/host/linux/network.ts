@@ -78,7 +78,7 @@ const readOvs = async (run: Run): Promise<Pick<NetworkFacts, 'ovs_version' | 'br
   };
 };
 
-/** Either tool shows the rules of both. Without one, nobody can say that there are none. */
+/** Either tool shows the rules of both. Without one, the rules are unknown. */
 const hasMasquerade = async (run: Run): Promise<boolean> => {
   const commands = [
     { argv: ['nft', '--stateless', 'list', 'ruleset'], recorded: 'nft-list-ruleset.txt' },

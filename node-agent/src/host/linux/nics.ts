@@ -1,6 +1,6 @@
 /**
- * Network functions with what the kernel calls them. A virtual function that VFIO holds has no names left; its GUID is
- * then told by the card it was made of, which keeps one per virtual function for the fabric.
+ * Network functions with their kernel names. A virtual function bound to VFIO has no names; its GUID is read from its
+ * parent card, which keeps one per virtual function.
  */
 import type { NicFacts, PciFunction } from '@gpuaas/contract/node';
 import type { Files } from './files.ts';

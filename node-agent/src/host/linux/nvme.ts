@@ -1,4 +1,4 @@
-/** What an NVMe controller says it can erase with, from `nvme id-ctrl` as JSON or as text. */
+/** The wipe abilities of an NVMe controller, from `nvme id-ctrl` as JSON or text. */
 import { HostError } from '../host.ts';
 
 export type EraseAbility = Readonly<{
@@ -18,7 +18,7 @@ const numberOf = (text: string, field: string): number => {
   return Number(value);
 };
 
-/** Bits of the NVMe specification: a drive that does not set one would refuse the command, or do something else. */
+/** Bits of the NVMe specification: a disk that does not set one would refuse the command, or do something else. */
 export const eraseAbilityOf = (idCtrl: string): EraseAbility => {
   const [oacs, fna, sanicap] = FIELDS.map((field) => numberOf(idCtrl, field)) as [number, number, number];
   return {

@@ -1,11 +1,10 @@
 /**
- * One disk, opened once. Its serial says which disk it is, its descriptor and device number say that it is still the
- * same one: they are compared before and after everything that is done to it, and tools are given the descriptor, never
- * a path that may lead elsewhere by then. What is mounted, held, swap or the host's own is refused each time.
+ * One disk, opened once. The serial identifies the disk; descriptor and device number show that it is still the same
+ * one. They are compared before and after every action, and tools get the descriptor, never a path that may resolve to
+ * another disk by then. A mounted disk, one in use, swap and the host's own disks are refused each time.
  *
- * While something is done to it, the kernel is asked to keep everybody else away: nothing can mount the disk, swap to it
- * or build on it until that is over, and a use that no list showed is refused by the same request. The tool inherits the
- * hold, so it lasts as long as the tool does, also without the agent.
+ * During an action the disk is opened exclusively: nothing can mount it, swap to it or build on it, and a use that no
+ * list showed fails the open. The tool inherits the lock, so it lasts as long as the tool, even without the agent.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -92,7 +91,7 @@ const hold = async (handle: FileHandle, name: string): Promise<FileHandle> => {
     }
 };
 
-/** A device manager looks at a disk whenever somebody closed it, and is gone in a moment; a guest stays. */
+/** A device manager opens a disk briefly after each close; a guest stays. */
 const refuseOpened = async (handle: FileHandle, disk: DiskUse): Promise<void> => {
   const device = deviceOf(await handle.stat());
   if (device === null) return;
@@ -105,16 +104,16 @@ const refuseOpened = async (handle: FileHandle, disk: DiskUse): Promise<void> =>
   }
 };
 
-/** What the kernel kept of earlier looks would hide what the drive gives now: an erase by the drive does not clear it. */
+/** What the kernel kept of earlier looks would hide what the disk gives now: an erase by the disk does not clear it. */
 const forgetCached = async (run: Run, handle: FileHandle): Promise<void> => {
   if (!(await handle.stat()).isBlockDevice()) return;
   const argv = ['blockdev', '--flushbufs', '/proc/self/fd/3'] as const;
   await outputOf(run, { argv, recorded: 'blockdev.txt', fd: handle.fd });
 };
 
-/** Does something to an open disk that nobody else has meanwhile; the descriptor is for tools. */
-type Doing = <T>(work: (fd: number, disk: DiskUse) => Promise<T>) => Promise<T>;
-const doings = new WeakMap<OpenDisk, Doing>();
+/** Acts on an open disk that is locked meanwhile; the descriptor is for tools. */
+type DiskAction = <T>(work: (fd: number, disk: DiskUse) => Promise<T>) => Promise<T>;
+const doings = new WeakMap<OpenDisk, DiskAction>();
 
 export const actOn = async <T>(disk: OpenDisk, work: (fd: number, facts: DiskUse) => Promise<T>): Promise<T> => {
   const doing = doings.get(disk);
@@ -135,7 +134,7 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
     await refuseOther(files, handle, now);
     return now;
   };
-  const doing: Doing = async (work) => {
+  const doing: DiskAction = async (work) => {
     const now = await check();
     refuseUsed(now);
     const held = await hold(handle, `${disk.name} (${identity.serial})`);

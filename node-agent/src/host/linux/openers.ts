@@ -1,7 +1,7 @@
 /**
- * Who has a device open. The kernel keeps a disk from being mounted twice, but lets any number of programs write to it: an
- * emulator that runs a guest on it asks for no more than that. And it lets a card be reset under the guest that has it. So
- * every process is looked at before a disk is written over or a card taken back.
+ * Which processes have a device open. The kernel prevents a second mount but lets any number of programs write to a
+ * disk, such as an emulator that runs a guest on it. It also allows a card to be reset while a guest uses it. So all
+ * processes are checked before a disk is overwritten or a card taken back.
  */
 import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';

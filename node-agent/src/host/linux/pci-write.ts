@@ -1,7 +1,7 @@
 /**
- * Binding and reset of PCI functions through sysfs. What a reset would reach is worked out first and compared with what
- * it may reach: a secondary bus reset takes every function on the bus with it, and a function-level reset leaves state
- * behind on the GPUs this is for, so it is used only for virtual functions and where nothing else is offered.
+ * Binding and reset of PCI functions through sysfs. The scope of a reset is computed first and compared with the
+ * allowed functions: a secondary bus reset affects every function on the bus. A function-level reset leaves state
+ * behind on these GPUs, so it is used only for virtual functions and where nothing else is offered.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { HostError, type Reset } from '../host.ts';
 import type { Files } from './files.ts';
 import { resetMethodsOf } from './gpu/vendors.ts';
 import { deviceOf, findOpeners } from './openers.ts';
-import { findPci, isSilent, listPci } from './pci.ts';
+import { findPci, isUnresponsive, listPci } from './pci.ts';
 
 const DEVICES = '/sys/bus/pci/devices';
 const STORAGE = '01';
@@ -100,8 +100,8 @@ export const resetPci = async (files: Files, address: string, allowed: readonly 
   try {
     await files.write(`${folder}/reset`, '1\n');
   } finally {
-    // The kernel goes back to the methods it would choose by itself.
+    // The kernel returns to its default methods.
     await files.write(`${folder}/reset_method`, 'default\n');
   }
-  return { method, scope, is_ok: (await isSilent(files, address)) === false };
+  return { method, scope, is_ok: (await isUnresponsive(files, address)) === false };
 };

@@ -1,7 +1,7 @@
 /**
- * PCI functions from sysfs. The folder of a function lies inside the folders of the bridges above it, so its path is its
- * place in the tree; which of the bridges is a switch's upstream port is told by their own capability where that can be
- * read, and by their order where it cannot.
+ * PCI functions from sysfs. The directory of a function lies inside those of the bridges above it, so its path is its
+ * place in the tree. Which bridge is a switch's upstream port is read from its capability, or derived from the order
+ * where that is unreadable.
  */
 import type { PciFunction } from '@gpuaas/contract/node';
 import type { Files } from './files.ts';
@@ -14,7 +14,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const VIRTUAL = /^virtfn\d+$/;
 const CHILDREN = new RegExp(`${VIRTUAL.source}|${UUID.source}`);
 
-/** Addresses on the way down to a device's folder. A volume management device starts a tree of its own inside. */
+/** Addresses on the way down to a device's directory. A volume management device starts a tree of its own inside. */
 export const addressesIn = (path: string): readonly string[] => {
   const parts = path.split('/');
   return parts.slice(parts.findLastIndex((part) => HOST_BRIDGE.test(part)) + 1).filter((part) => ADDRESS.test(part));
@@ -87,11 +87,11 @@ const linkOf = async (files: Files, folder: string): Promise<PciFunction['link']
 const COMMAND = 4;
 
 /**
- * Whether nothing answers there: then every byte reads as all ones. Command and status tell, for they are never all ones of a
- * function that lives; vendor and device are so of every virtual function, by the specification of SR-IOV. Null where the
- * configuration cannot be read, as of a recording.
+ * Whether the device does not respond: then every byte reads as all ones. Command and status are checked, because a
+ * live function never has all ones there; vendor and device are all ones for every virtual function, by the
+ * specification of SR-IOV. Null if the configuration is unreadable, as in a recording.
  */
-export const isSilent = async (files: Files, address: string): Promise<boolean | null> => {
+export const isUnresponsive = async (files: Files, address: string): Promise<boolean | null> => {
   const config = await files.findHead(`${DEVICES}/${address}/config`, HEADER_BYTES).catch(() => null);
   return config === null || config.length < COMMAND + 4 ? null : config.readUInt32LE(COMMAND) === 0xffff_ffff;
 };
@@ -99,9 +99,12 @@ export const isSilent = async (files: Files, address: string): Promise<boolean |
 const NOBODY = 'ffff';
 const BRIDGE = '06';
 
-/** The kernel remembers who was there; only the configuration tells who is. Bridges and NVSwitches are nobody's to lose. */
+/**
+ * The kernel remembers removed devices; only the configuration shows whether one responds. Bridges and NVSwitches are
+ * not checked.
+ */
 const vendorNow = async (files: Files, address: string, seen: Seen): Promise<string> =>
-  seen.physical === null && !seen.class_code.startsWith(BRIDGE) && (await isSilent(files, address)) === true
+  seen.physical === null && !seen.class_code.startsWith(BRIDGE) && (await isUnresponsive(files, address)) === true
     ? NOBODY
     : seen.vendor;
 
@@ -147,7 +150,7 @@ const readFunction = async (
     subsystem_device_id: subDevice === null ? null : hex(subDevice),
     class_code,
     driver,
-    // Minus one says that the firmware did not tell.
+    // -1 means that the firmware did not report it.
     numa_node: node === -1 ? null : node,
     iommu_group: group === null ? null : integerOf(group, `${folder}/iommu_group`),
     upstream_port: upstreamOf(bridges, types),
@@ -176,7 +179,7 @@ export const listPci = async (files: Files): Promise<readonly PciFunction[]> => 
   return Promise.all(addresses.map((address) => readFunction(files, address, types)));
 };
 
-/** One function by itself, without its place below switches; null if it is not there. */
+/** One function without its place below switches; null if it does not exist. */
 export const findPci = async (files: Files, address: string): Promise<Omit<PciFunction, 'upstream_port'> | null> =>
   (await files.exists(`${DEVICES}/${address}`)) ? readFunction(files, address, new Map()) : null;
 
@@ -185,7 +188,7 @@ const GROUPS = '/sys/kernel/iommu_groups';
 export const listIommuGroups = async (
   files: Files,
 ): Promise<ReadonlyArray<Readonly<{ group: number; addresses: readonly string[] }>>> => {
-  // A live kernel without the folder has no IOMMU support at all; of a recording nothing can be said.
+  // A live kernel without the directory has no IOMMU support at all; of a recording nothing can be said.
   const names = files.root === '/' ? ((await files.findNames(GROUPS)) ?? []) : await files.names(GROUPS);
   return Promise.all(
     names.map(async (name) => ({

@@ -1,7 +1,7 @@
 /**
- * Writes down what discovery reads, so that it can be run again elsewhere: every file, link and listing below the same
- * path, what programs printed under `commands/`. Names of people's machines do not leave: serials, UUIDs, MACs, GUIDs
- * and host names are replaced, each by the same word wherever it stands.
+ * Records what discovery reads, so that it can run again elsewhere: every file, link and listing below the same path,
+ * and program output under `commands/`. Serials, UUIDs, MACs, GUIDs and host names are replaced, each by the same
+ * placeholder everywhere.
  */
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const MAC = /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/gi;
 const GUID = /\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b/gi;
 const XML_SECRETS = /<(serial|chassis_serial_number|gpu_fabric_guid|board_part_number|gpu_part_number)>[^<]*</g;
-const KEPT_WORDS = /^(?:ro|rw|quiet)$|iommu|hugepage|vfio|^pci=|^isolcpus=|^mitigations=/;
+const KEPT_NAMES = /^(?:ro|rw|quiet)$|iommu|hugepage|vfio|^pci=|^isolcpus=|^mitigations=/;
 /** Efivars are named by a UUID that says nothing of the machine. */
 const isVariable = (path: string): boolean => path.includes('/efivars/');
 
@@ -24,7 +24,7 @@ const redact = (path: string, text: string): string => {
   if (path === '/proc/cmdline')
     return `${text
       .split(/\s+/)
-      .filter((word) => KEPT_WORDS.test(word))
+      .filter((word) => KEPT_NAMES.test(word))
       .join(' ')}\n`;
   if (path === '/proc/stat') return `${/^btime .*$/m.exec(text)?.[0] ?? ''}\n`;
   // Of mounts only those of block devices matter.
@@ -104,7 +104,7 @@ export const createRecorder = (live: Readonly<{ files: Files; run: Run }>, into:
     const text = content.toString('utf8');
     await put(at, isVariable(path) || text.includes('\0') ? content : redact(path, text));
   };
-  /** One after the other: two readers of one folder would otherwise race for its links. */
+  /** One after the other: two readers of one directory would otherwise race for its links. */
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (keep: () => Promise<void>): Promise<void> => {
     const next = last.then(keep);

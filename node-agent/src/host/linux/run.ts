@@ -1,7 +1,7 @@
 /**
- * The one way the agent starts a program: an argv array, never a shell, with a time limit, a bound on what it may print
- * and an environment of its own. With a recording nothing is started: what the program printed once is read from
- * `commands/` under the name that the caller gives it.
+ * The only way the agent starts a program: an argv array, never a shell, with a time limit, an output limit and a clean
+ * environment. With a recording nothing is started: the recorded output is read from `commands/` under the name given
+ * by the caller.
  */
 import { spawn } from 'node:child_process';
 import { HostError } from '../host.ts';
@@ -89,7 +89,7 @@ export const createRun = (path = PATH): Run => {
             stderr: Buffer.concat(output.stderr).toString('utf8'),
           });
       });
-      // A program that does not read what it is given closes early; its status tells.
+      // A program that does not read its input closes it early; its status shows the outcome.
       child.stdin?.on('error', () => undefined);
       child.stdin?.end(input);
     });

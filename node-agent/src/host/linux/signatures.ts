@@ -1,4 +1,4 @@
-/** What is written on a disk: file systems, partition tables, members of RAID and LVM. */
+/** Signatures on a disk: file systems, partition tables, RAID and LVM members. */
 import { join } from 'node:path';
 import { HostError } from '../host.ts';
 import type { Files } from './files.ts';
@@ -32,7 +32,8 @@ export const wipefsTypesOf = (text: string): readonly string[] => {
 
 /**
  * `lsblk` repeats what udev knows, and knows nothing where udev does not run; it can add signatures but never say that
- * there are none. `wipefs` looks at the disk itself. If it cannot, that is said of this disk alone: its siblings are well.
+ * there are none. `wipefs` looks at the disk itself. If it cannot, that is said of this disk alone: its siblings are
+ * well.
  */
 export const readSignatures = async (
   files: Files,

@@ -53,7 +53,9 @@ const readNuma = async (files: Files, memory_mib: number): Promise<Memory> => {
 
 const SECURE_BOOT = '/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c';
 
-/** Four bytes of attributes, then the value. Without UEFI there is no secure boot; without the variable nobody knows. */
+/**
+ * Four bytes of attributes, then the value. Without UEFI there is no secure boot; without the variable it is unknown.
+ */
 const readSecureBoot = async (files: Files): Promise<boolean | null> => {
   if (!(await files.exists('/sys/firmware/efi'))) return false;
   const variable = await files.findBytes(SECURE_BOOT).catch(() => null);

@@ -1,4 +1,4 @@
-/** Which tools the host has, by asking each for its version. A recording keeps the answers in `commands/tools.json`. */
+/** The installed tools and their versions. A recording keeps them in `commands/tools.json`. */
 import type { Tool } from '@gpuaas/contract/node';
 import { HostError } from '../host.ts';
 import { TOOL_NAMES, type ToolName } from '../tools.ts';
@@ -14,7 +14,7 @@ const FIRMWARE = [
   '/usr/share/qemu/OVMF.fd',
 ];
 
-const ASKED = {
+const VERSION_COMMANDS = {
   libvirt: ['libvirtd', '--version'],
   qemu: ['qemu-system-x86_64', '--version'],
   'qemu-img': ['qemu-img', '--version'],
@@ -30,17 +30,17 @@ const ASKED = {
 } as const satisfies Partial<Record<ToolName, readonly [string, ...string[]]>>;
 
 const versionCommandOf = (name: ToolName): readonly [string, ...string[]] => {
-  const asked: Partial<Record<ToolName, readonly [string, ...string[]]>> = ASKED;
-  return asked[name] ?? GPU_VENDORS.find((vendor) => vendor.tool.name === name)?.tool.version ?? [name, '--version'];
+  const commands: Partial<Record<ToolName, readonly [string, ...string[]]>> = VERSION_COMMANDS;
+  return commands[name] ?? GPU_VENDORS.find((vendor) => vendor.tool.name === name)?.tool.version ?? [name, '--version'];
 };
 
 /** A host that is busy answers late. */
-const ASK_MS = 60_000;
+const VERSION_MS = 60_000;
 
 /** A program that is there but does not say which it is, is there. */
-const askVersion = async (run: Run, argv: readonly [string, ...string[]]): Promise<string | null> => {
+const readVersion = async (run: Run, argv: readonly [string, ...string[]]): Promise<string | null> => {
   try {
-    const { stdout, stderr } = await run({ argv, recorded: 'tools.json', timeout_ms: ASK_MS });
+    const { stdout, stderr } = await run({ argv, recorded: 'tools.json', timeout_ms: VERSION_MS });
     return /\d+(?:\.\d+)+(?:[-\w.]*)?/.exec(`${stdout}\n${stderr}`)?.[0] ?? 'unknown';
   } catch (error) {
     if (error instanceof HostError && error.code === 'unsupported') return null;
@@ -53,7 +53,10 @@ const findFirmware = async (files: Files): Promise<string | null> => {
   return null;
 };
 
-/** Loaded or built in. One that could be loaded holds no device: the agent loads no modules, so that is the host's to do. */
+/**
+ * Loaded or built in. One that could be loaded holds no device: the agent loads no modules, so that is the host's to
+ * do.
+ */
 export const findVfio = async (files: Files): Promise<string | null> => {
   const kernel = await files.text('/proc/sys/kernel/osrelease');
   if (await files.exists('/sys/bus/pci/drivers/vfio-pci')) return kernel;
@@ -65,7 +68,7 @@ export const listTools = async (files: Files, run: Run): Promise<readonly Tool[]
   if (files.root !== '/') return jsonOf(await files.text(RECORDED), RECORDED) as Tool[];
   const versionOf = (name: ToolName): Promise<string | null> => {
     if (name === 'uefi-firmware') return findFirmware(files);
-    return name === 'vfio-pci' ? findVfio(files) : askVersion(run, versionCommandOf(name));
+    return name === 'vfio-pci' ? findVfio(files) : readVersion(run, versionCommandOf(name));
   };
   const tools: Tool[] = [];
   // One after another: all at once would wait for each other.

@@ -1,7 +1,7 @@
 /**
- * Accounts of tenants on a host that is theirs. An account is ours if its comment says so; any other of the same name is
- * left alone. Keys are written by a process that runs as the account itself, so that nothing a tenant puts into the home
- * directory can turn the write elsewhere.
+ * Tenant accounts on bare metal. An account is managed if its comment says so; any other of the same name is not
+ * changed. Keys are written by a process that runs as the account itself, so that nothing in the home directory can
+ * redirect the write.
  */
 import { HostError, type User } from '../host.ts';
 import { outputOf, type Run } from './run.ts';
@@ -24,23 +24,24 @@ const find = async (run: Run, username: string): Promise<Account | null> => {
   return { uid: Number(uid), gid: Number(gid), comment, home };
 };
 
-const getOurs = async (run: Run, username: string): Promise<Account | null> => {
+const getManaged = async (run: Run, username: string): Promise<Account | null> => {
   const account = await find(run, username);
   if (account !== null && account.comment !== COMMENT)
     throw new HostError('conflict', `User ${username} exists and is not managed by GPUaaS.`);
   return account;
 };
 
-export const hasUser = async (run: Run, username: string): Promise<boolean> => (await getOurs(run, username)) !== null;
+export const hasUser = async (run: Run, username: string): Promise<boolean> =>
+  (await getManaged(run, username)) !== null;
 
 export const ensureUser = async (run: Run, { username, ssh_public_keys }: User): Promise<void> => {
-  let found = await getOurs(run, username);
+  let found = await getManaged(run, username);
   if (found === null) {
     await outputOf(run, {
       argv: ['useradd', '--create-home', '--shell', '/bin/bash', '--comment', COMMENT, username],
       recorded: 'useradd.txt',
     });
-    found = await getOurs(run, username);
+    found = await getManaged(run, username);
   }
   const account = found;
   if (account === null) throw new HostError('host_error', `User ${username} was created but is missing.`);
@@ -73,8 +74,8 @@ export const removeUser = async (
   run: Run,
   username: string,
 ): Promise<Readonly<{ sessions_ended: number; was_present: boolean }>> => {
-  if ((await getOurs(run, username)) === null) return { sessions_ended: 0, was_present: false };
-  // Expired first: nobody comes in while those who are in are shown out.
+  if ((await getManaged(run, username)) === null) return { sessions_ended: 0, was_present: false };
+  // Expired first: no new logins while current sessions are ended.
   await outputOf(run, { argv: ['usermod', '--lock', '--expiredate', '1', username], recorded: 'usermod.txt' });
   const sessions_ended = await countSessions(run, username);
   if (sessions_ended > 0)

@@ -1,6 +1,6 @@
 /**
- * Erasing by what the drive said it can do. The command's status is not a proof; it is handed on beside the read-back
- * that is. A method that the drive does not offer is refused and never replaced by a weaker one.
+ * Wipes with a method that the disk reported as supported. The command's status is not a proof; it is passed on beside
+ * the read-back, which is. An unsupported method is refused and never replaced by a weaker one.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DiskFacts, WipeMethod } from '@gpuaas/contract/node';
@@ -17,7 +17,7 @@ const STATUS_MASK = 7;
 const UNDER_WAY = 2;
 const DONE = [1, 4];
 
-/** The agent holds the disk for itself meanwhile, so a tool that would ask for the same is told not to. */
+/** The agent holds the exclusive lock, so a tool that would take it is told not to. */
 const argvOf = (method: WipeMethod, kind: EraseKind): readonly [string, ...string[]] => {
   switch (method) {
     case 'blkdiscard':
@@ -40,7 +40,7 @@ export const sanitizeStatusOf = (text: string): number => {
   return Number(digit);
 };
 
-/** A sanitize goes on in the drive, also through a crash or a boot of the host; its log says when it has ended. */
+/** A sanitize goes on in the disk, also through a crash or a boot of the host; its log says when it has ended. */
 const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
   const deadline = Date.now() + WIPE_MAX_MS;
   while (Date.now() < deadline) {
@@ -57,7 +57,7 @@ const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
 };
 
 /**
- * One that an earlier try began goes on through a crash and a boot, and until it ends the drive refuses whatever it is
+ * One that an earlier try began goes on through a crash and a boot, and until it ends the disk refuses whatever it is
  * asked. What it came to counts for nothing: ours is done after it.
  */
 export const awaitEarlier = async (run: Run, fd: number, erase: DiskFacts['erase']): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * The commands of the simulated shell. Each is a function of what is inside the machine and of its arguments and input;
- * none reaches the computer that runs the simulation.
+ * The commands of the simulated shell. Each is a function of the simulated system, its arguments and its input; none
+ * reaches the computer that runs the simulation.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,7 @@ const says =
     return 0;
   };
 
-/** Each named file, or what comes in. A file that is not there is told, and the others are read. */
+/** Each named file, or the input. A missing file is reported, and the others are read. */
 const eachInput = async (
   name: string,
   args: readonly string[],
@@ -49,7 +49,7 @@ const eachInput = async (
 
 const BATCH_BYTES = 16 * 1024;
 
-/** Lines until there are no more or somebody ends it; whoever reads slowly slows it down. */
+/** Lines until the end or an interrupt; a slow reader slows it down. */
 const many = async (lines: Iterable<string>, { out, signal }: Streams): Promise<number> => {
   let batch = '';
   for (const line of lines) {
@@ -57,7 +57,7 @@ const many = async (lines: Iterable<string>, { out, signal }: Streams): Promise<
     if (batch.length < BATCH_BYTES) continue;
     if (signal.aborted) return 130;
     await out(batch);
-    // Others of this process have their turn even where nobody waits for room.
+    // Yields to other work of this process even without backpressure.
     await new Promise((resolve) => setImmediate(resolve));
     batch = '';
   }

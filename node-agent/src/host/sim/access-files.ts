@@ -1,4 +1,4 @@
-/** The files of a simulated machine: a small tree in memory, so that copies in and out work, and gone with the process. */
+/** The files of a simulated VM: a small tree in memory, so that copies in and out work. It ends with the process. */
 
 type File = { chunks: Buffer; length: number };
 export type Files = Readonly<{
@@ -7,10 +7,10 @@ export type Files = Readonly<{
   resolve(path: string): string;
   kind(path: string): 'file' | 'folder' | null;
   size(path: string): number;
-  /** Names in a folder, sorted. */
+  /** Names in a directory, sorted. */
   list(path: string): readonly string[];
   read(path: string, offset?: number, length?: number): Buffer;
-  /** False where no room is left or no folder is there. Whoever writes past the end leaves noughts between. */
+  /** False if there is no room or no directory. A write past the end leaves zeros between. */
   write(path: string, offset: number, bytes: Uint8Array): boolean;
   truncate(path: string): boolean;
   makeFolder(path: string): boolean;

@@ -1,6 +1,6 @@
 /**
- * What can be seen from inside a simulated machine: a guest, or the whole host of somebody who has all of it. The shell
- * knows nothing else, so nothing of the computer that runs the simulation can be asked for.
+ * What is visible inside a simulated VM or bare-metal host. The shell knows nothing else, so nothing of the computer
+ * that runs the simulation is reachable.
  */
 
 import { createFiles, type Files } from './access-files.ts';

@@ -1,4 +1,4 @@
-/** What the vendor's tool prints of the GPUs of a simulated machine: as many as it has, all of them idle. */
+/** The output of `nvidia-smi` in a simulated system: its GPUs, all idle. */
 import type { Inside } from './access-guest.ts';
 
 export const listGpus = ({ gpus }: Inside): string =>

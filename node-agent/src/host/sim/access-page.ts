@@ -1,4 +1,4 @@
-/** The one web server of a simulated machine, so that a forwarded port shows something. */
+/** The web server of a simulated system, so that a forwarded port shows something. */
 import type { Duplex } from 'node:stream';
 
 /** Where notebooks usually are. */

@@ -1,4 +1,4 @@
-/** Reads a line as a shell would, as far as the simulated one goes: quotes, variables, pipes, lists, files for in and out. */
+/** Parses a command line as far as the simulated shell supports: quotes, variables, pipes, lists, redirections. */
 
 export type Simple = Readonly<{
   argv: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * The serial line of a simulated machine: what it said since it booted, and a login that nobody gets through, as images
- * have no passwords. One line for everybody who is connected: all see what one types.
+ * The serial console of a simulated VM: its output since boot, and a login that always fails, because images have no
+ * passwords. All clients share one console and see what the others type.
  */
 import { Readable } from 'node:stream';
 import type { SerialLine } from '../host.ts';
@@ -19,7 +19,7 @@ export type Boot = Readonly<{
 
 export type Serial = Readonly<{
   open(): SerialLine;
-  /** Null: the machine is off; whoever is connected reads to the end. */
+  /** Null: the VM is off; connected clients read to the end. */
   tell(boot: Boot | null): void;
 }>;
 

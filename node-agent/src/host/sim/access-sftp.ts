@@ -1,4 +1,4 @@
-/** Files of a simulated machine as `scp` and `sftp` ask for them. */
+/** Files of a simulated VM over SFTP, for `scp` and `sftp`. */
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
 import type { Files } from './access-files.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The simulated shell: one line, or lines until the end. It ends as bash does, with the code of the last command, 127 for
- * one that is not there and 130 after an interrupt.
+ * The simulated shell: one line, or lines until the end. Like bash it exits with the code of the last command, 127 for
+ * an unknown command and 130 after an interrupt.
  */
 import { PassThrough } from 'node:stream';
 import { COMMANDS, type Streams } from './access-commands.ts';
@@ -77,7 +77,7 @@ export const createShell = (inside: Inside) => {
     return run(args, inside, streams);
   };
 
-  /** All run at once; when the last has ended nobody reads what the others still say. */
+  /** All run at once; output after the end of the last one is dropped. */
   const runPipe = async (pipe: readonly Simple[], io: Streams): Promise<number> => {
     const over = new AbortController();
     const signal = AbortSignal.any([io.signal, over.signal]);

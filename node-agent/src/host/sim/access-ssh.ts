@@ -1,6 +1,6 @@
 /**
- * The SSH server inside a simulated machine. It serves one connection that was handed to it and listens nowhere, so what
- * reaches it came through the host's own door. Keys are looked up at each login: a set that was replaced is gone at once.
+ * The SSH server of a simulated system. It serves one given connection and does not listen, so every client came
+ * through the host port. Keys are read at each login: a replaced set takes effect at once.
  */
 import type { Duplex } from 'node:stream';
 import type { AuthContext, Connection, Server, ServerChannel, Session } from 'ssh2';
@@ -10,7 +10,7 @@ import { serveFiles } from './access-sftp.ts';
 import { createShell, written } from './access-shell.ts';
 import { createTty } from './access-tty.ts';
 
-export type SshDoor = Readonly<{
+export type SshServer = Readonly<{
   private_key: string;
   /** Null: no such account, or none of it any more. */
   login(username: string): Readonly<{ ssh_public_keys: readonly string[]; inside: Inside }> | null;
@@ -26,7 +26,7 @@ type Key = Readonly<{
   verify(data: Buffer, signature: Buffer, algorithm?: string): boolean | Error;
 }>;
 
-/** Read when somebody first connects: thousands of hosts to which nobody does need none of it. */
+/** Loaded at the first connection: thousands of hosts without one do not need it. */
 const load = async (): Promise<Parts> => {
   const { default: ssh2 } = await import('ssh2');
   return { Server: ssh2.Server, parseKey: ssh2.utils.parseKey };
@@ -46,7 +46,7 @@ const knows = ({ parseKey }: Parts, context: Extract<AuthContext, { method: 'pub
     return key.verify(context.blob, context.signature, context.hashAlgo) === true;
   });
 
-const authenticate = (parts: Parts, door: SshDoor, context: AuthContext, onLogin: (inside: Inside) => void): void => {
+const authenticate = (parts: Parts, door: SshServer, context: AuthContext, onLogin: (inside: Inside) => void): void => {
   const account = context.method === 'publickey' ? door.login(context.username) : null;
   if (context.method !== 'publickey' || account === null || !knows(parts, context, account.ssh_public_keys)) {
     context.reject(['publickey']);
@@ -161,7 +161,7 @@ const serveSession = (session: Session, inside: Inside): void => {
   session.on('sftp', (accept) => serveFiles(accept(), inside.files));
 };
 
-const serveConnection = (parts: Parts, door: SshDoor, connection: Connection): void => {
+const serveConnection = (parts: Parts, door: SshServer, connection: Connection): void => {
   let inside: Inside | null = null;
   connection.on('error', () => undefined);
   connection.on('authentication', (context) =>
@@ -185,7 +185,7 @@ const serveConnection = (parts: Parts, door: SshDoor, connection: Connection): v
   });
 };
 
-export const serveSsh = async (socket: Duplex, door: SshDoor): Promise<void> => {
+export const serveSsh = async (socket: Duplex, door: SshServer): Promise<void> => {
   const parts = await load();
   const server = new parts.Server({ hostKeys: [door.private_key], ident: 'gpuaas-simulated' }, (connection) =>
     serveConnection(parts, door, connection),

@@ -1,13 +1,13 @@
 /**
- * The line discipline of a simulated terminal: what is typed is echoed and handed on by lines, Ctrl-C interrupts, Ctrl-D
- * ends. Keys that would need an editor, such as arrows, do nothing.
+ * The line discipline of a simulated terminal: input is echoed and delivered by lines, Ctrl-C interrupts, Ctrl-D ends.
+ * Keys that need an editor, such as arrows, do nothing.
  */
 import { StringDecoder } from 'node:string_decoder';
 
 export type Tty = Readonly<{
   /** What was typed. Resolves when there is room for more: a paste waits for the program that reads it. */
   feed(bytes: Buffer): Promise<void>;
-  /** The next line with its end; null at Ctrl-D, after an interrupt, or when nobody types any more. */
+  /** The next line with its end; null at Ctrl-D, after an interrupt, or at the end of input. */
   read(): Promise<string | null>;
   /** Nobody types any more. */
   end(): void;

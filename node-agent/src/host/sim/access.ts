@@ -1,7 +1,7 @@
 /**
- * How a tenant reaches a simulated machine. Behind each connection stands a server inside this process: nothing listens,
- * and nothing of the computer that runs the simulation can be reached. A host to which nobody is connected has neither a
- * timer nor a server; while somebody is, the host is looked at about once a second for machines that ended.
+ * Tenant access to simulated VMs. Each connection is served inside this process: nothing listens, and the computer that
+ * runs the simulation is not reachable. A host without connections has neither timer nor server; with connections, the
+ * host is checked about once a second for VMs that ended.
  */
 import { type Duplex, duplexPair } from 'node:stream';
 import { type Access, HostError } from '../host.ts';
@@ -9,10 +9,10 @@ import { createFiles, type Files } from './access-files.ts';
 import { GUEST_USERNAME, type Inside, insideGuest, insideHost } from './access-guest.ts';
 import { PAGE_PORT, servePage } from './access-page.ts';
 import { createSerial, type Serial } from './access-serial.ts';
-import { type SshDoor, serveSsh } from './access-ssh.ts';
+import { type SshServer, serveSsh } from './access-ssh.ts';
 import type { Core } from './core.ts';
 import { domainNames } from './domain-check.ts';
-import { getOurs, hostKeyName, isUp } from './hypervisor.ts';
+import { getManaged, hostKeyName, isUp } from './hypervisor.ts';
 import { sshPairOf } from './identity.ts';
 import type { SimDomain } from './state.ts';
 
@@ -38,7 +38,7 @@ const orAborted = <T>(work: Promise<T>, signal: AbortSignal, late: (value: T) =>
 const blocked = (message: string): HostError => new HostError('blocked', message);
 
 const getUp = (core: Core, name: string): SimDomain => {
-  const domain = getOurs(core, name);
+  const domain = getManaged(core, name);
   if (domain === undefined) throw new HostError('drift', `There is no VM ${name} on this host.`);
   if (domain.state !== 'running') throw blocked('The VM is off.');
   if (!isUp(core, domain)) throw blocked('The VM has not booted.');
@@ -69,7 +69,7 @@ export const createAccess = (core: Core): Access => {
     core.store.refresh();
     for (const one of live) if (one.isOver()) one.end();
   };
-  /** What is given back is called when nobody is connected any more. */
+  /** The returned function is called when no client is connected any more. */
   const watch = (one: Live): (() => void) => {
     live.add(one);
     timer ??= setInterval(look, LOOK_MS).unref();
@@ -90,7 +90,7 @@ export const createAccess = (core: Core): Access => {
   const guestInside = (domain: SimDomain): Inside =>
     insideGuest(core, domain, filesOf(hostKeyName(core, domain).join(), GUEST_USERNAME));
 
-  const guestDoor = (name: string): Omit<SshDoor, 'connect'> & Readonly<{ hostname: string }> => {
+  const guestServer = (name: string): Omit<SshServer, 'connect'> & Readonly<{ hostname: string }> => {
     const domain = getUp(core, name);
     return {
       hostname: domain.hostname ?? name,
@@ -103,7 +103,7 @@ export const createAccess = (core: Core): Access => {
       },
     };
   };
-  const hostDoor = (): Omit<SshDoor, 'connect'> & Readonly<{ hostname: string }> => ({
+  const hostServer = (): Omit<SshServer, 'connect'> & Readonly<{ hostname: string }> => ({
     hostname: core.name,
     private_key: sshPairOf(core.name, 'host').private_key,
     login: (username) => {
@@ -118,7 +118,7 @@ export const createAccess = (core: Core): Access => {
     },
   });
 
-  const connect = (door: ReturnType<typeof hostDoor>, port: number): Duplex | null => {
+  const connect = (door: ReturnType<typeof hostServer>, port: number): Duplex | null => {
     if (port !== SSH_PORT && port !== PAGE_PORT) return null;
     const [ours, theirs] = duplexPair();
     ours.on('error', () => undefined);
@@ -144,7 +144,7 @@ export const createAccess = (core: Core): Access => {
     const bootId = core.store.read().boot.id;
     const isSame =
       domain === null ? () => core.store.read().is_on && core.store.read().boot.id === bootId : isSameBoot(domain);
-    const socket = connect(domain === null ? hostDoor() : guestDoor(domain.name), port);
+    const socket = connect(domain === null ? hostServer() : guestServer(domain.name), port);
     if (socket === null) throw blocked(`Nothing listens on port ${port} of the VM: connection refused.`);
     socket.once('close', watch({ isOver: () => !isSame(), end: () => socket.destroy() }));
     return socket;
@@ -169,7 +169,7 @@ export const createAccess = (core: Core): Access => {
     return true;
   };
   const serial = (name: string): ReturnType<Serial['open']> => {
-    const domain = getOurs(core, name);
+    const domain = getManaged(core, name);
     if (domain === undefined) throw new HostError('drift', `There is no VM ${name} on this host.`);
     if (domain.state !== 'running') throw blocked('The VM is off.');
     let line = lines.get(name);

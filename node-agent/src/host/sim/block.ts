@@ -1,6 +1,6 @@
 /**
- * The bytes of a simulated drive: a sparse file that is made when something is first written. Where nothing was ever
- * written, or everything was given back to the file system, it reads as noughts, as an erased drive does.
+ * The content of a simulated disk: a sparse file, created at the first write. Unwritten or discarded parts read as
+ * zeros, like a wiped disk.
  */
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ export type Block = Readonly<{
   size_bytes: number;
   read(offset: number, length: number): Promise<Buffer>;
   write(offset: number, bytes: Uint8Array): Promise<void>;
-  /** Every byte is given back; what is read afterwards is nought. */
+  /** Discards every byte; reads return zeros afterwards. */
   erase(): Promise<void>;
 }>;
 

@@ -1,18 +1,18 @@
 /**
- * The inside of a simulated host: its state, its clock and the one gate through which every operation goes. The gate
- * reads the fault rules, lets them disturb the operation, and counts their use before they act, so that a rule for one
- * crash survives that crash as used.
+ * The core of a simulated host: its state, its clock and the one gate for every operation. The gate reads the fault
+ * rules, applies them, and counts their use before they act, so that a rule for one crash counts as used after that
+ * crash.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TaskKind } from '@gpuaas/contract/node';
 import { HostError } from '../host.ts';
 import {
+  type ActiveFault,
   type FaultRule,
   type FaultState,
   type HostOperation,
   isStateFault,
   isTaskKind,
-  type Laid,
   ONCE,
   type OperationFault,
   operationsOf,
@@ -22,12 +22,18 @@ import {
 import { type Hardware, hardwareOf } from './hardware.ts';
 import { uuidOf } from './identity.ts';
 import type { Profile } from './profile-shape.ts';
-import { happen } from './sim-events.ts';
+import { applyEvent } from './sim-events.ts';
 import { isMeant, type SimSlot, slotsOf, textsIn } from './slot.ts';
 import { openStore, type State, type Store } from './state.ts';
 
-/** How long things take. Nothing takes any time unless told. */
-export type Pace = Readonly<{ boot_ms: number; clone_ms: number; wipe_ms: number; pull_ms: number; grace_ms: number }>;
+/** Durations of operations (default 0). */
+export type Durations = Readonly<{
+  boot_ms: number;
+  clone_ms: number;
+  wipe_ms: number;
+  pull_ms: number;
+  grace_ms: number;
+}>;
 
 export type CoreOptions = Readonly<{
   dir: string;
@@ -36,7 +42,7 @@ export type CoreOptions = Readonly<{
   disk_bytes: number;
   /** The kernel command line gives the GPUs to vfio-pci, so that the binding outlives a boot. */
   vfio_at_boot: boolean;
-  pace: Pace;
+  durations: Durations;
   now: () => Date;
   pause: (ms: number) => Promise<void>;
   onCrash: () => void;
@@ -50,13 +56,13 @@ export type Core = Readonly<{
   slots: readonly SimSlot[];
   disk_bytes: number;
   vfio_at_boot: boolean;
-  pace: Pace;
+  durations: Durations;
   store: Store;
   now: () => Date;
   pause: (ms: number) => Promise<void>;
   /** The rule that says so, if one does for any of the names; for the whole host if none are given. */
   fault(state: FaultState, ...names: readonly string[]): StateFault | undefined;
-  faults(state: FaultState): readonly Laid<StateFault>[];
+  faults(state: FaultState): readonly ActiveFault<StateFault>[];
   /** `touched` are the names the operation is about: serials, addresses. */
   act<T>(operation: HostOperation, touched: readonly string[], work: (isLie: boolean) => T | Promise<T>): Promise<T>;
   during<T>(task: Readonly<{ kind: TaskKind; params: object }>, work: () => Promise<T>): Promise<T>;
@@ -100,15 +106,15 @@ export const createCore = (options: CoreOptions): Core => {
       if (!isStateFault(rule) || !ONCE.includes(rule.state) || hits[rule.id] !== undefined) continue;
       store.change((state) => {
         state.fault_hits[rule.id] = 1;
-        happen(place, state, rule);
+        applyEvent(place, state, rule);
       });
     }
   };
 
-  const isLeft = (rule: Laid<OperationFault>): boolean =>
+  const isLeft = (rule: ActiveFault<OperationFault>): boolean =>
     rule.times === undefined || (store.read().fault_hits[rule.id] ?? 0) < rule.times;
 
-  const use = (rule: Laid<OperationFault>): void => {
+  const use = (rule: ActiveFault<OperationFault>): void => {
     if (rule.times === undefined) return;
     store.change((state) => {
       state.fault_hits[rule.id] = (state.fault_hits[rule.id] ?? 0) + 1;
@@ -124,7 +130,7 @@ export const createCore = (options: CoreOptions): Core => {
     throw new HostError('timeout', `${what} hung until the fault was cleared.`);
   };
 
-  const disturb = async (rule: Laid<OperationFault>, what: string): Promise<void> => {
+  const disturb = async (rule: ActiveFault<OperationFault>, what: string): Promise<void> => {
     use(rule);
     switch (rule.do) {
       case 'fail':
@@ -165,7 +171,7 @@ export const createCore = (options: CoreOptions): Core => {
     return result;
   };
 
-  /** Inside a task its own rules act at its edge; only a lie needs the operation that tells it. */
+  /** Inside a task its own rules act at its edge; only a false result needs the operation. */
   const isForOperation = (rule: OperationFault, operation: HostOperation): boolean => {
     const kind = task.getStore();
     if (!operationsOf(rule.when).includes(operation)) return false;
@@ -180,7 +186,7 @@ export const createCore = (options: CoreOptions): Core => {
     slots,
     disk_bytes: options.disk_bytes,
     vfio_at_boot: options.vfio_at_boot,
-    pace: options.pace,
+    durations: options.durations,
     store,
     now,
     pause,

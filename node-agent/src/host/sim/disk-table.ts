@@ -1,6 +1,6 @@
 /**
- * The drives of a simulated host and where the kernel put them. Kernel names and numbers move at every boot; serials
- * and what is derived from them stay, and so do the paths by identity.
+ * The disks of a simulated host and their kernel names. Names and numbers change at every boot; serials and paths by
+ * identity stay.
  */
 import type { DiskFacts } from '@gpuaas/contract/node';
 import { openBlock } from './block.ts';
@@ -18,7 +18,7 @@ export type Drive = Readonly<{
   is_boot: boolean;
   name: string;
   major_minor: string;
-  /** Every path under which the drive is found. */
+  /** Every path under which the disk is found. */
   paths: readonly string[];
   device: string;
 }>;

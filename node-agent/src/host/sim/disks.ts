@@ -1,6 +1,6 @@
 /**
- * Opening and erasing drives. A drive is looked for at its path and taken only if it has the serial; it is refused while
- * anything on the host or in a guest may write to it. An open drive that is no longer what was opened says so.
+ * Opening and wiping disks. A disk is found at its path and accepted only with the right serial; it is refused while
+ * the host or a guest may write to it. An open disk that is no longer the same reports so.
  */
 import type { WipeMethod } from '@gpuaas/contract/node';
 import { type DiskIdentity, type Disks, HostError, type OpenDisk } from '../host.ts';
@@ -8,7 +8,7 @@ import type { Core } from './core.ts';
 import { blockOf, type Drive, drivesOf, factsOf, holdersOf, mountsOf } from './disk-table.ts';
 import { signaturesOn } from './signature.ts';
 
-/** The open drives of this process: an image is written only to what was opened here. */
+/** The open disks of this process: an image is written only to what was opened here. */
 export type OpenDrives = WeakSet<OpenDisk>;
 
 const getDrive = (core: Core, { serial, device }: DiskIdentity): Drive => {
@@ -49,7 +49,7 @@ const canErase = ({ drive }: Drive, method: WipeMethod): boolean => {
   }
 };
 
-/** What a drive answers to a command it will not do. */
+/** What a disk answers to a command it will not do. */
 const INVALID_OPCODE = 1;
 
 const openDrive = (core: Core, identity: DiskIdentity, opened: OpenDrives): OpenDisk => {
@@ -74,7 +74,7 @@ const openDrive = (core: Core, identity: DiskIdentity, opened: OpenDrives): Open
       return core.act('disks.wipe', touched, async (isLie) => {
         check();
         refuseIfUsed(core, drive);
-        await core.pause(core.pace.wipe_ms);
+        await core.pause(core.durations.wipe_ms);
         if (core.fault('wipe_rejected', ...touched) !== undefined) return { command_status: INVALID_OPCODE };
         if (!isLie) await block.erase();
         return { command_status: 0 };

@@ -1,6 +1,6 @@
-/** What must hold before a guest starts. Everything is looked at before anything is changed. */
+/** Checks before a guest starts, all of them before any change. */
 import { isDeepStrictEqual } from 'node:util';
-import { HostError, type Machine } from '../host.ts';
+import { HostError, type VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
 import { drivesOf } from './disk-table.ts';
 import { refuseIfUsed } from './disks.ts';
@@ -8,7 +8,7 @@ import { functionsNow } from './functions.ts';
 import { refuseWithoutPages } from './hugepages.ts';
 import type { SimDomain } from './state.ts';
 
-export const planDevices = (plan: Machine['plan']): readonly string[] =>
+export const planDevices = (plan: VmPlan['plan']): readonly string[] =>
   plan.slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address]);
 
 export const domainNames = (domain: Pick<SimDomain, 'plan'>): readonly string[] =>
@@ -17,7 +17,7 @@ export const domainNames = (domain: Pick<SimDomain, 'plan'>): readonly string[] 
     : [...planDevices(domain.plan), ...domain.plan.slots.map((slot) => slot.nvme_serial), domain.plan.mac_address];
 
 /** The domain of this name, if it is this machine. */
-export const findSame = (core: Core, machine: Machine): SimDomain | undefined => {
+export const findSame = (core: Core, machine: VmPlan): SimDomain | undefined => {
   const domain = core.store.read().domains.find(({ name }) => name === machine.name);
   if (domain === undefined) return undefined;
   if (domain.allocation_id === machine.allocation_id && isDeepStrictEqual(domain.plan, machine.plan)) return domain;
@@ -29,7 +29,7 @@ export const findSame = (core: Core, machine: Machine): SimDomain | undefined =>
   );
 };
 
-const refuseShared = (core: Core, machine: Machine): void => {
+const refuseShared = (core: Core, machine: VmPlan): void => {
   const wanted = new Set(domainNames(machine));
   for (const other of core.store.read().domains) {
     if (other.name === machine.name || other.state === 'shut_off') continue;
@@ -38,7 +38,7 @@ const refuseShared = (core: Core, machine: Machine): void => {
   }
 };
 
-const refuseUnbound = (core: Core, machine: Machine): void => {
+const refuseUnbound = (core: Core, machine: VmPlan): void => {
   const functions = functionsNow(core);
   for (const address of planDevices(machine.plan)) {
     const fn = functions.find((one) => one.address === address);
@@ -65,7 +65,7 @@ const refuseUnbound = (core: Core, machine: Machine): void => {
   }
 };
 
-const refuseDisks = (core: Core, machine: Machine): void => {
+const refuseDisks = (core: Core, machine: VmPlan): void => {
   const drives = drivesOf(core);
   for (const { nvme_device: device, nvme_serial: serial } of machine.plan.slots) {
     const drive = drives.find(({ paths }) => paths.includes(device));
@@ -76,7 +76,7 @@ const refuseDisks = (core: Core, machine: Machine): void => {
   }
 };
 
-export const refuseStart = (core: Core, machine: Machine): void => {
+export const refuseStart = (core: Core, machine: VmPlan): void => {
   refuseShared(core, machine);
   refuseUnbound(core, machine);
   refuseDisks(core, machine);

@@ -1,6 +1,6 @@
 /**
- * Fabric Manager of a simulated host. It knows its partitions by module id, lets no two active ones share a module, and
- * forgets what was active when it starts anew.
+ * Fabric Manager of a simulated host. It identifies partitions by module ID, allows no module in two active ones, and
+ * loses its state when it restarts.
  */
 import type { FabricPartition } from '@gpuaas/contract/node';
 import { type Fabric, HostError } from '../host.ts';

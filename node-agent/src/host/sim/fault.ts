@@ -1,8 +1,8 @@
 /**
- * What can go wrong on a simulated host, as rules that anybody who can write to its folder may lay: one file per rule
- * under `faults/`, read again before each operation. A rule either disturbs an operation (`when` and `do`) or says how
- * things stand (`state`); a state holds until its rule is cleared, but for those of ONCE, which happen when they are
- * first seen. How often a rule was used is the host's to remember, so that one crash is not a crash at every start.
+ * Faults of a simulated host, as rules in its directory: one file per rule under `faults/`, read before each operation.
+ * A rule either disturbs an operation (`when` and `do`) or sets a state (`state`). A state holds until its rule is
+ * removed, except those in ONCE, which happen when first seen. The host stores how often a rule was used, so that one
+ * crash is not a crash at every start.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,8 +57,8 @@ export const HOST_OPERATIONS = [
 ] as const;
 export type HostOperation = (typeof HOST_OPERATIONS)[number];
 
-export const FAULT_DEEDS = ['hang', 'fail', 'crash', 'lie', 'slow'] as const;
-export type FaultDeed = (typeof FAULT_DEEDS)[number];
+export const FAULT_EFFECTS = ['hang', 'fail', 'crash', 'lie', 'slow'] as const;
+export type FaultEffect = (typeof FAULT_EFFECTS)[number];
 
 export const FAULT_STATES = [
   'disk_mounted',
@@ -102,8 +102,8 @@ export const ONCE: readonly FaultState[] = [
   'rebooted',
 ];
 
-/** Where a lie can be told: the answer says done, and it is not. */
-export const CAN_LIE: readonly HostOperation[] = [
+/** Where a result can be false: it reports success without the work. */
+export const CAN_FAKE_SUCCESS: readonly HostOperation[] = [
   'disks.wipe',
   'images.clone',
   'images.pull',
@@ -114,7 +114,7 @@ export const CAN_LIE: readonly HostOperation[] = [
   'pci.reset',
 ];
 
-/** The operation by which a kind of task is known where the host is not told whose work it does. */
+/** The operation that identifies a task kind where the host does not know the task. */
 export const OPERATIONS_OF_TASK: Readonly<Record<TaskKind, readonly HostOperation[]>> = {
   'diag.health_probe': ['system.kernelLog'],
   'slice.topology_discover': ['system.tools'],
@@ -143,7 +143,7 @@ type Filter = Readonly<{ slot?: number; serial?: string; address?: string }>;
 export type OperationFault = Filter &
   Readonly<{
     when: HostOperation | TaskKind;
-    do: FaultDeed;
+    do: FaultEffect;
     /** How many times; without it every time. */
     times?: number;
     /** The effect is had first: a crash after it loses only the answer. */
@@ -155,8 +155,8 @@ export type OperationFault = Filter &
 /** `value` is the Xid, the degrees, the count of errors or the lanes that are left. */
 export type StateFault = Filter & Readonly<{ state: FaultState; value?: number }>;
 export type NewFault = OperationFault | StateFault;
-export type Laid<T extends NewFault> = T & Readonly<{ id: string; added_at: string }>;
-export type FaultRule = Laid<OperationFault> | Laid<StateFault>;
+export type ActiveFault<T extends NewFault> = T & Readonly<{ id: string; added_at: string }>;
+export type FaultRule = ActiveFault<OperationFault> | ActiveFault<StateFault>;
 
 export const isStateFault = <T extends NewFault>(rule: T): rule is Extract<T, StateFault> => 'state' in rule;
 
@@ -172,9 +172,11 @@ export const checkFault = (fault: NewFault): void => {
   if (!oneOf([...HOST_OPERATIONS, ...TASK_KINDS], fault.when)) {
     throw new Error(`There is no operation or kind of task "${String(fault.when)}".`);
   }
-  if (!oneOf(FAULT_DEEDS, fault.do)) throw new Error(`A fault cannot "${String(fault.do)}".`);
-  if (fault.do === 'lie' && !operationsOf(fault.when).some((operation) => CAN_LIE.includes(operation))) {
-    throw new Error(`${fault.when} cannot lie; only ${CAN_LIE.join(', ')} and tasks that do one of these can.`);
+  if (!oneOf(FAULT_EFFECTS, fault.do)) throw new Error(`A fault cannot "${String(fault.do)}".`);
+  if (fault.do === 'lie' && !operationsOf(fault.when).some((operation) => CAN_FAKE_SUCCESS.includes(operation))) {
+    throw new Error(
+      `${fault.when} cannot lie; only ${CAN_FAKE_SUCCESS.join(', ')} and tasks that do one of these can.`,
+    );
   }
 };
 

@@ -1,4 +1,4 @@
-/** The PCI functions of a host as they are now: the profile's tree, the bindings made since, and the faults laid. */
+/** The current PCI functions of a host: the profile's tree, later bindings and faults. */
 import type { PciFunction } from '@gpuaas/contract/node';
 import type { Core } from './core.ts';
 import { isMeant } from './slot.ts';

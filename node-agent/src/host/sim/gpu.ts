@@ -1,4 +1,4 @@
-/** What the vendor's tool says of the GPUs that the host's own driver holds. */
+/** What the vendor's tool reports about GPUs bound to the host's driver. */
 import type { GpuFacts } from '@gpuaas/contract/node';
 import type { Gpu } from '../host.ts';
 import type { Core } from './core.ts';

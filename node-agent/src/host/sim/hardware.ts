@@ -1,6 +1,6 @@
 /**
- * The PCI tree of a profile as functions, with the drivers they have after a boot. It is the same for every host of the
- * profile, so it is built once and shared; what differs between hosts or changes is in their state.
+ * The PCI tree of a profile as functions, with their drivers after a boot. It is the same for every host of the
+ * profile, so it is built once and shared; differences between hosts are in their state.
  */
 import type { PciFunction } from '@gpuaas/contract/node';
 import type { OtherFunction, Profile, SlotPlace } from './profile-shape.ts';

@@ -1,11 +1,11 @@
 /**
- * Guests of a simulated host. A guest boots if its boot drive holds an image, writes to its drives as tenants do, and
- * reports what it finds when it is up. A domain without our ownership tag is shown and never touched.
+ * Guests of a simulated host. A guest boots if its boot disk holds an image, writes to its disks as tenants do, and
+ * sends its report when it is up. A domain without our tag is listed and never changed.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { judgeUserData } from '../../vm/cloud-init.ts';
-import { type Domain, HostError, type Hypervisor, type Machine } from '../host.ts';
+import { checkUserData } from '../../vm/cloud-init.ts';
+import { type Domain, HostError, type Hypervisor, type VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';
 import { domainNames, findSame, planDevices, refuseStart } from './domain-check.ts';
@@ -15,7 +15,7 @@ import type { SimDomain } from './state.ts';
 
 const seedFile = (core: Core, name: string): string => join(core.dir, 'seeds', `${name}.json`);
 
-export const getOurs = (core: Core, name: string): SimDomain | undefined => {
+export const getManaged = (core: Core, name: string): SimDomain | undefined => {
   const domain = core.store.read().domains.find((one) => one.name === name);
   if (domain !== undefined && domain.allocation_id === null) {
     throw new HostError('conflict', `${name} is not managed by GPUaaS; it stays untouched.`);
@@ -29,11 +29,11 @@ const edit = (core: Core, name: string, change: Partial<SimDomain>): void =>
     if (domain !== undefined) Object.assign(domain, change);
   });
 
-const bootSerial = (plan: Machine['plan']): string | undefined =>
+const bootSerial = (plan: VmPlan['plan']): string | undefined =>
   plan.slots.find((slot) => slot.slot_id === plan.boot_slot_id)?.nvme_serial;
 
 /** What the guest finds. Without its partition, made active before it boots, the fabric never comes up for it. */
-const bootGuest = async (core: Core, plan: Machine['plan']): Promise<SimDomain['guest']> => {
+const bootGuest = async (core: Core, plan: VmPlan['plan']): Promise<SimDomain['guest']> => {
   const serial = bootSerial(plan);
   if (serial === undefined || !(await signaturesOn(blockOf(core, serial))).includes('ext4')) return null;
   const { fabric_partition_id: partition } = plan;
@@ -42,13 +42,13 @@ const bootGuest = async (core: Core, plan: Machine['plan']): Promise<SimDomain['
 };
 
 /** Three quarters in, away from everything an image writes. */
-const leaveTenantData = async (core: Core, machine: Machine): Promise<void> => {
+const leaveTenantData = async (core: Core, machine: VmPlan): Promise<void> => {
   const offset = Math.floor((core.disk_bytes * 3) / 4);
   const bytes = Buffer.alloc(4096, `data of ${machine.allocation_id} `);
   for (const slot of machine.plan.slots) await blockOf(core, slot.nvme_serial).write(offset, bytes);
 };
 
-const start = async (core: Core, machine: Machine): Promise<void> => {
+const start = async (core: Core, machine: VmPlan): Promise<void> => {
   if (findSame(core, machine)?.state === 'running') return;
   refuseStart(core, machine);
   const guest = await bootGuest(core, machine.plan);
@@ -78,10 +78,10 @@ export const isUp = (core: Core, domain: SimDomain): boolean =>
   domain.state === 'running' &&
   domain.guest !== null &&
   domain.started_at !== null &&
-  core.now().getTime() >= Date.parse(domain.started_at) + core.pace.boot_ms;
+  core.now().getTime() >= Date.parse(domain.started_at) + core.durations.boot_ms;
 
 const reboot = async (core: Core, name: string, isHard: boolean): Promise<void> => {
-  const domain = getOurs(core, name);
+  const domain = getManaged(core, name);
   if (domain === undefined || domain.state === 'shut_off') throw new HostError('drift', `${name} is not running.`);
   if (!isHard && (domain.state !== 'running' || core.fault('guest_ignores_shutdown', ...domainNames(domain)))) {
     throw new HostError('timeout', `${name} did not respond to the reboot request.`);
@@ -96,12 +96,12 @@ const stop = async (
   graceS: number,
   { isLie, signal }: Readonly<{ isLie: boolean; signal: AbortSignal | undefined }>,
 ): Promise<'absent' | 'graceful' | 'hard'> => {
-  const domain = getOurs(core, name);
+  const domain = getManaged(core, name);
   if (domain === undefined || domain.state === 'shut_off') return 'absent';
   if (isLie) return 'graceful';
   const listens =
     graceS > 0 && isUp(core, domain) && core.fault('guest_ignores_shutdown', ...domainNames(domain)) === undefined;
-  if (!listens && graceS > 0) await core.pause(Math.min(graceS * 1000, core.pace.grace_ms));
+  if (!listens && graceS > 0) await core.pause(Math.min(graceS * 1000, core.durations.grace_ms));
   if (!listens && graceS > 0 && signal?.aborted === true)
     throw new HostError('timeout', `the wait for ${name} to shut down was canceled.`);
   edit(core, name, { state: 'shut_off', started_at: null, guest: null, ended_by: listens ? 'guest' : 'host' });
@@ -115,7 +115,7 @@ export const hostKeyName = (
 ): readonly (string | number)[] => [core.name, allocation ?? name, ...(install === 0 ? [] : [install])];
 
 const remove = (core: Core, name: string): void => {
-  const domain = getOurs(core, name);
+  const domain = getManaged(core, name);
   if (domain !== undefined && domain.state !== 'shut_off') {
     throw new HostError('conflict', `${name} is ${domain.state}; stop it before it is removed.`);
   }
@@ -154,8 +154,8 @@ export const createHypervisor = (core: Core): Hypervisor => {
         core.store.read().domains.map(({ name, allocation_id, state }): Domain => ({ name, allocation_id, state })),
       ),
     inspect: () => core.act('hypervisor.inspect', [], () => inspect(core)),
-    // As hosts are set up that nobody told otherwise.
-    judge: async (userData) => judgeUserData(userData, 'ubuntu'),
+    // The default host configuration.
+    judge: async (userData) => checkUserData(userData, 'ubuntu'),
     start: (machine) => core.act('hypervisor.start', domainNames(machine), () => start(core, machine)),
     reboot: (name, isHard) => core.act('hypervisor.reboot', names(name), () => reboot(core, name, isHard)),
     stop: (name, graceS, signal) =>

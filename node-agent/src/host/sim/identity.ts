@@ -1,4 +1,4 @@
-/** Serials, GUIDs, UUIDs and keys of a simulated host: always the same for one host name, never the same for two. */
+/** Serials, GUIDs, UUIDs and keys of a simulated host, derived from its name. */
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 
 /** Upper-case hexadecimal, as vendors print serials. */
@@ -52,7 +52,7 @@ const sshPoint = (seed: Buffer): Buffer => {
   return Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url');
 };
 
-/** The host key of a simulated machine. A key of a simulation keeps nothing secret: whoever knows the names knows it. */
+/** The host key of a simulated system. It is not secret: it follows from the names. */
 export const sshKeyOf = (...parts: readonly (string | number)[]): string =>
   `${SSH_TYPE} ${wire(SSH_TYPE, sshPoint(sshSeed(parts))).toString('base64')}`;
 

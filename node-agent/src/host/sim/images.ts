@@ -1,7 +1,6 @@
 /**
- * The image cache, and cloning: real bytes at the start, the middle and the end of the drive, with a partition table
- * and an ext4 superblock where an operating system has them. So a guest can tell whether it has something to boot, and
- * a wipe that left something behind is found by reading.
+ * The image cache, and cloning: real data at the start, middle and end of the disk, with a partition table and an ext4
+ * superblock in their places. So a guest can detect a bootable disk, and an incomplete wipe is found by reading.
  */
 import { createHash } from 'node:crypto';
 import type { CachedImage } from '@gpuaas/contract/node';
@@ -22,7 +21,7 @@ const LEAST_DISK_BYTES = FIRST_PARTITION + 2 * CHUNK;
 /** A name always means the same image. */
 export const digestOf = (name: string): string => `sha256:${hexOf(64, 'image', name)}`;
 
-/** The bytes of an image at a place: never nought, different for every image and place. */
+/** The content of an image at a place: never zero, different for every image and place. */
 export const imageBytes = (digest: string, place: number): Buffer => {
   const line = createHash('sha512')
     .update(`${digest}\0${place}`)
@@ -81,11 +80,11 @@ const pull = async (core: Core, image: ImageName, onProgress: Progress, isLie: b
   if (cached !== undefined) return cached;
   ensureRoom(core, image);
   for (let step = 1; step <= STEPS; step++) {
-    await core.pause(core.pace.pull_ms / STEPS);
-    onProgress({ percent: (step / STEPS) * 100, bytes_per_s: rate(IMAGE_BYTES, core.pace.pull_ms) });
+    await core.pause(core.durations.pull_ms / STEPS);
+    onProgress({ percent: (step / STEPS) * 100, bytes_per_s: rate(IMAGE_BYTES, core.durations.pull_ms) });
   }
   const expected = image.digest ?? digestOf(image.name);
-  // What was fetched is not what was asked for: the digest tells, and nothing is kept.
+  // The fetched data is not the requested image: the digest differs, and nothing is kept.
   if (isLie) throw new HostError('drift', `${image.name} was fetched as ${digestOf('another')}, not as ${expected}.`);
   const verified_at = core.now().toISOString();
   const added = { digest: expected, name: image.name, size_bytes: IMAGE_BYTES, verified_at };
@@ -134,14 +133,14 @@ const writePieces = async (core: Core, cached: CachedImage, to: OpenDisk, onProg
   const pieces = piecesOf(cached.digest, block.size_bytes);
   let written = 0;
   for (const [index, { offset, bytes }] of pieces.entries()) {
-    await core.pause(core.pace.clone_ms / pieces.length);
+    await core.pause(core.durations.clone_ms / pieces.length);
     // Asks the open disk, which says whether it is still the one that was opened.
     await to.read(offset, 0);
     if (!isLie) await block.write(offset, bytes);
     written += bytes.length;
     onProgress({
       percent: Math.round(((index + 1) / pieces.length) * 100),
-      bytes_per_s: rate(IMAGE_BYTES, core.pace.clone_ms),
+      bytes_per_s: rate(IMAGE_BYTES, core.durations.clone_ms),
     });
   }
   return { bytes_written: written, digest: cached.digest };

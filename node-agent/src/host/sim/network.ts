@@ -1,4 +1,4 @@
-/** The bridge of a simulated host: ports with their reservations, the leases guests get by them, and the cards. */
+/** The bridge of a simulated host: ports with their reservations, DHCP leases, and network cards. */
 import { isDeepStrictEqual } from 'node:util';
 import type { NicFacts, PciFunction } from '@gpuaas/contract/node';
 import { type DhcpLease, HostError, type Network, type Port } from '../host.ts';
@@ -70,7 +70,7 @@ const cardFacts = (core: Core, fn: PciFunction): NicFacts | null => {
     rdma_device: isHeld ? rdma : null,
     link_layer: isInfiniband ? 'infiniband' : 'ethernet',
     state: isHeld ? 'ACTIVE' : null,
-    // The card tells the GUIDs of its virtual functions whoever holds them.
+    // The card reports the GUIDs of its virtual functions whatever they are bound to.
     guid: rdma === null ? null : guidOf(core.name, fn.address),
     mac: isInfiniband ? null : macOf(core.name, fn.address),
     is_bluefield: other?.is_bluefield ?? false,

@@ -1,4 +1,4 @@
-/** Bindings and resets of a simulated host. What a bridge, an NVSwitch or the boot drive carries is not given away. */
+/** Bindings and resets of a simulated host. Bridges, NVSwitches and the boot disk are refused. */
 import type { PciFunction } from '@gpuaas/contract/node';
 import { HostError, type Pci } from '../host.ts';
 import type { Core } from './core.ts';

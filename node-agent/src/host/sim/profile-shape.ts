@@ -1,9 +1,9 @@
-/** The words in which a profile describes a machine. */
+/** The types of a hardware profile. */
 export type GpuModel = Readonly<{
   vendor_device: string;
   subsystem: string;
   class_code: string;
-  /** The driver that holds it after a boot, until somebody binds another. */
+  /** The driver bound at boot, until another is bound. */
   driver: string;
   model: string;
   memory_mib: number;

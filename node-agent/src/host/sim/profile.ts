@@ -1,6 +1,6 @@
 /**
- * A profile is what stands in the rack, as data: boards, switches and what hangs on each, NUMA halves, drives, fabric.
- * Nothing in it depends on one host; serials and keys come from the host's name (identity.ts).
+ * A profile is the hardware as data: boards, switches and their devices, NUMA nodes, disks, fabric. Nothing depends on
+ * one host; serials and keys come from the host's name (identity.ts).
  */
 
 import type { Profile } from './profile-shape.ts';

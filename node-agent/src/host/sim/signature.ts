@@ -1,6 +1,6 @@
 /**
- * Which file systems, tables and members a drive holds, by the magic bytes that tools such as blkid look for: on the
- * drive itself and where its first partition begins.
+ * File systems, partition tables and members on a disk, by the magic bytes that tools such as blkid look for: on the
+ * disk itself and at its first partition.
  */
 import type { Block } from './block.ts';
 

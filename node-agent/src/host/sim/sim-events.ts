@@ -1,4 +1,4 @@
-/** What happens to a host all at once: a boot, a lost binding, a Fabric Manager that starts anew, a guest that dies. */
+/** Sudden events of a host: a reboot, a lost binding, a Fabric Manager restart, a guest that dies. */
 import type { StateFault } from './fault.ts';
 import { uuidOf } from './identity.ts';
 import type { Profile } from './profile-shape.ts';
@@ -7,7 +7,7 @@ import type { State } from './state.ts';
 
 type Place = Readonly<{ name: string; now: () => Date; slots: readonly SimSlot[]; profile: Profile }>;
 
-/** Guests end, bindings made since boot are lost, Fabric Manager knows no activation, the log begins anew. */
+/** Guests end, bindings made since boot are lost, Fabric Manager has no active partition, the log is empty. */
 export const boot = ({ name, now }: Pick<Place, 'name' | 'now'>, state: State): void => {
   const count = state.boot.count + 1;
   state.is_on = true;
@@ -22,7 +22,7 @@ export const boot = ({ name, now }: Pick<Place, 'name' | 'now'>, state: State): 
   for (const user of Object.values(state.users)) user.sessions = 0;
 };
 
-export const happen = (place: Place, state: State, rule: StateFault): void => {
+export const applyEvent = (place: Place, state: State, rule: StateFault): void => {
   if (rule.state === 'rebooted') boot(place, state);
   if (rule.state === 'fabric_manager_restarted') state.active_partitions = [];
   if (rule.state === 'driver_binding_lost') {

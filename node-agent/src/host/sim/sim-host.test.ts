@@ -124,7 +124,7 @@ test('a running guest holds its huge pages on its own NUMA node, and gives them 
 
 test('a guest reports when it has booted, by the clock of the host', async () => {
   let now = Date.parse('2026-01-01T00:00:00Z');
-  const host = open({ pace: { boot_ms: 20_000 }, now: () => new Date(now) });
+  const host = open({ durations: { boot_ms: 20_000 }, now: () => new Date(now) });
   const { machine } = await started(host);
   assert.equal(await host.hypervisor.guest(machine.name), null);
   now += 20_000;
@@ -176,7 +176,7 @@ test('a host that is only looked at writes its state once and makes no drives', 
 
 test('a pulled image is told with progress up to its end, at the given pace', async () => {
   const waited: number[] = [];
-  const host = open({ pace: { pull_ms: 4000 }, pause: async (ms) => void waited.push(ms) });
+  const host = open({ durations: { pull_ms: 4000 }, pause: async (ms) => void waited.push(ms) });
   const told: number[] = [];
   await host.images.pull({ name: 'ubuntu', digest: null }, ({ percent }) => told.push(percent));
   assert.deepEqual(told, [25, 50, 75, 100]);

@@ -1,13 +1,13 @@
 /**
- * A machine of its own in a folder: state in a JSON file, drives as sparse files with real bytes, faults as files that
- * anybody may add. It outlives the process; whoever opens the folder again finds the same host. At rest it holds no
- * timer and no open file, so a thousand of them fit in a few processes.
+ * A simulated host in a directory: state in a JSON file, disks as sparse files with real content, faults as files. It
+ * outlives the process; opening the directory again gives the same host. An idle one holds no timer and no open file,
+ * so a thousand of them fit in a few processes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST_PORTS, kindsOf } from '@gpuaas/contract/node';
 import type { Host } from '../host.ts';
 import { createAccess } from './access.ts';
-import { createCore, type Pace } from './core.ts';
+import { createCore, type Durations } from './core.ts';
 import { blockOf } from './disk-table.ts';
 import { createDisks, type OpenDrives } from './disks.ts';
 import { createFabric } from './fabric.ts';
@@ -28,7 +28,7 @@ export type SimOptions = Readonly<{
   profile: ProfileName;
   disk_bytes?: number;
   vfio_at_boot?: boolean;
-  pace?: Partial<Pace>;
+  durations?: Partial<Durations>;
   now?: () => Date;
   /** How the host waits where its pace or a fault asks it to. */
   pause?: (ms: number) => Promise<void>;
@@ -48,7 +48,7 @@ export type SimHost = Host &
     powerOn(): void;
     /** Somebody's own guest, without our tag. */
     defineForeignDomain(name: string, devices?: readonly string[]): void;
-    /** What the guest does by itself, or somebody on the host behind the agent: off, or not there at all. */
+    /** A change by the guest, or on the host behind the agent: off, or removed. */
     endDomain(name: string, how: 'guest' | 'host' | 'undefined'): void;
     openSession(username: string): void;
     logKernel(text: string): void;
@@ -58,8 +58,8 @@ export type SimHost = Host &
   }>;
 
 const DISK_BYTES = 64 * 1024 ** 2;
-const NO_WAIT: Pace = { boot_ms: 0, clone_ms: 0, wipe_ms: 0, pull_ms: 0, grace_ms: 0 };
-/** As after SIGKILL: nothing is flushed and nobody is told. */
+const NO_WAIT: Durations = { boot_ms: 0, clone_ms: 0, wipe_ms: 0, pull_ms: 0, grace_ms: 0 };
+/** As after SIGKILL: nothing is flushed or reported. */
 const CRASH_STATUS = 137;
 
 export const createSimHost = (options: SimOptions): SimHost => {
@@ -69,7 +69,7 @@ export const createSimHost = (options: SimOptions): SimHost => {
     profile: PROFILES[options.profile],
     disk_bytes: options.disk_bytes ?? DISK_BYTES,
     vfio_at_boot: options.vfio_at_boot ?? false,
-    pace: { ...NO_WAIT, ...options.pace },
+    durations: { ...NO_WAIT, ...options.durations },
     now: options.now ?? (() => new Date()),
     pause:
       options.pause ??

@@ -1,4 +1,4 @@
-/** The slots of a simulated host, and all names by which an operation can touch one. */
+/** The slots of a simulated host, and every name by which an operation can address one. */
 import { hardwareOf } from './hardware.ts';
 import { serialOf } from './identity.ts';
 import type { Profile } from './profile-shape.ts';

@@ -1,7 +1,7 @@
 /**
- * What a simulated host remembers: one JSON file in its folder, replaced whole by a rename, so a reader sees the state
- * before or after a change and never half of it. It is written only when something changed. Another process may open the
- * same folder, as the lab does to reboot a host: a file that was replaced is read again before the next operation.
+ * The state of a simulated host: one JSON file, replaced by a rename, so a reader never sees half a change. It is
+ * written only on changes. Another process may open the same directory, as the lab does to reboot a host: a replaced
+ * file is read again before the next operation.
  */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export type SimDomain = {
   guest: { gpu_count: number } | null;
   readiness_checks?: readonly string[];
   hostname?: string;
-  /** Those the platform gave its account. */
+  /** Those the control plane gave its account. */
   ssh_public_keys?: readonly string[];
   /** Why it is off, where the hypervisor remembers. */
   ended_by?: 'guest' | 'host' | 'crash';
@@ -59,7 +59,7 @@ export const openStore = (dir: string, first: () => State): Store => {
   let state: State | null = null;
   let seen: string | null = null;
 
-  /** A number of a file may be given out again, so its time and size tell as well. */
+  /** An inode number may be reused, so time and size are compared as well. */
   const stampOf = (): string | null => {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false });
     return found === undefined ? null : `${found.ino}:${found.ctimeNs}:${found.size}`;

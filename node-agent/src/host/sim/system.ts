@@ -1,4 +1,4 @@
-/** The operating system of a simulated host: what it is, its log, its accounts. */
+/** The operating system of a simulated host: version, log, accounts. */
 import { HostError, type System } from '../host.ts';
 import { TOOL_NAMES } from '../tools.ts';
 import type { Core } from './core.ts';

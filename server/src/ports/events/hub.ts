@@ -1,6 +1,6 @@
 /**
- * Wakes whoever waits for new events in this process. It carries no event: a listener reads the outbox, so a wake that
- * is lost or doubled costs latency and nothing else.
+ * Wakes listeners for new events in this process. It carries no event: a listener reads the outbox, so a lost or
+ * duplicate wake-up costs only latency.
  */
 export type EventHub = Readonly<{
   /** Called after a commit that wrote to the outbox, and on a notification from another process. */

@@ -1,6 +1,6 @@
 /**
- * Hears other processes' notifications on a connection of its own and wakes this process. When the connection is lost
- * it is made again, and everyone is woken once, since a notification may have passed meanwhile.
+ * Receives notifications of other processes on its own connection and wakes this process. After a reconnect every
+ * listener is woken once, since a notification may have been missed.
  */
 import { backoffMs, type Log, pause } from '@gpuaas/kit';
 import type { PoolClient } from 'pg';

@@ -1,7 +1,7 @@
 /**
- * Tells everyone that events were committed: this process at once, the others by one notification. Never inside the
- * business transaction, where a NOTIFY makes commits queue for a lock of the whole database; and at most once in ten
- * milliseconds, however many commits there are. A lost notification costs the time to the next poll.
+ * Announces committed events: to this process at once, to others by one notification. Never inside the business
+ * transaction, where NOTIFY makes commits queue for a database-wide lock; and at most once in ten milliseconds. A lost
+ * notification costs the time to the next poll.
  */
 import type { Log } from '@gpuaas/kit';
 import type { PoolClient } from 'pg';

@@ -1,6 +1,6 @@
 /**
  * The two people of the laptop default. They share one generated password; guesses are slowed per source, so that a
- * page open in the same browser or a neighbour on the network cannot try them all.
+ * page open in the same browser or a neighbor on the network cannot try them all.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@gpuaas/kit';

@@ -60,8 +60,8 @@ export const personOf = (claims: JWTPayload, subject: string): Person => {
 /** `scope` is one string (RFC 9068), `scp` a list or a string with some issuers. */
 export const scopesOf = (claims: JWTPayload): string[] => {
   const given = claims['scope'] ?? claims['scp'];
-  const words = typeof given === 'string' ? given.split(' ') : Array.isArray(given) ? given : [];
-  return words
+  const parts = typeof given === 'string' ? given.split(' ') : Array.isArray(given) ? given : [];
+  return parts
     .filter((word): word is string => typeof word === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(word))
     .slice(0, SCOPES_MAX);
 };

@@ -1,6 +1,7 @@
 /**
- * The console as an application of the issuer: authorization code with PKCE, by the server and not by the page, so that no
- * token ever reaches a browser. What can go wrong at the issuer is told in our own words; what it answered is for the log.
+ * The console as an application of the issuer: authorization code with PKCE, by the server and not by the page, so that
+ * no token ever reaches a browser. What can go wrong at the issuer is told in our own words; what it answered is for
+ * the log.
  */
 import { type Clock, systemClock } from '@gpuaas/kit';
 import * as oidc from 'openid-client';
@@ -33,7 +34,7 @@ export type RelyingPartyOptions = Readonly<{
 
 const SCOPE = 'openid profile email';
 const TIMEOUT_S = 5;
-const ERROR_WORD = /^[a-z_]{1,64}$/;
+const ERROR_CODE = /^[a-z_]{1,64}$/;
 
 const refused = (error: string, cause: unknown): AppError => {
   if (error === 'access_denied')
@@ -41,7 +42,7 @@ const refused = (error: string, cause: unknown): AppError => {
       cause,
     });
   if (error === 'temporarily_unavailable' || error === 'server_error') return issuerUnavailable(cause);
-  const word = ERROR_WORD.test(error) ? ` (${error})` : '';
+  const word = ERROR_CODE.test(error) ? ` (${error})` : '';
   return new AppError('permission_denied', `The identity provider refused the sign-in${word}.`, { cause });
 };
 
@@ -99,7 +100,7 @@ export const createRelyingParty = (options: RelyingPartyOptions): RelyingParty =
     return config;
   };
 
-  const inOurWords = async <T>(work: () => Promise<T>): Promise<T> => {
+  const translateError = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (err) {
@@ -109,7 +110,7 @@ export const createRelyingParty = (options: RelyingPartyOptions): RelyingParty =
 
   return {
     begin: (prompt) =>
-      inOurWords(async () => {
+      translateError(async () => {
         const secrets = {
           state: oidc.randomState(),
           nonce: oidc.randomNonce(),
@@ -127,7 +128,7 @@ export const createRelyingParty = (options: RelyingPartyOptions): RelyingParty =
         return { url: url.href, secrets };
       }),
     finish: (query, { state, nonce, verifier }) =>
-      inOurWords(async () => {
+      translateError(async () => {
         const { access_token, id_token } = await oidc.authorizationCodeGrant(
           await configuration(),
           new URL(`${redirect_uri}?${query}`),

@@ -1,4 +1,7 @@
-/** Releases of the agent: files of one folder, named by the SHA-256 of their bytes. What has other bytes is not served. */
+/**
+ * Releases of the agent: files of one directory, named by the SHA-256 of their bytes. What has other bytes is not
+ * served.
+ */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';

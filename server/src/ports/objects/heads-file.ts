@@ -141,12 +141,12 @@ export const createHeadsFile = (options: Readonly<{ file: string; seed: Buffer }
       try {
         const { text: lastText, offset } = await readEnd(handle);
         const last = lastText === null ? null : parseLine(lastText.toString('utf8'));
-        const isAhead = last !== null && last.payload.line >= recorded.line && isSigned(last);
-        const start = isAhead && lastText !== null ? { line: last.payload.line, hash: sha256(lastText) } : recorded;
+        const isNewer = last !== null && last.payload.line >= recorded.line && isSigned(last);
+        const start = isNewer && lastText !== null ? { line: last.payload.line, hash: sha256(lastText) } : recorded;
         const { text, end } = writeLines(heads, start, privateKey);
         await handle.truncate(offset);
-        const glued = lastText === null && offset > 0 ? '\n' : '';
-        await writeAll(handle, Buffer.from(glued + text), offset);
+        const joined = lastText === null && offset > 0 ? '\n' : '';
+        await writeAll(handle, Buffer.from(joined + text), offset);
         await handle.datasync();
         return end;
       } finally {

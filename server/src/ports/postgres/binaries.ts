@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 export type Binaries = Readonly<{
-  /** The folder that holds bin, lib and share. */
+  /** The directory that holds bin, lib and share. */
   dir: string;
   version: string;
 }>;
@@ -30,7 +30,7 @@ export const findBinaries = (): Binaries => {
   return { dir: join(packageDir, 'native'), version };
 };
 
-/** Makes the missing library links; false when the folder may not be written to. */
+/** Makes the missing library links; false when the directory may not be written to. */
 export const linkLibraries = (dir: string): boolean => {
   const list = join(dir, 'pg-symlinks.json');
   if (!existsSync(list)) return true;

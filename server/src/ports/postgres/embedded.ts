@@ -3,7 +3,7 @@
  * (and root) may open.
  *
  * One cluster has one owner: the process that started it, named on the postmaster's command line. A postmaster whose
- * owner is gone (it was killed) is stopped and started anew; one whose owner lives is left alone and told about.
+ * owner is gone (it was killed) is stopped and started again; one whose owner lives is left alone and told about.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -135,7 +135,7 @@ const stopChild = async (child: ChildProcess, exited: Promise<void>): Promise<vo
 
 const spawnPostmaster = (placement: Placement, socketDir: string, durability: string): ChildProcess => {
   if (existsSync(placement.logFile)) renameSync(placement.logFile, `${placement.logFile}.1`);
-  // Never through a link: the folder belongs to the database's user, and this process may be root.
+  // Never through a link: the directory belongs to the database's user, and this process may be root.
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
   const log = openSync(placement.logFile, flags, 0o600);
   const settings = [

@@ -1,11 +1,10 @@
 /**
- * Where an embedded PostgreSQL lives and as whom it runs.
- *
- * PostgreSQL refuses to run as root. Started by root it runs as an unprivileged user, and that user must be able to
- * reach both the programs and the data; a clone in /root or below any closed folder hides them. Then both are placed
- * in a folder of their own under /var/lib/gpuaas, and `placement.json` in the folder that was asked for points there,
- * so that the next start and the reset find it. Whether something can be reached is tried as that user rather than
- * computed from modes, which know nothing of access lists.
+ * Where an embedded PostgreSQL lives and as whom it runs. PostgreSQL refuses to run as root. Started by root it runs as
+ * an unprivileged user, and that user must be able to reach both the programs and the data; a clone in /root or below
+ * any closed directory hides them. Then both are placed in a directory of their own under /var/lib/gpuaas, and
+ * `placement.json` in the directory that was asked for points there, so that the next start and the reset find it.
+ * Whether something can be reached is tried as that user rather than computed from modes, which know nothing of access
+ * lists.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -69,13 +68,13 @@ const succeedsAs = (runAs: RunAs, file: string, args: readonly string[]): boolea
 
 const readPointer = (dir: string): string | undefined => {
   const file = join(dir, POINTER);
-  // Only what root wrote is followed: the folder may belong to the database's user.
+  // Only what root wrote is followed: the directory may belong to the database's user.
   if (!isRoot() || !existsSync(file) || lstatSync(file).uid !== 0) return undefined;
   const { home } = JSON.parse(readFileSync(file, 'utf8')) as { home: string };
   return existsSync(home) ? home : undefined;
 };
 
-/** Anyone may make folders in a shared place before we do; one that others can change is not trusted. */
+/** Anyone may make directories in a shared place before we do; one that others can change is not trusted. */
 const ensureTrustedDir = (dir: string): void => {
   mkdirSync(dir, { recursive: true, mode: 0o711 });
   const { uid, mode } = lstatSync(dir);
@@ -129,7 +128,7 @@ export const place = (options: PlacementOptions): Placement => {
   };
 };
 
-/** A socket path is short by law of the kernel, and commas part folders in PostgreSQL's list of them. */
+/** A socket path is short by law of the kernel, and commas part directories in PostgreSQL's list of them. */
 export const placeSocketDir = (placement: Placement): Readonly<{ dir: string; temporary: boolean }> => {
   const beside = join(placement.home, 'socket');
   const temporary = Buffer.byteLength(beside) > SOCKET_DIR_BYTES_MAX || /[,"]/.test(beside);

@@ -1,6 +1,6 @@
 /**
- * Keys that live outside the database. `seal` encrypts with the platform key (AES-256-GCM) and binds the text to where
- * it is stored, so a sealed value copied to another row does not open. `derive` gives each purpose its own key.
+ * Keys that live outside the database. `seal` encrypts with the control plane key (AES-256-GCM) and binds the text to
+ * where it is stored, so a sealed value copied to another row does not open. `derive` gives each purpose its own key.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 

@@ -1,8 +1,8 @@
 /**
- * Keys and certificates of the agent channel. A certificate says what the platform decided and nothing that was asked
- * for: of a signing request only the public key is taken, once the request proves that its sender holds the private
- * half. Certificates of nodes can only be clients, those of the listener only a server, and a CA can sign neither CAs
- * nor anything without us.
+ * Keys and certificates of the agent channel. A certificate says what the control plane decided and nothing that was
+ * asked for: of a signing request only the public key is taken, once the request proves that its sender holds the
+ * private half. Certificates of nodes can only be clients, those of the listener only a server, and a CA can sign
+ * neither CAs nor anything without us.
  */
 import 'reflect-metadata';
 import {
@@ -144,7 +144,7 @@ const keyOfCsr = async (csrPem: string): Promise<x509.PublicKey> => {
   return csr.publicKey;
 };
 
-type Wanted = Readonly<{
+type CertificateRequest = Readonly<{
   subject: string;
   public_key: x509.PublicKey | webcrypto.CryptoKey;
   usage: '1.3.6.1.5.5.7.3.1' | '1.3.6.1.5.5.7.3.2';
@@ -153,7 +153,7 @@ type Wanted = Readonly<{
   life_s: number;
 }>;
 
-const issue = async (issuer: Issuer, wanted: Wanted): Promise<IssuedCertificate> => {
+const issue = async (issuer: Issuer, wanted: CertificateRequest): Promise<IssuedCertificate> => {
   const serial = mintSerial();
   const notBefore = new Date(wanted.now.getTime() - BACKDATED_MS);
   const notAfter = new Date(wanted.now.getTime() + wanted.life_s * 1000);
@@ -219,7 +219,9 @@ export const issueServerCertificate = async (
   return { ...certificate, private_pem: await exportPem(keys.privateKey) };
 };
 
-/** The node that a certificate of ours names, from its subject alternative names as Node spells them; null for others. */
+/**
+ * The node that a certificate of ours names, from its subject alternative names as Node spells them; null for others.
+ */
 export const nodeIdOfNames = (subjectAltName: string | undefined): string | null => {
   const match = /^URI:spiffe:\/\/gpuaas\/node\/(nod_[0-9a-hjkmnp-tv-z]{26})$/.exec(subjectAltName ?? '');
   return match?.[1] ?? null;

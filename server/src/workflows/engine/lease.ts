@@ -20,7 +20,7 @@ export type Leases = Readonly<{
   hold(lease: Lease): HeldRun;
   drop(held: HeldRun): void;
   size(): number;
-  beat(): Promise<void>;
+  heartbeat(): Promise<void>;
   /** Returns every run, so that no worker has to wait for the leases to expire. */
   release(): Promise<void>;
   /** Drops all state silently, as a killed process would. */
@@ -34,16 +34,16 @@ export const createLeases = (options: Readonly<{ database: Database; lease_ms: n
 
   const lose = (run: HeldRun, why: string) => run.controller.abort(new LeaseLost(`run ${run.lease.id}: ${why}`));
 
-  const beat = async (): Promise<void> => {
-    const asked = [...held].filter((run) => !run.recording).map((run) => ({ run, lease: run.lease }));
-    if (asked.length === 0 || beating) return;
+  const heartbeat = async (): Promise<void> => {
+    const requested = [...held].filter((run) => !run.recording).map((run) => ({ run, lease: run.lease }));
+    if (requested.length === 0 || beating) return;
     beating = true;
     const askedAt = performance.now();
     try {
-      const leases = asked.map(({ lease }) => lease);
-      const ours = await options.database.write(PLATFORM, (tx) => renewLeases(tx, leases, options.lease_ms));
-      for (const { run, lease } of asked) {
-        if (ours.has(lease.id)) run.confirmed_at = askedAt;
+      const leases = requested.map(({ lease }) => lease);
+      const renewed = await options.database.write(PLATFORM, (tx) => renewLeases(tx, leases, options.lease_ms));
+      for (const { run, lease } of requested) {
+        if (renewed.has(lease.id)) run.confirmed_at = askedAt;
         else if (held.has(run) && !run.recording && run.lease === lease) lose(run, 'taken over by another worker');
       }
     } catch (err) {
@@ -55,7 +55,7 @@ export const createLeases = (options: Readonly<{ database: Database; lease_ms: n
     }
   };
 
-  const stopBeating = () => {
+  const stopHeartbeat = () => {
     clearInterval(timer);
     timer = undefined;
   };
@@ -69,15 +69,15 @@ export const createLeases = (options: Readonly<{ database: Database; lease_ms: n
         controller: new AbortController(),
       };
       held.add(run);
-      timer ??= setInterval(() => void beat(), options.lease_ms / 3);
+      timer ??= setInterval(() => void heartbeat(), options.lease_ms / 3);
       return run;
     },
     drop: (run) => {
       held.delete(run);
-      if (held.size === 0) stopBeating();
+      if (held.size === 0) stopHeartbeat();
     },
     size: () => held.size,
-    beat,
+    heartbeat,
     release: async () => {
       const runs = [...held];
       for (const run of runs) lose(run, 'the worker stops');
@@ -85,7 +85,7 @@ export const createLeases = (options: Readonly<{ database: Database; lease_ms: n
       if (leases.length > 0) await options.database.write(PLATFORM, (tx) => releaseLeases(tx, leases));
     },
     abandon: () => {
-      stopBeating();
+      stopHeartbeat();
       held.clear();
     },
   };

@@ -96,9 +96,9 @@ export const signalRun = async (
   tx: Tx,
   signal: Readonly<{ run_id: string; name: string; payload?: object }>,
 ): Promise<boolean> => {
-  const heard = await insertSignal(tx, { run_id: signal.run_id, name: signal.name, payload: signal.payload ?? {} });
-  if (heard) tx.wake();
-  return heard;
+  const inserted = await insertSignal(tx, { run_id: signal.run_id, name: signal.name, payload: signal.payload ?? {} });
+  if (inserted) tx.wake();
+  return inserted;
 };
 
 /** Takes effect between steps. Repeating it has no effect. */

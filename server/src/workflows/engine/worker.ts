@@ -72,7 +72,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
   let sweptAt = 0;
 
   /** A brief database outage must not cost the step its work: the lease covers a few more tries. */
-  const recordPatiently = async (
+  const recordWithRetries = async (
     held: HeldRun,
     bound: BoundWorkflow,
     run: LeasedRun,
@@ -99,7 +99,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
   };
 
   /** Runs one step and records its outcome; an error in the step's commit is an error of the step. */
-  const takeStep = async (held: HeldRun, bound: BoundWorkflow, run: LeasedRun): Promise<LeasedRun> => {
+  const runStep = async (held: HeldRun, bound: BoundWorkflow, run: LeasedRun): Promise<LeasedRun> => {
     await options.at?.('claimed', run);
     const signal = held.controller.signal;
     const acted = isHeldAtBoundary(run, bound.plan) ? BOUNDARY : await act({ database, bound, run, stopping: signal });
@@ -108,7 +108,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
     held.recording = true;
     let moved: LeasedRun;
     try {
-      moved = await recordPatiently(held, bound, run, acted);
+      moved = await recordWithRetries(held, bound, run, acted);
     } catch (err) {
       if (err instanceof LeaseLost || err instanceof WorkerDied) throw err;
       log.warn(
@@ -116,7 +116,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
         'workflow step not recorded',
       );
       const failed: Acted = { result: failureOf(run.step, err), commit: undefined, taken: [] };
-      moved = await recordPatiently(held, bound, run, failed);
+      moved = await recordWithRetries(held, bound, run, failed);
     }
     held.lease = moved;
     held.recording = false;
@@ -129,7 +129,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
     if (bound === undefined) return;
     const held = leases.hold(claimed);
     try {
-      for (let run = claimed; run.state === 'running'; ) run = await takeStep(held, bound, run);
+      for (let run = claimed; run.state === 'running'; ) run = await runStep(held, bound, run);
     } catch (err) {
       const where = { workflow_run_id: claimed.id, workflow: claimed.workflow, correlation_id: claimed.correlation_id };
       if (err instanceof WorkerDied) {
@@ -171,7 +171,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
       bell ??= hub.wait(pollMs, stopping.signal).finally(() => {
         bell = undefined;
       });
-      const rung = bell;
+      const woken = bell;
       try {
         const free = concurrency - active.size;
         const runs = await claimFree();
@@ -181,7 +181,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
           await sweep();
         }
         failures = 0;
-        if (free === 0 || runs.length < free) await rung;
+        if (free === 0 || runs.length < free) await woken;
       } catch (err) {
         failures++;
         log.warn({ err }, 'workflow worker cannot reach the database');

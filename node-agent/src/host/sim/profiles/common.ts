@@ -4,7 +4,7 @@ import type { DriveModel } from '../profile-shape.ts';
 export const MIB = 1024 ** 2;
 export const GIB = 1024 ** 3;
 
-/** Sanitize and plain format, but no cryptographic erase: drives of this class reject it. */
+/** Sanitize and plain format, but no cryptographic erase: disks of this class reject it. */
 export const DATA_DRIVE: DriveModel = {
   model: 'SAMSUNG MZWLO3T8HCLS-00A07',
   vendor_device: '144d:a826',

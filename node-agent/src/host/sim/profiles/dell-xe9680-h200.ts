@@ -1,8 +1,8 @@
 /**
  * A Dell XE9680 with eight H200: eight PCIe switches, four per NUMA half, each with one GPU, one NVMe, one ConnectX-7
- * and a management endpoint. Bus order is no key: below some switches the card comes before the GPU, below others after.
- * A BlueField-3 shares the switch of the GPU at bb, the NVSwitches all sit on NUMA node 1, and the kernel numbers the
- * cards with a gap.
+ * and a management endpoint. Bus order is no key: below some switches the card comes before the GPU, below others
+ * after. A BlueField-3 shares the switch of the GPU at bb, the NVSwitches all sit on NUMA node 1, and the kernel
+ * numbers the cards with a gap.
  */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type { OtherFunction, Profile, SlotPlace } from '../profile-shape.ts';

@@ -1,4 +1,7 @@
-/** Four L40S without any fabric between them, in PCI domain 0001, on NUMA nodes 0 and 4: nothing starts at nought. */
+/**
+ * Four L40S without any fabric between them, in PCI domain 0001, on NUMA nodes 0 and 4, so that no number starts at
+ * zero.
+ */
 import type { Profile, SlotPlace } from '../profile-shape.ts';
 import { BOOT_DRIVE, BRIDGE, DATA_DRIVE, GIB, MIB, TOOLS } from './common.ts';
 
