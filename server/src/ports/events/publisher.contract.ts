@@ -15,7 +15,7 @@ export type StreamUnderTest = Readonly<{
   clear(): Promise<void>;
 }>;
 
-/** Long enough for an honest acknowledgement on a slow machine where none is awaited in vain. */
+/** Long enough for an acknowledgement on a slow machine. */
 const PATIENT_MS = 30_000;
 const HASTY_MS = 300;
 
@@ -114,7 +114,7 @@ export const publisherContract = (
       assert.deepEqual(await stream.stored(), events);
     });
 
-    test('a stream that does not answer is an error after the timeout, and its late events are not doubled', async (t) => {
+    test('a stalled stream is an error after the timeout, and its late events are not stored twice', async (t) => {
       const { stream, publisher } = await given(t, HASTY_MS);
       const events = eventsOf('a', 5);
       await publishUntilStored(publisher, events.slice(0, 1));
