@@ -1,8 +1,8 @@
 #!/bin/sh
-# Puts built images into a folder that agents pull from: `publish.sh FOLDER BUILT...`. The folder is served as it is, or is
+# Puts built images into a directory that agents pull from: `publish.sh DIRECTORY BUILT...`. It is served as it is, or is
 # the source itself (GPUAAS_NODE_IMAGE_SOURCE). The index is replaced last and whole.
 set -eu
-folder=${1:?usage: publish.sh FOLDER BUILT...}
+folder=${1:?usage: publish.sh DIRECTORY BUILT...}
 shift
 mkdir -p "$folder/blobs/sha256"
 for built in "$@"; do

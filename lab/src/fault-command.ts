@@ -23,20 +23,20 @@ import { UsageError } from './usage.ts';
 
 export const FAULT_HELP = `Usage: gpuaas-lab fault add|list|clear|states [options]
 
-Makes things go wrong on a simulated host. A rule either disturbs an operation
-(--when, --do) or says how things stand (--state) until it is cleared.
+Injects faults into a simulated host. A rule either disturbs an operation
+(--when, --do) or sets a state (--state) until it is cleared.
 
   add    --node NAME --when OPERATION --do ${FAULT_EFFECTS.join('|')}
          --node NAME --state STATE [--value N]
   list   [--node NAME]            rules of one host or of all
   clear  --node NAME [ID ...]     these rules, or all of the host
-  states                          what --when and --state may be
+  states                          values of --when and --state
 
 Options of add:
   --when OPERATION     a kind of task (slice.vm_start) or an operation of the
                        host (disks.wipe)
-  --do DEED            hang: does not return    fail: says so
-                       crash: the agent dies    lie: says done, and is not
+  --do DEED            hang: does not return    fail: reports an error
+                       crash: the agent dies    lie: reports success, does nothing
                        slow: takes long
   --times N            only the first N times
   --slot N             only for the slot of this index
@@ -47,7 +47,7 @@ Options of add:
   --code TEXT          for fail: the error code
   --message TEXT       for fail: the reason
 
-Every subcommand takes --dir DIR, the fleet's folder, if it is not the one of
+Every subcommand takes --dir DIR, the fleet's directory, if it is not the one of
 \`make up\`.
 
 Examples:
@@ -155,7 +155,7 @@ const statesText = (): string =>
     wrap(TASK_KINDS),
     '--when, operations of a host:',
     wrap(HOST_OPERATIONS),
-    '--do lie, where a lie can be told (and in tasks that do one of these):',
+    '--do lie, for these operations (and tasks that use them):',
     wrap(CAN_FAKE_SUCCESS),
     '--state:',
     wrap(FAULT_STATES),

@@ -16,7 +16,7 @@ try {
   await removeEmbeddedPostgres(postgresDir);
   if (!existed) console.log('Nothing to clear.');
   else if (removeState(settings)) console.log(`Cleared ${dir}.`);
-  else console.log(`Cleared the database in ${dir}; the folder itself was not made by \`make up\` and stays.`);
+  else console.log(`Cleared the database in ${dir}; the directory itself was not created by \`make up\` and stays.`);
 } catch (err) {
   console.error((err as Error).message);
   process.exitCode = 1;

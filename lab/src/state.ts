@@ -60,8 +60,8 @@ export const ensureState = (settings: Settings): StatePaths => {
     const { code } = err as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') throw err;
     throw new Error(
-      `The state folder ${paths.dir} cannot be used (${code}). It may belong to another user: ` +
-        'run `make reset` as that user, or set GPUAAS_STATE_DIR to another folder.',
+      `The state directory ${paths.dir} cannot be used (${code}). It may belong to another user: ` +
+        'run `make reset` as that user, or set GPUAAS_STATE_DIR to another directory.',
     );
   }
   return paths;

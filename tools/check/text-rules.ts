@@ -20,7 +20,7 @@ const PLAIN_WORDS_REASON =
 
 /** Unix has an account "nobody"; a text that means it quotes it. */
 const DIALECT =
-  /unless told|\b(?:noughts?|somebody|whoever|(?<!")nobody|anew|mend(?:s|ed|ing)?|tells?|enrolment|erasure|clean-up|lately|absurd(?:ly)?)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b|\bby (?:itself|themselves)\b|\b(?:does|did|could|can|will) ?not answer\b/i;
+  /unless told|\b(?:noughts?|somebody|whoever|(?<!")nobody|anew|mend(?:s|ed|ing)?|tells?|enrolment|erasure|clean-up|lately|absurd(?:ly)?|folders?)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b|\bby (?:itself|themselves)\b|\b(?:does|did|could|can|will) ?not answer\b/i;
 
 export const TEXT_RULES: readonly TextRule[] = [
   {
@@ -77,7 +77,7 @@ export const TEXT_RULES: readonly TextRule[] = [
     reason: PLAIN_WORDS_REASON,
     applies: (file) =>
       /^(?:(?:server|scheduler|cli|sdk|node-agent|kit|lab)\/src|console\/(?:app|mock-api))\/.*\.tsx?$/.test(file) &&
-      !/\.test\.tsx?$/.test(file),
+      !/\.(?:test|contract)\.tsx?$/.test(file),
     breaks: DIALECT,
     of_literals: true,
   },

@@ -4,6 +4,7 @@
  */
 
 import { REASONS } from '../../../server/src/domain/reasons.ts';
+import { PROVISION_SLICE } from '../../../server/src/domain/workflow-steps.ts';
 import type { Allocation, Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import {
@@ -178,7 +179,7 @@ const seedReleased = (world: World, past: Past): void => {
 const seedFailed = (world: World, past: Past): void => {
   const row = newAllocation(world, past);
   const start = Date.parse(row.created_at);
-  const reason = 'The machine did not become ready.';
+  const reason = PROVISION_SLICE.steps.awaitSsh.failed;
   row.state = 'failed';
   row.state_reason = reason;
   row.state_since = new Date(start + 120_000).toISOString();

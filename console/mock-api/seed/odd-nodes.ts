@@ -13,7 +13,7 @@ const gpuLost = (world: World, address: string): HealthAlert => ({
   target: address,
   since: world.ago(5 * HOUR_MS),
   message: `Xid 79 at ${address}: the GPU has fallen off the bus.`,
-  tenant_message: 'A GPU of this machine stopped answering.',
+  tenant_message: 'A GPU of this allocation stopped responding. Release the allocation and launch a new one.',
   classifications: ['prevent_allocations', 'prevent_host_changes'],
 });
 
@@ -52,7 +52,7 @@ const unhealthySlot: Shaper = (world, node, slots) => {
     allocation_id: null,
     vm: 'gpuaas-alc-leftover',
     slot_ids: [slot.id],
-    message: 'Machine gpuaas-alc-leftover (shut_off) is managed by GPUaaS but has no claim on this node.',
+    message: 'VM gpuaas-alc-leftover (shut_off) is managed by GPUaaS but has no claim on this node.',
     since: world.ago(4 * HOUR_MS),
   });
 };

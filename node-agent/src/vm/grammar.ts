@@ -22,7 +22,7 @@ const rule =
 export const hostname = rule(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'a host name of small letters, digits and -');
 export const username = rule(/^[a-z][a-z0-9-]{0,30}$/, 'a name of an account');
 export const allocationId = rule(/^[a-z]{2,8}_[0-9a-z]{1,40}$/, 'an id of an allocation');
-export const vmName = rule(/^gpuaas-[a-z0-9-]{1,50}$/, 'a name of a machine');
+export const vmName = rule(/^gpuaas-[a-z0-9-]{1,50}$/, 'a name of a VM');
 /** Fifteen characters are what the kernel takes. */
 export const interfaceName = rule(/^[a-zA-Z][a-zA-Z0-9._-]{0,14}$/, 'a name of a network interface');
 export const pciAddress = rule(/^[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]$/, 'a PCI address');
@@ -41,7 +41,7 @@ export const path = (value: string): string =>
 export const macAddress = (value: string): string =>
   /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/.test(value) && (Number.parseInt(value.slice(0, 2), 16) & 1) === 0
     ? value
-    : refuse(`${shown(value)} is not the MAC address of one machine`);
+    : refuse(`${shown(value)} is not the MAC address of a VM`);
 
 export const ipv4 = (value: string): string =>
   isIPv4(value) ? value : refuse(`${shown(value)} is not an IPv4 address`);

@@ -80,13 +80,13 @@ describe('a failure', () => {
   it('says what failed, that nothing was charged, and what happens now', () => {
     const failed = allocation({
       state: 'failed',
-      state_reason: 'The machine did not become ready',
+      state_reason: 'The VM did not become ready',
       cost_so_far: { amount_minor: 0, currency: 'USD' },
     });
     const cleanup = entry({ phase: 'cleanup', step: 'wipe', label: 'Wipe disks', outcome: 'error' });
     const words = failureWords(failed, [entry(), stuck, cleanup]);
     assert.equal(words?.title, 'Launch failed');
-    assert.equal(words?.cause, 'The machine did not become ready.');
+    assert.equal(words?.cause, 'The VM did not become ready.');
     assert.match(words?.step ?? '', /“Wait for SSH” stopped on attempt 1 after 5.0 s/);
     assert.equal(words?.charged, 'No charges.');
     assert.match(words?.now ?? '', /unschedulable until the wipe is verified/);

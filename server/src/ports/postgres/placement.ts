@@ -79,7 +79,7 @@ const ensureTrustedDir = (dir: string): void => {
   mkdirSync(dir, { recursive: true, mode: 0o711 });
   const { uid, mode } = lstatSync(dir);
   if (!lstatSync(dir).isDirectory() || uid !== 0 || (mode & 0o022) !== 0)
-    throw new Error(`${dir} must be a folder of root's that only root can write to.`);
+    throw new Error(`${dir} must be a directory of root that only root can write to.`);
   chmodSync(dir, 0o711);
 };
 
