@@ -122,7 +122,7 @@ module.exports = {
       'ports-know-no-layer',
       'A port is replaced by its stand-in without anyone noticing.',
       'ports',
-      'http|node-api|gateway|roles|services|views|pipeline|identity|agents|sessions|logs|workflows|reconcilers|placement|domain',
+      'http|node-api|gateway|roles|services|views|pipeline|identity|agents|sessions|logs|workflows|reconcilers|placement|domain|db',
     ),
     {
       name: 'only-main-wires',

@@ -10,7 +10,7 @@ import {
   createEmbeddedIssuer,
   type EmbeddedIssuer,
   type EmbeddedIssuerOptions,
-} from '../src/ports/identity/embedded.ts';
+} from '../src/identity/issuer/embedded.ts';
 import { createTokenVerifier } from '../src/ports/identity/verifier.ts';
 import { createSecrets } from '../src/ports/secrets/secrets.ts';
 import { Browser, type Page } from './browser.ts';

@@ -11,8 +11,8 @@ import { createHttpServer } from '../http/server.ts';
 import { createStreams } from '../http/stream.ts';
 import { type Authenticator, createAuthenticator } from '../identity/authenticate.ts';
 import { createProjectDirectory } from '../identity/authorize.ts';
+import type { EmbeddedIssuer } from '../identity/issuer/embedded.ts';
 import { createSignIn, type SignIn } from '../identity/sign-in.ts';
-import type { EmbeddedIssuer } from '../ports/identity/embedded.ts';
 import { createRelyingParty } from '../ports/identity/relying-party.ts';
 import { createTokenVerifier } from '../ports/identity/verifier.ts';
 import type { RoleContext } from './role.ts';
@@ -22,7 +22,7 @@ const DEV_ADMIN_EMAIL = 'dev-admin@gpuaas.local';
 const embeddedIssuer = async (deps: Deps, devPassword: string): Promise<EmbeddedIssuer> => {
   const { config } = deps;
   // Its framework is an optional package: an installation behind an external issuer leaves it out.
-  const { createEmbeddedIssuer } = await import('../ports/identity/embedded.ts').catch((cause: unknown) => {
+  const { createEmbeddedIssuer } = await import('../identity/issuer/embedded.ts').catch((cause: unknown) => {
     const message = 'The embedded issuer is not installed. Set GPUAAS_OIDC_ISSUER, or install with optional packages.';
     throw new Error(message, { cause });
   });

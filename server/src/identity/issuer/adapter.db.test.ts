@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
 import { PLATFORM } from '../../db/client.ts';
-import { createSecrets } from '../secrets/secrets.ts';
+import { createSecrets } from '../../ports/secrets/secrets.ts';
 import { createAdapterFactory } from './adapter.ts';
 
 const secrets = createSecrets(randomBytes(32));

@@ -8,7 +8,7 @@ import { type Clock, type Log, systemClock } from '@gpuaas/kit';
 import { Provider } from 'oidc-provider';
 import { type Database, PLATFORM } from '../../db/client.ts';
 import { deleteExpiredOidcRecords } from '../../db/oidc.ts';
-import type { Secrets } from '../secrets/secrets.ts';
+import type { Secrets } from '../../ports/secrets/secrets.ts';
 import { createAccounts } from './accounts.ts';
 import { createAdapterFactory } from './adapter.ts';
 import { registerDevGrant } from './dev-grant.ts';

@@ -6,7 +6,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
 import { deleteRetiredOidcSigningKeys, insertOidcSigningKey, listOidcSigningKeys } from '../../db/oidc.ts';
-import type { Secrets } from '../secrets/secrets.ts';
+import type { Secrets } from '../../ports/secrets/secrets.ts';
 
 const ALGORITHM = 'RS256';
 const RETIRED_KEPT_S = 30 * 24 * 3600;

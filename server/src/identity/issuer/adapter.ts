@@ -17,7 +17,7 @@ import {
   upsertOidcRecord,
 } from '../../db/oidc.ts';
 import { AppError } from '../../errors.ts';
-import type { Secrets } from '../secrets/secrets.ts';
+import type { Secrets } from '../../ports/secrets/secrets.ts';
 
 /** Records that end with their grant. Others may name a grant without belonging to it. */
 const OF_A_GRANT = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken', 'DeviceCode']);

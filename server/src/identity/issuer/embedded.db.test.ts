@@ -15,8 +15,8 @@ import {
   verify,
 } from '../../../test/embedded-issuer.ts';
 import { createDatabase, type Database } from '../../db/client.ts';
+import { createTokenVerifier } from '../../ports/identity/verifier.ts';
 import { createEmbeddedIssuer, type EmbeddedIssuer } from './embedded.ts';
-import { createTokenVerifier } from './verifier.ts';
 
 test('restarts and replicas share keys and sessions, and a rotated key still verifies what it signed', async (t) => {
   const database = await testDatabase(t);
