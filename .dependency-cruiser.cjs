@@ -125,11 +125,12 @@ module.exports = {
       'http|node-api|gateway|roles|services|views|pipeline|identity|agents|sessions|logs|workflows|reconcilers|placement|domain|db',
     ),
     {
-      name: 'only-main-wires',
-      comment: 'main.ts knows everything, so nothing may know main.ts.',
+      name: 'only-roles-wire',
+      comment:
+        'The roles know every layer, so only main.ts, which starts them, knows the roles, and nothing knows main.ts.',
       severity: 'error',
-      from: { pathNot: TEST },
-      to: { path: '^server/src/main\\.ts$' },
+      from: { path: PRODUCT, pathNot: `${TEST}|^server/src/(main\\.ts$|roles/)` },
+      to: { path: '^server/src/(main\\.ts$|roles/)' },
     },
     seesOnly(
       'server-sees-contract-kit-scheduler',

@@ -1,6 +1,6 @@
 /**
  * What a request carries through the layers. Everything a service needs is here or in its arguments: no module holds
- * state, and nothing but main.ts wires.
+ * state, and only the roles wire.
  */
 import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { EventData, EventType } from '@gpuaas/contract/events';
