@@ -68,7 +68,7 @@ const readOptions = (argv: readonly string[]): Options => {
   };
 };
 
-const sayWhatLaneHolds = (lane: LaneName | undefined): void => {
+const printLane = (lane: LaneName | undefined): void => {
   const holds = LANES.find(({ name }) => name === lane)?.holds;
   console.log(holds === undefined ? 'There are no such tests yet.' : `No tests here yet; lane ${lane} holds ${holds}.`);
 };
@@ -150,7 +150,7 @@ const runAll = async (
 const main = async (options: Options): Promise<number> => {
   const files = selectFiles(options);
   if (files.length === 0) {
-    sayWhatLaneHolds(options.lane);
+    printLane(options.lane);
     console.log(closingLine({ passed: 0, failed: 0, skipped: 0 }));
     return 0;
   }

@@ -33,7 +33,7 @@ export type Output = Readonly<{
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): void;
   item(resource: object, fields?: Readonly<Record<string, unknown>>): void;
   /** The end of a change: the sentence with the id, and the correlation id. */
-  done(sentence: string, answer: ApiResponse<object | undefined>, data?: object): void;
+  done(sentence: string, response: ApiResponse<object | undefined>, data?: object): void;
 }>;
 
 const textOf = (value: unknown): string => {
@@ -84,12 +84,12 @@ export const createOutput = ({ json: asked, io: { env, stdout, stderr } }: Outpu
       ))
         print(line);
     },
-    done: (sentence, answer, data) => {
+    done: (sentence, response, data) => {
       const meta = {
-        correlation_id: answer.correlation_id,
-        ...(answer.idempotency_key === null ? {} : { idempotency_key: answer.idempotency_key }),
+        correlation_id: response.correlation_id,
+        ...(response.idempotency_key === null ? {} : { idempotency_key: response.idempotency_key }),
       };
-      if (json) return printJson({ schema_version: SCHEMA_VERSION, ...(data ?? answer.data), meta });
+      if (json) return printJson({ schema_version: SCHEMA_VERSION, ...(data ?? response.data), meta });
       print(sentence);
       say(`correlation id ${meta.correlation_id ?? 'unknown'}`);
     },

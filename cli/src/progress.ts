@@ -36,10 +36,10 @@ export const createProgress = (stream: Screen): Progress => {
   };
 };
 
-type WayOn = Readonly<{ resume: string; undo?: string }>;
+type NextCommand = Readonly<{ resume: string; undo?: string }>;
 
 /** When time ran out or somebody pressed Ctrl-C the work goes on, so the error says how to look at it again or undo it. */
-export const explained = (err: unknown, { resume, undo }: WayOn): unknown => {
+export const explained = (err: unknown, { resume, undo }: NextCommand): unknown => {
   const look = `Check progress: ${resume}`;
   if (err instanceof GpuaasError && err.code === 'timeout') return new CliError('timeout', err.detail, look);
   if (err instanceof Interrupted) return new CliError('interrupted', 'Interrupted; still running.', undo ?? look);
@@ -53,7 +53,7 @@ export const explained = (err: unknown, { resume, undo }: WayOn): unknown => {
 export const waitWithProgress = async <T>(
   { stderr }: Pick<Io, 'stderr'>,
   read: () => Promise<T>,
-  options: WaitOptions<T> & WayOn & Readonly<{ describe: (value: T) => string }>,
+  options: WaitOptions<T> & NextCommand & Readonly<{ describe: (value: T) => string }>,
 ): Promise<T> => {
   const progress = createProgress(stderr);
   try {

@@ -201,9 +201,9 @@ test('each connection of a forward has its own session, and one that is refused 
   await leg.until(() => leg.words.some(({ type }) => type === 'eof'));
   leg.send(Buffer.from('HTTP/1.0 200 OK\r\n\r\n'));
   leg.say({ type: 'eof' });
-  let answer = '';
-  for await (const chunk of first) answer += chunk;
-  assert.equal(answer, 'HTTP/1.0 200 OK\r\n\r\n');
+  let response = '';
+  for await (const chunk of first) response += chunk;
+  assert.equal(response, 'HTTP/1.0 200 OK\r\n\r\n');
   assert.equal(api.requests.filter((line) => line.includes('"kind":"forward","port":8888')).length, 2);
   child.kill('SIGINT');
   assert.equal(await ended, 0);

@@ -62,7 +62,7 @@ export const accessPolicy = command({
     const found = await client.accessPolicyGet({ params }, { signal: cli.signal });
     if (flags.set === undefined) return cli.out.item(found, fieldsOf(found));
     const ifMatch = flags.ifMatch ?? found.version;
-    const answer = await client.call('accessPolicyUpdate', { params, body }, { ifMatch, signal: cli.signal });
-    cli.out.done(`Changed the access policy of ${answer.data.organization_id}.`, answer);
+    const response = await client.call('accessPolicyUpdate', { params, body }, { ifMatch, signal: cli.signal });
+    cli.out.done(`Changed the access policy of ${response.data.organization_id}.`, response);
   },
 });

@@ -19,13 +19,13 @@ const changeFlags = {
 /** Cleanup is over when its proof has released the allocation. */
 const finishRelease = (
   cli: Cli,
-  answer: ApiResponse<AdminAllocation>,
+  response: ApiResponse<AdminAllocation>,
   flags: { wait: boolean | undefined; timeout: number | undefined },
   sentence: string,
 ): Promise<void> => {
-  const { id } = answer.data.allocation;
-  let latest = answer.data;
-  return finish(cli, answer, {
+  const { id } = response.data.allocation;
+  let latest = response.data;
+  return finish(cli, response, {
     id,
     goal: 'released',
     timeout: flags.timeout,
@@ -42,10 +42,10 @@ const finishRelease = (
   });
 };
 
-type Outrun = Slot & Readonly<{ host_generation: number }>;
+type SlotBehindHost = Slot & Readonly<{ host_generation: number }>;
 
 /** Slots that it holds and whose host knows a later claim. Read first, so that what is confirmed is what was shown. */
-const outrunSlots = async (cli: Cli, allocation_id: string): Promise<readonly Outrun[]> => {
+const slotsBehindHost = async (cli: Cli, allocation_id: string): Promise<readonly SlotBehindHost[]> => {
   const client = await cli.client();
   const { node_id } = await client.adminAllocationGet({ params: { allocation_id } }, { signal: cli.signal });
   if (node_id === null) throw new CliError('conflict', 'The allocation has no node.');
@@ -53,14 +53,14 @@ const outrunSlots = async (cli: Cli, allocation_id: string): Promise<readonly Ou
     { params: { node_id }, query: { limit: 100 } },
     { signal: cli.signal },
   );
-  const isOutrun = (slot: Slot): slot is Outrun =>
+  const isBehindHost = (slot: Slot): slot is SlotBehindHost =>
     slot.allocation_id === allocation_id && slot.host_generation !== null;
-  const found = items.filter(isOutrun);
+  const found = items.filter(isBehindHost);
   if (found.length === 0) throw new CliError('conflict', 'The agent has not reported a newer slot generation.');
   return found;
 };
 
-const adoptionQuestion = (id: string, slots: readonly Outrun[]): string => {
+const adoptionQuestion = (id: string, slots: readonly SlotBehindHost[]): string => {
   const told = slots.map(
     ({ slot_index, generation, host_generation }) =>
       `slot ${slot_index}: ${generation} in the database, ${host_generation} on the host`,
@@ -68,7 +68,7 @@ const adoptionQuestion = (id: string, slots: readonly Outrun[]): string => {
   return `The host of ${id} has newer claims than the database (${told.join('; ')}). Wipe their data?`;
 };
 
-const confirmed = ({ id, host_generation }: Outrun) => ({ slot_id: id, host_generation });
+const confirmed = ({ id, host_generation }: SlotBehindHost) => ({ slot_id: id, host_generation });
 
 export const adminAllocation: Group = {
   name: 'allocation',
@@ -140,8 +140,8 @@ export const adminAllocation: Group = {
         const params = { allocation_id: args.allocation };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const request = { params, body: { reason: flags.reason } };
-        const answer = await (await cli.client()).call('adminAllocationForceRelease', request, options);
-        await finishRelease(cli, answer, flags, `Releasing ${args.allocation}.`);
+        const response = await (await cli.client()).call('adminAllocationForceRelease', request, options);
+        await finishRelease(cli, response, flags, `Releasing ${args.allocation}.`);
       },
     }),
     command({
@@ -154,18 +154,18 @@ export const adminAllocation: Group = {
         ...changeFlags,
       },
       run: async (cli, { args, flags }) => {
-        const outrun = flags.adoptHostGeneration === true ? await outrunSlots(cli, args.allocation) : undefined;
-        if (outrun === undefined) await cli.confirm(`Retry cleanup of ${args.allocation}?`, flags.yes);
-        else await cli.confirm(adoptionQuestion(args.allocation, outrun), flags.yes);
+        const behind = flags.adoptHostGeneration === true ? await slotsBehindHost(cli, args.allocation) : undefined;
+        if (behind === undefined) await cli.confirm(`Retry cleanup of ${args.allocation}?`, flags.yes);
+        else await cli.confirm(adoptionQuestion(args.allocation, behind), flags.yes);
         const params = { allocation_id: args.allocation };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const body = {
           reason: flags.reason,
           runtime_verified_absent: flags.runtimeVerifiedAbsent === true,
-          ...(outrun === undefined ? {} : { adopted_generations: outrun.map(confirmed) }),
+          ...(behind === undefined ? {} : { adopted_generations: behind.map(confirmed) }),
         };
-        const answer = await (await cli.client()).call('adminAllocationForceCleanup', { params, body }, options);
-        await finishRelease(cli, answer, flags, `Retrying cleanup of ${args.allocation}.`);
+        const response = await (await cli.client()).call('adminAllocationForceCleanup', { params, body }, options);
+        await finishRelease(cli, response, flags, `Retrying cleanup of ${args.allocation}.`);
       },
     }),
   ],

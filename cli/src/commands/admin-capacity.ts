@@ -23,10 +23,10 @@ export const adminHold: Group = {
         const { region, gpuModel, nodes, reason } = flags;
         const body = { region_name: region, gpu_model: gpuModel, node_count: nodes, reason };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('adminHoldCreate', { body }, options);
-        const { held_node_ids } = answer.data;
+        const response = await (await cli.client()).call('adminHoldCreate', { body }, options);
+        const { held_node_ids } = response.data;
         const count = held_node_ids.length === 1 ? '1 node' : `${held_node_ids.length} nodes`;
-        cli.out.done(`Holding ${count} for bare metal.`, answer);
+        cli.out.done(`Holding ${count} for bare metal.`, response);
         if (!cli.out.json) for (const id of held_node_ids) cli.out.print(id);
       },
     }),
@@ -125,10 +125,10 @@ export const adminQuota: Group = {
         const body = { organization_id, project_id: flags.inProject, gpu_limit: flags.gpus ?? null };
         const client = await cli.client();
         const ifMatch = flags.ifMatch ?? (await quotaVersion(cli, organization_id, flags.inProject));
-        const answer = await client.call('adminQuotaPut', { body }, { ifMatch, signal: cli.signal });
-        const { project_id, gpu_limit, gpu_used } = answer.data;
+        const response = await client.call('adminQuotaPut', { body }, { ifMatch, signal: cli.signal });
+        const { project_id, gpu_limit, gpu_used } = response.data;
         const limit = gpu_limit === null ? 'no GPU limit' : `a limit of ${gpu_limit} GPUs`;
-        cli.out.done(`${project_id ?? answer.data.organization_id} has ${limit}; ${gpu_used} are used.`, answer);
+        cli.out.done(`${project_id ?? response.data.organization_id} has ${limit}; ${gpu_used} are used.`, response);
       },
     }),
   ],

@@ -48,9 +48,9 @@ export const adminDisk: Group = {
         await cli.confirm(`Wipe all data on disk ${args.serial} of ${args.node} once it is free?`, flags.yes);
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const body = { serial: args.serial, reason: flags.reason };
-        const answer = await (await cli.client()).call('adminNodeDiskApprove', { params, body }, options);
-        const { id, serial, state } = answer.data;
-        cli.out.done(`Disk ${serial} (${id}) is ${state}; see gpuaas admin disk list ${args.node}.`, answer);
+        const response = await (await cli.client()).call('adminNodeDiskApprove', { params, body }, options);
+        const { id, serial, state } = response.data;
+        cli.out.done(`Disk ${serial} (${id}) is ${state}; see gpuaas admin disk list ${args.node}.`, response);
       },
     }),
     command({
@@ -62,8 +62,8 @@ export const adminDisk: Group = {
         const params = { node_id: await nodeId(cli, args.node), disk_ownership_id: args.ownership };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const request = { params, body: { reason: flags.reason } };
-        const answer = await (await cli.client()).call('adminNodeDiskRevoke', request, options);
-        cli.out.done(`The approval of disk ${answer.data.serial} is ${answer.data.state}.`, answer);
+        const response = await (await cli.client()).call('adminNodeDiskRevoke', request, options);
+        cli.out.done(`The approval of disk ${response.data.serial} is ${response.data.state}.`, response);
       },
     }),
   ],

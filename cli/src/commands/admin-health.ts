@@ -100,12 +100,12 @@ const override = command({
       expires_at: flags.for === undefined ? null : new Date(now + flags.for).toISOString(),
       reason: flags.reason,
     };
-    const answer = await (await cli.client()).call(
+    const response = await (await cli.client()).call(
       'adminNodeHealthOverridePut',
       { params, body },
       { signal: cli.signal },
     );
-    cli.out.done(`Override for ${args.source} applied; health of ${args.node}: ${answer.data.health}.`, answer);
+    cli.out.done(`Override for ${args.source} applied; health of ${args.node}: ${response.data.health}.`, response);
   },
 });
 
@@ -136,10 +136,10 @@ export const adminHealth: Group = {
       run: async (cli, { args, flags }) => {
         const params = { node_id: await nodeId(cli, args.node) };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('adminNodeHealthProbe', { params, body: {} }, options);
+        const response = await (await cli.client()).call('adminNodeHealthProbe', { params, body: {} }, options);
         cli.out.done(
-          `Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin health show ${args.node}.`,
-          answer,
+          `Task ${response.data.id} is ${response.data.state}; see gpuaas admin health show ${args.node}.`,
+          response,
         );
       },
     }),
@@ -150,12 +150,12 @@ export const adminHealth: Group = {
       args: sourceOf,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node), source: args.source };
-        const answer = await (await cli.client()).call(
+        const response = await (await cli.client()).call(
           'adminNodeHealthOverrideDelete',
           { params },
           { signal: cli.signal },
         );
-        cli.out.done(`Removed the override for ${args.source} on ${args.node}.`, answer);
+        cli.out.done(`Removed the override for ${args.source} on ${args.node}.`, response);
       },
     }),
     {
@@ -184,8 +184,8 @@ export const adminHealth: Group = {
             await cli.confirm('Reset the circuit breaker? Health reports make hosts unschedulable again.', flags.yes);
             const ifMatch = flags.ifMatch ?? version;
             const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
-            const answer = await client.call('adminHealthBreakerReset', { body: { reason: flags.reason } }, options);
-            cli.out.done('The circuit breaker is reset.', answer);
+            const response = await client.call('adminHealthBreakerReset', { body: { reason: flags.reason } }, options);
+            cli.out.done('The circuit breaker is reset.', response);
           },
         }),
       ],

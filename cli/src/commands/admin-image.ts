@@ -39,8 +39,8 @@ export const adminImage: Group = {
       run: async (cli, { args, flags }) => {
         const body = { ...(await readEntry(cli.io, args.file)), sku_names: flags.sku };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('adminOsImageRegister', { body }, options);
-        cli.out.done(`New launches of ${answer.data.name} use ${answer.data.digest}.`, answer);
+        const response = await (await cli.client()).call('adminOsImageRegister', { body }, options);
+        cli.out.done(`New launches of ${response.data.name} use ${response.data.digest}.`, response);
       },
     }),
     command({
@@ -56,10 +56,10 @@ export const adminImage: Group = {
         const params = { image_name: args.image };
         const body = { digest: flags.digest, reason: flags.reason };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('adminOsImageRetire', { params, body }, options);
-        const { name, enabled, digest } = answer.data;
+        const response = await (await cli.client()).call('adminOsImageRetire', { params, body }, options);
+        const { name, enabled, digest } = response.data;
         const then = enabled ? `new launches use ${digest}` : 'the image is disabled';
-        cli.out.done(`${flags.digest} of ${name} is retired; ${then}.`, answer);
+        cli.out.done(`${flags.digest} of ${name} is retired; ${then}.`, response);
       },
     }),
   ],

@@ -83,11 +83,11 @@ export const adminClaims: Group = {
         const skipped: { allocation_id: string; reason: string }[] = [];
         const ask = async (after_id: string | undefined): Promise<ApiResponse<object>> => {
           const body = { is_dry_run, after_id, limit: flags.batchSize };
-          const answer = await client.call('adminClaimBackfill', { body }, { signal: cli.signal });
-          claimed.push(...answer.data.claimed);
-          skipped.push(...answer.data.skipped);
-          const { next_after_id } = answer.data;
-          return next_after_id === null ? answer : ask(next_after_id);
+          const response = await client.call('adminClaimBackfill', { body }, { signal: cli.signal });
+          claimed.push(...response.data.claimed);
+          skipped.push(...response.data.skipped);
+          const { next_after_id } = response.data;
+          return next_after_id === null ? response : ask(next_after_id);
         };
         const last = await ask(undefined);
         const rows = [

@@ -26,7 +26,7 @@ const columns: readonly Column<Task>[] = [
 ];
 
 /** The token is shown here and never again. */
-const sayEnrollment = (cli: Cli, { install_command, expires_at }: Enrollment): void => {
+const printEnrollment = (cli: Cli, { install_command, expires_at }: Enrollment): void => {
   if (cli.out.json) return;
   cli.out.say(`Run this on the host as root before ${shortTime(expires_at)}; the token is shown once:`);
   cli.out.print(install_command);
@@ -58,10 +58,10 @@ export const nodeAgentCommands = [
         private_network: flags.privateNetwork,
       };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('adminNodeCreate', { body }, options);
-      const { node: made, enrollment } = answer.data;
-      cli.out.done(`Created node ${made.name} (${made.id}). It is waiting for its agent.`, answer);
-      sayEnrollment(cli, enrollment);
+      const response = await (await cli.client()).call('adminNodeCreate', { body }, options);
+      const { node: made, enrollment } = response.data;
+      cli.out.done(`Created node ${made.name} (${made.id}). It is waiting for its agent.`, response);
+      printEnrollment(cli, enrollment);
     },
   }),
   command({
@@ -73,9 +73,9 @@ export const nodeAgentCommands = [
       const params = { node_id: await nodeId(cli, args.node) };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
-      const answer = await (await cli.client()).call('adminNodeEnrollmentCreate', request, options);
-      cli.out.done(`Node ${params.node_id} can be enrolled again.`, answer);
-      sayEnrollment(cli, answer.data);
+      const response = await (await cli.client()).call('adminNodeEnrollmentCreate', request, options);
+      cli.out.done(`Node ${params.node_id} can be enrolled again.`, response);
+      printEnrollment(cli, response.data);
     },
   }),
   command({
@@ -109,8 +109,8 @@ export const nodeAgentCommands = [
       );
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
-      const answer = await (await cli.client()).call('adminNodeAgentRevoke', request, options);
-      cli.out.done(`The certificates of node ${params.node_id} are revoked.`, answer);
+      const response = await (await cli.client()).call('adminNodeAgentRevoke', request, options);
+      cli.out.done(`The certificates of node ${params.node_id} are revoked.`, response);
     },
   }),
   command({
@@ -126,8 +126,11 @@ export const nodeAgentCommands = [
       const params = { node_id: await nodeId(cli, args.node) };
       const body = { version: flags.release, digest: flags.digest };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('adminNodeAgentUpdate', { params, body }, options);
-      cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${args.node}.`, answer);
+      const response = await (await cli.client()).call('adminNodeAgentUpdate', { params, body }, options);
+      cli.out.done(
+        `Task ${response.data.id} is ${response.data.state}; see gpuaas admin node tasks ${args.node}.`,
+        response,
+      );
     },
   }),
   command({

@@ -50,8 +50,8 @@ export const convert = command({
     await cli.confirm(`Convert ${plan.node_id} as shown?`, flags.yes);
     const body = { to: flags.to, plan_hash: plan.plan_hash };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-    const answer = await client.call('adminNodeConvert', { params, body }, options);
-    const { name, id, capacity_mode } = answer.data;
-    cli.out.done(`Node ${name} (${id}) is now ${capacity_mode}.`, answer, { ...answer.data, plan });
+    const response = await client.call('adminNodeConvert', { params, body }, options);
+    const { name, id, capacity_mode } = response.data;
+    cli.out.done(`Node ${name} (${id}) is now ${capacity_mode}.`, response, { ...response.data, plan });
   },
 });

@@ -16,9 +16,9 @@ export const nodeEndCommands = [
       await cli.confirm(`Retire ${args.node} permanently? It can return only as a new node.`, flags.yes);
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
-      const answer = await (await cli.client()).call('adminNodeRetire', request, options);
-      const { name, id, state } = answer.data;
-      cli.out.done(`Node ${name} (${id}) is ${state}; delete it to free its name.`, answer);
+      const response = await (await cli.client()).call('adminNodeRetire', request, options);
+      const { name, id, state } = response.data;
+      cli.out.done(`Node ${name} (${id}) is ${state}; delete it to free its name.`, response);
     },
   }),
   command({
@@ -29,8 +29,8 @@ export const nodeEndCommands = [
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
       await cli.confirm(`Delete node ${args.node}? Its history is kept.`, flags.yes);
-      const answer = await (await cli.client()).call('adminNodeDelete', { params }, { signal: cli.signal });
-      cli.out.done(`Deleted node ${params.node_id}.`, answer, { id: params.node_id, deleted: true });
+      const response = await (await cli.client()).call('adminNodeDelete', { params }, { signal: cli.signal });
+      cli.out.done(`Deleted node ${params.node_id}.`, response, { id: params.node_id, deleted: true });
     },
   }),
 ] as const;

@@ -72,8 +72,11 @@ const vmRemove = command({
     await cli.confirm(`Power off ${args.vm} on ${args.node} and remove it?`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params, body: { reason: flags.reason } };
-    const answer = await (await cli.client()).call('adminNodeVmRemove', request, options);
-    cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${args.node}.`, answer);
+    const response = await (await cli.client()).call('adminNodeVmRemove', request, options);
+    cli.out.done(
+      `Task ${response.data.id} is ${response.data.state}; see gpuaas admin node tasks ${args.node}.`,
+      response,
+    );
   },
 });
 
@@ -91,8 +94,12 @@ const bundleLeaseEnd = command({
   },
 });
 
-const printTask = (cli: Cli, named: string, answer: ApiResponse<Operations['adminNodeImageEvict']['response']>): void =>
-  cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${named}.`, answer);
+const printTask = (
+  cli: Cli,
+  named: string,
+  response: ApiResponse<Operations['adminNodeImageEvict']['response']>,
+): void =>
+  cli.out.done(`Task ${response.data.id} is ${response.data.state}; see gpuaas admin node tasks ${named}.`, response);
 
 /** By name, digest or digest prefix. */
 const digestOf = async (cli: Cli, node_id: string, named: string): Promise<string> => {

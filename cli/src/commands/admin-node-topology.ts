@@ -136,10 +136,10 @@ export const nodeTopologyCommands = [
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('adminNodeDiscoveryCreate', { params, body: {} }, options);
-      const sentence = `Discovery ${answer.data.id} is ${answer.data.state}`;
-      if (!flags.wait) return cli.out.done(`${sentence}; see gpuaas admin node candidates ${args.node}.`, answer);
-      cli.out.say(`${sentence}. correlation id ${answer.correlation_id ?? 'unknown'}`);
+      const response = await (await cli.client()).call('adminNodeDiscoveryCreate', { params, body: {} }, options);
+      const sentence = `Discovery ${response.data.id} is ${response.data.state}`;
+      if (!flags.wait) return cli.out.done(`${sentence}; see gpuaas admin node candidates ${args.node}.`, response);
+      cli.out.say(`${sentence}. correlation id ${response.correlation_id ?? 'unknown'}`);
       show(cli, await waitForDiscovery(cli, args.node, params.node_id, flags.timeout), false);
     },
   }),

@@ -57,9 +57,9 @@ const holdCommand = (name: 'hold' | 'unhold', summary: string) =>
       const params = { node_id: await nodeId(cli, args.node) };
       const body = { is_held: name === 'hold', reason: flags.reason };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('adminNodeHold', { params, body }, options);
-      const { name: held, id, is_held } = answer.data;
-      cli.out.done(`Node ${held} (${id}) is ${is_held ? '' : 'no longer '}held for bare metal.`, answer);
+      const response = await (await cli.client()).call('adminNodeHold', { params, body }, options);
+      const { name: held, id, is_held } = response.data;
+      cli.out.done(`Node ${held} (${id}) is ${is_held ? '' : 'no longer '}held for bare metal.`, response);
     },
   });
 
@@ -73,10 +73,10 @@ const drainCommand = (name: 'drain' | 'resume', summary: string) =>
       const params = { node_id: await nodeId(cli, args.node) };
       const body = { is_draining: name === 'drain', reason: flags.reason };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('adminNodeDrain', { params, body }, options);
-      const { name: drained, id, state } = answer.data;
+      const response = await (await cli.client()).call('adminNodeDrain', { params, body }, options);
+      const { name: drained, id, state } = response.data;
       const note = name === 'drain' ? '; its allocations continue' : '';
-      cli.out.done(`Node ${drained} (${id}) is ${state}${note}.`, answer);
+      cli.out.done(`Node ${drained} (${id}) is ${state}${note}.`, response);
     },
   });
 

@@ -87,9 +87,9 @@ export const adminUser: Group = {
         const ifMatch = flags.ifMatch ?? (await client.adminUserGet({ params }, { signal: cli.signal })).version;
         const platform_role = flags.platformRole === 'none' ? null : flags.platformRole;
         const body = { state: flags.state, platform_role };
-        const answer = await client.call('adminUserUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, id, state, platform_role: role } = answer.data;
-        cli.out.done(`User ${name} (${id}) is ${state}, platform role ${role ?? 'none'}.`, answer);
+        const response = await client.call('adminUserUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        const { name, id, state, platform_role: role } = response.data;
+        cli.out.done(`User ${name} (${id}) is ${state}, platform role ${role ?? 'none'}.`, response);
       },
     }),
   ],
@@ -122,11 +122,11 @@ export const adminRegion: Group = {
         }
         const params = { region_name: args.region };
         const body = { enabled, disabled_reason: flags.reason, wipe_minimum: flags.wipeMinimum };
-        const answer = await client.call('adminRegionUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, enabled: isEnabled, wipe_minimum } = answer.data;
+        const response = await client.call('adminRegionUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        const { name, enabled: isEnabled, wipe_minimum } = response.data;
         cli.out.done(
           `Region ${name} is ${isEnabled ? 'enabled' : 'disabled'}; minimum wipe level ${wipe_minimum}.`,
-          answer,
+          response,
         );
       },
     }),
@@ -153,11 +153,11 @@ export const adminSku: Group = {
         const [client, params] = [await cli.client(), { sku_name: args.sku }];
         const ifMatch = flags.ifMatch ?? (await client.skuGet({ params }, { signal: cli.signal })).version;
         const body = { gpu_hourly_price_minor: flags.gpuHourlyPriceMinor, enabled, disabled_reason: flags.reason };
-        const answer = await client.call('adminSkuUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, gpu_hourly_price, enabled: isEnabled } = answer.data;
+        const response = await client.call('adminSkuUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        const { name, gpu_hourly_price, enabled: isEnabled } = response.data;
         cli.out.done(
           `SKU ${name} is ${isEnabled ? 'enabled' : 'disabled'} at ${price(gpu_hourly_price)} per GPU hour.`,
-          answer,
+          response,
         );
       },
     }),

@@ -60,14 +60,14 @@ export const repair = command({
     };
     const params = { node_id, slot_id: slot.id };
     const request = { params, body: { reason: flags.reason } };
-    const answer = await (await cli.client()).call('adminNodeSlotRepair', request, options);
+    const response = await (await cli.client()).call('adminNodeSlotRepair', request, options);
     const sentence = `Slot ${slot.slot_index} (${slot.id}) is being repaired`;
     const resume = `gpuaas admin slot show ${args.node} ${slot.slot_index}`;
-    if (!flags.wait) return cli.out.done(`${sentence}; see ${resume}.`, answer);
-    cli.out.say(`${sentence}. correlation id ${answer.correlation_id ?? 'unknown'}`);
+    if (!flags.wait) return cli.out.done(`${sentence}; see ${resume}.`, response);
+    cli.out.say(`${sentence}. correlation id ${response.correlation_id ?? 'unknown'}`);
     await waitForRepair(cli, slot.id, resume, flags.timeout);
     const data = await (await cli.client()).adminNodeSlotGet({ params }, { signal: cli.signal });
-    if (cli.out.json) cli.out.done('', { ...answer, data });
+    if (cli.out.json) cli.out.done('', { ...response, data });
     else cli.out.print(stateOf(data));
   },
 });

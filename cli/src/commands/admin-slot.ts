@@ -34,7 +34,7 @@ const columns: readonly Column<Slot>[] = [
 ];
 
 /** A slot that comes back by itself needs no explanation; these do not. */
-const NEEDS_HANDS: ReadonlySet<Slot['status']> = new Set(['cleanup_blocked', 'quarantined']);
+const NEEDS_OPERATOR: ReadonlySet<Slot['status']> = new Set(['cleanup_blocked', 'quarantined']);
 
 export const slotList = command({
   name: 'list',
@@ -49,7 +49,7 @@ export const slotList = command({
     cli.out.list(found, columns);
     if (cli.out.json) return;
     for (const { slot_index, status, status_reason, approval } of found.items) {
-      if (status_reason !== null && NEEDS_HANDS.has(status))
+      if (status_reason !== null && NEEDS_OPERATOR.has(status))
         cli.out.say(`slot ${slot_index} is ${status}: ${status_reason}`);
       if (approval === 'needs_reapproval')
         cli.out.say(
@@ -128,14 +128,14 @@ const approve = command({
     const body = { map_hash: map.map_hash, slot_indexes, wipe_method: flags.wipeMethod };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const client = await cli.client();
-    const answer = await client
+    const response = await client
       .call('adminNodeSlotApprove', { params: { node_id }, body }, options)
       .catch(explainChanged(cli, args.node));
-    const { slots } = answer.data;
+    const { slots } = response.data;
     const indexes = slots.map(({ slot_index }) => slot_index).join(', ');
     cli.out.done(
       slots.length === 0 ? 'They were already approved. No changes were made.' : `Approved: slot ${indexes}.`,
-      answer,
+      response,
     );
   },
 });
@@ -161,8 +161,8 @@ const moveCommand = ({ name, operation, summary }: Move) =>
         signal: cli.signal,
       };
       const request = { params: { node_id, slot_id: slot.id }, body: { reason: flags.reason } };
-      const answer = await (await cli.client()).call(operation, request, options);
-      cli.out.done(stateOf(answer.data), answer);
+      const response = await (await cli.client()).call(operation, request, options);
+      cli.out.done(stateOf(response.data), response);
     },
   });
 
@@ -180,13 +180,13 @@ const markWiped = command({
     );
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params: { node_id, slot_id: slot.id }, body: { reason: flags.reason } };
-    const answer = await (await cli.client()).call('adminNodeSlotMarkWiped', request, options);
-    const { override, slot: after } = answer.data;
+    const response = await (await cli.client()).call('adminNodeSlotMarkWiped', request, options);
+    const { override, slot: after } = response.data;
     const sentence =
       override.confirmed_at === null
         ? `Requested. Another operator must run the same command before ${shortTime(override.expires_at)}.`
         : `Confirmed. ${stateOf(after)}`;
-    cli.out.done(sentence, answer);
+    cli.out.done(sentence, response);
   },
 });
 

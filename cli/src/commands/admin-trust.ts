@@ -18,7 +18,10 @@ const columns: readonly Column<Key>[] = [
 const reason = required(text('Reason, recorded in the audit log'));
 
 /** A warning: these agents still meet the key before, until the end of its grace. */
-const sayUninformed = (cli: Cli, { nodes_without_key }: Operations['adminTrustKeyActivate']['response']): void => {
+const printNodesWithoutKey = (
+  cli: Cli,
+  { nodes_without_key }: Operations['adminTrustKeyActivate']['response'],
+): void => {
   if (cli.out.json) return;
   cli.out.say(
     `${nodes_without_key} ${nodes_without_key === 1 ? 'node does' : 'nodes do'} not have it yet; reconnect them before the grace period of the earlier key ends.`,
@@ -45,10 +48,11 @@ const moveCommand = ({ name, operation, summary, question }: Move) =>
       if (question !== undefined) await cli.confirm(question, (flags as { yes?: boolean }).yes);
       const ifMatch = flags.ifMatch ?? (await client.adminTrustKeyGet({ params }, { signal: cli.signal })).version;
       const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
-      const answer = await client.call(operation, { params, body: { reason: flags.reason } }, options);
-      const { id, purpose, state } = answer.data;
-      cli.out.done(`The ${purpose} key ${id} is ${state}.`, answer);
-      if ('nodes_without_key' in answer.data && answer.data.nodes_without_key > 0) sayUninformed(cli, answer.data);
+      const response = await client.call(operation, { params, body: { reason: flags.reason } }, options);
+      const { id, purpose, state } = response.data;
+      cli.out.done(`The ${purpose} key ${id} is ${state}.`, response);
+      if ('nodes_without_key' in response.data && response.data.nodes_without_key > 0)
+        printNodesWithoutKey(cli, response.data);
     },
   });
 
@@ -76,9 +80,9 @@ export const adminTrust: Group = {
         const purpose = args.purpose as Key['purpose'];
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const body = { purpose, reason: flags.reason };
-        const answer = await (await cli.client()).call('adminTrustKeyCreate', { body }, options);
-        const { id } = answer.data;
-        cli.out.done(`The ${purpose} key ${id} is staged; activate it: gpuaas admin trust activate ${id}`, answer);
+        const response = await (await cli.client()).call('adminTrustKeyCreate', { body }, options);
+        const { id } = response.data;
+        cli.out.done(`The ${purpose} key ${id} is staged; activate it: gpuaas admin trust activate ${id}`, response);
       },
     }),
     moveCommand({

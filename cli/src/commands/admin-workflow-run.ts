@@ -15,14 +15,14 @@ const describe = (run: WorkflowRun): string =>
 /** Waits for the end if asked to; an end other than the wanted ones is a failure with the run's own reason. */
 const finish = async (
   cli: Cli,
-  answer: ApiResponse<WorkflowRun>,
+  response: ApiResponse<WorkflowRun>,
   flags: { wait: boolean | undefined; timeout: number | undefined },
   options: { sentence: string; wanted: readonly WorkflowRun['state'][] },
 ): Promise<void> => {
-  if (!flags.wait) return cli.out.done(options.sentence, answer);
-  const { id } = answer.data;
+  if (!flags.wait) return cli.out.done(options.sentence, response);
+  const { id } = response.data;
   const client = await cli.client();
-  cli.out.say(`${options.sentence} correlation id ${answer.correlation_id ?? 'unknown'}`);
+  cli.out.say(`${options.sentence} correlation id ${response.correlation_id ?? 'unknown'}`);
   const run = await waitWithProgress(
     cli.io,
     () => client.adminWorkflowRunGet({ params: { workflow_run_id: id } }, { signal: cli.signal }),
@@ -34,7 +34,7 @@ const finish = async (
       resume: `gpuaas admin workflow-run get ${id}`,
     },
   );
-  if (cli.out.json) cli.out.done('', { ...answer, data: run });
+  if (cli.out.json) cli.out.done('', { ...response, data: run });
   else cli.out.print(describe(run));
   if (!options.wanted.includes(run.state))
     throw new CliError(
@@ -93,9 +93,9 @@ export const adminWorkflowRun: Group = {
       run: async (cli, { args, flags }) => {
         const [client, params] = [await cli.client(), { workflow_run_id: args.run }];
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await client.call('adminWorkflowRunRetry', { params, body: { step: flags.step } }, options);
-        await finish(cli, answer, flags, {
-          sentence: `Retrying ${answer.data.id} from ${answer.data.step}.`,
+        const response = await client.call('adminWorkflowRunRetry', { params, body: { step: flags.step } }, options);
+        await finish(cli, response, flags, {
+          sentence: `Retrying ${response.data.id} from ${response.data.step}.`,
           wanted: ['done'],
         });
       },
@@ -109,8 +109,15 @@ export const adminWorkflowRun: Group = {
         await cli.confirm(`Cancel run ${args.run}?`, flags.yes);
         const [client, params] = [await cli.client(), { workflow_run_id: args.run }];
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await client.call('adminWorkflowRunCancel', { params, body: { reason: flags.reason } }, options);
-        await finish(cli, answer, flags, { sentence: `Cancelling ${answer.data.id}.`, wanted: ['cancelled', 'done'] });
+        const response = await client.call(
+          'adminWorkflowRunCancel',
+          { params, body: { reason: flags.reason } },
+          options,
+        );
+        await finish(cli, response, flags, {
+          sentence: `Cancelling ${response.data.id}.`,
+          wanted: ['cancelled', 'done'],
+        });
       },
     }),
   ],

@@ -156,7 +156,7 @@ export const create = command({
     const idempotencyKey = asked.idempotencyKey ?? newIdempotencyKey();
     const options = { idempotencyKey, signal: delayed(cli.signal) };
     const client = await cli.client();
-    const answer = await client.call('allocationCreate', { params: { project_id }, body }, options).catch((err) => {
+    const response = await client.call('allocationCreate', { params: { project_id }, body }, options).catch((err) => {
       if (err instanceof GpuaasError) throw withCommands(cli, launch, err);
       if (!(err instanceof Interrupted)) throw err;
       throw new CliError(
@@ -165,12 +165,12 @@ export const create = command({
         `Run the same command with --idempotency-key ${idempotencyKey}: it returns the launch, or launches once.`,
       );
     });
-    const { id, name, gpu_count, sku_name, region_name } = answer.data;
+    const { id, name, gpu_count, sku_name, region_name } = response.data;
     const sentence = `Launching ${name} (${id}): ${gpus(gpu_count)} of ${sku_name} in ${region_name}.`;
     const undo = commandLine(['gpuaas', 'allocation', 'release', id, ...cli.scope_words]);
     if (cli.signal.aborted && !asked.wait)
       throw new CliError('interrupted', `Interrupted; the launch was accepted. ${sentence}`, `Release it: ${undo}`);
-    await finish(cli, answer, {
+    await finish(cli, response, {
       ...ownAllocation(cli, { project_id, allocation_id: id }, 'active', asked.timeout),
       sentence,
       wait: asked.wait,

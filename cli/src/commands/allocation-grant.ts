@@ -34,9 +34,9 @@ const grant = command({
     const params = await allocationParams(cli, args.allocation);
     const body = { ssh_key_id: await sshKeyId(cli, flags.key) };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-    const answer = await (await cli.client()).call('accessGrantCreate', { params, body }, options);
-    const { id, user_name, fingerprint, state } = answer.data;
-    cli.out.done(`Granted access to ${user_name} (${fingerprint}): ${id} is ${state}.`, answer);
+    const response = await (await cli.client()).call('accessGrantCreate', { params, body }, options);
+    const { id, user_name, fingerprint, state } = response.data;
+    cli.out.done(`Granted access to ${user_name} (${fingerprint}): ${id} is ${state}.`, response);
   },
 });
 
@@ -49,10 +49,10 @@ const revoke = command({
   run: async (cli, { args, flags }) => {
     const params = { ...(await allocationParams(cli, args.allocation)), access_grant_id: args.grant };
     await cli.confirm(`Revoke grant ${args.grant}?`, flags.yes);
-    const answer = await (await cli.client()).call('accessGrantRevoke', { params }, { signal: cli.signal });
+    const response = await (await cli.client()).call('accessGrantRevoke', { params }, { signal: cli.signal });
     cli.out.done(
-      `Revoking grant ${answer.data.id} of ${answer.data.user_name}. Its state is ${answer.data.state}.`,
-      answer,
+      `Revoking grant ${response.data.id} of ${response.data.user_name}. Its state is ${response.data.state}.`,
+      response,
     );
   },
 });

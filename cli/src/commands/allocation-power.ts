@@ -22,13 +22,13 @@ type Flags = Readonly<{
 
 const followed = (
   cli: Cli,
-  answer: ApiResponse<Allocation>,
+  response: ApiResponse<Allocation>,
   told: Readonly<{ flags: Flags; goal: 'on' | 'off'; doing: string; note?: string }>,
 ): Promise<void> => {
-  const { id, name, project_id } = answer.data;
+  const { id, name, project_id } = response.data;
   const { undo: _, ...waited } = ownAllocation(cli, { project_id, allocation_id: id }, told.goal, told.flags.timeout);
   const note = told.note === undefined ? '' : ` ${told.note}`;
-  return finish(cli, answer, {
+  return finish(cli, response, {
     ...waited,
     sentence: `${told.doing} ${name} (${id}).${note}`,
     wait: told.flags.wait,
@@ -57,8 +57,8 @@ const stop = command({
       is_hard: flags.hard,
       grace_s: flags.grace === undefined ? undefined : Math.round(flags.grace / 1000),
     };
-    const answer = await client.call('allocationStop', { params, body }, optionsOf(cli, flags));
-    await followed(cli, answer, { flags, goal: 'off', doing: 'Stopping', note: CHARGED });
+    const response = await client.call('allocationStop', { params, body }, optionsOf(cli, flags));
+    await followed(cli, response, { flags, goal: 'off', doing: 'Stopping', note: CHARGED });
   },
 });
 
@@ -70,8 +70,8 @@ const start = command({
   flags: { ...waitFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
     const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
-    const answer = await client.call('allocationStart', { params, body: {} }, optionsOf(cli, flags));
-    await followed(cli, answer, { flags, goal: 'on', doing: 'Starting' });
+    const response = await client.call('allocationStart', { params, body: {} }, optionsOf(cli, flags));
+    await followed(cli, response, { flags, goal: 'on', doing: 'Starting' });
   },
 });
 
@@ -84,8 +84,8 @@ const reboot = command({
   run: async (cli, { args, flags }) => {
     const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
     const body = { is_hard: flags.hard };
-    const answer = await client.call('allocationReboot', { params, body }, optionsOf(cli, flags));
-    await followed(cli, answer, { flags, goal: 'on', doing: 'Rebooting' });
+    const response = await client.call('allocationReboot', { params, body }, optionsOf(cli, flags));
+    await followed(cli, response, { flags, goal: 'on', doing: 'Rebooting' });
   },
 });
 
@@ -113,9 +113,9 @@ const reinstall = command({
       flags.yes,
     );
     const body = { image_name: flags.image, ssh_key_ids: keys, user_data };
-    const answer = await client.call('allocationReinstall', { params, body }, optionsOf(cli, flags));
+    const response = await client.call('allocationReinstall', { params, body }, optionsOf(cli, flags));
     const note = 'It will have a new SSH host key: if you use ssh-config, run gpuaas ssh-config --write afterwards.';
-    await followed(cli, answer, { flags, goal: 'on', doing: 'Reinstalling', note });
+    await followed(cli, response, { flags, goal: 'on', doing: 'Reinstalling', note });
   },
 });
 

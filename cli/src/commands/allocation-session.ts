@@ -51,8 +51,8 @@ const sessionEnd = command({
   run: async (cli, { args, flags }) => {
     const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
     await cli.confirm(`Close session ${args.session}?`, flags.yes);
-    const answer = await (await cli.client()).call('terminalSessionClose', { params }, { signal: cli.signal });
-    cli.out.done(`Closing session ${args.session}.`, answer, { id: args.session, ending: true });
+    const response = await (await cli.client()).call('terminalSessionClose', { params }, { signal: cli.signal });
+    cli.out.done(`Closing session ${args.session}.`, response, { id: args.session, ending: true });
   },
 });
 

@@ -90,17 +90,17 @@ export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFo
 /** The end of a change that takes time: at once with the way to follow it, or after the wait with how it ended. */
 export const finish = async <T extends object>(
   cli: Cli,
-  answer: ApiResponse<T>,
+  response: ApiResponse<T>,
   options: WaitedFor & Readonly<{ sentence: string; wait: boolean | undefined; dataOf: (at: Allocation) => T }>,
 ): Promise<void> => {
   if (!options.wait) {
-    cli.out.done(options.sentence, answer);
+    cli.out.done(options.sentence, response);
     if (!cli.out.json) cli.out.say(`Check progress: ${suggest(cli, options.resume)}`);
     return;
   }
-  cli.out.say(`${options.sentence} correlation id ${answer.correlation_id ?? 'unknown'}`);
+  cli.out.say(`${options.sentence} correlation id ${response.correlation_id ?? 'unknown'}`);
   const allocation = await waitForAllocation(cli, options);
-  if (cli.out.json) cli.out.done('', { ...answer, data: options.dataOf(allocation) });
+  if (cli.out.json) cli.out.done('', { ...response, data: options.dataOf(allocation) });
   else if (hasArrived[options.goal](allocation)) cli.out.print(wordsOf(options.goal)(allocation));
   assertArrived(cli, allocation, options);
 };

@@ -47,10 +47,10 @@ export const release = command({
     const params = await allocationParams(cli, args.allocation);
     await cli.confirm(`Release ${args.allocation}? Its data is wiped.`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-    const answer = await (await cli.client()).call('allocationRelease', { params, body: {} }, options);
-    await finish(cli, answer, {
+    const response = await (await cli.client()).call('allocationRelease', { params, body: {} }, options);
+    await finish(cli, response, {
       ...ownAllocation(cli, params, 'released', flags.timeout),
-      sentence: `Releasing ${answer.data.name} (${answer.data.id}).`,
+      sentence: `Releasing ${response.data.name} (${response.data.id}).`,
       wait: flags.wait,
       dataOf: (allocation) => allocation,
     });
@@ -140,8 +140,8 @@ const update = command({
     const max_duration_s = unlimited ? null : maxDuration === undefined ? undefined : maxDuration / 1000;
     const body = { name, tags: tagsAfter(found, flags), is_protected: protect, max_duration_s };
     const ifMatch = flags.ifMatch ?? found.version;
-    const answer = await client.call('allocationUpdate', { params, body }, { ifMatch, signal: cli.signal });
-    cli.out.done(`Updated allocation ${answer.data.name} (${answer.data.id}).`, answer);
+    const response = await client.call('allocationUpdate', { params, body }, { ifMatch, signal: cli.signal });
+    cli.out.done(`Updated allocation ${response.data.name} (${response.data.id}).`, response);
   },
 });
 

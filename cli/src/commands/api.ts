@@ -70,7 +70,7 @@ export const api = command({
     if (input === null) throw new UsageError(`${flags.input} cannot be read.`);
     const body = fields.length > 0 ? JSON.stringify(Object.fromEntries(fields)) : input;
     const needsBody = method !== 'GET' && method !== 'DELETE';
-    const answer = await (await cli.client()).raw(
+    const response = await (await cli.client()).raw(
       {
         method,
         path: query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`,
@@ -84,7 +84,8 @@ export const api = command({
         ifMatch: flags.ifMatch !== undefined && /^\d+$/.test(flags.ifMatch) ? Number(flags.ifMatch) : flags.ifMatch,
       },
     );
-    if (answer.data !== '') cli.out.print(pretty(answer.data));
-    if (method !== 'GET') cli.out.say(`status ${answer.status}, correlation id ${answer.correlation_id ?? 'unknown'}`);
+    if (response.data !== '') cli.out.print(pretty(response.data));
+    if (method !== 'GET')
+      cli.out.say(`status ${response.status}, correlation id ${response.correlation_id ?? 'unknown'}`);
   },
 });

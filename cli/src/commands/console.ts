@@ -8,7 +8,7 @@ import { named } from './allocation-pages.ts';
 
 const LEAVE = 'Type ~. at the start of a line to leave.';
 
-const sayHowToLeave = (cli: Cli, isTyped = true): void => {
+const printHowToLeave = (cli: Cli, isTyped = true): void => {
   if (cli.io.stdin.isTTY === true) cli.out.say(isTyped ? LEAVE : 'Press Ctrl-C to leave.');
 };
 
@@ -22,7 +22,7 @@ export const serialConsole = command({
     const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'console' });
     const reads = flags.readOnly !== true;
     if (reads && !stream.session.is_writable) cli.out.say('This session is read-only.');
-    sayHowToLeave(cli, reads && stream.session.is_writable);
+    printHowToLeave(cli, reads && stream.session.is_writable);
     const end = await interact(cli, stream, { reads });
     if (end.reason === 'ended') cli.out.say(end.message);
     return codeOfEnd(end, ['console', args.allocation, ...cli.scope_words]);
@@ -42,7 +42,7 @@ export const terminal = command({
       cols: cols || undefined,
       rows: rows || undefined,
     });
-    sayHowToLeave(cli);
+    printHowToLeave(cli);
     const end = await interact(cli, stream);
     return codeOfEnd(end, ['terminal', args.allocation, ...cli.scope_words]);
   },

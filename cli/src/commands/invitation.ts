@@ -40,11 +40,11 @@ export const invitation: Group = {
         const expires_in_s = flags.expiresIn === undefined ? undefined : flags.expiresIn / 1000;
         const body = { email: args.email, role: flags.role, expires_in_s };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('invitationCreate', { params, body }, options);
-        cli.out.done(`Invited ${args.email} as ${flags.role} (${answer.data.invitation.id}).`, answer);
+        const response = await (await cli.client()).call('invitationCreate', { params, body }, options);
+        cli.out.done(`Invited ${args.email} as ${flags.role} (${response.data.invitation.id}).`, response);
         if (cli.out.json) return;
-        cli.out.print(answer.data.token);
-        cli.out.say(`The token is shown once. The person runs: gpuaas invitation accept ${answer.data.token}`);
+        cli.out.print(response.data.token);
+        cli.out.say(`The token is shown once. The person runs: gpuaas invitation accept ${response.data.token}`);
       },
     }),
     command({
@@ -56,8 +56,8 @@ export const invitation: Group = {
       run: async (cli, { args, flags }) => {
         const params = { organization_id: await cli.organization(), invitation_id: args.invitation };
         await cli.confirm(`Withdraw invitation ${args.invitation}?`, flags.yes);
-        const answer = await (await cli.client()).call('invitationRevoke', { params }, { signal: cli.signal });
-        cli.out.done(`Withdrew invitation ${args.invitation}.`, answer, { id: args.invitation, revoked: true });
+        const response = await (await cli.client()).call('invitationRevoke', { params }, { signal: cli.signal });
+        cli.out.done(`Withdrew invitation ${args.invitation}.`, response, { id: args.invitation, revoked: true });
       },
     }),
     command({
@@ -67,8 +67,8 @@ export const invitation: Group = {
       flags: { ...keyFlags },
       run: async (cli, { args, flags }) => {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('invitationAccept', { body: { token: args.token } }, options);
-        cli.out.done(`Joined organization ${answer.data.name} (${answer.data.id}).`, answer);
+        const response = await (await cli.client()).call('invitationAccept', { body: { token: args.token } }, options);
+        cli.out.done(`Joined organization ${response.data.name} (${response.data.id}).`, response);
       },
     }),
   ],

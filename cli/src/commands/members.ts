@@ -49,8 +49,8 @@ export const memberRemove = ({ scope, from, id, userId, remove }: Members) =>
       const of = await id(cli);
       const user_id = await userId(cli, of, args.user);
       await cli.confirm(`Remove ${args.user} from ${from}?`, flags.yes);
-      const answer = await remove(cli, of, user_id);
-      cli.out.done(`Removed ${user_id}. This takes effect within 60 seconds.`, answer, { user_id, removed: true });
+      const response = await remove(cli, of, user_id);
+      cli.out.done(`Removed ${user_id}. This takes effect within 60 seconds.`, response, { user_id, removed: true });
     },
   });
 

@@ -45,8 +45,8 @@ const member: Group = {
         const found = await organizationMember(cli, organization_id, args.user);
         const params = { organization_id, user_id: found.user_id };
         const options = { ifMatch: flags.ifMatch ?? found.version, signal: cli.signal };
-        const answer = await client.call('organizationMemberUpdate', { params, body: { role: flags.role } }, options);
-        cli.out.done(`${answer.data.name} (${found.user_id}) is now ${answer.data.role}.`, answer);
+        const response = await client.call('organizationMemberUpdate', { params, body: { role: flags.role } }, options);
+        cli.out.done(`${response.data.name} (${found.user_id}) is now ${response.data.role}.`, response);
       },
     }),
     memberRemove(members),
@@ -85,8 +85,8 @@ export const organization: Group = {
       run: async (cli, { args, flags }) => {
         const body = { name: args.name, display_name: flags.displayName };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('organizationCreate', { body }, options);
-        cli.out.done(`Created organization ${answer.data.name} (${answer.data.id}).`, answer);
+        const response = await (await cli.client()).call('organizationCreate', { body }, options);
+        cli.out.done(`Created organization ${response.data.name} (${response.data.id}).`, response);
       },
     }),
     command({
@@ -98,8 +98,8 @@ export const organization: Group = {
         const [client, params] = [await cli.client(), { organization_id: await cli.organization() }];
         const ifMatch = flags.ifMatch ?? (await client.organizationGet({ params }, { signal: cli.signal })).version;
         const body = { display_name: flags.displayName };
-        const answer = await client.call('organizationUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        cli.out.done(`Updated organization ${answer.data.name} (${answer.data.id}).`, answer);
+        const response = await client.call('organizationUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        cli.out.done(`Updated organization ${response.data.name} (${response.data.id}).`, response);
       },
     }),
     member,

@@ -42,12 +42,12 @@ const member: Group = {
         const [client, project_id] = [await cli.client(), await cli.project()];
         const user_id = await projectUserId(cli, project_id, args.user);
         const body = { role: flags.role };
-        const answer = await client.call(
+        const response = await client.call(
           'projectMemberPut',
           { params: { project_id, user_id }, body },
           { signal: cli.signal },
         );
-        cli.out.done(`${answer.data.name} (${user_id}) is now ${answer.data.role}.`, answer);
+        cli.out.done(`${response.data.name} (${user_id}) is now ${response.data.role}.`, response);
       },
     }),
     memberRemove(members),
@@ -91,8 +91,8 @@ export const project: Group = {
         const params = { organization_id: await cli.organization() };
         const body = { name: args.name, display_name: flags.displayName };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('projectCreate', { params, body }, options);
-        cli.out.done(`Created project ${answer.data.name} (${answer.data.id}).`, answer);
+        const response = await (await cli.client()).call('projectCreate', { params, body }, options);
+        cli.out.done(`Created project ${response.data.name} (${response.data.id}).`, response);
       },
     }),
     command({
@@ -105,8 +105,8 @@ export const project: Group = {
         const [client, params] = [await cli.client(), { project_id: await cli.project(args.project) }];
         const ifMatch = flags.ifMatch ?? (await client.projectGet({ params }, { signal: cli.signal })).version;
         const body = { display_name: flags.displayName };
-        const answer = await client.call('projectUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        cli.out.done(`Updated project ${answer.data.name} (${answer.data.id}).`, answer);
+        const response = await client.call('projectUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        cli.out.done(`Updated project ${response.data.name} (${response.data.id}).`, response);
       },
     }),
     command({
@@ -118,8 +118,8 @@ export const project: Group = {
       run: async (cli, { args, flags }) => {
         const [client, project_id] = [await cli.client(), await cli.project(args.project)];
         await cli.confirm(`Delete project ${args.project}?`, flags.yes);
-        const answer = await client.call('projectDelete', { params: { project_id } }, { signal: cli.signal });
-        cli.out.done(`Deleted project ${project_id}.`, answer, { id: project_id, deleted: true });
+        const response = await client.call('projectDelete', { params: { project_id } }, { signal: cli.signal });
+        cli.out.done(`Deleted project ${project_id}.`, response, { id: project_id, deleted: true });
       },
     }),
     command({

@@ -48,12 +48,12 @@ const token: Group = {
       run: async (cli, { args, flags }) => {
         const [client, params] = [await cli.client(), await paramsOf(cli, args.account)];
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await client.call(
+        const response = await client.call(
           'serviceAccountTokenCreate',
           { params, body: tokenBody(args.name, flags) },
           options,
         );
-        showCreated(cli, answer);
+        showCreated(cli, response);
       },
     }),
     command({
@@ -65,8 +65,12 @@ const token: Group = {
       run: async (cli, { args, flags }) => {
         const params = { ...(await paramsOf(cli, args.account)), token_id: args.token };
         await cli.confirm(`Revoke token ${args.token}?`, flags.yes);
-        const answer = await (await cli.client()).call('serviceAccountTokenRevoke', { params }, { signal: cli.signal });
-        showRevoked(cli, answer, args.token);
+        const response = await (await cli.client()).call(
+          'serviceAccountTokenRevoke',
+          { params },
+          { signal: cli.signal },
+        );
+        showRevoked(cli, response, args.token);
       },
     }),
   ],
@@ -108,9 +112,9 @@ export const serviceAccount: Group = {
         const params = { project_id: await cli.project() };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const body = { name: args.name, description: flags.description };
-        const answer = await (await cli.client()).call('serviceAccountCreate', { params, body }, options);
-        const { service_account, client_secret } = answer.data;
-        cli.out.done(`Created service account ${service_account.name} (${service_account.id}).`, answer);
+        const response = await (await cli.client()).call('serviceAccountCreate', { params, body }, options);
+        const { service_account, client_secret } = response.data;
+        cli.out.done(`Created service account ${service_account.name} (${service_account.id}).`, response);
         if (cli.out.json) return;
         cli.out.print(client_secret);
         cli.out.say(`The client secret is shown once: store it now. The client ID is ${service_account.id}.`);
@@ -132,8 +136,11 @@ export const serviceAccount: Group = {
         const [client, params] = [await cli.client(), await paramsOf(cli, args.account)];
         const ifMatch = flags.ifMatch ?? (await client.serviceAccountGet({ params }, { signal: cli.signal })).version;
         const body = { state: flags.state, description: flags.description };
-        const answer = await client.call('serviceAccountUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        cli.out.done(`Service account ${answer.data.name} (${answer.data.id}) is ${answer.data.state}.`, answer);
+        const response = await client.call('serviceAccountUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        cli.out.done(
+          `Service account ${response.data.name} (${response.data.id}) is ${response.data.state}.`,
+          response,
+        );
       },
     }),
     command({
@@ -145,9 +152,9 @@ export const serviceAccount: Group = {
       run: async (cli, { args, flags }) => {
         const params = await paramsOf(cli, args.account);
         await cli.confirm(`Delete service account ${args.account} and revoke its tokens?`, flags.yes);
-        const answer = await (await cli.client()).call('serviceAccountDelete', { params }, { signal: cli.signal });
+        const response = await (await cli.client()).call('serviceAccountDelete', { params }, { signal: cli.signal });
         const id = params.service_account_id;
-        cli.out.done(`Deleted service account ${id}.`, answer, { id, deleted: true });
+        cli.out.done(`Deleted service account ${id}.`, response, { id, deleted: true });
       },
     }),
     command({
@@ -169,17 +176,17 @@ export const serviceAccount: Group = {
             flags.yes,
           );
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call(
+        const response = await (await cli.client()).call(
           'serviceAccountSecretRotate',
           { params, body: { overlap_s } },
           options,
         );
         cli.out.done(
-          `Rotated the secret of ${answer.data.service_account.name} (${answer.data.service_account.id}).`,
-          answer,
+          `Rotated the secret of ${response.data.service_account.name} (${response.data.service_account.id}).`,
+          response,
         );
         if (cli.out.json) return;
-        cli.out.print(answer.data.client_secret);
+        cli.out.print(response.data.client_secret);
         cli.out.say('The client secret is shown once: store it now.');
       },
     }),

@@ -48,8 +48,11 @@ export const sshKey: Group = {
       run: async (cli, { args, flags }) => {
         const body = { name: args.name, public_key: await publicKeyFrom(cli.io, args.file) };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('sshKeyCreate', { body }, options);
-        cli.out.done(`Added SSH key ${answer.data.name} (${answer.data.id}), ${answer.data.fingerprint}.`, answer);
+        const response = await (await cli.client()).call('sshKeyCreate', { body }, options);
+        cli.out.done(
+          `Added SSH key ${response.data.name} (${response.data.id}), ${response.data.fingerprint}.`,
+          response,
+        );
       },
     }),
     command({
@@ -69,12 +72,12 @@ export const sshKey: Group = {
       run: async (cli, { args, flags }) => {
         const id = await sshKeyId(cli, args.key);
         await cli.confirm(`Remove SSH key ${args.key}?`, flags.yes);
-        const answer = await (await cli.client()).call(
+        const response = await (await cli.client()).call(
           'sshKeyDelete',
           { params: { ssh_key_id: id } },
           { signal: cli.signal },
         );
-        cli.out.done(`Removed SSH key ${id}.`, answer, { id, deleted: true });
+        cli.out.done(`Removed SSH key ${id}.`, response, { id, deleted: true });
       },
     }),
   ],

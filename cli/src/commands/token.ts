@@ -29,16 +29,19 @@ export const tokenBody = (name: string, flags: { scope: string[] | undefined; ex
   expires_in_s: (flags.expiresIn ?? 30 * 86_400_000) / 1000,
 });
 
-export const showCreated = (cli: Cli, answer: ApiResponse<Readonly<{ api_token: ApiToken; token: string }>>): void => {
-  const { api_token, token: secret } = answer.data;
-  cli.out.done(`Created token ${api_token.name} (${api_token.id}).`, answer);
+export const showCreated = (
+  cli: Cli,
+  response: ApiResponse<Readonly<{ api_token: ApiToken; token: string }>>,
+): void => {
+  const { api_token, token: secret } = response.data;
+  cli.out.done(`Created token ${api_token.name} (${api_token.id}).`, response);
   if (cli.out.json) return;
   cli.out.print(secret);
   cli.out.say(`The token is shown once: store it now. It expires ${shortTime(api_token.expires_at)}.`);
 };
 
-export const showRevoked = (cli: Cli, answer: ApiResponse<undefined>, id: string): void =>
-  cli.out.done(`Revoked token ${id}. This takes effect within 60 seconds.`, answer, { id, revoked: true });
+export const showRevoked = (cli: Cli, response: ApiResponse<undefined>, id: string): void =>
+  cli.out.done(`Revoked token ${id}. This takes effect within 60 seconds.`, response, { id, revoked: true });
 
 export const token: Group = {
   name: 'token',
@@ -69,12 +72,12 @@ export const token: Group = {
       run: async (cli, { args, flags }) => {
         const project_id = flags.project === undefined ? undefined : await cli.project(flags.project);
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call(
+        const response = await (await cli.client()).call(
           'apiTokenCreate',
           { body: { ...tokenBody(args.name, flags), project_id } },
           options,
         );
-        showCreated(cli, answer);
+        showCreated(cli, response);
       },
     }),
     command({
@@ -85,12 +88,12 @@ export const token: Group = {
       run: async (cli, { args, flags }) => {
         const token_id = await tokenId(cli, args.token);
         await cli.confirm(`Revoke token ${args.token}?`, flags.yes);
-        const answer = await (await cli.client()).call(
+        const response = await (await cli.client()).call(
           'apiTokenRevoke',
           { params: { token_id } },
           { signal: cli.signal },
         );
-        showRevoked(cli, answer, token_id);
+        showRevoked(cli, response, token_id);
       },
     }),
   ],

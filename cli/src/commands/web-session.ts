@@ -35,14 +35,14 @@ export const webSession: Group = {
       run: async (cli, { args, flags }) => {
         const web_session_id = args.session;
         await cli.confirm(`Sign out browser session ${web_session_id}?`, flags.yes);
-        const answer = await (await cli.client()).call(
+        const response = await (await cli.client()).call(
           'webSessionRevoke',
           { params: { web_session_id } },
           { signal: cli.signal },
         );
         cli.out.done(
           `Signed out browser session ${web_session_id}. Its open connections close within seconds.`,
-          answer,
+          response,
           {
             id: web_session_id,
             revoked: true,

@@ -15,10 +15,10 @@ const ARGUMENTS = 'intel_iommu=on iommu=pt (AMD: iommu=pt)';
 /** Kernels may enable it by default; then the groups prove it. */
 const iommuArguments = (facts: HostFacts): Finding =>
   of(facts.system, ({ kernel_command_line }) => {
-    const words = kernel_command_line.split(/\s+/);
-    const off = words.find((word) => OFF.includes(word));
+    const parameters = kernel_command_line.split(/\s+/);
+    const off = parameters.find((word) => OFF.includes(word));
     if (off !== undefined) return unmet(`The kernel was started with ${off}. Replace it by ${ARGUMENTS}.`, true);
-    const on = words.filter((word) => ON.some((one) => word === one || word.startsWith(`${one},`)));
+    const on = parameters.filter((word) => ON.some((one) => word === one || word.startsWith(`${one},`)));
     if (on.length > 0) return met(on.join(' '));
     return (factOf(facts.iommu_groups)?.length ?? 0) > 0
       ? met('Not on the command line, but enabled by kernel default.')

@@ -9,7 +9,7 @@ import type { Clock, Log } from '@gpuaas/kit';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { moveNode, noteBoot } from '../db/node.ts';
-import { putSightings, type SeenNode, type Sighting } from '../db/node-agent.ts';
+import { type HeartbeatRow, putHeartbeats, type SeenNode } from '../db/node-agent.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { countSlots } from '../db/slot.ts';
@@ -27,7 +27,7 @@ export type Heartbeats = Readonly<{
   flush(): Promise<void>;
 }>;
 
-type Heartbeat = Omit<Sighting, 'age_ms'> & Readonly<{ at_ms: number }>;
+type Heartbeat = Omit<HeartbeatRow, 'age_ms'> & Readonly<{ at_ms: number }>;
 
 /** Agents refuse tasks signed two minutes from their own time; the margin covers transit. */
 const CLOCK_SKEW_MAX_MS = 110_000;
@@ -55,7 +55,7 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
     return `The clock of this host is ${seconds} s ${clock_skew_ms > 0 ? 'ahead' : 'behind'}. Its tasks wait until the clock is corrected.`;
   };
 
-  const rowOf = ({ at_ms, ...rest }: Heartbeat): Sighting => ({
+  const rowOf = ({ at_ms, ...rest }: Heartbeat): HeartbeatRow => ({
     ...rest,
     age_ms: Math.max(0, clock.now().getTime() - at_ms),
   });
@@ -95,7 +95,7 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
   const applyOne = (one: Heartbeat): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
       await lockSummary(tx, one.node_id);
-      const [node] = await putSightings(tx, [rowOf(one)], { with_news: true });
+      const [node] = await putHeartbeats(tx, [rowOf(one)], { with_news: true });
       if (node !== undefined) await applyChanges(tx, node, one.boot_id);
     });
 
@@ -120,8 +120,8 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
       const batch = pending;
       pending = new Map();
       try {
-        const sightings = [...batch.values()].map(rowOf);
-        const changed = await database.write(PLATFORM, (tx) => putSightings(tx, sightings, { with_news: false }));
+        const heartbeats = [...batch.values()].map(rowOf);
+        const changed = await database.write(PLATFORM, (tx) => putHeartbeats(tx, heartbeats, { with_news: false }));
         for (const { node_id } of changed) {
           const one = batch.get(node_id);
           if (one === undefined) continue;

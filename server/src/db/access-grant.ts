@@ -166,7 +166,7 @@ export const revokeGrant = async (
     )
   ).rows[0];
 
-export type Settled = GrantRow & Readonly<{ organization_id: string; project_id: string }>;
+export type FinishedGrant = GrantRow & Readonly<{ organization_id: string; project_id: string }>;
 
 /** What a task told a machine is what it has, since the allocation was locked when the task was written. */
 const START = `(select s.id from node_tasks s where s.allocation_id = $1 and s.state = 'completed'
@@ -176,9 +176,9 @@ const START = `(select s.id from node_tasks s where s.allocation_id = $1 and s.s
  * A machine has what a task told it; without a task, what the first boot of its system was given. Grants that are in it are
  * installed, those revoked before it was written are gone.
  */
-export const settleGrants = async (tx: Tx, allocationId: string, taskId: string | null): Promise<Settled[]> =>
+export const finishGrants = async (tx: Tx, allocationId: string, taskId: string | null): Promise<FinishedGrant[]> =>
   (
-    await tx.query<Settled>(
+    await tx.query<FinishedGrant>(
       `update allocation_access_grants g set state_reason = null,
          state = case when g.revoked_at is null then 'installed' else 'revoked' end,
          installed_at = case when g.revoked_at is null then clock_timestamp() else g.installed_at end
@@ -194,9 +194,9 @@ export const failGrants = async (
   tx: Tx,
   allocationId: string,
   reason: Readonly<{ pending: string; revoking: string }>,
-): Promise<Settled[]> =>
+): Promise<FinishedGrant[]> =>
   (
-    await tx.query<Settled>(
+    await tx.query<FinishedGrant>(
       `update allocation_access_grants g set state_reason = case when g.state = 'pending' then $2 else $3 end,
          state = case when g.state = 'pending' then 'failed' else g.state end
        where g.allocation_id = $1 and (g.state = 'pending' or g.state = 'revoking' and g.state_reason is distinct from $3) returning ${GRANT}, g.organization_id, g.project_id`,
@@ -214,7 +214,7 @@ export const hasPendingGrants = async (reader: Reader, allocationId: string): Pr
   ).rowCount === 1;
 
 /** The keys that the machine of an allocation is to be opened by, in an order that does not change by itself. */
-export const listWantedKeys = async (
+export const listAuthorizedKeys = async (
   reader: Reader,
   allocation: Readonly<{ id: string; ssh_key_ids: readonly string[] }>,
 ): Promise<string[]> =>
@@ -249,7 +249,7 @@ export const listLostGrants = async (reader: Reader, limit: number): Promise<Los
  * Allocations whose machine runs and was not told of everything, with no run that is about to. One that could not be told is
  * left alone for a while.
  */
-export const listUntoldAllocations = async (
+export const listAllocationsWithPendingGrants = async (
   reader: Reader,
   asked: Readonly<{ workflow: string; rest_s: number; limit: number }>,
 ): Promise<string[]> =>

@@ -1,7 +1,7 @@
 /** Allocation rows: reading them, and moving them between states with the from-states in the `where`. */
 import type { ALLOCATION_STATES, POWER_STATES } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
-import type { WantedInstall } from './install.ts';
+import type { RequestedInstall } from './install.ts';
 import { statement } from './statement.ts';
 import type { AllocationPlacements, Allocations, WorkflowSteps } from './types.gen.ts';
 
@@ -210,7 +210,7 @@ export const noteAllocation = async (
 };
 
 /** From now on the allocation is made of this. */
-export const applyInstall = async (tx: Tx, id: string, install: WantedInstall): Promise<void> => {
+export const applyInstall = async (tx: Tx, id: string, install: RequestedInstall): Promise<void> => {
   await tx.query(
     `update allocations set install_number = $2, image_name = $3, image_digest = $4, ssh_key_ids = $5, version = version + 1
      where id = $1`,

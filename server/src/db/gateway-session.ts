@@ -19,7 +19,7 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
   ).rows[0]?.refusal ?? 'unknown';
 
 /** Everything that decides whether a session may go on. The database's clock decides what is over. */
-export type SessionStandingRow = Readonly<{
+export type SessionAccessRow = Readonly<{
   id: string;
   state: 'ticketed' | 'opening' | 'open' | 'closed';
   kind: SessionKind;
@@ -47,9 +47,9 @@ export type SessionStandingRow = Readonly<{
   is_node_offline: boolean;
 }>;
 
-export const listSessionStandings = async (reader: Reader, ids: readonly string[]): Promise<SessionStandingRow[]> =>
+export const listSessionAccess = async (reader: Reader, ids: readonly string[]): Promise<SessionAccessRow[]> =>
   (
-    await reader.query<SessionStandingRow>(
+    await reader.query<SessionAccessRow>(
       `select s.id, s.state, s.kind, s.is_writable, s.principal_id, s.principal_kind, s.close_requested_by,
          a.state as allocation_state, a.power_state,
          pr.deleted_at is null and case s.principal_kind when 'user' then coalesce(u.state = 'active', false)

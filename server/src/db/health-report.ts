@@ -112,7 +112,7 @@ export const listSlotHealth = async (reader: Reader, nodeId: string): Promise<Sl
   ).rows;
 
 /** GPUs, drives and functions of a slice node that no slot has: candidates nobody approved. A whole node is sold with all of them. */
-export const listUnsoldTargets = async (reader: Reader, nodeId: string): Promise<string[]> =>
+export const listUnallocatedTargets = async (reader: Reader, nodeId: string): Promise<string[]> =>
   (
     await reader.query<{ target: string }>(
       `select t.target from topology_candidates c join nodes n on n.id = c.node_id and n.capacity_mode = 'slice'

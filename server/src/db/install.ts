@@ -4,14 +4,14 @@ import { CURRENT_VERSION } from './os-image.ts';
 import { statement } from './statement.ts';
 import type { AllocationInstalls } from './types.gen.ts';
 
-export type WantedInstall = Readonly<
+export type RequestedInstall = Readonly<
   Pick<AllocationInstalls, 'install_number' | 'image_name' | 'image_digest' | 'ssh_key_ids'> & {
     /** Null: none. */
     user_data: AllocationInstalls['user_data'];
   }
 >;
 
-type Wanting = WantedInstall &
+type NewRequestedInstall = RequestedInstall &
   Readonly<{ allocation_id: string; organization_id: string; project_id: string; run_id: string }>;
 
 const WANTED = 'i.install_number, i.image_name, i.image_digest, i.ssh_key_ids, i.user_data';
@@ -37,24 +37,24 @@ const PUT_WANTED_INSTALL = statement(
 );
 
 /** What an earlier run wanted and did not get is wanted no more. */
-export const putWantedInstall = async (tx: Tx, wanted: Wanting): Promise<void> => {
+export const putRequestedInstall = async (tx: Tx, wanted: NewRequestedInstall): Promise<void> => {
   await PUT_WANTED_INSTALL.query(tx, wanted);
 };
 
 /** Of this run: what another wants is not what it makes. */
-export const findWantedInstall = async (
+export const findRequestedInstall = async (
   reader: Reader,
   allocationId: string,
   runId: string,
-): Promise<WantedInstall | undefined> =>
+): Promise<RequestedInstall | undefined> =>
   (
-    await reader.query<WantedInstall>(
+    await reader.query<RequestedInstall>(
       `select ${WANTED} from allocation_installs i where i.allocation_id = $1 and i.run_id = $2`,
       [allocationId, runId],
     )
   ).rows[0];
 
-export const removeWantedInstall = async (tx: Tx, allocationId: string, runId: string): Promise<void> => {
+export const removeRequestedInstall = async (tx: Tx, allocationId: string, runId: string): Promise<void> => {
   await tx.query('delete from allocation_installs where allocation_id = $1 and run_id = $2', [allocationId, runId]);
 };
 

@@ -71,15 +71,15 @@ export const FOUND_DOWN = 'c-found-down-';
  * Of an allocation called `a`. A start of ours that failed within the hour is tried again; whatever its tenant asked for since
  * counts, and so does that it was left off since: it is off since the end of that start, or for another reason.
  */
-const TO_RUN = `coalesce(a.power_state = 'on' or a.power_state = 'off' and (
+const SHOULD_RUN = `coalesce(a.power_state = 'on' or a.power_state = 'off' and (
     select starts_with(r.correlation_id, '${FOUND_DOWN}') and r.state = 'stuck' and r.created_at > clock_timestamp() - interval '1 hour'
       and a.power_since <= r.finished_at
     from workflow_runs r where r.subject_id = a.id and r.workflow <> 'provision-slice' order by r.id desc limit 1), false)`;
 
-export const isToRun = async (reader: Reader, allocationId: string): Promise<boolean> =>
+export const shouldRun = async (reader: Reader, allocationId: string): Promise<boolean> =>
   (
     await reader.query<{ should_run: boolean }>(
-      `select ${TO_RUN} as should_run from allocations a where a.id = $1 and a.state = 'active'`,
+      `select ${SHOULD_RUN} as should_run from allocations a where a.id = $1 and a.state = 'active'`,
       [allocationId],
     )
   ).rows[0]?.should_run ?? false;
@@ -91,7 +91,7 @@ export const listHoldings = async (reader: Reader, nodeId: string): Promise<Hold
          select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')}
          union select c.allocation_id, c.claim_kind from allocation_resource_claims c
            where c.node_id = $1 and c.released_at > statement_timestamp() - ${AFTER_RELEASE})
-       select h.allocation_id, h.claim_kind, a.state, a.power_state, ${TO_RUN} as should_run, a.power_run_id is null and not exists (select from node_tasks t
+       select h.allocation_id, h.claim_kind, a.state, a.power_state, ${SHOULD_RUN} as should_run, a.power_run_id is null and not exists (select from node_tasks t
          where t.allocation_id = h.allocation_id and (t.state ${TASK_OPEN}
            or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_idle
        from held h join allocations a on a.id = h.allocation_id order by h.allocation_id`,
@@ -135,7 +135,7 @@ export const inventoryAges = async (
   ).rows[0] ?? { oldest_s: 0, late: 0 };
 
 /** How often the platform itself started its machine within the last hour. */
-export const countStartsLately = async (reader: Reader, allocationId: string, workflow: string): Promise<number> =>
+export const countRecentStarts = async (reader: Reader, allocationId: string, workflow: string): Promise<number> =>
   (
     await reader.query<{ count: number }>(
       `select count(*) as count from workflow_runs where subject_id = $1 and workflow = $2 and starts_with(correlation_id, $3)

@@ -3,7 +3,7 @@ import type { Reader, Tx } from './client.ts';
 import { agentIsSeen } from './predicates.ts';
 import type { NodeAgents, Nodes } from './types.gen.ts';
 
-export type Sighting = Readonly<
+export type HeartbeatRow = Readonly<
   Pick<NodeAgents, 'node_id' | 'agent_version' | 'boot_id' | 'booted_at' | 'kinds' | 'clock_skew_ms'> & {
     /** How long ago it was, when it is written down. */
     age_ms: number;
@@ -20,9 +20,9 @@ export type SeenNode = Readonly<
  * that booted since, and those not at work before. They are written only when that is asked for, in the transaction of
  * what follows, so that nothing is known and not acted on.
  */
-export const putSightings = async (
+export const putHeartbeats = async (
   tx: Tx,
-  sightings: readonly Sighting[],
+  heartbeats: readonly HeartbeatRow[],
   options: Readonly<{ with_news: boolean }>,
 ): Promise<SeenNode[]> =>
   (
@@ -45,7 +45,7 @@ export const putSightings = async (
            agent_version = excluded.agent_version, boot_id = excluded.boot_id, booted_at = excluded.booted_at,
            kinds = excluded.kinds, clock_skew_ms = excluded.clock_skew_ms, trust_version = excluded.trust_version)
        select node_id, name, state, is_known, is_rebooted from news order by node_id`,
-      [JSON.stringify(sightings), options.with_news],
+      [JSON.stringify(heartbeats), options.with_news],
     )
   ).rows;
 
@@ -75,7 +75,7 @@ export const countNodesWithoutKey = async (reader: Reader, trustVersion: string)
   ).rows[0]?.count ?? 0;
 
 /** Nodes whose state says other than when their agent was last seen. Nodes that never had an agent are not meant. */
-export const listMistakenNodes = async (
+export const listNodesWithWrongState = async (
   reader: Reader,
   limit: number,
 ): Promise<Readonly<{ id: string; name: string; is_seen: boolean }>[]> =>

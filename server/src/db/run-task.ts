@@ -16,7 +16,7 @@ export const findLastAttempt = async (
   ).rows[0]?.attempt ?? 0;
 
 /** Tasks that a host may be working on, whatever for. */
-export const countTasksUnderWay = async (reader: Reader, allocationId: string): Promise<number> => {
+export const countRunningTasks = async (reader: Reader, allocationId: string): Promise<number> => {
   const { rows } = await reader.query<{ count: number }>(
     `select count(*) as count from node_tasks where allocation_id = $1 and state ${TASK_HANDED_OUT}`,
     [allocationId],

@@ -77,7 +77,7 @@ describe('following an id on a busy platform', () => {
     return plan;
   };
   const big = /Seq Scan on (?:audit_logs|outbox_events|workflow_runs|workflow_steps|node_tasks|log_lines)/;
-  const sought = (by: db.Sought['by'], values: readonly string[]): db.Sought => ({
+  const sought = (by: db.TraceQuery['by'], values: readonly string[]): db.TraceQuery => ({
     by,
     values,
     project_id: null,

@@ -74,7 +74,7 @@ export const listCorrelations = async (
 };
 
 /** By which column rows are found, by which values, and how many at most. */
-export type Sought = Readonly<{
+export type TraceQuery = Readonly<{
   by: 'correlation' | 'about';
   values: readonly string[];
   project_id: Bound;
@@ -84,12 +84,12 @@ export type Sought = Readonly<{
 }>;
 
 const NO_TIME = '1970-01-01T00:00:00.000Z';
-const sinceOf = ({ since_ms }: Sought): string => (since_ms === null ? NO_TIME : new Date(since_ms).toISOString());
+const sinceOf = ({ since_ms }: TraceQuery): string => (since_ms === null ? NO_TIME : new Date(since_ms).toISOString());
 
 /** The newest rows of each value, then the newest of all. */
 const newest = async <R extends object>(
   reader: Reader,
-  sought: Sought,
+  query: TraceQuery,
   source: Readonly<{ columns: string; table: string; column: string; where: string }>,
 ): Promise<R[]> =>
   (
@@ -100,18 +100,18 @@ const newest = async <R extends object>(
            and ($2::text is null or x.project_id = $2)
          order by x.id desc limit $4) f
        order by f.id desc limit $4`,
-      [sought.values, sought.project_id, sinceOf(sought), sought.limit],
+      [query.values, query.project_id, sinceOf(query), query.limit],
     )
   ).rows;
 
 const AUDIT = `x.id, x.created_at, x.actor_kind, x.actor_id, x.action, x.target_kind, x.target_id, x.result, x.error_code,
   x.policy, x.correlation_id, x.metadata`;
 
-export const listAuditFacts = (reader: Reader, sought: Sought): Promise<AuditFact[]> =>
-  newest(reader, sought, {
+export const listAuditFacts = (reader: Reader, query: TraceQuery): Promise<AuditFact[]> =>
+  newest(reader, query, {
     columns: AUDIT,
     table: 'audit_logs',
-    column: sought.by === 'correlation' ? 'correlation_id' : 'target_id',
+    column: query.by === 'correlation' ? 'correlation_id' : 'target_id',
     where: 'x.created_at >= $3::timestamptz',
   });
 
@@ -119,19 +119,19 @@ const RUN = `x.id, x.workflow, x.subject_id, x.project_id, x.correlation_id, x.s
   x.state_since, x.finished_at`;
 
 /** Those that still live are never too old. */
-export const listRunFacts = (reader: Reader, sought: Sought): Promise<RunFact[]> =>
-  newest(reader, sought, {
+export const listRunFacts = (reader: Reader, query: TraceQuery): Promise<RunFact[]> =>
+  newest(reader, query, {
     columns: RUN,
     table: 'workflow_runs',
-    column: sought.by === 'correlation' ? 'correlation_id' : 'subject_id',
+    column: query.by === 'correlation' ? 'correlation_id' : 'subject_id',
     where: "coalesce(x.finished_at, 'infinity') >= $3::timestamptz",
   });
 
-export const listEventFacts = (reader: Reader, sought: Sought): Promise<EventFact[]> =>
-  newest(reader, sought, {
+export const listEventFacts = (reader: Reader, query: TraceQuery): Promise<EventFact[]> =>
+  newest(reader, query, {
     columns: 'x.id, x.event_type, x.subject, x.data, x.correlation_id, x.created_at',
     table: 'outbox_events',
-    column: sought.by === 'correlation' ? 'correlation_id' : 'subject',
+    column: query.by === 'correlation' ? 'correlation_id' : 'subject',
     where: 'x.created_at >= $3::timestamptz',
   });
 
@@ -151,8 +151,8 @@ const TASK = `x.id, x.node_id, x.allocation_id, x.slot_id, x.workflow_run_id, x.
   x.error_code, x.percent, x.correlation_id, x.created_at, x.dispatched_at, x.finished_at`;
 
 /** Tasks are the platform's own: for operators only. `about` is a node. */
-export const listTaskFacts = async (reader: Reader, sought: Sought): Promise<TaskFact[]> => {
-  const [column, order] = sought.by === 'correlation' ? ['correlation_id', 'id'] : ['node_id', 'created_at'];
+export const listTaskFacts = async (reader: Reader, query: TraceQuery): Promise<TaskFact[]> => {
+  const [column, order] = query.by === 'correlation' ? ['correlation_id', 'id'] : ['node_id', 'created_at'];
   const { rows } = await queryByIndex<TaskFact>(
     reader,
     `select f.*, n.name as host_name, exists (select from log_lines l where l.correlation_id = f.correlation_id
@@ -162,7 +162,7 @@ export const listTaskFacts = async (reader: Reader, sought: Sought): Promise<Tas
          order by x.${order} desc limit $3) t
        order by t.id desc limit $3) f
      join nodes n on n.id = f.node_id`,
-    [sought.values, sinceOf(sought), sought.limit],
+    [query.values, sinceOf(query), query.limit],
   );
   return rows;
 };
@@ -171,17 +171,17 @@ const LINE = `l.logged_at, l.service, l.host_role, l.host_name, l.node_id, l.lev
   l.fields, l.origin, l.number`;
 
 /** Of a correlation id also the errors that the newest lines leave out. Of a node what it warned of. */
-export const listLogFacts = async (reader: Reader, sought: Sought): Promise<LogFact[]> => {
+export const listLogFacts = async (reader: Reader, query: TraceQuery): Promise<LogFact[]> => {
   const lines = (where: string): string =>
     `select f.* from unnest($1::text[]) v (value) cross join lateral (
        select ${LINE} from log_lines l where ${where} and l.logged_at >= $2::timestamptz
        order by l.logged_at desc limit $3) f`;
   const text =
-    sought.by === 'correlation'
+    query.by === 'correlation'
       ? `(${lines('l.correlation_id = v.value')} order by f.logged_at desc limit $3)
          union (${lines("l.correlation_id = v.value and l.level in ('error', 'fatal')")} order by f.logged_at desc limit $3)`
       : `${lines("l.node_id = v.value and l.level in ('warn', 'error', 'fatal')")} order by f.logged_at desc limit $3`;
-  const { rows } = await queryByIndex<LogFact>(reader, text, [sought.values, sinceOf(sought), sought.limit]);
+  const { rows } = await queryByIndex<LogFact>(reader, text, [query.values, sinceOf(query), query.limit]);
   return rows;
 };
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { moveNode } from '../db/node.ts';
-import { isAgentSeen, listMistakenNodes } from '../db/node-agent.ts';
+import { isAgentSeen, listNodesWithWrongState } from '../db/node-agent.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
@@ -54,7 +54,7 @@ export const markOffline = async (deps: MarkOfflineDeps, signal?: AbortSignal): 
   const failures: unknown[] = [];
   let moved = 0;
   for (;;) {
-    const nodes = await deps.database.read(PLATFORM, (reader) => listMistakenNodes(reader, BATCH_ROWS));
+    const nodes = await deps.database.read(PLATFORM, (reader) => listNodesWithWrongState(reader, BATCH_ROWS));
     let movedNow = 0;
     for (const { id, name } of nodes) {
       if (signal?.aborted) return moved;

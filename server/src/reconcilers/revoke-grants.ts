@@ -4,7 +4,7 @@
  * on running VMs that do not have all of them yet, so that a revocation arrives even when the first attempt failed.
  */
 import { randomUUID } from 'node:crypto';
-import { listLostGrants, listUntoldAllocations } from '../db/access-grant.ts';
+import { listAllocationsWithPendingGrants, listLostGrants } from '../db/access-grant.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { revokeLostGrant, sendPendingKeys } from '../workflows/access-grant.ts';
 import { installKeys } from '../workflows/install-keys.ts';
@@ -28,7 +28,7 @@ export const revokeGrants = async (deps: RevokeGrantsDeps, signal?: AbortSignal)
   const lost = await database.read(PLATFORM, (reader) => listLostGrants(reader, BATCH_ROWS));
   await each(lost, (tx, one) => revokeLostGrant(tx, { ...one, correlation_id: `grants-${randomUUID()}` }));
   const query = { workflow: installKeys.name, rest_s: RETRY_AFTER_S, limit: BATCH_ROWS };
-  const pending = await database.read(PLATFORM, (reader) => listUntoldAllocations(reader, query));
+  const pending = await database.read(PLATFORM, (reader) => listAllocationsWithPendingGrants(reader, query));
   await each(pending, (tx, id) => sendPendingKeys(tx, id));
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} grants could not be revoked or installed`);

@@ -31,17 +31,17 @@ import { getNode, refuseNode } from '../views/node.ts';
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 const judge = async (reader: Reader, nodeId: string) => {
-  const [reports, overrides, slots, unsold] = await Promise.all([
+  const [reports, overrides, slots, unallocated] = await Promise.all([
     db.listReports(reader, nodeId),
     db.listOverrides(reader, nodeId),
     db.listSlotHealth(reader, nodeId),
-    db.listUnsoldTargets(reader, nodeId),
+    db.listUnallocatedTargets(reader, nodeId),
   ]);
   return {
     reports,
     overrides,
     slots,
-    verdict: evaluateHealth({ reports, overrides, slots, unallocated: unsold, now: new Date() }),
+    verdict: evaluateHealth({ reports, overrides, slots, unallocated: unallocated, now: new Date() }),
   };
 };
 

@@ -74,7 +74,7 @@ type TraceRows = Readonly<{ facts: Facts; is_partial: boolean }>;
 const readRows = async (reader: Reader, found: Found, reading: Reading, nowMs: number): Promise<TraceRows> => {
   const { project_id: projectId, actor_id } = reading;
   const isNode = found.kind === 'node';
-  const query: db.Sought = {
+  const query: db.TraceQuery = {
     by: isNode ? 'about' : 'correlation',
     values: isNode ? found.about : found.correlation_ids,
     project_id: projectId,

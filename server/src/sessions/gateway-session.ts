@@ -9,8 +9,8 @@ import { type AuditRow, insertAuditLog, systemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
   findTicketRefusal,
-  listSessionStandings,
-  type SessionStandingRow,
+  listSessionAccess,
+  type SessionAccessRow,
   type TicketRefusal,
 } from '../db/gateway-session.ts';
 import { listGoodEnrollments } from '../db/node-certificate.ts';
@@ -103,7 +103,7 @@ const aboutSession = (session: GatewaySessionRow) => ({
   correlation_id: session.correlation_id,
 });
 
-const auditOpen = (session: GatewaySessionRow, standing: SessionStandingRow, userAgent: string): AuditRow => {
+const auditOpen = (session: GatewaySessionRow, standing: SessionAccessRow, userAgent: string): AuditRow => {
   const role = roleOfSession(standing) ?? null;
   return {
     ...aboutSession(session),
@@ -161,7 +161,7 @@ export const createGatewaySessions = (
       database.write(PLATFORM, async (tx): Promise<RedeemedTicket> => {
         const session = await takeTicket(tx, { ticket_hash, gateway_url: deps.gateway_url(), source_ip });
         if (session === undefined) return { refusal: await findTicketRefusal(tx, ticket_hash) };
-        const [standing] = await listSessionStandings(tx, [session.id]);
+        const [standing] = await listSessionAccess(tx, [session.id]);
         if (standing === undefined) return { refusal: 'unknown' };
         const end = endOf(standing, null);
         if (end !== null) {
@@ -185,7 +185,7 @@ export const createGatewaySessions = (
     note: (counts) => database.write(PLATFORM, (tx) => noteSessions(tx, counts)),
     judge: async (looks) => {
       const rows = await database.read(PLATFORM, (reader) =>
-        listSessionStandings(
+        listSessionAccess(
           reader,
           looks.map((look) => look.id),
         ),
@@ -207,7 +207,7 @@ export const createGatewaySessions = (
       return ends;
     },
     endReason: async (look) => {
-      const [row] = await database.read(PLATFORM, (reader) => listSessionStandings(reader, [look.id]));
+      const [row] = await database.read(PLATFORM, (reader) => listSessionAccess(reader, [look.id]));
       return row === undefined ? null : disconnectReason(row, look);
     },
     closeAbandoned: () =>

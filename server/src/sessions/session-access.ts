@@ -4,7 +4,7 @@
  * open.
  */
 import { type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
-import type { SessionStandingRow } from '../db/gateway-session.ts';
+import type { SessionAccessRow } from '../db/gateway-session.ts';
 import type { SessionEnd } from '../db/terminal-session.ts';
 
 /** What only the replica that carries the bytes knows. */
@@ -21,23 +21,23 @@ export type SessionActivity = Readonly<{
 export const CONNECT_WITHIN_MS = 20_000;
 const READY_WITHIN_MS = 40_000;
 
-const rolesOf = (row: SessionStandingRow): RoleName[] => {
+const rolesOf = (row: SessionAccessRow): RoleName[] => {
   if (row.principal_kind === 'service_account') return ['service_account'];
   if (row.tenant_role === null) return [];
   return [`tenant:${row.tenant_role}`, ...(row.project_role === null ? [] : [`project:${row.project_role}` as const])];
 };
 
 /** What it takes: who may only look has a console without typing. */
-export const permissionOf = (row: Pick<SessionStandingRow, 'is_writable'>): Permission =>
+export const permissionOf = (row: Pick<SessionAccessRow, 'is_writable'>): Permission =>
   row.is_writable ? 'allocation.connect' : 'allocation.session.create';
 
-export const roleOfSession = (row: SessionStandingRow): RoleName | undefined =>
+export const roleOfSession = (row: SessionAccessRow): RoleName | undefined =>
   rolesOf(row).find((role) => roleHolds(role, permissionOf(row)));
 
 const revoked = (message: string): SessionEnd => ({ reason: 'revoked', message });
 const released = (message: string): SessionEnd => ({ reason: 'released', message });
 
-const endOfAllocation = ({ kind, allocation_state, power_state }: SessionStandingRow): SessionEnd | null => {
+const endOfAllocation = ({ kind, allocation_state, power_state }: SessionAccessRow): SessionEnd | null => {
   const isConnecting = allocation_state === 'requested' || allocation_state === 'provisioning';
   if (isConnecting && kind === 'console') return null;
   if (isConnecting) return released('The allocation is not active yet. Its console is available.');
@@ -48,7 +48,7 @@ const endOfAllocation = ({ kind, allocation_state, power_state }: SessionStandin
   return null;
 };
 
-const endOfAccess = (row: SessionStandingRow): SessionEnd | null => {
+const endOfAccess = (row: SessionAccessRow): SessionEnd | null => {
   if (!row.is_account_good) return revoked('The account that opened the session is disabled or deleted.');
   if (!row.is_token_good) return revoked('The token that opened the session has expired or was revoked.');
   if (row.is_signed_out) return revoked('The browser that opened the session signed out.');
@@ -62,12 +62,12 @@ const endOfAccess = (row: SessionStandingRow): SessionEnd | null => {
   return null;
 };
 
-const unreachable = (row: SessionStandingRow, otherwise: string): SessionEnd => ({
+const unreachable = (row: SessionAccessRow, otherwise: string): SessionEnd => ({
   reason: 'unreachable',
   message: row.is_node_offline ? 'The host of this allocation is offline. Retry when it is back.' : otherwise,
 });
 
-const endOfWaiting = (row: SessionStandingRow, look: SessionActivity): SessionEnd | null => {
+const endOfWaiting = (row: SessionAccessRow, look: SessionActivity): SessionEnd | null => {
   if (look.waiting_ms !== null) {
     if (row.task_state === 'failed') return unreachable(row, 'The agent could not open the connection. Retry.');
     if (row.task_state === 'expired' || row.task_state === 'cancelled' || look.waiting_ms >= CONNECT_WITHIN_MS)
@@ -84,7 +84,7 @@ export const LOST: SessionEnd = {
   message: 'The gateway lost the session. Open a new one.',
 };
 
-export const endOf = (row: SessionStandingRow, look: SessionActivity | null): SessionEnd | null => {
+export const endOf = (row: SessionAccessRow, look: SessionActivity | null): SessionEnd | null => {
   if (row.state === 'closed') return LOST;
   if (row.close_requested_by !== null) {
     const isOwn = row.close_requested_by === row.principal_id;
@@ -107,7 +107,7 @@ export const endOf = (row: SessionStandingRow, look: SessionActivity | null): Se
 };
 
 /** Why its VM is gone, also where a session might have gone on until then. */
-export const disconnectReason = (row: SessionStandingRow, look: SessionActivity): SessionEnd | null => {
+export const disconnectReason = (row: SessionAccessRow, look: SessionActivity): SessionEnd | null => {
   const end = endOf(row, look);
   if (end !== null) return end;
   if (row.power_state === 'stopping') return released('The VM is being stopped.');

@@ -4,7 +4,7 @@ import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
 import { findSlot, type SlotRow } from '../db/slot.ts';
 import { listTakenBindings } from '../db/slot-approval.ts';
-import { listSlotStandings, type SlotStanding } from '../db/slot-facts.ts';
+import { listSlotUse, type SlotUseRow } from '../db/slot-facts.ts';
 import type { Action } from '../domain/refusal.ts';
 import { SLOT_OPERATIONS, type SlotFacts, slotRefusal } from '../domain/slot-actions.ts';
 import { type FieldError, notFound } from '../errors.ts';
@@ -18,7 +18,7 @@ type OnNode = Pick<NodeRow, 'id' | 'region_name' | 'state' | 'occupancy'>;
 type Row = Pick<SlotRow, 'id' | 'slot_index' | 'approval' | 'status'> & Readonly<{ drift: object | null }>;
 
 /** Slots of one approval are bound together, so each disabled one is asked about alone; there are few. */
-const conflictsOf = async (reader: Reader, node: OnNode, row: Row, approval: SlotStanding | undefined) => {
+const conflictsOf = async (reader: Reader, node: OnNode, row: Row, approval: SlotUseRow | undefined) => {
   const content = approval?.disabled_content ?? null;
   if (content === null) return [];
   return bindingConflicts(await listTakenBindings(reader, node, [written(row.id, row.slot_index, content)]));
@@ -34,7 +34,7 @@ export const slotContexts = async (
   rows: readonly Row[],
 ): Promise<ReadonlyMap<string, SlotContext>> => {
   const [standings, prevents_host_changes] = await Promise.all([
-    listSlotStandings(reader, node.id, repairSlot.name),
+    listSlotUse(reader, node.id, repairSlot.name),
     preventsHostChanges(reader, node.id),
   ]);
   const by = callerId(ctx);
@@ -56,7 +56,7 @@ export const slotContexts = async (
           is_repairing: approval?.is_repairing ?? false,
           prevents_host_changes,
           taken: taken_problems.map(({ message }) => message),
-          is_override_by_caller: approval?.vouched_by === by,
+          is_override_by_caller: approval?.override_by === by,
           taken_problems,
         },
       ];

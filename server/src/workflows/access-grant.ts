@@ -2,7 +2,7 @@
  * Granting and revoking keys on a locked allocation. The change is written, and a run is started that installs the keys
  * if the VM can take them. Before the first boot the keys come with it; a VM that is off gets them when it starts.
  */
-import { type GrantRow, hasPendingGrants, revokeGrant, settleGrants } from '../db/access-grant.ts';
+import { finishGrants, type GrantRow, hasPendingGrants, revokeGrant } from '../db/access-grant.ts';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
@@ -32,7 +32,7 @@ export const emitGrant = (tx: Tx, row: AllocationRow, grant: GrantRow, correlati
 /** The VM booted for the first time, with the keys given to its start. */
 export const grantsInstalledAtStart = async (tx: Tx, row: AllocationRow): Promise<void> => {
   // Sent together; pending grants are counted after those installed at the start were marked.
-  const [settled, isLeft] = await Promise.all([settleGrants(tx, row.id, null), hasPendingGrants(tx, row.id)]);
+  const [settled, isLeft] = await Promise.all([finishGrants(tx, row.id, null), hasPendingGrants(tx, row.id)]);
   emitGrants(tx, settled);
   if (isLeft) await sendKeys(tx, row, row.correlation_id);
 };

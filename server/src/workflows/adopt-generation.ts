@@ -9,7 +9,7 @@ import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
-import { countTasksUnderWay } from '../db/run-task.ts';
+import { countRunningTasks } from '../db/run-task.ts';
 import { adoptGenerations, lockSlotsBehindHost } from '../db/statements/adopt-generation.ts';
 import { AppError, conflict } from '../errors.ts';
 
@@ -21,7 +21,7 @@ export type Adopted = Readonly<{ slot_id: string; host_generation: number }>;
 export const adoptHostGenerations = async (tx: Tx, row: AllocationRow, given: readonly Adopted[]): Promise<void> => {
   if (row.node_id === null) throw conflict('The allocation has no node.');
   await lockSummary(tx, row.node_id);
-  if ((await countTasksUnderWay(tx, row.id)) > 0)
+  if ((await countRunningTasks(tx, row.id)) > 0)
     throw conflict('The agent is running a task for this allocation. Wait for its result.');
   const behind = await lockSlotsBehindHost(tx, row.id);
   const reported = behind.map(({ slot_index, host_generation }) => `slot ${slot_index}: ${host_generation}`).join(', ');

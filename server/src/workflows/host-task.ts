@@ -6,7 +6,7 @@
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { insertTask } from '../db/node-task.ts';
-import { countTasksUnderWay, findLastAttempt, findRunTask } from '../db/run-task.ts';
+import { countRunningTasks, findLastAttempt, findRunTask } from '../db/run-task.ts';
 import { isTaskOpen } from '../domain/task.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
@@ -47,7 +47,7 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, request: TaskReques
   const ofAllocation = { allocation_id: allocation_id ?? null, kind };
   const [task, running, lastAttempt] = await Promise.all([
     findRunTask(tx, run_id, kind),
-    allocation_id === undefined ? 0 : countTasksUnderWay(tx, allocation_id),
+    allocation_id === undefined ? 0 : countRunningTasks(tx, allocation_id),
     findLastAttempt(tx, ofAllocation),
   ]);
   if (task !== undefined) {

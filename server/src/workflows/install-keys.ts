@@ -3,7 +3,13 @@
  * allocation's lock that every change of a grant takes too. Grants and revocations made after that are therefore found
  * pending and installed in another round. A VM that is off gets its keys when it starts.
  */
-import { failGrants, hasPendingGrants, listWantedKeys, type Settled, settleGrants } from '../db/access-grant.ts';
+import {
+  type FinishedGrant,
+  failGrants,
+  finishGrants,
+  hasPendingGrants,
+  listAuthorizedKeys,
+} from '../db/access-grant.ts';
 import { type AllocationRow, findAllocation, lockAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -46,7 +52,7 @@ export const canInstallKeys = ({ state, capacity_shape, power_state }: Allocatio
   state === 'active' && (capacity_shape === 'baremetal' || power_state === 'on' || power_state === 'unknown');
 
 /** Emits the event and the audit row of each grant. */
-export const emitGrants = (tx: Tx, finished: readonly Settled[]): void => {
+export const emitGrants = (tx: Tx, finished: readonly FinishedGrant[]): void => {
   for (const { organization_id, project_id, correlation_id, ...grant } of finished) {
     const { id, allocation_id, user_id, fingerprint, state, state_reason } = grant;
     tx.defer(
@@ -83,7 +89,10 @@ const install = async (
     tries_max: TRIES_MAX,
     retryDelayMs: () => delayMs,
     prepare: async () => {
-      const [isPending, ssh_public_keys] = await Promise.all([hasPendingGrants(tx, row.id), listWantedKeys(tx, row)]);
+      const [isPending, ssh_public_keys] = await Promise.all([
+        hasPendingGrants(tx, row.id),
+        listAuthorizedKeys(tx, row),
+      ]);
       if (!isPending || !canInstallKeys(row)) return { skip: 'The VM has its keys, or cannot be reached.' };
       const username = row.capacity_shape === 'baremetal' ? usernameOf(row.id) : null;
       return { params: { allocation_id: row.id, username, ssh_public_keys } };
@@ -131,7 +140,7 @@ export const createKeysDeps = (
     install: (request) => database.write(PLATFORM, (tx) => install(tx, request, retry_delay_ms)),
     finish: (id, taskId) => async (tx) => {
       await lockAllocation(tx, id);
-      emitGrants(tx, await settleGrants(tx, id, taskId));
+      emitGrants(tx, await finishGrants(tx, id, taskId));
       await releaseRunTask(tx, taskId);
     },
     fail: (id) => async (tx) => {

@@ -4,11 +4,11 @@
  * meanwhile. So a reinstall that is refused or fails earlier changes neither number, image, keys nor user data, and the
  * next start boots the old system instead of running the new user data.
  */
-import { listWantedKeys } from '../db/access-grant.ts';
+import { listAuthorizedKeys } from '../db/access-grant.ts';
 import { type AllocationRow, applyInstall, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { findGuestImage, type GuestImage } from '../db/guest.ts';
-import { findWantedInstall, type Image, putWantedInstall, removeWantedInstall } from '../db/install.ts';
+import { findRequestedInstall, type Image, putRequestedInstall, removeRequestedInstall } from '../db/install.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { removeUserData } from '../db/statements/remove-user-data.ts';
 import { findUserData, putUserData } from '../db/user-data.ts';
@@ -27,7 +27,7 @@ export type InstallRequest = Readonly<{
 /** Records the requested install of a locked allocation; omitted fields keep their value. */
 export const requestInstall = async (tx: Tx, row: AllocationRow, request: InstallRequest): Promise<void> => {
   const { id: allocation_id, organization_id, project_id } = row;
-  await putWantedInstall(tx, {
+  await putRequestedInstall(tx, {
     ...{ allocation_id, organization_id, project_id, run_id: request.run_id },
     install_number: row.install_number + 1,
     image_name: request.image?.name ?? row.image_name,
@@ -53,22 +53,25 @@ export const findInstallInputs = async (
   row: AllocationRow,
   request: AllocationTaskRequest,
 ): Promise<InstallInputs> => {
-  const requested = request.kind === CLONE ? await findWantedInstall(tx, row.id, request.run_id) : undefined;
+  const requested = request.kind === CLONE ? await findRequestedInstall(tx, row.id, request.run_id) : undefined;
   const user_data = requested === undefined ? await findUserData(tx, row.id) : requested.user_data;
   const allocation = { ...row, ...requested };
-  const [image, ssh_public_keys] = await Promise.all([findGuestImage(tx, allocation), listWantedKeys(tx, allocation)]);
+  const [image, ssh_public_keys] = await Promise.all([
+    findGuestImage(tx, allocation),
+    listAuthorizedKeys(tx, allocation),
+  ]);
   return { allocation, image, ssh_public_keys, user_data };
 };
 
 const applyRequestedInstall = async (tx: Tx, row: AllocationRow, runId: string): Promise<void> => {
   const { id: allocation_id, organization_id, project_id } = row;
-  const requested = await findWantedInstall(tx, allocation_id, runId);
+  const requested = await findRequestedInstall(tx, allocation_id, runId);
   if (requested === undefined) return;
   await applyInstall(tx, allocation_id, requested);
   const { user_data } = requested;
   if (user_data === null) await removeUserData(tx, allocation_id);
   else await putUserData(tx, { allocation_id, organization_id, project_id, user_data });
-  await removeWantedInstall(tx, allocation_id, runId);
+  await removeRequestedInstall(tx, allocation_id, runId);
 };
 
 /** Runs in the transaction that accepts the result. An earlier release has already removed the requested install. */
@@ -80,7 +83,7 @@ export const endClone = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
   if (row === undefined) return;
   if (state === 'completed') await applyRequestedInstall(tx, row, workflow_run_id);
   // The run ended first and left this to the host's result.
-  else if (row.power_run_id !== workflow_run_id) await removeWantedInstall(tx, allocation_id, workflow_run_id);
+  else if (row.power_run_id !== workflow_run_id) await removeRequestedInstall(tx, allocation_id, workflow_run_id);
 };
 
 /** The run ends. A copy that still runs may yet apply the requested install. */
@@ -88,5 +91,5 @@ export const dropInstall = async (
   tx: Tx,
   given: Readonly<{ allocation_id: string; run_id: string; clone: NodeTaskRow | undefined }>,
 ): Promise<void> => {
-  if (given.clone?.state !== 'running') await removeWantedInstall(tx, given.allocation_id, given.run_id);
+  if (given.clone?.state !== 'running') await removeRequestedInstall(tx, given.allocation_id, given.run_id);
 };

@@ -9,7 +9,7 @@ import type { Log } from '@gpuaas/kit';
 import { type AllocationRow, lockAllocation, movePower } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { countStartsLately, FOUND_DOWN, isToRun } from '../db/inventory.ts';
+import { countRecentStarts, FOUND_DOWN, shouldRun } from '../db/inventory.ts';
 import { afterDown, type VmDown } from '../domain/inventory.ts';
 import { powerRefusal } from '../domain/power.ts';
 import { conflict } from '../errors.ts';
@@ -48,8 +48,8 @@ const leaveOff = async (tx: Tx, row: AllocationRow, reason: string, correlation_
 const handleVmDown = (deps: VmDownDeps, { allocation_id, cause }: VmDown): Promise<void> =>
   deps.database.write(PLATFORM, async (tx) => {
     const row = await lockAllocation(tx, allocation_id);
-    if (row === undefined || !(await isToRun(tx, allocation_id))) return;
-    const recentStarts = await countStartsLately(tx, allocation_id, startSlice.name);
+    if (row === undefined || !(await shouldRun(tx, allocation_id))) return;
+    const recentStarts = await countRecentStarts(tx, allocation_id, startSlice.name);
     const { act, reason } = afterDown({ cause }, recentStarts);
     const correlation_id = `${FOUND_DOWN}${randomUUID()}`;
     if (act === 'leave_off') {

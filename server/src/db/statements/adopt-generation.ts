@@ -7,7 +7,7 @@ import { HELD } from '../lifecycle.ts';
 import { claimIsLive } from '../predicates.ts';
 import { statement } from '../statement.ts';
 
-export type OutrunSlot = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
+export type SlotBehindHost = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
 
 const LOCK_SLOTS_BEHIND_HOST = statement(
   { allocation_id: 'text' },
@@ -16,10 +16,14 @@ const LOCK_SLOTS_BEHIND_HOST = statement(
 );
 
 /** What an allocation holds and its host has seen a later claim of; locked. */
-export const lockSlotsBehindHost = async (tx: Tx, allocationId: string): Promise<OutrunSlot[]> =>
-  (await LOCK_SLOTS_BEHIND_HOST.query<OutrunSlot>(tx, { allocation_id: allocationId })).rows;
+export const lockSlotsBehindHost = async (tx: Tx, allocationId: string): Promise<SlotBehindHost[]> =>
+  (await LOCK_SLOTS_BEHIND_HOST.query<SlotBehindHost>(tx, { allocation_id: allocationId })).rows;
 
-export const adoptGenerations = async (tx: Tx, allocationId: string, slots: readonly OutrunSlot[]): Promise<void> => {
+export const adoptGenerations = async (
+  tx: Tx,
+  allocationId: string,
+  slots: readonly SlotBehindHost[],
+): Promise<void> => {
   const values = [slots.map(({ id }) => id), slots.map(({ host_generation }) => host_generation + 1)];
   await tx.query(
     `update node_resource_slots s set generation = w.generation, version = s.version + 1
