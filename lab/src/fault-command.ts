@@ -36,7 +36,7 @@ Options of add:
   --when OPERATION     a kind of task (slice.vm_start) or an operation of the
                        host (disks.wipe)
   --do DEED            hang: does not return    fail: reports an error
-                       crash: the agent dies    lie: reports success, does nothing
+                       crash: the agent dies    lie: reports false success
                        slow: takes long
   --times N            only the first N times
   --slot N             only for the slot of this index

@@ -27,7 +27,7 @@ continues from there. Ctrl-C or SIGTERM stops them.
   --url URL            public API; GPUAAS_URL or http://localhost:8080
   --token-file FILE    an operator's API token; read again when it is refused
   --dev                sign in as dev-admin of a laptop's \`make up\` instead
-  --dir DIR            directory of the hosts (default: fleet/ in the state directory)
+  --dir DIR            where hosts live (default: fleet/ in the state directory)
   --node-api-url URL   where agents connect (default: as the server states)
   --prefix TEXT        prefix of the host names (default sim-)
   --mode MODE          slice (default), baremetal or flexible
