@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TASKS } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
+import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { stepEntries, taskKindOf } from '../domain/workflow-declaration.ts';
 import {
   type AllocationTaskKind,
@@ -71,6 +72,14 @@ test('every kind is told what its params ask for, and nothing else', () => {
     for (const given of [facts(), facts({ install_number: 2, power_grace_s: 0, state: 'active' }, '#cloud-config')])
       assert.ok(validate(taskParams(kind, given)), `${kind}: ${JSON.stringify(validate.errors)}`);
   }
+});
+
+test('a held slot that could not be placed again is still named to the host that wipes it', () => {
+  const unplaceable = { ...slot, slot_index: SLOTS_MAX };
+  assert.deepEqual(
+    taskParams('slice.cleanup', { ...facts(), slots: [unplaceable] }).slots.map(({ slot_id }) => slot_id),
+    [slot.id],
+  );
 });
 
 test('a slot that lacks a binding is not named to a host', () => {

@@ -24,24 +24,35 @@ export type TaskFacts = Readonly<{
 /** Default time for the guest OS to shut down before the VM is powered off. */
 export const STOP_GRACE_S = 60;
 
-/** A slot without a binding has no devices to work on; the wipe verdict reports it as missing. */
-const isComplete = (slot: HeldSlot): boolean =>
-  [slot.gpu_pci_address, slot.nvme_serial, slot.nvme_device, slot.mac_address, slot.private_ip].every(
-    (value) => value !== null,
-  ) && slot.fabric_vf_pci_address !== null;
+const BINDING = [
+  'gpu_pci_address',
+  'nvme_serial',
+  'nvme_device',
+  'mac_address',
+  'private_ip',
+  'fabric_vf_pci_address',
+] as const;
+type BoundSlot = HeldSlot & { readonly [B in (typeof BINDING)[number]]: string };
+
+/**
+ * Whether the host can be told which devices to work on. This is not the scheduler's `isComplete`, which decides whether a
+ * slice may be placed: a held slot that could not be placed again must still be wiped. A slot without a binding has no
+ * devices to work on; the wipe verdict reports it as missing.
+ */
+const hasBinding = (slot: HeldSlot): slot is BoundSlot => BINDING.every((part) => slot[part] !== null);
 
 const slotsOf = ({ slots }: TaskFacts): TaskSlot[] =>
-  slots.filter(isComplete).map((slot) => ({
+  slots.filter(hasBinding).map((slot) => ({
     slot_id: slot.id,
     slot_index: slot.slot_index,
     generation: slot.generation,
     module_id: slot.module_id,
-    gpu_pci_address: slot.gpu_pci_address ?? '',
-    nvme_serial: slot.nvme_serial ?? '',
-    nvme_device: slot.nvme_device ?? '',
-    mac_address: slot.mac_address ?? '',
-    private_ip: slot.private_ip ?? '',
-    fabric_vf_pci_address: slot.fabric_vf_pci_address ?? '',
+    gpu_pci_address: slot.gpu_pci_address,
+    nvme_serial: slot.nvme_serial,
+    nvme_device: slot.nvme_device,
+    mac_address: slot.mac_address,
+    private_ip: slot.private_ip,
+    fabric_vf_pci_address: slot.fabric_vf_pci_address,
     wipe_method: slot.wipe_method as TaskSlot['wipe_method'],
   }));
 
