@@ -15,9 +15,15 @@ export { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 export { ID_PREFIXES, type IdKind } from './ids.ts';
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
-export { CAPACITY_MODES, NODE_STATES, OCCUPANCIES } from './public/admin-node.ts';
+export { CAPACITY_MODES, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
-export { ALLOCATION_STATES, POWER_STATES, WORKFLOW_PHASES } from './public/allocation.ts';
+export {
+  ALLOCATION_STATES,
+  HELD_ALLOCATION_STATES,
+  MOVING_ALLOCATION_STATES,
+  POWER_STATES,
+  WORKFLOW_PHASES,
+} from './public/allocation.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export { SESSION_STATES } from './public/terminal-session.ts';
 export * from './roles.ts';

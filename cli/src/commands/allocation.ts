@@ -1,4 +1,4 @@
-import { ALLOCATION_STATES, type Allocation } from '@gpuaas/sdk';
+import { ALLOCATION_STATES, type Allocation, MOVING_ALLOCATION_STATES } from '@gpuaas/sdk';
 import { choice, command, duration, type Group, list, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { allocationParams } from '../find.ts';
@@ -81,7 +81,6 @@ const wait = command({
 });
 
 const WATCH_MS = 3_600_000;
-const MOVING: ReadonlySet<Allocation['state']> = new Set(['requested', 'provisioning', 'releasing']);
 
 const watch = command({
   name: 'watch',
@@ -93,7 +92,8 @@ const watch = command({
     const params = await allocationParams(cli, args.allocation);
     const { undo: _, ...own } = ownAllocation(cli, params, 'active', flags.timeout ?? WATCH_MS);
     const waited = { ...own, resume: ['allocation', 'watch', params.allocation_id] };
-    const rests = ({ state, progress }: Allocation) => progress === null && !MOVING.has(state);
+    const rests = ({ state, progress }: Allocation) =>
+      progress === null && !MOVING_ALLOCATION_STATES.some((moving) => moving === state);
     const found = await followAllocation(cli, waited, rests);
     if (cli.out.json) cli.out.item(found);
     assertArrived(cli, found, { ...waited, goal: found.state === 'released' ? 'released' : 'active' });

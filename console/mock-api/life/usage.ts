@@ -1,4 +1,5 @@
 /** What allocations cost and count, by the server's own formula. */
+import { isHeld } from '../../../server/src/domain/allocation.ts';
 import { costSoFar } from '../../../server/src/domain/usage.ts';
 import type { Allocation, UsageRecord } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -16,12 +17,10 @@ export const costOf = (world: World, row: Allocation): number =>
     .filter((one) => one.allocation_id === row.id)
     .reduce((sum, record) => sum + costMinor(record, world.now()), 0);
 
-const COUNTED: readonly Allocation['state'][] = ['requested', 'provisioning', 'active'];
-
 /** GPUs that count against the quota: what is held and not being given back. */
 export const gpusUsed = (world: World, at: Readonly<{ organization_id: string; project_id: string | null }>): number =>
   [...world.allocations.values()]
-    .filter((row) => row.organization_id === at.organization_id && COUNTED.includes(row.state))
+    .filter((row) => row.organization_id === at.organization_id && isHeld(row.state))
     .filter((row) => at.project_id === null || row.project_id === at.project_id)
     .reduce((sum, row) => sum + row.gpu_count, 0);
 

@@ -27,6 +27,12 @@ export const NODE_STATES = [
   'removing',
   'deleted',
 ] as const;
+/** The node is no longer part of the fleet: its agent has no access and its slots are disabled. */
+export const OVER_NODE_STATES = [
+  'retired',
+  'removing',
+  'deleted',
+] as const satisfies readonly (typeof NODE_STATES)[number][];
 export const CAPACITY_MODES = ['slice', 'baremetal', 'flexible'] as const;
 export const OCCUPANCIES = ['free', 'sliced', 'exclusive', 'cleaning', 'cleanup_blocked'] as const;
 export const HEALTHS = ['ok', 'unhealthy', 'unknown'] as const;

@@ -13,6 +13,19 @@ export const ALLOCATION_STATES = [
   'failed',
   'release_failed',
 ] as const;
+type AllocationState = (typeof ALLOCATION_STATES)[number];
+/** The organization holds the allocation, and no release has begun. */
+export const HELD_ALLOCATION_STATES = [
+  'requested',
+  'provisioning',
+  'active',
+] as const satisfies readonly AllocationState[];
+/** A workflow run moves the allocation on, before a deadline. */
+export const MOVING_ALLOCATION_STATES = [
+  'requested',
+  'provisioning',
+  'releasing',
+] as const satisfies readonly AllocationState[];
 
 export const TAG_KEY_PATTERN = '^[a-z0-9][a-z0-9_.-]{0,62}$';
 export const TAG_VALUE_PATTERN = '^[A-Za-z0-9 ._:/@+-]*$';

@@ -2,6 +2,7 @@
 import type { HealthAlert, HealthReport } from '@gpuaas/contract/node';
 import type { HealthOverride, SlotTargets } from '../domain/health.ts';
 import type { Reader, Tx } from './client.ts';
+import { NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { HealthBreaker } from './types.gen.ts';
 
@@ -159,7 +160,7 @@ export const countNewlyUnhealthy = async (
     await reader.query<{ fallen: number; nodes: number }>(
       `select (select count(*) from nodes where fell_ill_at > greatest(clock_timestamp() - make_interval(mins => $1),
            coalesce((select reset_at from health_breaker), '-infinity'))) as fallen,
-         (select count(*) from nodes where state not in ('deleted', 'retired') and host_role = 'worker_compute') as nodes`,
+         (select count(*) from nodes where not state ${NODE_OVER} and host_role = 'worker_compute') as nodes`,
       [windowMin],
     )
   ).rows[0] ?? { fallen: 0, nodes: 0 };

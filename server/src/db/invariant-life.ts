@@ -1,6 +1,6 @@
 /** What must hold of allocations through their lives, of host tasks, and of the money that they cost. */
 import { type Invariant, RECENT } from './invariant-rule.ts';
-import { claimIsLive, TASK_OPEN } from './predicates.ts';
+import { ALLOCATION_HELD, ALLOCATION_MOVING, claimIsLive, TASK_OPEN } from './predicates.ts';
 
 /** A run that has just ended or begun is not a missing owner. */
 const SETTLED = "statement_timestamp() - interval '5 minutes'";
@@ -12,7 +12,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
     sql: `select a.id as subject_id, a.state || ' with ' || count(*) filter (where ${claimIsLive('c')}) || ' unreleased and '
         || count(*) filter (where c.released_at is not null) || ' released claims' as detail
       from allocations a join allocation_resource_claims c on c.allocation_id = a.id
-      where a.state in ('requested', 'provisioning', 'active') or a.released_at > ${RECENT} group by a.id
+      where a.state ${ALLOCATION_HELD} or a.released_at > ${RECENT} group by a.id
       having case when a.state = 'released' then bool_or(${claimIsLive('c')}) else bool_or(c.released_at is not null) end`,
   },
   {
@@ -30,7 +30,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
         when a.state_deadline_at is null then 'no deadline' else 'no workflow run' end as detail
       from allocations a where a.state_since < ${SETTLED} and case
         when a.state in ('failed', 'release_failed') then a.state_reason is null
-        when a.state in ('requested', 'provisioning', 'releasing') then a.state_deadline_at is null or not exists (
+        when a.state ${ALLOCATION_MOVING} then a.state_deadline_at is null or not exists (
           select from workflow_runs r where r.subject_id = a.id and r.state in ('pending', 'running', 'waiting', 'stuck'))
         else false end`,
   },

@@ -2,7 +2,7 @@
 import type { Inventory } from '@gpuaas/contract/node';
 import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
 import type { Reader, Tx } from './client.ts';
-import { claimIsLive, TASK_OPEN } from './predicates.ts';
+import { claimIsLive, NODE_OVER, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { NodeInventories } from './types.gen.ts';
 
@@ -114,7 +114,7 @@ export const countFindings = async (reader: Reader): Promise<FindingCount[]> =>
   (
     await reader.query<FindingCount>(
       `select f ->> 'code' as code, count(*) as count from node_inventories i
-         join nodes n on n.id = i.node_id and n.state not in ('retired', 'removing', 'deleted')
+         join nodes n on n.id = i.node_id and not n.state ${NODE_OVER}
          cross join lateral jsonb_array_elements(i.findings) f where i.findings <> '[]' group by 1 order by 1`,
     )
   ).rows;

@@ -1,6 +1,6 @@
 /** What is known of agents: when they were seen and what they said of themselves. Written for many nodes at once. */
 import type { Reader, Tx } from './client.ts';
-import { agentIsSeen } from './predicates.ts';
+import { agentIsSeen, NODE_OVER } from './predicates.ts';
 import type { NodeAgents, Nodes } from './types.gen.ts';
 
 export type HeartbeatRow = Readonly<
@@ -69,7 +69,7 @@ export const countNodesWithoutKey = async (reader: Reader, trustVersion: string)
   (
     await reader.query<{ count: number }>(
       `select count(*) as count from nodes n join node_agents a on a.node_id = n.id
-       where n.state not in ('retired', 'removing', 'deleted') and a.trust_version is distinct from $1`,
+       where not n.state ${NODE_OVER} and a.trust_version is distinct from $1`,
       [trustVersion],
     )
   ).rows[0]?.count ?? 0;

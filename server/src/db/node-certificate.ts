@@ -2,6 +2,7 @@
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeState } from './node.ts';
+import { NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { NodeCertificates } from './types.gen.ts';
 
@@ -147,7 +148,7 @@ export const listGoodCertificates = async (
          exists (select from node_certificates o where ${PREDECESSOR}) as has_predecessors
        from node_certificates c join nodes n on n.id = c.node_id
        where c.fingerprint_sha256 = any ($1) and c.revoked_at is null and c.not_after > clock_timestamp()
-         and n.state not in ('retired', 'removing', 'deleted')`,
+         and not n.state ${NODE_OVER}`,
       [fingerprints],
     )
   ).rows;
@@ -163,7 +164,7 @@ export const listGoodEnrollments = async (
       `select distinct c.enrollment_id from node_enrollments e join nodes n on n.id = e.node_id
          join node_certificates c on c.node_id = e.node_id and c.enrollment_id = e.id
        where e.id = any ($1) and c.ca_key_id = any ($2) and c.revoked_at is null and c.not_after > clock_timestamp()
-         and n.state not in ('retired', 'removing', 'deleted')`,
+         and not n.state ${NODE_OVER}`,
       [enrollmentIds, caKeyIds],
     )
   ).rows.map((row) => row.enrollment_id);

@@ -5,18 +5,24 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ALLOCATION_STATES, MOVING_ALLOCATION_STATES, NODE_STATES } from '@gpuaas/contract';
 import { isComplete, isUsable, type SchedulerSlot, SLOTS_MAX, slotHold } from '@gpuaas/scheduler';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
+import { isHeld } from '../domain/allocation.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
+import { isNodeOver } from '../domain/node-state.ts';
 import { HANDED_OUT_TASK_STATES, isTaskOpen } from '../domain/task.ts';
 import { isLive } from '../domain/workflow.ts';
 import { isFit } from '../workflows/node-after-wipe.ts';
 import { PLATFORM } from './client.ts';
 import {
+  ALLOCATION_HELD,
+  ALLOCATION_MOVING,
   agentIsConnected,
   agentIsSeen,
   claimIsLive,
+  NODE_OVER,
   RUN_LIVE,
   runtimeIsValidated,
   SLOT_PARTS,
@@ -176,6 +182,22 @@ describe('a shared SQL predicate', () => {
       `s.state ${RUN_LIVE}`,
       '(state text)',
       ({ state }) => isLive(state as Parameters<typeof isLive>[0]),
+      BOTH,
+    ));
+
+  it('says that an allocation is held or moving exactly when the domain does', async () => {
+    const row = fc.record({ state: fc.constantFrom(...ALLOCATION_STATES) });
+    await holds(row, `s.state ${ALLOCATION_HELD}`, '(state text)', ({ state }) => isHeld(state), BOTH);
+    const moving: readonly string[] = MOVING_ALLOCATION_STATES;
+    await holds(row, `s.state ${ALLOCATION_MOVING}`, '(state text)', ({ state }) => moving.includes(state), BOTH);
+  });
+
+  it('says that a node is over exactly when the domain does', () =>
+    holds(
+      fc.record({ state: fc.constantFrom(...NODE_STATES) }),
+      `s.state ${NODE_OVER}`,
+      '(state text)',
+      ({ state }) => isNodeOver(state),
       BOTH,
     ));
 

@@ -2,6 +2,7 @@
  * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.db.test.ts` holds
  * every fragment against its function in TypeScript, on generated rows. An argument is the alias of a table.
  */
+import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES } from '../domain/task.ts';
@@ -13,6 +14,9 @@ const list = (words: readonly string[]): string => `(${words.map((word) => `'${w
 export const TASK_OPEN = `in ${list(OPEN_TASK_STATES)}`;
 export const TASK_HANDED_OUT = `in ${list(HANDED_OUT_TASK_STATES)}`;
 export const RUN_LIVE = `in ${list(LIVE_STATES)}`;
+export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;
+export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
+export const NODE_OVER = `in ${list(OVER_NODE_STATES)}`;
 
 /** The parts of a slot's bundle, as the scheduler's fields name them. */
 export const SLOT_PARTS = {

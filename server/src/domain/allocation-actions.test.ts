@@ -76,3 +76,10 @@ test('bare metal has no power actions, and says why it has no console', () => {
   );
   assert.match(shown.find(({ name }) => name === 'console')?.reason ?? '', /no serial console/);
 });
+
+test('an ended allocation lists why it is not changed and accepts no keys', () => {
+  const shown = allocationActions({ ...slice, state: 'released', power_state: null }, () => true);
+  const reasonOf = (wanted: string) => shown.find(({ name }) => name === wanted)?.reason;
+  assert.equal(reasonOf('update'), 'The allocation is released.');
+  assert.equal(reasonOf('grant'), 'The allocation is released and accepts no SSH keys.');
+});

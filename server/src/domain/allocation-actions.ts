@@ -3,7 +3,7 @@
  * as `actions`. Power and sessions have their rules in power.ts and session.ts.
  */
 import { type Permission, roleRefusal } from '@gpuaas/contract';
-import { type AllocationState, isReleasable } from './allocation.ts';
+import { type AllocationState, isHeld, isReleasable } from './allocation.ts';
 import { POWER_DURING, type PowerChange, type PowerFacts, powerRefusal } from './power.ts';
 import { type Action, action, done, firstOf, type Refusal, refused } from './refusal.ts';
 import { type SessionFacts, sessionRefusal } from './session.ts';
@@ -33,10 +33,8 @@ export const maxDurationRefusal = (activeS: number, maxDurationS: number): Refus
         `The allocation has been active for ${activeS} s, longer than the maximum duration of ${maxDurationS} s. Release it, or set a longer maximum.`,
       );
 
-const GRANTABLE: readonly AllocationState[] = ['requested', 'provisioning', 'active'];
-
 export const grantRefusal = (state: AllocationState): Refusal | null =>
-  GRANTABLE.includes(state) ? null : refused(`The allocation is ${state} and accepts no SSH keys.`);
+  isHeld(state) ? null : refused(`The allocation is ${state} and accepts no SSH keys.`);
 
 const POWER_CHANGES = Object.keys(POWER_DURING) as PowerChange[];
 

@@ -4,9 +4,11 @@
  * custody: the claims stay, cleanup starts automatically, and a verified wipe releases them while the state stays
  * `failed`.
  */
-import type { ALLOCATION_STATES } from '@gpuaas/contract';
+import { type ALLOCATION_STATES, HELD_ALLOCATION_STATES } from '@gpuaas/contract';
 
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
+/** No release has begun: it counts against the quota, and sessions and SSH keys are accepted. */
+export const isHeld = (state: AllocationState): boolean => HELD_ALLOCATION_STATES.some((held) => held === state);
 export type BillingEffect = 'open' | 'close' | 'none';
 
 export const allocationMoves = {

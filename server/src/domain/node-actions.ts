@@ -3,11 +3,10 @@
  * them, so an enabled button works and a disabled one shows the refusal. Checks that need the request, such as the
  * chosen candidates, are left to the operation.
  */
-import type { CAPACITY_MODES, NODE_STATES, OCCUPANCIES, OperationId } from '@gpuaas/contract';
+import type { CAPACITY_MODES, OCCUPANCIES, OperationId } from '@gpuaas/contract';
 import { type ConversionFacts, type ConversionTarget, conversionBlockers } from './conversion.ts';
+import { isNodeOver, type NodeState } from './node-state.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
-
-export type NodeState = (typeof NODE_STATES)[number];
 
 export type NodeFacts = Readonly<{
   id: string;
@@ -30,9 +29,8 @@ export type NodeFacts = Readonly<{
 /** States in which nothing new is placed on a node. */
 export const MAY_RETIRE = ['bootstrap_issued', 'enrolling', 'offline', 'quarantined', 'draining'] as const;
 
-const isOver = ({ state }: NodeFacts): boolean => state === 'retired' || state === 'removing';
 const whenOver = (node: NodeFacts, so: string): Refusal | false =>
-  isOver(node) && refused(`The node is ${node.state}; ${so}.`);
+  isNodeOver(node.state) && refused(`The node is ${node.state}; ${so}.`);
 
 const agentOffline = ({ last_seen_at }: NodeFacts): Refusal | false =>
   last_seen_at === null && refused('The agent of this node has never connected. Enroll it first.');
@@ -110,7 +108,7 @@ const RULES = {
     );
   },
   enroll: (node) => firstOf(whenOver(node, 'it accepts no agent')),
-  revoke_agent: (node) => firstOf(isOver(node) && done('The agent already has no access.')),
+  revoke_agent: (node) => firstOf(isNodeOver(node.state) && done('The agent already has no access.')),
 } as const satisfies Record<string, (node: NodeFacts) => Refusal | null>;
 
 export type NodeAction = keyof typeof RULES;

@@ -7,6 +7,7 @@ import { REASONS } from '../domain/reasons.ts';
 import type { AllocationState } from './allocation.ts';
 import { HOST_CHANGES_PREVENTED } from './health.ts';
 import type { NodeFacts } from './node-actions.ts';
+import { isNodeOver } from './node-state.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
 
 export type SlotFacts = Readonly<{
@@ -27,8 +28,7 @@ export type SlotFacts = Readonly<{
 }>;
 
 const onNode = ({ node_state }: SlotFacts): Refusal | false =>
-  (node_state === 'retired' || node_state === 'removing') &&
-  refused(`The node is ${node_state}; its slots are disabled.`);
+  isNodeOver(node_state) && refused(`The node is ${node_state}; its slots are disabled.`);
 
 const held = ({ holder }: SlotFacts): Refusal | false =>
   holder !== null && refused('An allocation holds the slot. Release it first.');

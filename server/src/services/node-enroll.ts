@@ -22,6 +22,7 @@ import {
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { nodeChanged } from '../domain/node-event.ts';
+import { isNodeOver } from '../domain/node-state.ts';
 import { AppError } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -33,8 +34,6 @@ export type Caller = Readonly<{ correlation_id: string; source_ip: string; user_
 type Certificate = NodeResponse<'nodeEnroll'>;
 
 const CERTIFICATE_LIFE_S = 24 * 3600;
-/** States of a node that nobody may enrol any more. */
-const GONE: readonly string[] = ['retired', 'removing', 'deleted'];
 
 const issue = async (
   { clock }: EnrollDeps,
@@ -100,7 +99,7 @@ const refusalOf = (door: Awaited<ReturnType<typeof lockEnrollment>>): Refused | 
   if (door.is_used) return refuseWith('This enrollment token was already used.');
   if (door.is_revoked) return refuseWith('A newer enrollment token replaced this one.');
   if (door.is_expired) return refuseWith('This enrollment token has expired (15 minutes).');
-  if (GONE.includes(door.node_state)) return refuseWith(`The node is ${door.node_state}.`);
+  if (isNodeOver(door.node_state)) return refuseWith(`The node is ${door.node_state}.`);
   return undefined;
 };
 

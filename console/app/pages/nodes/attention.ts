@@ -1,5 +1,5 @@
 /** What an operator has to do about a node. A node that was just added waits for its agent and needs no attention. */
-import type { SlotMapRow } from '@gpuaas/sdk';
+import { OVER_NODE_STATES, type SlotMapRow } from '@gpuaas/sdk';
 import { count } from '../../format/size.ts';
 import type { Tone } from '../../format/state.ts';
 
@@ -13,7 +13,7 @@ const flag = (word: string, tone: Tone, why: string, needsAttention = true): Nod
 });
 
 /** States in which a node needs no operator. */
-const isRetired = ({ state }: SlotMapRow): boolean => ['retired', 'removing', 'deleted'].includes(state);
+const isRetired = ({ state }: SlotMapRow): boolean => OVER_NODE_STATES.some((over) => over === state);
 const isNew = ({ state }: SlotMapRow): boolean => state === 'bootstrap_issued' || state === 'enrolling';
 
 export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {

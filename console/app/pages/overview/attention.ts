@@ -2,7 +2,7 @@
  * Allocations that need attention, with the reason: failed, blocked, late, charged but unused, or ending soon. Healthy
  * allocations are not listed.
  */
-import type { Allocation } from '@gpuaas/sdk';
+import { type Allocation, MOVING_ALLOCATION_STATES } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { span } from '../../format/time.ts';
 
@@ -37,7 +37,7 @@ const blocked = ({ state, state_reason }: Allocation): Attention | null =>
     : null;
 
 const late = ({ state, state_deadline_at }: Allocation, nowMs: number): Attention | null => {
-  const isMoving = state === 'requested' || state === 'provisioning' || state === 'releasing';
+  const isMoving = MOVING_ALLOCATION_STATES.some((moving) => moving === state);
   if (!isMoving || state_deadline_at === null || Date.parse(state_deadline_at) > nowMs) return null;
   const since = span(nowMs - Date.parse(state_deadline_at));
   return {
