@@ -15,7 +15,7 @@ export { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 export { ID_PREFIXES, type IdKind } from './ids.ts';
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
-export { CAPACITY_MODES, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
+export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
 export {
   ALLOCATION_STATES,

@@ -7,6 +7,7 @@ export const CAPACITY_MODES = ["slice", "baremetal", "flexible"] as const;
 export const CAPACITY_SHAPES = ["baremetal", "gpu_slice"] as const;
 export const CLASSIFICATIONS = ["prevent_allocations", "prevent_host_changes", "suppress_alert"] as const;
 export const CLEANUP_LIMIT_S = 43200;
+export const CONVERSION_TARGETS = ["slice", "baremetal"] as const;
 export const DISPLAY_TEXT_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$";
 export const DURATION_MAX_S = 31536000;
 export const DURATION_MIN_S = 300;

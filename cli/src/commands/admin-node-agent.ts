@@ -1,4 +1,4 @@
-import { type Operations, TASK_STATES } from '@gpuaas/sdk';
+import { CAPACITY_MODES, type Operations, TASK_STATES } from '@gpuaas/sdk';
 import { choice, command, integer, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { nodeId } from '../find.ts';
@@ -41,7 +41,7 @@ export const nodeAgentCommands = [
       region: required(text('Region', 'name')),
       'gpu-model': required(text('GPU model, as in the SKU', 'model')),
       gpus: required(integer('Number of GPUs')),
-      mode: required(choice('Capacity mode', ['slice', 'baremetal', 'flexible'] as const)),
+      mode: required(choice('Capacity mode', CAPACITY_MODES)),
       pool: text('Node pool (default shared)', 'name'),
       'private-network': text('Private network of the slices on this host', 'cidr'),
       ...keyFlags,

@@ -2,7 +2,7 @@
  * Converting a node in two acts: the plan is read and shown, and then exactly that plan is applied by its hash. If the
  * node changed in between, the API refuses the hash and nothing happens.
  */
-import type { Operations } from '@gpuaas/sdk';
+import { CONVERSION_TARGETS, type Operations } from '@gpuaas/sdk';
 import { choice, command, required, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
@@ -33,7 +33,7 @@ export const convert = command({
   summary: 'Convert a node to another capacity mode, after showing the plan',
   args: { node: 'Name or ID' },
   flags: {
-    to: required(choice('New capacity mode', ['slice', 'baremetal'])),
+    to: required(choice('New capacity mode', CONVERSION_TARGETS)),
     'dry-run': toggle('Show the plan only'),
     ...yesFlags,
     ...keyFlags,

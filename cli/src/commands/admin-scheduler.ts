@@ -13,6 +13,7 @@ import {
   SNAPSHOT_VERSION,
   type Snapshot,
 } from '@gpuaas/scheduler';
+import { CAPACITY_SHAPES } from '@gpuaas/sdk';
 import { safeJson } from '../clean.ts';
 import { choice, command, type Group, integer, required, text } from '../command.ts';
 import { CliError, UsageError } from '../exit.ts';
@@ -119,7 +120,7 @@ const explain = command({
     sku: required(text('SKU to place', 'name')),
     region: required(text('Region', 'name')),
     gpus: required(integer('Number of GPUs')),
-    shape: choice('Capacity shape (default: that of the SKU)', ['baremetal', 'gpu_slice']),
+    shape: choice('Capacity shape (default: that of the SKU)', CAPACITY_SHAPES),
     tenant: text('Organization, for pools reserved to one', 'id'),
     image: text('Image', 'name'),
     'quota-left': integer('GPUs left in the quota (default: no quota)'),

@@ -191,17 +191,17 @@ export const startRelease = (world: World, row: Allocation, reason: string): voi
 
 /** A run that an operator retries finds the allocation blocked, and first takes it up again. */
 export const resumeCleanup = (world: World, row: Allocation, run: Run): void => {
-  setSlots(world, row, 'cleaning');
+  setSlots(world, row, 'cleaning', REASONS.cleanup_restarted);
   row.run_id = run.id;
-  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', 'Its cleanup was retried.');
+  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing');
 };
 
 /** Cleanup again, for what was blocked. It frees nothing but by proof. */
 export const restartCleanup = (world: World, row: Allocation): void => {
-  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', 'Its cleanup was started again.');
+  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing');
   const stuck = [...world.runs.values()].find((run) => run.subject_id === row.id && run.state === 'stuck');
-  if (stuck !== undefined) cancelRun(world, stuck, 'An operator started the cleanup again.');
-  setSlots(world, row, 'cleaning');
+  if (stuck !== undefined) cancelRun(world, stuck, REASONS.run_replaced);
+  setSlots(world, row, 'cleaning', REASONS.cleanup_restarted);
   row.run_id = startRun(world, cleanupPlan(world, row, null)).id;
 };
 

@@ -34,6 +34,8 @@ export const OVER_NODE_STATES = [
   'deleted',
 ] as const satisfies readonly (typeof NODE_STATES)[number][];
 export const CAPACITY_MODES = ['slice', 'baremetal', 'flexible'] as const;
+/** Modes that a node can be converted to. */
+export const CONVERSION_TARGETS = ['slice', 'baremetal'] as const satisfies readonly (typeof CAPACITY_MODES)[number][];
 export const OCCUPANCIES = ['free', 'sliced', 'exclusive', 'cleaning', 'cleanup_blocked'] as const;
 export const HEALTHS = ['ok', 'unhealthy', 'unknown'] as const;
 
@@ -76,7 +78,7 @@ export const Node = Closed({
 const ConversionPlan = Closed({
   node_id: Id('node'),
   from: StringEnum(CAPACITY_MODES),
-  to: StringEnum(['slice', 'baremetal']),
+  to: StringEnum(CONVERSION_TARGETS),
   is_possible: Type.Boolean(),
   blockers: Type.Array(Type.String(), { description: 'Blockers, as sentences.' }),
   live_claims: Type.Integer(),
@@ -185,7 +187,7 @@ export const adminNodeApi = define({
     summary: 'Plan the conversion of a node',
     permission: 'admin.node.read',
     params: node,
-    query: Closed({ to: StringEnum(['slice', 'baremetal']) }),
+    query: Closed({ to: StringEnum(CONVERSION_TARGETS) }),
     response: ConversionPlan,
   },
   adminNodeConvert: {
@@ -196,7 +198,7 @@ export const adminNodeApi = define({
     audit: 'node.convert',
     params: node,
     body: Closed({
-      to: StringEnum(['slice', 'baremetal']),
+      to: StringEnum(CONVERSION_TARGETS),
       plan_hash: Type.String({ pattern: '^[0-9a-f]{64}$', examples: ['0'.repeat(64)] }),
     }),
     status: 200,

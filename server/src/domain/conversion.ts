@@ -4,7 +4,8 @@
  * is refused. A node is converted only while nothing claims any part of it; nothing running is moved. The digest is an
  * argument, so that these rules also run without node:crypto.
  */
-export type ConversionTarget = 'slice' | 'baremetal';
+import type { CONVERSION_TARGETS } from '@gpuaas/contract';
+export type ConversionTarget = (typeof CONVERSION_TARGETS)[number];
 
 export type ConversionFacts = Readonly<{
   node: Readonly<{

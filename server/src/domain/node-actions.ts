@@ -3,8 +3,8 @@
  * them, so an enabled button works and a disabled one shows the refusal. Checks that need the request, such as the
  * chosen candidates, are left to the operation.
  */
-import type { CAPACITY_MODES, OCCUPANCIES, OperationId } from '@gpuaas/contract';
-import { type ConversionFacts, type ConversionTarget, conversionBlockers } from './conversion.ts';
+import { type CAPACITY_MODES, CONVERSION_TARGETS, type OCCUPANCIES, type OperationId } from '@gpuaas/contract';
+import { type ConversionFacts, conversionBlockers } from './conversion.ts';
 import { isNodeOver, type NodeState } from './node-state.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
 
@@ -48,12 +48,10 @@ const erasing = ({ disks }: NodeFacts, wait: string): Refusal | false =>
 const moves = (node: NodeFacts, from: NodeState, to: NodeState): Refusal | false =>
   node.state !== from && refused(`The node is ${node.state}; only a node that is ${from} can become ${to}.`);
 
-const TARGETS: readonly ConversionTarget[] = ['slice', 'baremetal'];
-
 /** Convertible when any other mode is possible; otherwise the reason of the closest one. */
 const converts = (node: NodeFacts): Refusal | null => {
   const facts = { node, claims: node.claims, slots: node.slots };
-  const [fewest = []] = TARGETS.filter((to) => to !== node.capacity_mode)
+  const [fewest = []] = CONVERSION_TARGETS.filter((to) => to !== node.capacity_mode)
     .map((to) => conversionBlockers(facts, to))
     .toSorted((a, b) => a.length - b.length);
   return fewest.length === 0 ? null : refused(fewest.join(' '));

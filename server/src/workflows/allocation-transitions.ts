@@ -17,6 +17,7 @@ import { insertProofAudit, insertWipeProof } from '../db/statements/prove.ts';
 import { insertUsage } from '../db/usage.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { blockedReason } from '../domain/cleanup-block.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { grantsInstalledAtStart } from './access-grant.ts';
 import type { JudgedWipe } from './allocation-steps.ts';
@@ -126,7 +127,7 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
 export const resumeCleanup = async (tx: Tx, id: string): Promise<AllocationRow | undefined> => {
   const row = await lockAllocation(tx, id);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return undefined;
-  await startCleaning(tx, row, 'Cleanup was restarted.');
+  await startCleaning(tx, row, REASONS.cleanup_restarted);
   if (row.state === 'release_failed') await enter(tx, row, 'releasing', null);
   else await noteAllocation(tx, id, { reason: 'Cleanup is running.', deadline_s: STATE_DEADLINE_S[row.state] });
   return row;
