@@ -50,7 +50,13 @@ export type WorkflowDeclaration<Step extends string = string> = Readonly<{
   steps: { readonly [K in Step]: StepDeclaration };
 }>;
 
-export const declare = <const D extends WorkflowDeclaration>(declaration: D): D => declaration;
+/** A property that steps do not have, such as a misspelled flag, does not compile. */
+type Exact<D extends WorkflowDeclaration> = {
+  readonly [K in keyof D['steps']]: Readonly<Record<Exclude<keyof D['steps'][K], keyof HostStep>, never>>;
+};
+
+export const declare = <const D extends WorkflowDeclaration>(declaration: D & Readonly<{ steps: Exact<D> }>): D =>
+  declaration;
 
 export type StepOf<D extends WorkflowDeclaration> = Extract<keyof D['steps'], string>;
 type KindOf<T> = T extends string ? T : T extends Readonly<Record<CapacityShape, string>> ? T[CapacityShape] : never;
