@@ -79,7 +79,7 @@ export const hostWorkOf = ({ step }: StepContext, { capacity_shape }: Allocation
 export type HostTaskOutcome = Outcome<never> | 'completed' | 'failed' | 'gone';
 
 /** The result of the running step's task, or the outcome of a step that has to wait for it. */
-export const runHostTask = async (
+export const runAllocationTask = async (
   deps: AllocationDeps,
   allocation: AllocationRow,
   ctx: StepContext,
@@ -102,7 +102,7 @@ export const runHostTask = async (
 export const provisionThen =
   <const Step extends string>(then: Step) =>
   async (deps: AllocationDeps, allocation: AllocationRow, ctx: StepContext): Promise<Outcome<Step>> => {
-    const outcome = await runHostTask(deps, allocation, ctx, 'provisioning');
+    const outcome = await runAllocationTask(deps, allocation, ctx, 'provisioning');
     if (outcome === 'completed') return next(then);
     if (outcome === 'gone') return done();
     if (outcome !== 'failed') return outcome;

@@ -1,7 +1,9 @@
 /**
  * How a run has a host do one thing. There is one way: in one transaction, the task of this run and kind is found or
  * created. A step that runs twice creates one task. An offline host is waited for and never counts as done. No task of
- * an allocation is created while a host may still run another one of it.
+ * an allocation is created while a host may still run another one of it. `createRunHostTask` is for steps outside an
+ * allocation, `runAllocationTask` of `allocation-steps.ts` for the steps of its life. `install-keys.ts` calls `ensureTask`
+ * itself: it collects the keys under the allocation's lock, in the transaction that creates the task.
  */
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';

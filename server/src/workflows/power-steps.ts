@@ -5,7 +5,7 @@
  */
 import type { AllocationRow } from '../db/allocation.ts';
 import type { FinalPowerState } from '../domain/power.ts';
-import { type AllocationDeps, hostWorkOf, runHostTask } from './allocation-steps.ts';
+import { type AllocationDeps, hostWorkOf, runAllocationTask } from './allocation-steps.ts';
 import { done, next, type Outcome, stuck } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 
@@ -16,7 +16,7 @@ export type IfRefused = Readonly<{ to: FinalPowerState; advice: string }>;
 export const powerThen =
   <const Step extends string>(then: Step, refused: IfRefused) =>
   async (deps: AllocationDeps, allocation: AllocationRow, ctx: StepContext): Promise<Outcome<Step>> => {
-    const outcome = await runHostTask(deps, allocation, ctx, 'power');
+    const outcome = await runAllocationTask(deps, allocation, ctx, 'power');
     if (outcome === 'completed') return next(then);
     if (outcome === 'gone') return done();
     if (outcome !== 'failed') return outcome;

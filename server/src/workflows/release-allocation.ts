@@ -8,7 +8,7 @@ import { REASONS } from '../domain/reasons.ts';
 import { CLEANUP_RUN_DEADLINE_MS } from '../domain/task-limit.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
-import { type AllocationDeps, hostWorkOf, runHostTask } from './allocation-steps.ts';
+import { type AllocationDeps, hostWorkOf, runAllocationTask } from './allocation-steps.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { type StepFunction, workflow } from './engine/workflow.ts';
 
@@ -32,7 +32,7 @@ const inCustody =
 const cleanUpThen =
   (then: Step): Body =>
   async (deps, allocation, ctx) => {
-    const answer = await runHostTask(deps, allocation, ctx, 'custody');
+    const answer = await runAllocationTask(deps, allocation, ctx, 'custody');
     if (answer === 'completed') return next(then);
     if (answer === 'gone') return done();
     if (answer !== 'failed') return answer;
