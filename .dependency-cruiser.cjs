@@ -103,7 +103,7 @@ module.exports = {
     layer(
       'only-services-know-services',
       'An operation is called by an edge; what operations share lies in a directory of its own.',
-      '(pipeline|identity|sessions|logs)',
+      '(pipeline|views|identity|agents|sessions|logs)',
       'services',
     ),
     layer(

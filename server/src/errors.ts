@@ -36,3 +36,8 @@ export class AppError extends Error {
 /** A resource the caller may not see and one that does not exist get the same answer, built fresh each time. */
 export const notFound = (noun: string): AppError => new AppError('not_found', `No such ${noun}.`);
 export const conflict = (sentence: string): AppError => new AppError('conflict', sentence);
+/** `problem` continues the sentence that begins with the field's name. */
+export const invalidField = (name: string, problem: string): AppError =>
+  new AppError('invalid_request', `Invalid request: ${name} ${problem}.`, {
+    errors: [{ pointer: `/body/${name}`, code: 'not_allowed', message: problem }],
+  });

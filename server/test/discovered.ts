@@ -1,11 +1,11 @@
 /** Nodes whose agent has been seen and whose host has been discovered, without an agent: for tests of what follows. */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type { HostFacts, TaskOutput } from '@gpuaas/contract/node';
+import { recordDiscovery } from '../src/agents/discovery.ts';
 import type { Database } from '../src/db/client.ts';
 import { PLATFORM } from '../src/db/client.ts';
 import { insertTask } from '../src/db/node-task.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
-import { recordDiscovery } from '../src/services/topology.ts';
 import { candidate } from './candidate.ts';
 import { aNode, type NodeFacts, type Sql } from './placement.ts';
 

@@ -2,7 +2,9 @@
 import type { Log } from '@gpuaas/kit';
 import { insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
-import type { Caller } from '../services/node-enroll.ts';
+
+/** The sender of a request to the node API, for the audit row. */
+export type Caller = Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>;
 
 export type NodeRefusal = Readonly<{
   /** The node in the path. */

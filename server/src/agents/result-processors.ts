@@ -9,9 +9,9 @@
 import type { HealthReport, TaskKind, TaskOutput } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
-import { recordHealth } from '../services/health-report.ts';
-import { recordDiscovery } from '../services/topology.ts';
 import { endClone } from '../workflows/install.ts';
+import { recordDiscovery } from './discovery.ts';
+import { recordHealth } from './node-health.ts';
 
 export type ResultProcessor<K extends TaskKind> = Readonly<{
   /**

@@ -15,8 +15,8 @@ import { isTaskOpen } from '../domain/task.ts';
 import { BEGUN_EXPIRES_S } from '../domain/task-limit.ts';
 import { AppError, notFound } from '../errors.ts';
 import { createAjv } from '../schema.ts';
-import { recordHealth } from '../services/health-report.ts';
 import { finishTask } from './end-task.ts';
+import { recordHealth } from './node-health.ts';
 import { FUTURE_REPORT, isFromFuture } from './result-processors.ts';
 
 export type ResultDeps = Readonly<{ database: Database; clock: Clock }>;

@@ -4,6 +4,7 @@
  * any other returns 404. A stream outlives the certificate it started with, which is renewed every few hours: it
  * continues while its enrollment has a valid certificate.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -12,13 +13,12 @@ import { AGENT_STREAM_PATH, STREAM_PROTOCOL } from '@gpuaas/contract/stream';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { CertificateRegister, Peer } from '../agents/certificate-register.ts';
 import type { ListenerCertificate } from '../agents/listener-certificate.ts';
-import type { NodeRefusal } from '../agents/refusal-audit.ts';
+import type { Caller, NodeRefusal } from '../agents/refusal-audit.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { toAppError } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
 import { correlationIdOf, userAgentOf } from '../http/request.ts';
 import { agentTls, createPeers, refused, watchPeers } from '../node-api/peer.ts';
-import type { Caller } from '../services/node-enroll.ts';
 import { createWebSockets, HEADERS_BYTES_MAX, type Listening, listenWith, protocolsOf } from './listen.ts';
 import { refuse } from './refuse.ts';
 import type { Registry } from './registry.ts';

@@ -10,9 +10,9 @@ import { must, type User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
 import { finishTask } from '../agents/end-task.ts';
+import { recordHealth } from '../agents/node-health.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { recordHealth } from '../services/health-report.ts';
 import { signalRun } from '../workflows/engine/run.ts';
 
 let app: TestApp;

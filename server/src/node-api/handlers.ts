@@ -1,14 +1,16 @@
 /** The table of contents of the node API: one line per operation. A missing, extra or mistyped one does not compile. */
+
 import type { Readable } from 'node:stream';
 import type { NodeBody, NodeOperationId, NodeParams, NodeResponse } from '@gpuaas/contract/node';
 import type { Peer } from '../agents/certificate-register.ts';
 import type { Heartbeats } from '../agents/heartbeat.ts';
 import type { Dispatcher } from '../agents/poll-dispatcher.ts';
+import type { Caller } from '../agents/refusal-audit.ts';
 import { finish, health, progress, type ResultDeps, start } from '../agents/task-result.ts';
 import { notFound } from '../errors.ts';
 import { type InventoryDeps, record } from '../services/inventory.ts';
 import { type ShipDeps, ship } from '../services/log-line.ts';
-import { type Caller, type EnrollDeps, enroll, renew } from '../services/node-enroll.ts';
+import { type EnrollDeps, enroll, renew } from '../services/node-enroll.ts';
 
 type Release = Readonly<{ stream: Readable; size: number }>;
 type Releases = Readonly<{ open(digest: string): Promise<Release | undefined> }>;

@@ -1,13 +1,13 @@
 /** Responses to agents: a body, the bytes of a release, or the error envelope of the contract. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from '@gpuaas/kit';
 import type { Peer } from '../agents/certificate-register.ts';
-import type { NodeRefusal } from '../agents/refusal-audit.ts';
+import type { Caller, NodeRefusal } from '../agents/refusal-audit.ts';
 import type { AppError } from '../errors.ts';
 import { toProblem } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
-import type { Caller } from '../services/node-enroll.ts';
 import type { NodeHandlers } from './handlers.ts';
 import type { Route } from './route.ts';
 

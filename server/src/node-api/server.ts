@@ -4,6 +4,7 @@
  * one small record. Admission is decided in one place, in this order: route, limit by address or certificate, node in
  * the path and limits of the node; only then is the body read.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -11,12 +12,11 @@ import type { TLSSocket } from 'node:tls';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { CertificateRegister, Peer } from '../agents/certificate-register.ts';
 import type { ListenerCertificate } from '../agents/listener-certificate.ts';
-import type { NodeRefusal } from '../agents/refusal-audit.ts';
+import type { Caller, NodeRefusal } from '../agents/refusal-audit.ts';
 import { AppError } from '../errors.ts';
 import { toAppError } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
 import { correlationIdOf, userAgentOf } from '../http/request.ts';
-import type { Caller } from '../services/node-enroll.ts';
 import { readBody } from './body.ts';
 import type { NodeCtx, NodeHandlers } from './handlers.ts';
 import { createNodeLimits } from './limits.ts';

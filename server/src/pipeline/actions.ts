@@ -6,7 +6,7 @@ import { api, type OperationId, type Permission, roleHolds, roleRefusal, scopeAl
 import type { Ctx } from '../context.ts';
 import type { Refusal } from '../domain/refusal.ts';
 import { type Action, action } from '../domain/refusal.ts';
-import { conflict } from '../errors.ts';
+import { AppError, conflict, type FieldError } from '../errors.ts';
 import { principalOf } from './caller.ts';
 
 /** Why the caller may not use an operation of the control plane. */
@@ -32,4 +32,10 @@ export const platformActions = <Name extends string>(
 export const refuse = (refusal: Refusal | null): boolean => {
   if (refusal === null || refusal.is_done) return refusal !== null;
   throw conflict(refusal.reason);
+};
+
+/** Throws all problems together, each with its field. */
+export const refuseIfAny = (problems: readonly FieldError[]): void => {
+  if (problems.length === 0) return;
+  throw new AppError('conflict', problems.map(({ message }) => message).join(' '), { errors: problems });
 };

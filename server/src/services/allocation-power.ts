@@ -7,20 +7,14 @@ import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { findReinstallFacts } from '../db/install.ts';
 import { type PowerChange, powerRefusal } from '../domain/power.ts';
-import { AppError, conflict, notFound } from '../errors.ts';
+import { conflict, invalidField, notFound } from '../errors.ts';
 import { projectOf } from '../pipeline/caller.ts';
 import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
 import { requestInstall } from '../workflows/install.ts';
 import { startPowerChange } from '../workflows/start-power-change.ts';
-import { viewFor } from './allocation.ts';
-import { assertUserData } from './user-data.ts';
+import { assertUserData, viewFor } from './allocation.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
-
-const field = (name: string, message: string): AppError =>
-  new AppError('invalid_request', `Invalid request: ${name} ${message}.`, {
-    errors: [{ pointer: `/body/${name}`, code: 'not_allowed', message }],
-  });
 
 type PowerRequest = Readonly<{
   allocation_id: string;
@@ -49,7 +43,8 @@ const ask = async (ctx: WriteCtx, { prepare, ...asked }: PowerRequest) => {
 };
 
 export const stop = (ctx: WriteCtx, { params, body }: Req<'allocationStop'>) => {
-  if (body.is_hard === true && (body.grace_s ?? 0) > 0) throw field('grace_s', 'cannot be combined with is_hard');
+  if (body.is_hard === true && (body.grace_s ?? 0) > 0)
+    throw invalidField('grace_s', 'cannot be combined with is_hard');
   const grace_s = body.is_hard === true ? 0 : (body.grace_s ?? STOP_GRACE_S);
   return ask(ctx, { ...params, change: 'stop', grace_s });
 };
@@ -72,7 +67,7 @@ const prepareInstall = async (
     ssh_key_ids: ssh_key_ids ?? [],
   });
   if (image_name !== undefined && facts.image === null)
-    throw field('image_name', `names no image that runs on ${row.sku_name}`);
+    throw invalidField('image_name', `names no image that runs on ${row.sku_name}`);
   if (facts.ssh_keys_found !== (ssh_key_ids ?? []).length) throw notFound('SSH key');
   await requestInstall(tx, row, {
     run_id: runId,

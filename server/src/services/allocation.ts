@@ -11,8 +11,9 @@ import { maxDurationRefusal, updateRefusal } from '../domain/allocation-actions.
 import { placementRefusal } from '../domain/launch.ts';
 import { progressOf } from '../domain/progress.ts';
 import { REFUSALS } from '../domain/sentences.ts';
+import { userDataProblem } from '../domain/user-data.ts';
 import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
-import { AppError, notFound } from '../errors.ts';
+import { AppError, invalidField, notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerHolds, onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -24,7 +25,6 @@ import { type ProgressRows, progressOfOne, progressOfPage } from '../views/alloc
 import { newRun, runChanged } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
-import { assertUserData } from './user-data.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -89,6 +89,11 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
     };
   });
 
+export const assertUserData = (text: string | null | undefined): void => {
+  const problem = text == null ? null : userDataProblem(text);
+  if (problem !== null) throw invalidField('user_data', problem);
+};
+
 export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) => {
   const { tx } = ctx;
   assertUserData(body.user_data);
@@ -144,10 +149,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     correlation_id: ctx.correlation_id,
   });
   const { user_data } = body;
-  if (user_data !== undefined && !isSlice)
-    throw new AppError('invalid_request', 'Invalid request: user_data is for slices only.', {
-      errors: [{ pointer: '/body/user_data', code: 'not_allowed', message: 'is for slices only' }],
-    });
+  if (user_data !== undefined && !isSlice) throw invalidField('user_data', 'is for slices only');
   commitClaims(tx, choice, { launch: checked, profile: facts.profile, allocation, run });
   if (user_data !== undefined) {
     const { organization_id, project_id } = launch;

@@ -5,6 +5,7 @@
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { HostFacts } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
+import { refuseHostChanges } from '../agents/node-health.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/disk-ownership.ts';
 import { lockSummary } from '../db/placement.ts';
@@ -17,7 +18,6 @@ import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { getNode } from '../views/node.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { wipeDisk } from '../workflows/wipe-disk.ts';
-import { refuseHostChanges } from './health-report.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -5,8 +5,8 @@ import { startTestApp, type TestApp } from '../../test/app.ts';
 import { anEnrolledNode, discover } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { must, type User } from '../../test/tenants.ts';
+import { recordHealth } from '../agents/node-health.ts';
 import { PLATFORM } from '../db/client.ts';
-import { recordHealth } from './health-report.ts';
 
 let app: TestApp;
 let root: User;

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { NodeBody, NodeResponse, TaskParams } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
+import { refuseHostChanges } from '../agents/node-health.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -25,7 +26,6 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode } from '../views/node.ts';
 import { handleVmsDown } from '../workflows/restart-vm.ts';
-import { refuseHostChanges } from './health-report.ts';
 
 export type InventoryDeps = Readonly<{
   database: Database;

@@ -6,6 +6,7 @@
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import type { Peer } from '../agents/certificate-register.ts';
+import type { Caller } from '../agents/refusal-audit.ts';
 import type { Trust } from '../agents/trust.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -29,8 +30,6 @@ import { refreshSummary } from '../placement/summary.ts';
 import { CsrError, type IssuedCertificate, issueNodeCertificate } from '../ports/trust/x509.ts';
 
 export type EnrollDeps = Readonly<{ database: Database; clock: Clock; trust: () => Trust }>;
-/** Who asks, for the audit row. */
-export type Caller = Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>;
 type Certificate = NodeResponse<'nodeEnroll'>;
 
 const CERTIFICATE_LIFE_S = 24 * 3600;

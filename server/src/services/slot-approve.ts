@@ -5,6 +5,7 @@
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { Candidate } from '@gpuaas/contract/node';
 import { invariant, mintId } from '@gpuaas/kit';
+import { markUnhealthySlots } from '../agents/node-health.ts';
 import type { WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import { listOpenOwnerships } from '../db/disk-ownership.ts';
@@ -15,14 +16,14 @@ import * as db from '../db/slot-approval.ts';
 import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
 import { approvalProblems } from '../domain/approval.ts';
 import { REFUSALS } from '../domain/sentences.ts';
+import { bindingConflicts, boundSlot } from '../domain/slot-binding.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { AppError, type FieldError } from '../errors.ts';
+import { refuseIfAny } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 import { slotViews } from '../views/slot.ts';
-import { markUnhealthySlots } from './health-report.ts';
-import { bindingConflicts, refuseIfAny, written } from './slot-binding.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -149,8 +150,8 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
   const taken = new Set(slots.map(({ slot_index }) => slot_index));
   const rows = wanted.map(({ slot, content }) => ({
     ...(slot === undefined
-      ? written(mintId(ID_PREFIXES.slot), freeIndex(taken, content.slot_index), content)
-      : written(slot.id, slot.slot_index, content)),
+      ? boundSlot(mintId(ID_PREFIXES.slot), freeIndex(taken, content.slot_index), content)
+      : boundSlot(slot.id, slot.slot_index, content)),
     wipe_method: policyOf(content) ?? 'blkdiscard',
   }));
   refuseIfAny(bindingConflicts(await db.listTakenBindings(ctx.tx, node, rows)));

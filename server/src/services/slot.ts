@@ -11,14 +11,13 @@ import { REASONS } from '../domain/reasons.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { slotRefusal } from '../domain/slot-actions.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { refuse } from '../pipeline/actions.ts';
+import { refuse, refuseIfAny } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { type SlotContext, type SlotView, slotContexts, slotView } from '../views/slot.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 import { lockNode } from './slot-approve.ts';
-import { refuseIfAny } from './slot-binding.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -1,15 +1,9 @@
-/**
- * Discovery: an operator asks, the host answers, what it found is stored apart from slots with a hash. A candidate is
- * never schedulable. What differs from an approved slot takes the slot unschedulable until somebody approves it again,
- * and leaves whoever holds it alone.
- */
+/** Discovery for operators: ask a host for it, and read what it found. `agents/discovery.ts` stores the result. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import type { Reader, Tx } from '../db/client.ts';
-import { findWipeMinimum, recordRuntimeCheck } from '../db/node.ts';
-import { lockSummary } from '../db/placement.ts';
-import { type ApprovedSlot, listApprovedSlots, lockSlots, markDrift } from '../db/slot-approval.ts';
+import type { Reader } from '../db/client.ts';
+import { findWipeMinimum } from '../db/node.ts';
+import { type ApprovedSlot, listApprovedSlots } from '../db/slot-approval.ts';
 import { findOpenTask, listNodeTasks, type TaskView } from '../db/task-view.ts';
 import {
   type CandidateRow,
@@ -17,14 +11,12 @@ import {
   type DiscoveryRow,
   findNewestDiscovery,
   findNewestFacts,
-  insertDiscovery,
   insertDiscoveryTask,
   listCandidates,
 } from '../db/topology.ts';
 import { type ApprovalContext, approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { notFound } from '../errors.ts';
-import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -112,41 +104,3 @@ export const factsGet = (ctx: ReadCtx, { params }: Req<'adminNodeDiscoveryFactsG
     if (facts === undefined) throw notFound('discovery of this node');
     return facts;
   });
-
-/** Compares every slot with what was found of it, and says which have drifted. */
-const driftsOf = (slots: readonly ApprovedSlot[], candidates: readonly Candidate[]) =>
-  [...pairSlots(slots, candidates)].flatMap(([slot, found]) => {
-    if (slot.content === null) return [];
-    const drift = diffOf(slot.content, found);
-    const isChanged = Object.keys(drift).length > 0 || slot.drift !== null;
-    return isChanged ? [{ id: slot.id, drift }] : [];
-  });
-
-/** What a host answered to a discovery, in the transaction that takes the answer. */
-export const recordDiscovery = async (
-  tx: Tx,
-  task: Readonly<{ id: string; node_id: string }>,
-  output: TaskOutput<'slice.topology_discover'>,
-): Promise<void> => {
-  const { candidates, partitions, prerequisites, reboot_required } = output.map;
-  await lockSummary(tx, task.node_id);
-  const slots = await lockSlots(tx, task.node_id);
-  await insertDiscovery(tx, {
-    task_id: task.id,
-    node_id: task.node_id,
-    // Ours, not the agent's: an approval is by this hash.
-    map_hash: mapHash(output.map),
-    facts: output.facts,
-    map: { partitions, prerequisites },
-    reboot_required,
-    candidates: candidates.map((content) => ({ content_hash: candidateHash(content), content })),
-  });
-  const drifts = driftsOf(slots, candidates);
-  if (drifts.length > 0) await markDrift(tx, drifts);
-  await recordRuntimeCheck(tx, task.node_id, {
-    is_passed: prerequisites.every(({ is_met }) => is_met) && !reboot_required,
-    reboot_required,
-    has_hardware_change: drifts.length > 0,
-  });
-  await refreshSummary(tx, task.node_id);
-};

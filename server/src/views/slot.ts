@@ -1,4 +1,6 @@
 /** Slots as operators see them, with what they may do with each now. */
+
+import { preventsHostChanges } from '../agents/node-health.ts';
 import type { Ctx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
@@ -7,11 +9,10 @@ import { listTakenBindings } from '../db/slot-approval.ts';
 import { listSlotUse, type SlotUseRow } from '../db/slot-facts.ts';
 import type { Action } from '../domain/refusal.ts';
 import { SLOT_OPERATIONS, type SlotFacts, slotRefusal } from '../domain/slot-actions.ts';
+import { bindingConflicts, boundSlot } from '../domain/slot-binding.ts';
 import { type FieldError, notFound } from '../errors.ts';
 import { platformActions } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
-import { preventsHostChanges } from '../services/health-report.ts';
-import { bindingConflicts, written } from '../services/slot-binding.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 
 type OnNode = Pick<NodeRow, 'id' | 'region_name' | 'state' | 'occupancy'>;
@@ -21,7 +22,7 @@ type Row = Pick<SlotRow, 'id' | 'slot_index' | 'approval' | 'status'> & Readonly
 const conflictsOf = async (reader: Reader, node: OnNode, row: Row, approval: SlotUseRow | undefined) => {
   const content = approval?.disabled_content ?? null;
   if (content === null) return [];
-  return bindingConflicts(await listTakenBindings(reader, node, [written(row.id, row.slot_index, content)]));
+  return bindingConflicts(await listTakenBindings(reader, node, [boundSlot(row.id, row.slot_index, content)]));
 };
 
 export type SlotContext = SlotFacts & Readonly<{ taken_problems: readonly FieldError[] }>;

@@ -1,20 +1,8 @@
 /** What a slot is bound to: written from a candidate, and refused where another slot has it. */
 import { type Candidate, candidateHash } from '@gpuaas/contract/node';
-import type { NewSlot } from '../db/slot.ts';
-import type { listTakenBindings } from '../db/slot-approval.ts';
-import { AppError, type FieldError } from '../errors.ts';
 
-export const refuseIfAny = (problems: readonly FieldError[]): void => {
-  if (problems.length === 0) return;
-  throw new AppError('conflict', problems.map(({ message }) => message).join(' '), { errors: problems });
-};
-
-/** A slot as the candidate makes it. */
-export const written = (
-  id: string,
-  index: number,
-  found: Candidate,
-): NewSlot & { content_hash: string; content: Candidate } => ({
+/** The row of a slot, from its candidate. */
+export const boundSlot = (id: string, index: number, found: Candidate) => ({
   id,
   slot_index: index,
   gpu_pci_address: found.gpu_pci_address ?? '',
@@ -31,7 +19,9 @@ export const written = (
   content: found,
 });
 
-export const bindingConflicts = (taken: Awaited<ReturnType<typeof listTakenBindings>>): FieldError[] =>
+type Taken = Readonly<{ slot_index: number; field: string; value: string; node_name: string }>;
+
+export const bindingConflicts = (taken: readonly Taken[]) =>
   taken.map(({ slot_index, field, value, node_name }) => ({
     pointer: `/candidates/${slot_index}/${field}`,
     code: 'taken',

@@ -1,0 +1,50 @@
+/**
+ * What a host found of its hardware is stored apart from slots, with a hash. A candidate is never schedulable. A slot that
+ * differs from its approval is unschedulable until it is approved again; its allocation continues.
+ */
+import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
+import type { Tx } from '../db/client.ts';
+import { recordRuntimeCheck } from '../db/node.ts';
+import { lockSummary } from '../db/placement.ts';
+import { type ApprovedSlot, lockSlots, markDrift } from '../db/slot-approval.ts';
+import { insertDiscovery } from '../db/topology.ts';
+import { diffOf, pairSlots } from '../domain/topology.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+/** The slots that differ from what discovery found. */
+const driftsOf = (slots: readonly ApprovedSlot[], candidates: readonly Candidate[]) =>
+  [...pairSlots(slots, candidates)].flatMap(([slot, found]) => {
+    if (slot.content === null) return [];
+    const drift = diffOf(slot.content, found);
+    const isChanged = Object.keys(drift).length > 0 || slot.drift !== null;
+    return isChanged ? [{ id: slot.id, drift }] : [];
+  });
+
+/** Stores the result of a discovery, in the transaction that ends its task. */
+export const recordDiscovery = async (
+  tx: Tx,
+  task: Readonly<{ id: string; node_id: string }>,
+  output: TaskOutput<'slice.topology_discover'>,
+): Promise<void> => {
+  const { candidates, partitions, prerequisites, reboot_required } = output.map;
+  await lockSummary(tx, task.node_id);
+  const slots = await lockSlots(tx, task.node_id);
+  await insertDiscovery(tx, {
+    task_id: task.id,
+    node_id: task.node_id,
+    // Ours, not the agent's: an approval is by this hash.
+    map_hash: mapHash(output.map),
+    facts: output.facts,
+    map: { partitions, prerequisites },
+    reboot_required,
+    candidates: candidates.map((content) => ({ content_hash: candidateHash(content), content })),
+  });
+  const drifts = driftsOf(slots, candidates);
+  if (drifts.length > 0) await markDrift(tx, drifts);
+  await recordRuntimeCheck(tx, task.node_id, {
+    is_passed: prerequisites.every(({ is_met }) => is_met) && !reboot_required,
+    reboot_required,
+    has_hardware_change: drifts.length > 0,
+  });
+  await refreshSummary(tx, task.node_id);
+};
