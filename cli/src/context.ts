@@ -114,8 +114,7 @@ export const createCli = (flags: GlobalFlags, io: Io): Cli => {
 
   const confirm = async (question: string, yes: boolean | undefined): Promise<void> => {
     if (yes) return;
-    if (!interactive)
-      throw new UsageError(`${question} --yes is required when not interactive.`, 'Add --yes to confirm.');
+    if (!interactive) throw new UsageError(`Not confirmed: ${question}`, 'Add --yes to confirm without being asked.');
     const { ask } = await import('./prompt.ts');
     if (!(await ask(question, io))) throw new CliError('failure', 'No changes were made.');
   };

@@ -163,7 +163,7 @@ test('few free GPUs are told with who has the others', () => {
   const decision = refused(aSlice(4), aSnapshot([aNode({ occupancy: 'sliced', slots: onlyFree(0) })]));
   assert.equal(
     decision.reasons[0]?.detail,
-    'Only 1 GPU of h200-slice in north free: 7 GPUs in use, 1 GPU free, but spread over nodes with too few of them.',
+    'Only 1 GPU of h200-slice in north free: 7 GPUs in use, 1 GPU free, but on nodes that each have too few.',
   );
 });
 

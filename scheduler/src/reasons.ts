@@ -26,7 +26,7 @@ const HOLD_TEXT: Readonly<Record<UnavailableReason, string>> = {
   not_ready: 'on nodes that are not ready',
   held: 'held by the operator',
   fabric: 'free, but not joined as one set by the fabric',
-  fragmented: 'free, but spread over nodes with too few of them',
+  fragmented: 'free, but on nodes that each have too few',
   quota: 'free, but beyond the quota',
 };
 

@@ -69,7 +69,7 @@ const resolveUrl = (baseUrl: string, path: string): URL => {
   const base = new URL(baseUrl);
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
   if (!path.startsWith('/') || url.origin !== base.origin)
-    throw new GpuaasError('invalid_request', `The path "${path}" does not lie on ${base.origin}.`);
+    throw new GpuaasError('invalid_request', `The path "${path}" is outside ${base.origin}.`);
   return url;
 };
 

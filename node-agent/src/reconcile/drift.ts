@@ -45,10 +45,11 @@ const drift = (code: string, message: string, about: About = {}): HostDrift => (
 const driftOfVm = (domain: SeenDomain, leases: readonly Lease[]): readonly HostDrift[] => {
   const { name, allocation_id, state } = domain;
   if (allocation_id !== null && !isManaged(domain))
-    return [drift('unknown_vm', `domain ${name} carries the tag of ${allocation_id} under another name`)];
-  if (!isManaged(domain)) return [drift('unknown_vm', `domain ${name} is not managed by GPUaaS; it stays untouched`)];
+    return [drift('unknown_vm', `VM ${name} has the tag of ${allocation_id} under another name.`)];
+  if (!isManaged(domain))
+    return [drift('unknown_vm', `VM ${name} is not managed by GPUaaS. The agent does not change it.`)];
   if (leases.some((lease) => lease.allocation_id === allocation_id)) return [];
-  const message = `domain ${name}, ${state}, has no lease on this host; it stays untouched`;
+  const message = `VM ${name} (${state}) has no bundle lease on this host. The agent does not change it.`;
   return [drift('vm_without_lease', message, { allocation_id })];
 };
 
@@ -63,10 +64,10 @@ const driftOfBinding = (pci: readonly PciFunction[], slot: TaskSlot, allocationI
     const finding = (code: string, message: string) => [
       drift(code, message, { allocation_id: allocationId, slot_id: slot.slot_id }),
     ];
-    if (found === undefined) return finding('device_missing', `${address} is not on the host`);
-    if (isOffTheBus(found)) return finding('device_silent', `${address} does not respond on the bus`);
+    if (found === undefined) return finding('device_missing', `Device ${address} is not on the host.`);
+    if (isOffTheBus(found)) return finding('device_silent', `Device ${address} does not respond on the PCI bus.`);
     if (found.driver !== 'vfio-pci')
-      return finding('device_unbound', `${address} is bound to ${found.driver ?? 'no driver'}, not vfio-pci`);
+      return finding('device_unbound', `Device ${address} is bound to ${found.driver ?? 'no driver'}, not vfio-pci.`);
     return [];
   });
 
@@ -77,12 +78,14 @@ const driftOfAddress = (lease: Lease, address: DhcpLease | undefined, about: Abo
     return [
       drift(
         'address_conflict',
-        `${expected} belongs to MAC ${mac} but is used by MAC ${address.other_mac ?? 'unknown'}`,
+        `${expected} belongs to MAC ${mac} but is used by MAC ${address.other_mac ?? 'unknown'}.`,
         about,
       ),
     ];
   if (address.state === 'bound' && address.ip !== expected)
-    return [drift('address_wrong', `MAC ${mac} was given ${address.ip ?? 'no address'} instead of ${expected}`, about)];
+    return [
+      drift('address_wrong', `MAC ${mac} was given ${address.ip ?? 'no address'} instead of ${expected}.`, about),
+    ];
   return [];
 };
 
@@ -96,21 +99,21 @@ const driftOfLease = (lease: Lease, hostState: HostState): readonly HostDrift[] 
   if (lease.wanted === 'off')
     return domain === undefined || domain.state === 'shut_off'
       ? []
-      : [drift('vm_running_unexpectedly', `domain ${name} is ${domain.state}, but was switched off`, about)];
+      : [drift('vm_running_unexpectedly', `VM ${name} is ${domain.state}, but was switched off.`, about)];
   if (domain === undefined)
-    return [drift('vm_missing', `allocation ${allocation_id} is leased, but has no domain here`, about)];
-  if (domain.state !== 'running') return [drift('vm_off', `domain ${name} is ${domain.state}`, about)];
+    return [drift('vm_missing', `Allocation ${allocation_id} has a bundle lease, but no VM on this host.`, about)];
+  if (domain.state !== 'running') return [drift('vm_off', `VM ${name} is ${domain.state}.`, about)];
   const silentSince = hostState.reports_stale_since.get(allocation_id);
   return [
     ...(hostState.unread.has('ports') || hostState.ports.some((port) => port.name === lease.plan.ovs_port)
       ? []
-      : [drift('port_missing', `domain ${name} runs without its port ${lease.plan.ovs_port}`, about)]),
+      : [drift('port_missing', `VM ${name} runs without its port ${lease.plan.ovs_port}.`, about)]),
     ...(hostState.unread.has('fabric') || isJoined(lease, hostState.partitions)
       ? []
       : [
           drift(
             'partition_inactive',
-            `domain ${name} runs, but fabric partition ${lease.plan.fabric_partition_id} is not active`,
+            `VM ${name} runs, but fabric partition ${lease.plan.fabric_partition_id} is not active.`,
             about,
           ),
         ]),
@@ -120,7 +123,7 @@ const driftOfLease = (lease: Lease, hostState: HostState): readonly HostDrift[] 
     ...driftOfAddress(lease, hostState.addresses.get(allocation_id), about),
     ...(silentSince === undefined
       ? []
-      : [drift('guest_report_stale', `the guest of ${name} has sent no report since ${silentSince}`, about)]),
+      : [drift('guest_report_stale', `The guest OS of ${name} has sent no report since ${silentSince}.`, about)]),
   ];
 };
 
@@ -134,19 +137,19 @@ export const driftOf = (hostState: HostState): readonly HostDrift[] => {
     ...ports
       .filter((port) => !leases.some((lease) => lease.plan.ovs_port === port.name))
       .map(({ name, allocation_id }) =>
-        drift('port_without_lease', `port ${name} of allocation ${allocation_id} is attached without a lease`, {
+        drift('port_without_lease', `Port ${name} of allocation ${allocation_id} is attached without a bundle lease.`, {
           allocation_id,
         }),
       ),
     ...partitions
       .filter((partition) => partition.is_active && !held.has(partition.partition_id))
       .map(({ partition_id }) =>
-        drift('partition_without_lease', `fabric partition ${partition_id} is active without a lease`),
+        drift('partition_without_lease', `Fabric partition ${partition_id} is active without a bundle lease.`),
       ),
     ...hostState.leftovers
       .filter((name) => !isLeased(allocationNamed(name)))
       .map((name) =>
-        drift('vm_files_left', `VM ${name} no longer exists but left files`, {
+        drift('vm_files_left', `VM ${name} no longer exists but left files.`, {
           allocation_id: allocationNamed(name),
         }),
       ),

@@ -122,6 +122,6 @@ const networkProblems = (live: LiveHost, request: BundleRequest): readonly Probl
       : [{ code: 'host_error', message: 'there is no OVS bridge for VMs; create the slice bridge' }];
   const running = live.domains
     .filter((domain) => domain.allocation_id === request.allocation_id)
-    .map((domain) => conflict(`domain ${domain.name} of this allocation is already here, ${domain.state}`));
+    .map((domain) => conflict(`VM ${domain.name} of this allocation is already on the host (${domain.state})`));
   return [...taken, ...bridge, ...running];
 };

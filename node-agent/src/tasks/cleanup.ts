@@ -31,7 +31,7 @@ export const refuseRunning = async (ctx: TaskContext, act: Act, allocationIds: r
       domain.allocation_id !== null && allocationIds.includes(domain.allocation_id) && domain.state !== 'shut_off',
   );
   if (on !== undefined)
-    throw new HostError('blocked', `domain ${on.name} is ${on.state}; stop it before its slots are cleaned`);
+    throw new HostError('blocked', `VM ${on.name} is ${on.state}. Stop it before its slots are cleaned.`);
 };
 
 /** Port, address reservation and NAT. True when a look afterwards finds none of it. */
@@ -97,10 +97,10 @@ export const removeVm = async (ctx: TaskContext, act: Act, allocationId: string)
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((each) => each.name === name);
   if (domain !== undefined && domain.allocation_id !== allocationId)
-    throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${allocationId}`);
+    throw new HostError('conflict', `VM ${name} does not have the tag of allocation ${allocationId}.`);
   // Asked also when no domain is left: its seed may be.
   await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
-  return domain === undefined ? [] : [`domain ${name} and its seed`];
+  return domain === undefined ? [] : [`VM ${name} and its seed`];
 };
 
 type Ending = Readonly<{ slots: readonly TaskSlot[]; leases: readonly Lease[] }>;

@@ -59,7 +59,7 @@ const refuseRunningVm = async (ctx: TaskContext, act: Act, allocationId: string)
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((each) => each.name === name || each.allocation_id === allocationId);
   if (domain !== undefined)
-    throw new HostError('conflict', `domain ${domain.name} exists, ${domain.state}; its disk is not overwritten`);
+    throw new HostError('conflict', `VM ${domain.name} exists (${domain.state}). Its disk is not overwritten.`);
 };
 
 const withDisk = async <T>(

@@ -53,9 +53,9 @@ export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: st
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((each) => each.name === name || each.allocation_id === allocationId);
   if (domain !== undefined && (domain.name !== name || domain.allocation_id !== allocationId))
-    throw new HostError('conflict', `domain ${domain.name} does not carry name and tag of allocation ${allocationId}`);
+    throw new HostError('conflict', `VM ${domain.name} does not have the name and tag of allocation ${allocationId}.`);
   if (domain !== undefined && domain.state !== 'shut_off')
-    throw new HostError('blocked', `domain ${name} is ${domain.state}; stop it before its disk is overwritten`);
+    throw new HostError('blocked', `VM ${name} is ${domain.state}. Stop it before its disk is overwritten.`);
 };
 
 /**
@@ -94,7 +94,7 @@ const forget = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<boole
     if (command_status !== 0) return false;
   } catch (err) {
     if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
-    ctx.log.warn({ serial: disk.serial, err }, 'a disk does not forget; every byte of the image is written');
+    ctx.log.warn({ serial: disk.serial, err }, 'disk discard failed; writing the full image');
     return false;
   }
   const found = await act(`reading disk ${disk.serial}`, readBack(disk));

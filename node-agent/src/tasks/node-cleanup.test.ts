@@ -96,7 +96,7 @@ describe('slice.reconcile', () => {
     );
     assert.deepEqual(
       calm.drift.map((drift) => drift.message),
-      ['domain somebodys is not managed by GPUaaS; it stays untouched'],
+      ['VM somebodys is not managed by GPUaaS. The agent does not change it.'],
     );
     host.fault({ state: 'driver_binding_lost', slot: 0 });
     host.fault({ state: 'fabric_manager_restarted' });
@@ -134,7 +134,7 @@ describe('slice.reconcile', () => {
     });
     const { drift } = await host.run('slice.reconcile', { rebind: [] });
     assert.equal(drift.length, 2);
-    assert.ok(drift.every((each) => each.message.includes('without a lease')));
+    assert.ok(drift.every((each) => each.message.includes('without a bundle lease')));
   });
 });
 

@@ -78,7 +78,7 @@ describe('a lease that no claim knows', () => {
     assert.deepEqual([host.sim.state().domains.length, (await host.sim.network.ports()).length], [1, 1]);
     const { removed, isolation } = await host.run('slice.cleanup', of(later, OTHER));
     assert.deepEqual([host.sim.state().domains, await host.sim.network.ports()], [[], []]);
-    assert.ok(removed.includes(`domain ${domainName(ALLOCATION)} and its seed`), removed.join());
+    assert.ok(removed.includes(`VM ${domainName(ALLOCATION)} and its seed`), removed.join());
     assert.deepEqual(isolation?.partitions, [{ partition_id: lease.plan.fabric_partition_id, is_deactivated: true }]);
   });
 

@@ -22,7 +22,10 @@ export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { al
     const { domains } = await act('listing the VMs', ctx.host.hypervisor.inspect());
     const domain = domains.find((each) => each.name === name);
     if (domain !== undefined && domain.allocation_id !== id)
-      throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${id}; it stays untouched`);
+      throw new HostError(
+        'conflict',
+        `VM ${name} does not have the tag of allocation ${id}. The agent does not change it.`,
+      );
     await dropKeys(ctx.state, id, async () => undefined);
     const ended = lease === undefined ? [] : await endLease(ctx, id);
     if (domain !== undefined) await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));

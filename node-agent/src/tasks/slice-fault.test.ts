@@ -248,7 +248,7 @@ describe('a cleanup', () => {
     const before = await host.hashes();
     host.fault({ when: 'hypervisor.stop', do: 'lie' });
     await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
-    await assert.rejects(host.run('slice.cleanup', of(slots)), { code: 'blocked', message: /is running; stop it/ });
+    await assert.rejects(host.run('slice.cleanup', of(slots)), { code: 'blocked', message: /is running\. Stop it/ });
     assert.equal(await host.hashes(), before);
     assert.equal(host.sim.state().ports.length, 1);
   });

@@ -16,7 +16,7 @@ export const vmReboot: TaskHandler<'slice.vm_reboot'> = (ctx, params) =>
     getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
     const domain = await findManaged(ctx, act, params);
     if (domain === undefined)
-      throw new HostError('drift', `domain ${domainName(params.allocation_id)} is not on the host`);
+      throw new HostError('drift', `VM ${domainName(params.allocation_id)} is not on the host.`);
     await recordPower(ctx.state, params.allocation_id, 'on');
     if (!params.is_hard && (await rebootGracefully(ctx, act, domain))) return { how: 'graceful' as const };
     await act(`the reset of ${domain.name}`, ctx.host.hypervisor.reboot(domain.name, true));
@@ -61,6 +61,6 @@ const findManaged = async (
   const name = domainName(params.allocation_id);
   const domain = (await act('listing the domains', ctx.host.hypervisor.list())).find((each) => each.name === name);
   if (domain !== undefined && domain.allocation_id !== params.allocation_id)
-    throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${params.allocation_id}`);
+    throw new HostError('conflict', `VM ${name} does not have the tag of allocation ${params.allocation_id}.`);
   return domain;
 };

@@ -49,7 +49,7 @@ const checkOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string
   const name = domainName(lease.allocation_id);
   const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);
   if (domain?.state !== 'running')
-    throw new HostError('host_error', `domain ${name} is ${domain?.state ?? 'missing'}; it must be running`);
+    throw new HostError('host_error', `VM ${name} is ${domain?.state ?? 'missing'}; it must be running.`);
   const address = await ctx.host.network.lease(mac, expected);
   if (address.state === 'conflict')
     throw new HostError(

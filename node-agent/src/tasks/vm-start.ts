@@ -25,10 +25,7 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
     const domains = await act('listing the domains', ctx.host.hypervisor.list());
     const there = domains.find((domain) => domain.name === name);
     if (there !== undefined && there.allocation_id !== params.allocation_id)
-      throw new HostError(
-        'conflict',
-        `domain ${name} exists and does not belong to allocation ${params.allocation_id}`,
-      );
+      throw new HostError('conflict', `VM ${name} exists and does not belong to allocation ${params.allocation_id}.`);
     if (there?.state === 'running') {
       await recordPower(ctx.state, params.allocation_id, 'on');
       return { domain: name };

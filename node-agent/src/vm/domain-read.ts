@@ -188,5 +188,6 @@ export const assertSame = (
   passthrough: HostProfile['passthrough'] = 'vfio',
 ): void => {
   const found = differences(machine, parsed, passthrough);
-  if (found.length > 0) throw new HostError('conflict', `domain ${parsed.name} is not the plan: ${found.join('; ')}`);
+  if (found.length > 0)
+    throw new HostError('conflict', `VM ${parsed.name} differs from its plan: ${found.join('; ')}.`);
 };

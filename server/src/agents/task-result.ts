@@ -54,7 +54,7 @@ const checkedResult = (
 };
 
 const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>, attempt: number): string => {
-  if (task.attempt !== attempt) return `Attempt ${task.attempt} is the current one.`;
+  if (task.attempt !== attempt) return `The result is for another attempt; attempt ${task.attempt} is current.`;
   if (task.state === 'queued') return 'The task was not dispatched.';
   if (task.is_overdue || task.state === 'expired') return 'The task timed out.';
   return `The task is ${task.state}.`;

@@ -72,7 +72,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'claims_match_allocation',
-    rule: 'The claims of an allocation share one node, are of its shape and count its GPUs.',
+    rule: 'All claims of an allocation are on one node, match its shape and add up to its GPUs.',
     sql: `select a.id as subject_id, count(*) || ' claims of ' || sum(c.gpu_count) || ' GPUs on ' || count(distinct c.node_id) || ' nodes for '
         || a.gpu_count || ' GPUs as ' || a.capacity_shape as detail
       from allocations a join allocation_resource_claims c on c.allocation_id = a.id
@@ -105,7 +105,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'bindings_are_unique',
-    rule: 'Among approved slots a device belongs to one slot of its node or site, an address to one of its network.',
+    rule: 'No two approved slots share a device of their node or site, or an address of their network.',
     sql: BINDINGS.map(
       ([
         name,

@@ -20,5 +20,5 @@ export const REASONS = {
   account_disabled: 'The account was disabled.',
   key_deleted: 'The key was deleted.',
   owner_left_project: 'Its owner left the project.',
-  certificate_replaced: 'The one after it is in use.',
+  certificate_replaced: 'Replaced by a newer certificate.',
 } as const;

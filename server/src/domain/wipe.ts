@@ -66,7 +66,7 @@ const readBackFault = (target: WipeTarget, found: DiskEvidence): string | null =
   if (signatures_left.length > 0) return `The disk read-back found signatures: ${signatures_left.join(', ')}.`;
   // Random content counts as data after any other method.
   if (found.rule === 'changed' && found.erase !== 'crypto')
-    return 'The disk read-back found noise, which proves a cryptographic erase only.';
+    return 'The read-back found random data, which proves a wipe only after a cryptographic erase.';
   if (size_bytes === undefined) return 'The wipe result does not state the size of the disk.';
   if (target.size_bytes !== null && size_bytes !== target.size_bytes)
     return `The disk was approved with ${target.size_bytes} bytes and the wipe result states ${size_bytes}.`;

@@ -304,7 +304,7 @@ describe('a session that may not go on', () => {
       [node_id],
     );
     await at.channel.change(
-      `update node_certificates set revoked_at = clock_timestamp(), revoked_reason = 'The one after it is in use.'
+      `update node_certificates set revoked_at = clock_timestamp(), revoked_reason = 'Replaced by a newer certificate.'
        where node_id = $1 and serial_number not like 'ab%'`,
       [node_id],
     );

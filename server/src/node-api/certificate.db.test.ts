@@ -172,7 +172,7 @@ describe('certificates of agents', () => {
     clock.advance(31_000);
     const old = agent.again();
     await until('the old one counts no more', async () => (await old.wait().catch(() => undefined))?.status === 403);
-    assert.deepEqual(await revoked(), [{ revoked_reason: 'The one after it is in use.' }]);
+    assert.deepEqual(await revoked(), [{ revoked_reason: 'Replaced by a newer certificate.' }]);
     assert.equal((await next.wait()).status, 200);
     for (const one of [agent, old, next]) one.close();
   });

@@ -97,7 +97,7 @@ const refusalOf = (door: Awaited<ReturnType<typeof lockEnrollment>>): Refused | 
   });
   if (door.is_used) return refuseWith('This enrollment token was already used.');
   if (door.is_revoked) return refuseWith('A newer enrollment token replaced this one.');
-  if (door.is_expired) return refuseWith('This enrollment token has expired (15 minutes).');
+  if (door.is_expired) return refuseWith('This enrollment token has expired. A token lasts 15 minutes.');
   if (isNodeOver(door.node_state)) return refuseWith(`The node is ${door.node_state}.`);
   return undefined;
 };

@@ -34,7 +34,7 @@ const NO_RESPONSE = 'The agent did not respond in time, so the power state is un
 const NOT_COPIED = 'The image could not be copied.';
 const BAD_USER_DATA = 'The user data was refused: cloud-init cannot read it, or it sets what the control plane sets.';
 const MAYBE_EMPTY =
-  'The agent did not report how the image copy ended. The boot disk may hold no system. Reinstall the VM, or release the allocation.';
+  'The agent did not report how the image copy ended. The boot disk may not boot. Reinstall the VM, or release the allocation.';
 
 /** The state of the boot disk when a reinstall ended during the image copy; null when the refusal says enough. */
 const cloneReason = (clone: NodeTaskRow | undefined): string | null => {

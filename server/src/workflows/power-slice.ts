@@ -21,7 +21,7 @@ const NOT_REACHED: IfRefused = {
 };
 const NOT_COPIED: IfRefused = {
   to: 'off',
-  advice: 'The VM is off and its boot disk may hold no system. Reinstall it again, or release the allocation.',
+  advice: 'The VM is off and its boot disk may not boot. Reinstall it again, or release the allocation.',
 };
 
 const common = {

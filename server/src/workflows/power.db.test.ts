@@ -185,7 +185,7 @@ test('a reinstallation that was refused or failed leaves what runs as it was, an
   const { database, launch, change, look } = here;
   for (const { kind, output, power, words } of [
     { kind: 'slice.vm_stop', output: null, power: 'unknown', words: /Nothing was wiped/ },
-    { kind: 'slice.image_clone', output: null, power: 'off', words: /may hold no system/ },
+    { kind: 'slice.image_clone', output: null, power: 'off', words: /may not boot/ },
     {
       kind: 'slice.image_clone',
       output: { is_disk_written: false },
@@ -256,7 +256,7 @@ test('a host is told of the wanted install to write it, and what it wrote is wha
       await database.write(PLATFORM, async (tx) => cancelRun(tx, { run_id: (await look(id)).power_run_id ?? '' }));
       await settle(database, { host: async () => 0, rounds: 3 });
       assert.equal((await look(id)).power_state, 'unknown');
-      assert.match((await look(id)).power_reason ?? '', /may hold no system. Reinstall the VM/);
+      assert.match((await look(id)).power_reason ?? '', /may not boot. Reinstall the VM/);
     }
     assert.deepEqual([(await made(here, id)).install_number, (await made(here, id)).wanted], [0, 1]);
     const answer = {
@@ -307,7 +307,7 @@ test('a reinstallation whose host fell silent says to reinstall, and a start or 
   await settle(database, { host: async () => 0 });
   const { power_state, power_reason } = await look(id);
   assert.equal(power_state, 'unknown');
-  assert.match(power_reason ?? '', /may hold no system. Reinstall the VM/);
+  assert.match(power_reason ?? '', /may not boot. Reinstall the VM/);
   assert.doesNotMatch(power_reason ?? '', /Start or stop/);
 });
 

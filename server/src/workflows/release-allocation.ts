@@ -18,7 +18,7 @@ type Step = StepOf<typeof RELEASE_ALLOCATION>;
 export const RUNTIME_ABSENT = 'runtime_verified_absent';
 
 /** Suspect hardware that became schedulable again would only fail the next launch. */
-const UNDER_REVIEW = 'The VM found fewer GPUs than it has. The host is checked first.';
+const UNDER_REVIEW = 'The guest OS reported fewer GPUs than allocated. The host is checked before the wipe.';
 
 type Body = StepFunction<AllocationDeps, AllocationRow, Step>;
 

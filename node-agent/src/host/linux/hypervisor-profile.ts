@@ -14,7 +14,8 @@ const EMULATED_BITS = 40;
 
 const addressBits = async (files: Files): Promise<number> => {
   const bits = /^address sizes\s*:\s*(\d+) bits physical/m.exec(await files.text('/proc/cpuinfo'))?.[1];
-  if (bits === undefined) throw new HostError('host_error', '/proc/cpuinfo does not say what the CPU can address.');
+  if (bits === undefined)
+    throw new HostError('host_error', '/proc/cpuinfo does not list the address width of the CPU.');
   return Number(bits);
 };
 

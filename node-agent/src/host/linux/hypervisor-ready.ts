@@ -32,7 +32,7 @@ export const refuseShared = ({ plan, name }: VmPlan, others: readonly KnownDomai
       ...parsed.nics.flatMap((one) => [one.mac, one.port]),
     ].filter((one) => wanted.has(one));
     if (shared.length > 0)
-      throw new HostError('conflict', `${[...new Set(shared)].join(', ')} is in use by domain ${parsed.name}.`);
+      throw new HostError('conflict', `${[...new Set(shared)].join(', ')} is in use by VM ${parsed.name}.`);
   }
 };
 
@@ -66,9 +66,11 @@ export const refuseDrives = ({ plan }: VmPlan, disks: readonly DiskFacts[]): voi
   for (const { nvme_device: device, nvme_serial: serial } of plan.slots) {
     const disk = disks.find((one) => one.device === device);
     if (disk?.serial !== serial)
-      throw drift(`${device} is ${disk === undefined ? 'not there' : `drive ${disk.serial}`}; ${serial} was expected.`);
+      throw drift(
+        `${device} is ${disk === undefined ? 'missing' : `disk ${disk.serial}`}; disk ${serial} was expected.`,
+      );
     const use = [...disk.mounts, ...disk.holders, ...(disk.is_swap ? ['swap'] : []), ...(disk.is_boot ? ['/'] : [])];
-    if (use.length > 0) throw blocked(`Drive ${serial} is in use by the host: ${[...new Set(use)].join(', ')}.`);
+    if (use.length > 0) throw blocked(`Disk ${serial} is in use by the host: ${[...new Set(use)].join(', ')}.`);
   }
 };
 

@@ -56,7 +56,7 @@ const domainOf = ({ parsed, state }: KnownDomain): Domain => ({
 const findManaged = async ({ virsh }: Given, name: string): Promise<KnownDomain | undefined> => {
   const domain = (await virsh.all()).find((one) => one.parsed.name === name);
   if (domain !== undefined && domain.parsed.allocation_id === null)
-    throw new HostError('conflict', `${name} is not managed by GPUaaS; it stays untouched.`);
+    throw new HostError('conflict', `${name} is not managed by GPUaaS. The agent does not change it.`);
   return domain;
 };
 

@@ -142,7 +142,8 @@ export const openCache = (
       const written = isZero(chunk) ? undefined : file.writev([chunk], at);
       hash.update(chunk);
       const { bytesWritten } = (await written) ?? { bytesWritten: chunk.length };
-      if (bytesWritten !== chunk.length) throw new HostError('no_space', `${image.name} could not be written whole.`);
+      if (bytesWritten !== chunk.length)
+        throw new HostError('no_space', `Only part of image ${image.name} was written.`);
       at += chunk.length;
       onProgress({
         percent: (at / image.size_bytes) * 100,

@@ -21,7 +21,7 @@ const READ_BYTES = 1024 * 1024;
 const SILENCE_MS = 60_000;
 
 export const hexOf = (digest: string): string => {
-  if (!DIGEST.test(digest)) throw new HostError('host_error', `${digest.slice(0, 80)} is no digest of an image.`);
+  if (!DIGEST.test(digest)) throw new HostError('host_error', `${digest.slice(0, 80)} is not an image digest.`);
   return digest.slice('sha256:'.length);
 };
 

@@ -36,7 +36,7 @@ const refuseUsed = (disk: DiskUse): void => {
 
 const findDisk = async (files: Files, identity: DiskIdentity): Promise<DiskUse> => {
   if (!/^\/dev\/disk\/by-id\/[\w.:+-]+$/.test(identity.device))
-    throw new HostError('drift', `${identity.device} is no lasting name of a disk.`);
+    throw new HostError('drift', `${identity.device} is not a /dev/disk/by-id path.`);
   const found = await listUses(files, identity.serial);
   const [disk] = found;
   if (disk === undefined) throw new HostError('drift', `No disk has the serial ${identity.serial}.`);

@@ -18,7 +18,7 @@ const seedFile = (core: Core, name: string): string => join(core.dir, 'seeds', `
 export const getManaged = (core: Core, name: string): SimDomain | undefined => {
   const domain = core.store.read().domains.find((one) => one.name === name);
   if (domain !== undefined && domain.allocation_id === null) {
-    throw new HostError('conflict', `${name} is not managed by GPUaaS; it stays untouched.`);
+    throw new HostError('conflict', `${name} is not managed by GPUaaS. The agent does not change it.`);
   }
   return domain;
 };
