@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { ROOT } from './gen/file.ts';
 import { contractFiles, schemaFiles, workflowFiles } from './gen/index.ts';
 
-for (const { path, text } of [...(await contractFiles()), ...(await workflowFiles()), ...(await schemaFiles())]) {
+/** A refused change of a workflow is explained by its message; a stack trace would bury it. */
+const workflows = await workflowFiles().catch((err: Error) => {
+  console.error(err.message);
+  process.exit(1);
+});
+
+for (const { path, text } of [...(await contractFiles()), ...workflows, ...(await schemaFiles())]) {
   const file = join(ROOT, path);
   const now = await readFile(file, 'utf8').catch(() => undefined);
   if (now !== text) await writeFile(file, text);

@@ -30,7 +30,7 @@ export const workflowDrift: Check = {
     try {
       return await compare(await workflowFiles());
     } catch (err) {
-      return fail('steps of a recorded version have changed', err instanceof Error ? err.message : String(err));
+      return fail('a recorded version has changed or is missing', err instanceof Error ? err.message : String(err));
     }
   },
 };

@@ -5,18 +5,27 @@ import { changedVersions, workflowsText } from './workflows.ts';
 
 const recorded = 'other 1: one\ntoy 1: one two\n';
 
+const other = declared('other', ['one']);
+
 test('steps of a recorded version that are added, removed or renamed are found, and a new version is not', () => {
-  assert.deepEqual(changedVersions(recorded, [declared('toy', ['two', 'one'])]), []);
-  assert.deepEqual(
-    changedVersions(recorded, [declared('toy', ['one', 'two', 'three'], 2), declared('new', ['a'])]),
-    [],
-  );
+  const toy = declared('toy', ['two', 'one']);
+  assert.deepEqual(changedVersions(recorded, [other, toy]), []);
+  const added = [declared('toy', ['one', 'two', 'three'], 2), declared('new', ['a'])];
+  assert.deepEqual(changedVersions(recorded, [other, toy, ...added]), []);
   for (const steps of [['one'], ['one', 'two', 'three'], ['one', 'zwei']]) {
-    const [found] = changedVersions(recorded, [declared('toy', steps)]);
+    const [found] = changedVersions(recorded, [other, declared('toy', steps)]);
     assert.match(
       found ?? '',
-      /^toy version 1 is recorded with other steps\.\n {2}recorded: one two\n.*\nLive runs .* raise its version/,
+      /^toy version 1 is recorded with other steps\.\n {2}recorded: one two\n.*\nLive runs .* add a version and keep this one/,
     );
+  }
+});
+
+test('a recorded version that is replaced by a newer one or removed is found', () => {
+  for (const workflows of [[other, declared('toy', ['one', 'three'], 2)], [other]]) {
+    const found = changedVersions(recorded, workflows);
+    assert.equal(found.length, 1);
+    assert.match(found[0] ?? '', /^toy version 1 is recorded and no longer declared\. .* keep its declaration/);
   }
 });
 

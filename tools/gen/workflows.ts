@@ -1,6 +1,7 @@
 /**
  * doc/architecture/workflows.md and server/workflow-versions.txt, from the declared steps. The second file records which
- * steps each version has: live runs carry the step names of their version, so a recorded version never changes.
+ * steps each version has: live runs carry the step names of their version, so a recorded version neither changes nor
+ * disappears.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,25 +18,31 @@ const VERSIONS = 'server/workflow-versions.txt';
 
 const stepNames = (workflow: WorkflowDeclaration): readonly string[] => stepEntries(workflow).map(([key]) => key);
 const sorted = (names: readonly string[]): string => [...names].sort().join(' ');
-const lineOf = (workflow: WorkflowDeclaration): string =>
-  `${workflow.name} ${workflow.version}: ${stepNames(workflow).join(' ')}`;
+const keyOf = ({ name, version }: WorkflowDeclaration): string => `${name} ${version}`;
+const lineOf = (workflow: WorkflowDeclaration): string => `${keyOf(workflow)}: ${stepNames(workflow).join(' ')}`;
 
-/** What is recorded of a version and is not so any more, as sentences for the one who changed it. */
+const nameOf = (key: string): string => key.replace(/ (\d+)$/, ' version $1');
+
+/** Recorded versions that have other steps now or are missing, one message each. */
 export const changedVersions = (recorded: string, workflows: readonly WorkflowDeclaration[]): readonly string[] => {
-  const before = new Map(
-    recorded.split('\n').map((line): [string, string] => {
+  const now = new Map(workflows.map((workflow) => [keyOf(workflow), stepNames(workflow)]));
+  return recorded
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => {
       const [key = '', steps = ''] = line.split(': ');
-      return [key, steps];
-    }),
-  );
-  return workflows.flatMap((workflow) => {
-    const steps = before.get(`${workflow.name} ${workflow.version}`);
-    if (steps === undefined || sorted(steps.split(' ')) === sorted(stepNames(workflow))) return [];
-    return [
-      `${workflow.name} version ${workflow.version} is recorded with other steps.\n  recorded: ${steps}\n  now:      ${stepNames(workflow).join(' ')}\n` +
-        `Live runs could not continue: raise its version. Where it was never released, remove its line from ${VERSIONS}.`,
-    ];
-  });
+      const declared = now.get(key);
+      if (declared === undefined)
+        return [
+          `${nameOf(key)} is recorded and no longer declared. Live runs of it could not continue: keep its declaration ` +
+            `beside the new version. Where it has no live run, remove its line from ${VERSIONS}.`,
+        ];
+      if (sorted(steps.split(' ')) === sorted(declared)) return [];
+      return [
+        `${nameOf(key)} is recorded with other steps.\n  recorded: ${steps}\n  now:      ${declared.join(' ')}\n` +
+          `Live runs could not continue: add a version and keep this one. Where it was never released, remove its line from ${VERSIONS}.`,
+      ];
+    });
 };
 
 const taskText = (task: HostTask | null): string => {
