@@ -1,6 +1,6 @@
 # Everything a person or CI runs. `make help` prints the line behind each target's `##`.
 .DEFAULT_GOAL := help
-.PHONY: help install up down reset logs test check fix gen agent console console-demo bench
+.PHONY: help install up down reset logs test check types fix gen agent console console-demo bench
 MAKEFLAGS += --no-print-directory
 
 NODE := ./tools/node.sh
@@ -37,10 +37,14 @@ test: install ## Run every test
 check: install ## Types, lint, format, import rules, dead code, contract and schema drift
 	@exec $(NODE) tools/check.ts
 
+types: install ## Only the compiler, for the server and for the console
+	@$(NODE) node_modules/typescript7/bin/tsc -p .
+	@exec $(NODE) node_modules/typescript7/bin/tsc -p console
+
 fix: install ## Format and apply safe lint fixes
 	@exec node_modules/.bin/biome check --write .
 
-gen: install ## Write the generated files: contract documents, schema, types
+gen: install ## Write the generated files: contract documents, schema, types, workflow versions
 	@exec $(NODE) tools/gen.ts
 
 agent: install ## Build the node agent: dist/gpuaas-node-agent.mjs and its digest
