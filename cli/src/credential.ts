@@ -7,7 +7,7 @@ import { GpuaasError, type TokenProvider } from '@gpuaas/sdk';
 import { type Profile, updateConfig, withProfile } from './config.ts';
 import type { Env } from './io.ts';
 import { discover, refresh } from './login.ts';
-import type { Settings } from './settings.ts';
+import { profileUrl, type Settings } from './settings.ts';
 
 const RENEW_BEFORE_MS = 30_000;
 
@@ -22,6 +22,8 @@ const renew = async (settings: Settings, rejected: string | undefined): Promise<
   const { config_file, profile_name, url } = settings;
   const config = await updateConfig(config_file, async (current) => {
     const profile = current.profiles[profile_name] ?? {};
+    // Another command signed in elsewhere under this name: that credential is not for the address of this one.
+    if (profileUrl(profile, profile_name) !== url) throw ended(url);
     // Another command renewed while this one waited for the lock.
     if (isFresh(profile, rejected)) return current;
     const { refresh_token, issuer, client_id } = profile;

@@ -39,6 +39,10 @@ const normalizeUrl = (raw: string, from: string): string => {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 };
 
+/** The address that a profile belongs to, in the form that addresses are compared in. */
+export const profileUrl = (profile: Profile, name: string): string =>
+  normalizeUrl(profile.url ?? DEFAULT_URL, `url of profile ${name}`);
+
 const chooseProfile = (config: ConfigFile, flags: GlobalFlags, env: Env): string =>
   flags.profile ?? (env['GPUAAS_PROFILE'] || config.default_profile);
 
@@ -50,7 +54,7 @@ export const readSettings = async (flags: GlobalFlags, env: Env): Promise<Settin
     throw new UsageError(`"${profile_name}" is not a profile name.`, 'Use letters, digits, - and _.');
   const stored = config.profiles[profile_name] ?? {};
   const given = flags.url ?? (env['GPUAAS_URL'] || undefined);
-  const own = normalizeUrl(stored.url ?? DEFAULT_URL, `url of profile ${profile_name}`);
+  const own = profileUrl(stored, profile_name);
   const url = given === undefined ? own : normalizeUrl(given, flags.url === undefined ? 'GPUAAS_URL' : '--url');
   const profile = url === own ? stored : {};
   const isSignedIn = profile.token !== undefined || profile.access_token !== undefined;
