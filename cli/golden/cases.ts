@@ -212,6 +212,13 @@ export const cases: readonly Case[] = [
     config: ELSEWHERE,
     env: { GPUAAS_TOKEN: 'gp_test' },
   }),
+  line('other-address-project-use-implied', `project use default --org ada ${T}`, {
+    config: 'default_profile = "default"\n\n[profiles.default]\ntoken = "gp_localhost"\n',
+    env: { GPUAAS_TOKEN: 'gp_test' },
+  }),
+  line('same-address-project-use', `project use default --org ada ${T}`, {
+    config: 'default_profile = "default"\n\n[profiles.default]\nurl = "URL/"\ntoken = "gp_test"\n',
+  }),
 
   line('error-not-found', `sku get h100 ${T}`, { answers: { skuGet: new Refusal(404, 'not_found', 'No such SKU.') } }),
   line('error-not-found-json', 'sku get h100 --json', {

@@ -20,8 +20,6 @@ export type Settings = Readonly<{
   profile_name: string;
   /** The stored profile, or an empty one where the command talks to another address than the profile's. */
   profile: Profile;
-  /** The address of the stored profile, if it has one. */
-  profile_url: string | undefined;
   url: string;
   /** Where the credential comes from. */
   credential: 'environment' | 'profile' | 'none';
@@ -59,5 +57,5 @@ export const readSettings = async (flags: GlobalFlags, env: Env): Promise<Settin
   const profile = url === own ? stored : {};
   const isSignedIn = profile.token !== undefined || profile.access_token !== undefined;
   const credential = env['GPUAAS_TOKEN'] ? 'environment' : isSignedIn ? 'profile' : 'none';
-  return { config_file, profile_name, profile, profile_url: stored.url, url, credential };
+  return { config_file, profile_name, profile, url, credential };
 };

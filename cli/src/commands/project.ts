@@ -1,9 +1,10 @@
 import { PROJECT_ROLES, type Project } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
-import { updateConfig, withProfile } from '../config.ts';
+import { type ConfigFile, type Profile, readConfig, updateConfig, withProfile } from '../config.ts';
 import { UsageError } from '../exit.ts';
 import { projectUserId } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { profileUrl } from '../settings.ts';
 import { type Column, shortTime } from '../table.ts';
 import { type Members, memberArgs, memberList, memberRemove } from './members.ts';
 
@@ -128,21 +129,24 @@ export const project: Group = {
       scope: 'organization',
       args: { project: 'Name or ID' },
       run: async (cli, { args }) => {
-        const { config_file, profile_name, url, profile_url } = await cli.settings();
-        if (profile_url !== undefined && profile_url !== url)
-          throw new UsageError(
-            `Profile ${profile_name} is for ${profile_url}, not ${url}.`,
-            'Name another profile with --profile.',
-          );
+        const { config_file, profile_name, url } = await cli.settings();
+        /** The profile as the file has it. One that belongs to another address stays as it is, with its credential. */
+        const ownProfile = (config: ConfigFile): Profile => {
+          const profile = config.profiles[profile_name];
+          if (profile === undefined) return { url };
+          const own = profileUrl(profile, profile_name);
+          if (own !== url)
+            throw new UsageError(
+              `Profile ${profile_name} is for ${own}, not ${url}.`,
+              'Name another profile with --profile.',
+            );
+          return { url, ...profile };
+        };
+        ownProfile(await readConfig(config_file));
         const project_id = await cli.project(args.project);
         const found = await (await cli.client()).projectGet({ params: { project_id } }, { signal: cli.signal });
         await updateConfig(config_file, (config) => {
-          const next = {
-            url,
-            ...config.profiles[profile_name],
-            organization: found.organization_id,
-            project: found.id,
-          };
+          const next = { ...ownProfile(config), organization: found.organization_id, project: found.id };
           return withProfile(config, profile_name, next);
         });
         if (cli.out.json)
