@@ -26,6 +26,9 @@ const { task, map } = topologyAnswers.adminNodeDiscoveryGet;
 const listed = placementAnswers.adminNodeGet;
 const clean = { adminNodeDiscoveryGet: { task, map: cleanMap } };
 
+const unapproved = 'nod_01k9zv3m8q4t6w2x5y7r0s1n3a';
+const mapped = placementAnswers.adminSlotMapList.items.map((row) => ({ ...row, node_id: unapproved, slots: [] }));
+
 const DONE = { state: 'done', state_reason: null } as const;
 
 export const topologyCases: readonly Case[] = [
@@ -42,9 +45,11 @@ export const topologyCases: readonly Case[] = [
             last_seen_at: null,
             free_gpus: 0,
           },
+          { ...listed, id: unapproved, name: 'demo-h200-03', occupancy: 'free', free_gpus: 0 },
         ],
         next_cursor: null,
       },
+      adminSlotMapList: { items: mapped, next_cursor: null },
     },
   }),
   line('admin-node-discover', `admin node discover ${name} ${T}`),

@@ -221,6 +221,10 @@ export const cases: readonly Case[] = [
   }),
 
   line('error-not-found', `sku get h100 ${T}`, { answers: { skuGet: new Refusal(404, 'not_found', 'No such SKU.') } }),
+  line('error-launch-unknown-sku', `launch train --sku h100 --region eu-north-1 --gpus 4 ${T}`, {
+    answers: { allocationCreate: new Refusal(404, 'not_found', 'No SKU named "h100".') },
+  }),
+  line('error-usage-argument', `launch train --skus h100 ${T}`),
   line('error-not-found-json', 'sku get h100 --json', {
     answers: { skuGet: new Refusal(404, 'not_found', 'No such SKU.') },
   }),

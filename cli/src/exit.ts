@@ -130,7 +130,17 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   unexpected_answer: 'Check the address: gpuaas doctor',
 };
 
+/** Where to find the name that was meant. */
+const LISTS: ReadonlyMap<string, string> = new Map([
+  ['SKU', 'List SKUs: gpuaas sku list'],
+  ['region', 'List regions: gpuaas region list'],
+  ['node', 'List nodes: gpuaas admin node list'],
+]);
+
 const helpOf = (err: GpuaasError): string | null => {
+  const missing = err.code === 'not_found' ? /^No (?:such )?(\w+)\b/.exec(err.detail)?.[1] : undefined;
+  const list = LISTS.get(missing ?? '');
+  if (list !== undefined) return list;
   const own = HELP[err.code];
   if (own !== undefined) return own;
   return err.retry_after_s === null ? err.help : `Retry in ${err.retry_after_s} s.`;

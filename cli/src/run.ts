@@ -1,5 +1,5 @@
 /** One run of the command line, from words to exit code. */
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import type { Execute } from './command.ts';
 import { createCli } from './context.ts';
 import { EXIT, report, UsageError } from './exit.ts';
@@ -15,13 +15,15 @@ const jsonFromWords = (argv: readonly string[]): boolean | undefined => {
 };
 
 /** Commander's message as a sentence, with the help of the deepest command that was still understood. */
-const usageOf = (err: CommanderError, argv: readonly string[]): UsageError => {
+const usageOf = (err: CommanderError, words: readonly string[], program: Command | undefined): UsageError => {
   const [sentence = '', ...more] = err.message.replace(/^error: /, '').split('\n');
-  const unknown = err.code === 'commander.unknownCommand' ? /'(.*)'/.exec(sentence)?.[1] : undefined;
-  const words = wordsOf(argv);
   // Most often the flag is one of what is to run there.
   const isRemote = words[0] === 'ssh' && err.code === 'commander.unknownOption';
-  const known = words.slice(0, unknown === undefined ? (isRemote ? 1 : 2) : words.indexOf(unknown));
+  const known: string[] = [];
+  for (let at: Command | undefined = program; at !== undefined; ) {
+    at = at.commands.find((child) => child.name() === words[known.length]);
+    if (at !== undefined) known.push(at.name());
+  }
   const hint = isRemote
     ? 'Put flags of the remote command after --.'
     : more.filter((line) => line.trim() !== '').join(' ');
@@ -43,9 +45,10 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     const cli = createCli(input.flags as GlobalFlags, io);
     code = (await spec.run(cli, input)) ?? EXIT.ok;
   };
+  let program: Command | undefined;
   try {
     if (argv[0] === '__complete') return await printCandidates(argv.slice(argv[1] === '--' ? 2 : 1), io);
-    const program = await createProgram(argv, execute, io);
+    program = await createProgram(argv, execute, io);
     if (argv.length === 0) program.outputHelp();
     else await program.parseAsync([...argv], { from: 'user' });
     return code;
@@ -56,6 +59,9 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     if (err instanceof CommanderError && err.code === 'commander.help')
       return err.exitCode === 0 ? EXIT.ok : EXIT.usage;
     const { jsonErrors } = createOutput({ json: jsonFromWords(argv), io });
-    return report(err instanceof CommanderError ? usageOf(err, argv) : err, { json: jsonErrors, stderr: io.stderr });
+    return report(err instanceof CommanderError ? usageOf(err, wordsOf(argv), program) : err, {
+      json: jsonErrors,
+      stderr: io.stderr,
+    });
   }
 };

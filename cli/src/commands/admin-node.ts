@@ -1,5 +1,6 @@
 import { NODE_STATES, type Node } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
+import type { Cli } from '../context.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
@@ -18,21 +19,46 @@ const agentWord = ({ is_connected, last_seen_at }: Node): string =>
 const freeWord = ({ capacity_mode, occupancy, free_gpus, gpu_count }: Node): string =>
   capacity_mode === 'baremetal' ? (occupancy === 'free' ? 'whole' : 'no') : `${free_gpus}/${gpu_count}`;
 
+/** Nothing can be placed and nothing explains it: perhaps no slot is approved. */
+const mayLackSlots = ({ state, capacity_mode, occupancy, free_gpus }: Node): boolean =>
+  state === 'active' && capacity_mode !== 'baremetal' && occupancy === 'free' && free_gpus === 0;
+
+/** IDs of the listed nodes whose candidates wait for approval. The slot map is read only if there may be one. */
+const readUnapproved = async (
+  cli: Cli,
+  nodes: readonly Node[],
+  region_name: string | undefined,
+): Promise<ReadonlySet<string>> => {
+  const listed = new Set(nodes.filter(mayLackSlots).map(({ id }) => id));
+  const found = new Set<string>();
+  if (cli.out.json || listed.size === 0) return found;
+  const map = (await cli.client()).pages.adminSlotMapList(
+    { query: { region_name, limit: 200 } },
+    { signal: cli.signal },
+  );
+  for await (const { node_id, slots } of map) if (slots.length === 0 && listed.has(node_id)) found.add(node_id);
+  return found;
+};
+
 /** What an operator has to do. */
-const needs = ({ has_hardware_change, reboot_required, finding_count }: Node): string =>
+const needs = (
+  { id, has_hardware_change, reboot_required, finding_count }: Node,
+  unapproved: ReadonlySet<string>,
+): string =>
   [
+    ...(unapproved.has(id) ? ['approval'] : []),
     ...(has_hardware_change ? ['review'] : []),
     ...(reboot_required ? ['reboot'] : []),
     ...(finding_count > 0 ? ['reconcile'] : []),
   ].join(', ');
 
 /** Names are unique and every command accepts them, so the ID is the column to drop. */
-const columns: readonly Column<Node>[] = [
+const columnsOf = (unapproved: ReadonlySet<string>): readonly Column<Node>[] => [
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'STATE', value: ({ state }) => state },
   { header: 'AGENT', value: agentWord },
   { header: 'FREE', value: freeWord, align: 'right' },
-  { header: 'NEEDS', value: needs, shrink: 'cut' },
+  { header: 'NEEDS', value: (node) => needs(node, unapproved), shrink: 'cut' },
   { header: 'ID', value: ({ id }) => id, optional: true },
   { header: 'MODE', value: ({ capacity_mode }) => capacity_mode, optional: true },
   { header: 'OCCUPANCY', value: ({ occupancy }) => occupancy, optional: true },
@@ -100,7 +126,8 @@ export const adminNode: Group = {
             { query: { ...page, name: flags.name, region_name: flags.region, state: flags.state } },
             { signal: cli.signal },
           );
-        cli.out.list(await collect(flags, read), columns);
+        const page = await collect(flags, read);
+        cli.out.list(page, columnsOf(await readUnapproved(cli, page.items, flags.region)));
       },
     }),
     command({

@@ -44,7 +44,7 @@ const findFacts = (ctx: MockCtx, body: Launch) => {
 const refusedBy = (refusal: LaunchRefusal): Refusal => {
   switch (refusal.kind) {
     case 'missing':
-      return notFound(refusal.noun);
+      return new Refusal('not_found', `No ${refusal.noun} named "${refusal.name}".`);
     case 'field':
       return invalidField(refusal.name, refusal.message, refusal.code);
     case 'catalog':
@@ -55,6 +55,8 @@ const refusedBy = (refusal: LaunchRefusal): Refusal => {
 const checked = (ctx: MockCtx, body: Launch) => {
   const facts = findFacts(ctx, body);
   const ask = {
+    sku_name: body.sku_name,
+    region_name: body.region_name,
     gpu_count: body.gpu_count,
     image_name: body.image_name ?? null,
     vm_profile: body.vm_profile ?? null,

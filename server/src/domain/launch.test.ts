@@ -26,7 +26,14 @@ test('a refusal ends with what the operator wrote about what is disabled, and on
   assert.equal(full.reasons.at(-1)?.code, 'filters');
 });
 
-const ASK: LaunchAsk = { gpu_count: 2, image_name: null, vm_profile: null, organization_id: 'org_a' };
+const ASK: LaunchAsk = {
+  sku_name: 'h100',
+  region_name: 'mars-1',
+  gpu_count: 2,
+  image_name: null,
+  vm_profile: null,
+  organization_id: 'org_a',
+};
 const FOUND: LaunchFound<LaunchSku, LaunchRegion> = {
   sku: launch.sku,
   region: launch.region,
@@ -38,16 +45,29 @@ const FOUND: LaunchFound<LaunchSku, LaunchRegion> = {
 const wrong = (ask: Partial<LaunchAsk>, found: Partial<typeof FOUND>): string => {
   const checked = checkLaunch({ ...ASK, ...ask }, { ...FOUND, ...found });
   if (!('kind' in checked)) return 'nothing';
-  return checked.kind === 'field' ? checked.name : checked.kind === 'missing' ? checked.noun : checked.kind;
+  return checked.kind === 'field'
+    ? checked.name
+    : checked.kind === 'missing'
+      ? `${checked.noun} ${checked.name}`
+      : checked.kind;
 };
 
 test('a launch that can never work is refused by the field that is wrong', () => {
   assert.equal(wrong({}, {}), 'nothing');
-  assert.equal(wrong({}, { sku: null }), 'SKU');
-  assert.equal(wrong({}, { region: null }), 'region');
+  assert.equal(wrong({}, { sku: null }), 'SKU h100');
+  assert.equal(wrong({}, { region: null }), 'region mars-1');
   assert.equal(wrong({ image_name: 'none' }, {}), 'image_name');
   assert.equal(wrong({ gpu_count: 3 }, {}), 'gpu_count');
   assert.equal(wrong({ vm_profile: 'none' }, { profile: null }), 'vm_profile');
+});
+
+test('a refused GPU count names the counts that the SKU allows', () => {
+  const told = (allowed_gpu_counts: readonly number[]) => {
+    const checked = checkLaunch({ ...ASK, gpu_count: 3 }, { ...FOUND, sku: { ...launch.sku, allowed_gpu_counts } });
+    return 'kind' in checked && checked.kind === 'field' ? checked.message : null;
+  };
+  assert.equal(told([1, 2, 4, 8]), `must be one of 1, 2, 4, 8 for ${launch.sku.name}`);
+  assert.equal(told([8]), `must be 8 for ${launch.sku.name}`);
 });
 
 test('a slice SKU without a profile for a count it offers is a fault of the catalog, not of the tenant', () => {

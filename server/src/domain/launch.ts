@@ -15,6 +15,8 @@ export type LaunchSku = Readonly<{
 export type LaunchRegion = Readonly<{ name: string; disabled_reason: string | null }>;
 
 export type LaunchAsk = Readonly<{
+  sku_name: string;
+  region_name: string;
   gpu_count: number;
   image_name: string | null;
   vm_profile: string | null;
@@ -37,7 +39,7 @@ export type CheckedLaunch<Sku extends LaunchSku = LaunchSku, Region extends Laun
 }>;
 
 export type LaunchRefusal = Readonly<
-  | { kind: 'missing'; noun: 'SKU' | 'region' }
+  | { kind: 'missing'; noun: 'SKU' | 'region'; name: string }
   | { kind: 'field'; name: string; code: string; message: string }
   | { kind: 'catalog'; message: string; internal: string }
 >;
@@ -48,7 +50,11 @@ const refusalOf = (launch: LaunchAsk, sku: LaunchSku, found: Readonly<{ image: u
   if (launch.image_name !== null && found.image === null)
     return field('image_name', 'unusable', `names no image that runs on ${sku.name}`);
   if (!sku.allowed_gpu_counts.includes(launch.gpu_count))
-    return field('gpu_count', 'not_allowed', `must be ${sku.allowed_gpu_counts.join(', ')} for ${sku.name}`);
+    return field(
+      'gpu_count',
+      'not_allowed',
+      `must be ${sku.allowed_gpu_counts.length > 1 ? 'one of ' : ''}${sku.allowed_gpu_counts.join(', ')} for ${sku.name}`,
+    );
   if (launch.vm_profile !== null && found.profile === null)
     return field('vm_profile', 'unknown', `names no profile of ${sku.name} with ${launch.gpu_count} GPUs`);
   return sku.capacity_shape === 'gpu_slice' && found.profile === null
@@ -65,8 +71,8 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   found: LaunchFound<Sku, Region>,
 ): CheckedLaunch<Sku, Region> | LaunchRefusal => {
   const { sku, region } = found;
-  if (sku === null) return { kind: 'missing', noun: 'SKU' };
-  if (region === null) return { kind: 'missing', noun: 'region' };
+  if (sku === null) return { kind: 'missing', noun: 'SKU', name: launch.sku_name };
+  if (region === null) return { kind: 'missing', noun: 'region', name: launch.region_name };
   const refusal = refusalOf(launch, sku, found);
   if (refusal !== null) return refusal;
   return {

@@ -2,7 +2,7 @@
 import type { KeyColumn } from '../db/placement.ts';
 import type { LaunchFacts, LaunchQuery } from '../db/statements/launch.ts';
 import * as domain from '../domain/launch.ts';
-import { AppError, notFound } from '../errors.ts';
+import { AppError } from '../errors.ts';
 
 export type Launch = Omit<LaunchQuery, 'ssh_key_ids'>;
 
@@ -11,7 +11,7 @@ export type CheckedLaunch = domain.CheckedLaunch<NonNullable<LaunchFacts['sku']>
 const errorOf = (refusal: domain.LaunchRefusal): AppError => {
   switch (refusal.kind) {
     case 'missing':
-      return notFound(refusal.noun);
+      return new AppError('not_found', `No ${refusal.noun} named "${refusal.name}".`);
     case 'field': {
       const { name, code, message } = refusal;
       return new AppError('invalid_request', `Invalid request: ${name} ${message}.`, {
