@@ -87,8 +87,8 @@ export const listProjectHoldings = async (reader: Reader, ids: readonly string[]
       `select p.id,
          (select count(*) from service_accounts s where s.project_id = p.id and s.deleted_at is null) as service_accounts,
          (select coalesce(jsonb_agg(a.name order by a.name), '[]') from allocations a
-          where a.project_id = p.id and a.state <> 'released' and exists (
-            select from allocation_resource_claims c where c.allocation_id = a.id and ${claimIsLive('c')})) as allocations
+          where a.project_id = p.id and a.state <> 'released' and (a.state <> 'failed' or exists (
+            select from allocation_resource_claims c where c.allocation_id = a.id and ${claimIsLive('c')}))) as allocations
        from projects p where p.id = any ($1)`,
       [ids],
     )

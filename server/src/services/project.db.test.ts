@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ALLOCATION_STATES } from '@gpuaas/contract';
 import { Client } from 'pg';
 import { startTestApp } from '../../test/app.ts';
 import { settle } from '../../test/host.ts';
@@ -81,6 +82,27 @@ describe('a project', () => {
     must(await remove(), 204);
     must(await launch('late'), 404);
     await assertInvariants(database);
+  });
+
+  it('is kept while an allocation of it has not ended, whether or not it has a claim', async () => {
+    const { owner, id, remove } = await newProject(world, 'unclaimed');
+    await world.sql.query(
+      `insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, gpu_count,
+         state, requested_by, activated_at, release_requested_at, released_at, correlation_id)
+       select 'alc_' || left(md5(state), 26), $1, $2, replace(state, '_', '-'), 'gpu_slice', $3, $4, 1,
+         state, $5, now(), now(), case when state = 'released' then now() end, 'cor_unclaimed'
+       from unnest($6::text[]) state`,
+      [owner.organization_id, id, LAUNCH.sku_name, REGION, owner.me.id, ALLOCATION_STATES],
+    );
+    const take = (state: string) =>
+      world.sql.query('delete from allocations where project_id = $1 and name = $2', [id, state.replace('_', '-')]);
+    // Three are named, in the order of the alphabet.
+    for (const state of ['active', 'provisioning', 'release_failed', 'releasing', 'requested']) {
+      assert.match(must(await remove(), 409).body.detail, new RegExp(`\\(${state.replace('_', '-')}\\b`));
+      await take(state);
+    }
+    must(await remove(), 204);
+    for (const state of ['released', 'failed']) await take(state);
   });
 
   it('that is being deleted takes no launch: the launch waits and finds it deleted', async () => {
