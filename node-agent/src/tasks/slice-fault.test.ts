@@ -207,10 +207,20 @@ describe('readiness', () => {
     const more = { ...of(slots), readiness_checks: [...readiness_checks, 'another'] };
     await assert.rejects(host.run('slice.vm_readiness', more, shortly()), /has not reported readiness check another$/);
     host.fault({ state: 'guest_check_fails' });
-    await assert.rejects(host.run('slice.vm_readiness', { ...of(slots), readiness_checks }, shortly()), {
-      code: 'timeout',
-      message: /cuda_compiler fails in the guest: a fault was laid for it; readiness check gpu_driver fails/,
-    });
+    const notes: unknown[] = [];
+    const { signal, progress } = shortly();
+    const told = ({ note }: { note?: string | null }) => {
+      notes.push(note);
+      progress();
+    };
+    await assert.rejects(
+      host.run('slice.vm_readiness', { ...of(slots), readiness_checks }, { signal, progress: told }),
+      {
+        code: 'timeout',
+        message: /cuda_compiler fails in the guest: a fault was laid for it; readiness check gpu_driver fails/,
+      },
+    );
+    assert.deepEqual(notes, ['the readiness checks of the image have not passed'], 'the reasons are for operators');
   });
 
   test('fails at once when the machine is gone', async (t) => {

@@ -12,12 +12,15 @@ import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 type Ready = TaskOutput<'slice.vm_readiness'>;
-/** `missing` names addresses and is for operators; `note`, where there is one, replaces it for the tenant. */
-type Check = Readonly<{ ready: Ready } | { missing: string; note?: string | null }>;
+/** `missing` may name addresses or repeat what the guest says, and is for operators; only `note` is for the tenant. */
+type Check = Readonly<{ ready: Ready } | { missing: string; note?: string }>;
 
 const POLL_MS = 500;
 const NO_ADDRESS = 'the VM has not requested its address';
 const WRONG_ADDRESS = 'the VM has another address than reserved';
+const NO_HOST_KEY = 'the guest has not reported its SSH host key';
+const NO_GPU_COUNT = 'the guest has not reported its GPU count';
+const UNMET_CHECKS = 'the readiness checks of the image have not passed';
 
 /** A host that is slow to answer is asked less often: looking must not take what the guest needs to come up. */
 const delayAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
@@ -31,14 +34,13 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
       ctx.signal,
       'checking the VM',
       checkOnce(ctx, lease, params.readiness_checks ?? []),
-    ).catch((err: unknown) => {
-      if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing, note: null };
+    ).catch((err: unknown): Check => {
+      if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing };
       throw err;
     });
     if ('ready' in check) return check.ready;
     missing = check.missing;
-    // The tenant reads the note, so it holds no address.
-    ctx.progress({ percent: 50, note: 'note' in check ? check.note : missing });
+    ctx.progress({ percent: 50, note: check.note ?? null });
     await pause(delayAfter(performance.now() - beganAt), ctx.signal);
   }
   throw new HostError('timeout', `the VM did not become ready in time: ${missing}`);
@@ -63,13 +65,13 @@ const checkOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string
       note: WRONG_ADDRESS,
     };
   const guest = await ctx.host.hypervisor.guest(name);
-  if (guest === null) return { missing: 'the guest has not reported its SSH host key' };
+  if (guest === null) return { missing: NO_HOST_KEY, note: NO_HOST_KEY };
   const wanted = lease.slots.length;
   const unmet = checks.flatMap((name) => unmetBy(guest, name));
-  if (guest.gpu_count === null) return { missing: ['the guest has not reported its GPU count', ...unmet].join('; ') };
+  if (guest.gpu_count === null) return { missing: [NO_GPU_COUNT, ...unmet].join('; '), note: NO_GPU_COUNT };
   if (guest.gpu_count !== wanted)
     throw new HostError('drift', `the guest sees ${guest.gpu_count} GPUs instead of ${wanted}`);
-  if (unmet.length > 0) return { missing: unmet.join('; ') };
+  if (unmet.length > 0) return { missing: unmet.join('; '), note: UNMET_CHECKS };
   return {
     ready: {
       mac,
