@@ -139,8 +139,9 @@ describe('make check', () => {
   it('finds tables that are written outside their owner', () => {
     const tables = new Set(['access_policies', 'node_tasks', 'slots']);
     const found = (files: Readonly<Record<string, string>>): string[] =>
-      tablesWithoutOwner(new Map(Object.entries(files)), tables);
+      tablesWithoutOwner(new Map(Object.entries(files)), tables, { slots: 'a.ts' });
     const own = {
+      'server/src/db/access-policy.ts': '',
       'server/src/db/node-task.ts': 'insert into node_tasks as t',
       'server/src/db/a.ts': 'update slots s set',
     };
@@ -156,8 +157,24 @@ describe('make check', () => {
     assert.deepEqual(found({ ...own, 'server/src/db/b.ts': 'delete from slots' }), [
       'server/src/db/b.ts: writes slots, which server/src/db/a.ts owns',
     ]);
-    assert.deepEqual(found({ 'server/src/services/x.ts': 'insert into access_policies' }), [
+    assert.deepEqual(found({ ...own, 'server/src/services/x.ts': 'insert into access_policies' }), [
       'server/src/services/x.ts: writes access_policies, which server/src/db/access-policy.ts owns',
+    ]);
+  });
+
+  it('finds tables whose owner is neither named after them nor listed', () => {
+    const found = (owners: Readonly<Record<string, string>>): string[] =>
+      tablesWithoutOwner(
+        new Map([['server/src/db/slot.ts', 'update slots set']]),
+        new Set(['slots', 'grants']),
+        owners,
+      );
+    assert.deepEqual(found({ grants: 'slot.ts' }), []);
+    assert.deepEqual(found({}), ['grants: has no file of its name; list it in OWNERS']);
+    assert.deepEqual(found({ grants: 'gone.ts' }), ['grants: its owner server/src/db/gone.ts does not exist']);
+    assert.deepEqual(found({ grants: 'slot.ts', slots: 'slot.ts', old: 'slot.ts' }), [
+      'slots: has a file of its name; remove it in OWNERS',
+      'old: is in OWNERS and not in the schema',
     ]);
   });
 
