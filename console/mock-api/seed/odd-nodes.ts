@@ -1,4 +1,5 @@
 /** Nodes on which something is to be seen: each a case that an operator meets. */
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { digestOf } from '../core/random.ts';
 import type { HealthAlert, Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -108,7 +109,7 @@ const awaitingApproval: Shaper = (world, node) => {
 
 const rebootRequired: Shaper = (_world, node) => {
   node.reboot_required = true;
-  node.reboot_reason = 'A GPU could not be reset.';
+  node.reboot_reason = REASONS.reboot_for_gpu;
   node.is_runtime_validated = false;
 };
 

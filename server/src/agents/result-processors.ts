@@ -6,9 +6,10 @@
  * user data whenever the task ends. Many statements end tasks, including those of a release or a retired node, and none
  * of them may forget it.
  */
-import type { HealthReport, TaskKind, TaskOutput } from '@gpuaas/contract/node';
+import type { TaskKind, TaskOutput } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
+import { FUTURE_REPORT, isFromFuture } from '../domain/report-time.ts';
 import { endClone } from '../workflows/install.ts';
 import { recordDiscovery } from './discovery.ts';
 import { recordHealth } from './node-health.ts';
@@ -23,14 +24,6 @@ export type ResultProcessor<K extends TaskKind> = Readonly<{
   ended?(tx: Tx, task: NodeTaskRow): Promise<void>;
 }>;
 type ResultProcessors = { readonly [K in TaskKind]: ResultProcessor<K> };
-
-const REPORT_AHEAD_MAX_MS = 5 * 60_000;
-export const FUTURE_REPORT =
-  'The report time differs from the server time by more than 5 minutes. Correct the clock of this host.';
-
-/** A report dated in the future would hide later ones. */
-export const isFromFuture = (report: HealthReport, now: Date): boolean =>
-  Date.parse(report.observed_at) > now.getTime() + REPORT_AHEAD_MAX_MS;
 
 /** The run that created the task handles its result, or nothing has to. */
 const NOTHING = {} as const;

@@ -11,13 +11,14 @@ import { type AgentTaskRow, findAgentTask, lockAgentTask } from '../db/agent-tas
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { noteProgress, noteResult, startTask, type TaskOnNode, type TaskResult } from '../db/node-task.ts';
 import { noteHostGeneration } from '../db/slot-approval.ts';
+import { REASONS } from '../domain/reasons.ts';
+import { FUTURE_REPORT, FUTURE_TIME, isFromFuture } from '../domain/report-time.ts';
 import { isTaskOpen } from '../domain/task.ts';
 import { BEGUN_EXPIRES_S } from '../domain/task-limit.ts';
 import { AppError, notFound } from '../errors.ts';
 import { createAjv } from '../schema.ts';
 import { finishTask } from './end-task.ts';
 import { recordHealth } from './node-health.ts';
-import { FUTURE_REPORT, isFromFuture } from './result-processors.ts';
 
 export type ResultDeps = Readonly<{ database: Database; clock: Clock }>;
 type Result = NodeBody<'taskResult'>;
@@ -56,7 +57,7 @@ const checkedResult = (
 const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>, attempt: number): string => {
   if (task.attempt !== attempt) return `The result is for another attempt; attempt ${task.attempt} is current.`;
   if (task.state === 'queued') return 'The task was not dispatched.';
-  if (task.is_overdue || task.state === 'expired') return 'The task timed out.';
+  if (task.is_overdue || task.state === 'expired') return REASONS.task_expired;
   return `The task is ${task.state}.`;
 };
 
@@ -144,7 +145,7 @@ export const health = async (
         {
           pointer: '/body/report/observed_at',
           code: 'future',
-          message: 'differs from the server time by more than 5 minutes',
+          message: FUTURE_TIME,
         },
       ],
     });

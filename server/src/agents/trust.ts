@@ -17,7 +17,7 @@ import {
   type TrustKeySecret,
   type TrustPurpose,
 } from '../db/trust-key.ts';
-import type { Secrets } from '../ports/secrets/secrets.ts';
+import { type Secrets, sealedWithAnotherKey } from '../ports/secrets/secrets.ts';
 import { createCa, createSigner, type Issuer, openIssuer, openSigner } from '../ports/trust/x509.ts';
 
 export type TrustDeps = Readonly<{ database: Database; secrets: Secrets; clock: Clock }>;
@@ -85,10 +85,7 @@ const openKey = (secrets: Secrets, key: TrustKeySecret): string => {
   try {
     return secrets.open(key.sealed_private_key, boundTo(key.id));
   } catch (err) {
-    throw new Error(
-      'The trust keys in this database were sealed with another platform key. Restore that key (platform.key or GPUAAS_PLATFORM_KEY).',
-      { cause: err },
-    );
+    throw sealedWithAnotherKey('trust keys', err);
   }
 };
 

@@ -6,6 +6,7 @@ import { type Permission, roleRefusal } from '@gpuaas/contract';
 import { type AllocationState, isHeld, isReleasable } from './allocation.ts';
 import { POWER_DURING, type PowerChange, type PowerFacts, powerRefusal } from './power.ts';
 import { type Action, action, done, firstOf, type Refusal, refused } from './refusal.ts';
+import { REFUSALS } from './sentences.ts';
 import { type SessionFacts, sessionRefusal } from './session.ts';
 
 export type ReleaseFacts = Readonly<{ state: AllocationState; is_protected: boolean }>;
@@ -15,7 +16,7 @@ export const releaseRefusal = ({ state, is_protected }: ReleaseFacts): Refusal |
   firstOf(
     state === 'releasing' && done('The allocation is being released.'),
     !isReleasable(state) && refused(`The allocation is ${state}; there is nothing to release.`),
-    is_protected && refused('The allocation is protected. Remove the protection first.'),
+    is_protected && refused(REFUSALS.allocation_protected),
   );
 
 /** Operators can release protected allocations. */

@@ -7,6 +7,7 @@ import { type CAPACITY_MODES, CONVERSION_TARGETS, type OCCUPANCIES, type Operati
 import { type ConversionFacts, conversionBlockers } from './conversion.ts';
 import { isNodeOver, type NodeState } from './node-state.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
+import { REFUSALS } from './sentences.ts';
 
 export type NodeFacts = Readonly<{
   id: string;
@@ -33,7 +34,7 @@ const whenOver = (node: NodeFacts, so: string): Refusal | false =>
   isNodeOver(node.state) && refused(`The node is ${node.state}; ${so}.`);
 
 const agentOffline = ({ last_seen_at }: NodeFacts): Refusal | false =>
-  last_seen_at === null && refused('The agent of this node has never connected. Enroll it first.');
+  last_seen_at === null && refused(REFUSALS.agent_never_connected);
 
 const held = ({ holders }: NodeFacts): Refusal | false => {
   const [first, ...others] = holders;
@@ -81,7 +82,7 @@ const RULES = {
     firstOf(
       whenOver(node, 'its slots are disabled'),
       node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}, not a compute host.`),
-      !node.has_discovery && refused('This node has no discovery yet. Run discovery first.'),
+      !node.has_discovery && refused(REFUSALS.no_discovery),
       // The tenant of the whole node may have written to these disks, and no wipe of them was requested.
       node.occupancy !== 'free' &&
         node.occupancy !== 'sliced' &&

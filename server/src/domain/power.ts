@@ -7,6 +7,7 @@
  */
 import type { POWER_STATES } from '@gpuaas/contract';
 import type { AllocationState } from './allocation.ts';
+import { REFUSALS } from './sentences.ts';
 
 export type PowerState = (typeof POWER_STATES)[number];
 export type PowerChange = 'stop' | 'start' | 'reboot' | 'reinstall';
@@ -45,11 +46,11 @@ export type PowerFacts = Readonly<{
 }>;
 
 const NOT_ACTIVE: Readonly<Record<Exclude<AllocationState, 'active'>, string>> = {
-  requested: 'The allocation is being provisioned. Wait until it is active.',
-  provisioning: 'The allocation is being provisioned. Wait until it is active.',
+  requested: REFUSALS.being_provisioned,
+  provisioning: REFUSALS.being_provisioned,
   releasing: 'The allocation is being released. Launch another.',
-  released: 'The allocation is released. Launch another.',
-  failed: 'The allocation has failed. Launch another.',
+  released: REFUSALS.allocation_released,
+  failed: REFUSALS.allocation_failed,
   release_failed: 'The allocation is being released. Launch another.',
 };
 
@@ -64,6 +65,6 @@ export const powerRefusal = (facts: PowerFacts, change: PowerChange): string | n
   const power = facts.power_state ?? 'unknown';
   if (!isFinalPowerState(power)) return `The VM is ${power}. Wait until that completes, or release the allocation.`;
   if (change === 'reboot' && power === 'off') return 'The VM is off. Start it instead.';
-  if (change === 'reinstall' && facts.is_protected) return 'The allocation is protected. Remove the protection first.';
+  if (change === 'reinstall' && facts.is_protected) return REFUSALS.allocation_protected;
   return null;
 };

@@ -33,6 +33,10 @@ export const REFUSALS = {
   ssh_key_name_taken: (name: string) => `You already have a key named "${name}".`,
   ssh_key_added: 'You already added this key under another name.',
 
+  being_provisioned: 'The allocation is being provisioned. Wait until it is active.',
+  allocation_released: 'The allocation is released. Launch another.',
+  allocation_failed: 'The allocation has failed. Launch another.',
+  allocation_protected: 'The allocation is protected. Remove the protection first.',
   allocation_name_taken: (name: string) => `A live allocation named "${name}" exists in this project.`,
   no_certificate: (state: string) => {
     switch (state) {
@@ -48,6 +52,8 @@ export const REFUSALS = {
   },
   nothing_to_clean: 'Everything it held is already clean.',
 
+  agent_never_connected: 'The agent of this node has never connected. Enroll it first.',
+  no_discovery: 'This node has no discovery yet. Run discovery first.',
   node_name_taken: (name: string) => `A node named "${name}" exists.`,
   plan_changed: 'The node changed since the plan was made. Review the plan again.',
   too_few_free_nodes: (free: number, requested: number) =>
@@ -76,6 +82,8 @@ export const REFUSALS = {
 
   /** Recorded as the reason of a change. */
   wipe_accepted: 'Two operators accepted the wipe without proof.',
+
+  run_ended: 'The run has already ended.',
 
   operators_only: 'Only operators can do this.',
   no_records: 'No records exist for this ID.',

@@ -6,6 +6,7 @@
 import type { SessionKind } from '@gpuaas/contract/stream';
 import type { AllocationState } from './allocation.ts';
 import type { PowerState } from './power.ts';
+import { REFUSALS } from './sentences.ts';
 
 export const TICKET_S = 30;
 /** Of one allocation, including valid tickets. */
@@ -19,12 +20,11 @@ export type SessionFacts = Readonly<{
   power_state: PowerState | null;
 }>;
 
-const NOT_YET = 'The allocation is being provisioned. Wait until it is active.';
 const OVER: Readonly<Partial<Record<AllocationState, string>>> = {
   releasing: 'The allocation is being released and accepts no connections.',
   release_failed: 'The allocation is being released and accepts no connections.',
-  released: 'The allocation is released. Launch another.',
-  failed: 'The allocation has failed. Launch another.',
+  released: REFUSALS.allocation_released,
+  failed: REFUSALS.allocation_failed,
 };
 
 const off = ({ name }: SessionFacts): string => `The VM is off. Start it first: gpuaas allocation start ${name}`;
@@ -33,7 +33,7 @@ const consoleRefusal = (facts: SessionFacts): string | null => {
   if (facts.capacity_shape === 'baremetal')
     return 'A bare-metal allocation has no serial console. Open a terminal or use SSH instead.';
   if (facts.state === 'active') return facts.power_state === 'off' ? off(facts) : null;
-  return facts.node_id === null ? NOT_YET : null;
+  return facts.node_id === null ? REFUSALS.being_provisioned : null;
 };
 
 /** Why no session of this kind is possible now and what to do instead, for everyone who may see the allocation. */
@@ -41,7 +41,7 @@ export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string |
   const over = OVER[facts.state];
   if (over !== undefined) return over;
   if (kind === 'console') return consoleRefusal(facts);
-  if (facts.state !== 'active') return NOT_YET;
+  if (facts.state !== 'active') return REFUSALS.being_provisioned;
   if (facts.capacity_shape === 'baremetal' || facts.power_state === null) return null;
   if (facts.power_state === 'off') return off(facts);
   return facts.power_state === 'on' || facts.power_state === 'unknown'

@@ -9,6 +9,7 @@
 import type { EventData } from '@gpuaas/contract/events';
 import { invariant } from '@gpuaas/kit/invariant';
 import { done, type Refusal, refused } from './refusal.ts';
+import { REFUSALS } from './sentences.ts';
 
 export type WorkflowState = EventData<'workflow_run.changed'>['state'];
 export type StepOutcome = 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
@@ -32,7 +33,7 @@ export const retryRefusal = ({ state }: Readonly<{ state: WorkflowState }>): Ref
   state === 'stuck' ? null : refused(`Only a stuck run can be retried; this one is ${state}.`);
 
 export const cancelRefusal = (run: Readonly<{ state: WorkflowState; is_cancelling: boolean }>): Refusal | null => {
-  if (!isLive(run.state)) return refused('The run has already ended.');
+  if (!isLive(run.state)) return refused(REFUSALS.run_ended);
   return run.is_cancelling ? done('Cancellation is already requested.') : null;
 };
 

@@ -13,9 +13,8 @@ import type { Clock, Log } from '@gpuaas/kit';
 import type { CertificateRegister, Peer } from '../agents/certificate-register.ts';
 import type { ListenerCertificate } from '../agents/listener-certificate.ts';
 import type { Caller, NodeRefusal } from '../agents/refusal-audit.ts';
-import { AppError } from '../errors.ts';
 import { toAppError } from '../http/problem.ts';
-import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
+import { addressBlock, createRateLimit, refuseFor } from '../http/rate-limit.ts';
 import { correlationIdOf, userAgentOf } from '../http/request.ts';
 import { readBody } from './body.ts';
 import type { NodeCtx, NodeHandlers } from './handlers.ts';
@@ -103,9 +102,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
         now_ms: nowMs(),
       });
     } else {
-      const waitS = anonymousLimit.take(addressBlock(ctx.caller.source_ip), nowMs());
-      if (waitS > 0)
-        throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
+      refuseFor(anonymousLimit.take(addressBlock(ctx.caller.source_ip), nowMs()));
     }
     const req = {
       params: validators.params(params),

@@ -38,7 +38,7 @@ export const list = (ctx: ReadCtx, { params, query }: Req<'adminNodeDiskList'>) 
   });
 
 const seenDisk = (facts: HostFacts | undefined, serial: string) => {
-  if (facts === undefined) throw conflict('This node has no discovery yet. Run discovery first.');
+  if (facts === undefined) throw conflict(REFUSALS.no_discovery);
   if (!('value' in facts.disks)) throw conflict(`The disks of this node could not be read: ${facts.disks.unreadable}`);
   const disk = facts.disks.value.find((found) => found.serial === serial);
   if (disk === undefined) throw conflict(REFUSALS.no_such_disk);

@@ -21,6 +21,7 @@ import { quarantineAvailable } from '../db/slot-approval.ts';
 import { findOpenTask } from '../db/task-view.ts';
 import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/inventory.ts';
 import { nodeDrift } from '../domain/node-event.ts';
+import { FUTURE_REPORT, FUTURE_TIME, isFromFuture } from '../domain/report-time.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -32,8 +33,6 @@ export type InventoryDeps = Readonly<{
   clock: Clock;
   log: Log;
 }>;
-
-const FUTURE_MAX_MS = 5 * 60_000;
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -78,20 +77,16 @@ export const record = async (
 ): Promise<NodeResponse<'inventoryReport'>> => {
   const { database, clock, log } = deps;
   const now = clock.now();
-  if (Date.parse(inventory.observed_at) > now.getTime() + FUTURE_MAX_MS)
-    throw new AppError(
-      'invalid_request',
-      'The report time differs from the server time by more than 5 minutes. Correct the clock of the host.',
-      {
-        errors: [
-          {
-            pointer: '/body/inventory/observed_at',
-            code: 'future',
-            message: 'differs from the server time by more than 5 minutes',
-          },
-        ],
-      },
-    );
+  if (isFromFuture(inventory, now))
+    throw new AppError('invalid_request', FUTURE_REPORT, {
+      errors: [
+        {
+          pointer: '/body/inventory/observed_at',
+          code: 'future',
+          message: FUTURE_TIME,
+        },
+      ],
+    });
   const { observed_at, boot_id, ...content } = inventory;
   const done = await database.write(PLATFORM, async (tx) => {
     const [before, holdings, slots] = [

@@ -166,7 +166,7 @@ export const revoke = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgen
 export const update = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgentUpdate'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const agent = await findAgent(ctx.tx, node.id);
-  if (agent === undefined) throw conflict('The agent of this node has never connected. Enroll it first.');
+  if (agent === undefined) throw conflict(REFUSALS.agent_never_connected);
   if (!agent.kinds.includes('agent.update')) throw conflict('The agent of this node does not support updates.');
   if ((await findOpenTask(ctx.tx, node.id, 'agent.update')) !== undefined)
     throw conflict('An update of this agent is already running.');

@@ -13,6 +13,7 @@ import { isBeingCloned } from '../db/node-image.ts';
 import { insertTask } from '../db/node-task.ts';
 import { findOsImage } from '../db/os-image.ts';
 import { findOpenTask, type TaskView } from '../db/task-view.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { conflict, notFound } from '../errors.ts';
 import { getNode } from '../views/node.ts';
 
@@ -40,7 +41,7 @@ export const list = (ctx: ReadCtx, { params }: Req<'adminNodeImageList'>) =>
 
 const refuseUnsupported = async (tx: Tx, nodeId: string, kind: Kind): Promise<void> => {
   const agent = await findAgent(tx, nodeId);
-  if (agent === undefined) throw conflict('The agent of this node has never connected. Enroll it first.');
+  if (agent === undefined) throw conflict(REFUSALS.agent_never_connected);
   if (!agent.kinds.includes(kind)) throw conflict('The agent of this node does not support images.');
 };
 

@@ -10,6 +10,7 @@ import { cancelRunTasks, type NodeTaskRow } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { findRunTask } from '../db/run-task.ts';
 import { type PowerState, powerSourcesOf } from '../domain/power.ts';
+import { REINSTALL_SLICE } from '../domain/workflow-steps.ts';
 import { grantsInstalledAtStart, sendKeysIfPending } from './access-grant.ts';
 import type { PowerChangeEnd } from './allocation-steps.ts';
 import { dropInstall } from './install.ts';
@@ -31,7 +32,7 @@ export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reas
 
 const NO_RESPONSE = 'The agent did not respond in time, so the power state is unknown. Start or stop the VM.';
 
-const NOT_COPIED = 'The image could not be copied.';
+const NOT_COPIED = REINSTALL_SLICE.steps.cloneImage.failed;
 const BAD_USER_DATA = 'The user data was refused: cloud-init cannot read it, or it sets what the control plane sets.';
 const MAYBE_EMPTY =
   'The agent did not report how the image copy ended. The boot disk may not boot. Reinstall the VM, or release the allocation.';

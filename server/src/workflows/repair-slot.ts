@@ -11,6 +11,7 @@ import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
 import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { CLEANUP_RUN_DEADLINE_MS, CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
@@ -113,8 +114,8 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined) return stuck(verdict.reason ?? 'The wipe could not be verified.');
       if (!disk.is_gpu_reset)
-        return stuck('The GPU or its fabric function could not be reset. Reboot the host and retry.', (tx) =>
-          wantReboot(tx, slot.node_id, 'A GPU could not be reset.'),
+        return stuck(`${REASONS.gpu_not_reset} Then retry.`, (tx) =>
+          wantReboot(tx, slot.node_id, REASONS.reboot_for_gpu),
         );
       const { correlation_id } = ctx.run;
       return done((tx) =>

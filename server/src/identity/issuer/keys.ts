@@ -6,7 +6,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
 import { deleteRetiredOidcSigningKeys, insertOidcSigningKey, listOidcSigningKeys } from '../../db/oidc.ts';
-import type { Secrets } from '../../ports/secrets/secrets.ts';
+import { type Secrets, sealedWithAnotherKey } from '../../ports/secrets/secrets.ts';
 
 const ALGORITHM = 'RS256';
 const RETIRED_KEPT_S = 30 * 24 * 3600;
@@ -25,10 +25,7 @@ const open = (secrets: Secrets, row: Readonly<{ kid: string; sealed_jwk: Buffer 
   try {
     return JSON.parse(secrets.open(row.sealed_jwk, boundTo(row.kid))) as JWK;
   } catch (err) {
-    throw new Error(
-      'The signing keys in this database were sealed with another platform key: restore that key (platform.key or GPUAAS_PLATFORM_KEY), or use another database.',
-      { cause: err },
-    );
+    throw sealedWithAnotherKey('signing keys', err);
   }
 };
 

@@ -10,6 +10,13 @@ export type Secrets = Readonly<{
   derive(purpose: string, bytes: number): Buffer;
 }>;
 
+/** For a sealed value that does not open. */
+export const sealedWithAnotherKey = (what: string, cause: unknown): Error =>
+  new Error(
+    `The ${what} in this database were sealed with another platform key. Restore that key (platform.key or GPUAAS_PLATFORM_KEY), or use another database.`,
+    { cause },
+  );
+
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 

@@ -17,6 +17,7 @@ import {
 } from '../../db/workflow-run.ts';
 import { findRun } from '../../db/workflow-run-view.ts';
 import { insertStep } from '../../db/workflow-step.ts';
+import { REFUSALS } from '../../domain/sentences.ts';
 import { retryRefusal } from '../../domain/workflow.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { Startable } from './workflow.ts';
@@ -109,7 +110,7 @@ export const cancelRun = async (
   const run = await requestCancel(tx, cancel.run_id, cancel.reason ?? null);
   if (run === undefined) {
     if ((await findRun(tx, cancel.run_id)) === undefined) throw notFound('workflow run');
-    throw conflict('The run has already ended.');
+    throw conflict(REFUSALS.run_ended);
   }
   tx.wake();
   return run;
