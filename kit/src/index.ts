@@ -5,5 +5,6 @@ export { mintId } from './id.ts';
 export { InvariantError, invariant } from './invariant.ts';
 export { createLog, type HostRole, type Log, silentLog } from './log.ts';
 export { findProcessCommand, findProcessIdentity, isProcessAlive } from './process.ts';
+export { redactFields, redactText } from './redact.ts';
 export { backoffMs, pause } from './retry.ts';
 export { createShutdown, type Shutdown, stopOnSignals } from './shutdown.ts';

@@ -3,12 +3,11 @@
  * beside those of the control plane. Every line is redacted first.
  */
 import type { LogLine } from '@gpuaas/contract/node';
-import { createLog, type Log, pause } from '@gpuaas/kit';
+import { createLog, type Log, pause, redactFields } from '@gpuaas/kit';
 import { createConditionLog } from './control-plane/condition.ts';
 import type { Connection } from './control-plane/connection.ts';
 import { ControlPlaneError, retryMs } from './control-plane/errors.ts';
 import type { LogSpool } from './log-spool.ts';
-import { redact } from './redact.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 const FIELDS_MAX = 8 * 1024;
@@ -45,7 +44,7 @@ export const createAgentLog = (
     level: options.level,
     destination: {
       write: (text: string) => {
-        const entry = redact(JSON.parse(text)) as Record<string, unknown>;
+        const entry = redactFields(JSON.parse(text) as Record<string, unknown>);
         options.write?.(`${JSON.stringify(entry)}\n`);
         options.spool?.add(lineOf(entry));
       },

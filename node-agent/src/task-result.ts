@@ -1,9 +1,8 @@
 /** Builds the result of a task, with secrets removed from its reason. */
 import type { TaskPayload, TaskResult } from '@gpuaas/contract/node';
-import type { Log } from '@gpuaas/kit';
+import { type Log, redactText } from '@gpuaas/kit';
 import type { Outcome } from './execute.ts';
 import type { HostError } from './host/host.ts';
-import { redactText } from './redact.ts';
 
 type Times = Readonly<{ started_at: string | null; finished_at: Date }>;
 type Failure = HostError | Readonly<{ code: 'expired'; message: string }>;

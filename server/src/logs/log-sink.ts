@@ -3,10 +3,11 @@
  * which drops the oldest when the database cannot keep up and logs how many. Standard output has every line in any
  * case.
  */
+
 import { randomUUID } from 'node:crypto';
+import { redactFields, redactText } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { insertLogLines, keepLogPartitions, type LogLineRow } from '../db/log-line.ts';
-import { redactFields, redactText } from './redact.ts';
 
 export type LogSink = Readonly<{
   /** A line as the logger writes it. */

@@ -1,14 +1,13 @@
 /** Log lines: taken from agents, and found again by correlation ID or node. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
-import type { Clock, Log } from '@gpuaas/kit';
+import { type Clock, type Log, redactFields, redactText } from '@gpuaas/kit';
 import type { Peer } from '../agents/certificate-register.ts';
 import type { ReadCtx } from '../context.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { insertLogLines, type LogLineRow, listLogLines } from '../db/log-line.ts';
 import { AppError } from '../errors.ts';
 import type { LogQuota } from '../logs/log-quota.ts';
-import { redactFields, redactText } from '../logs/redact.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
