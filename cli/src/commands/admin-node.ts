@@ -1,4 +1,4 @@
-import { NODE_STATES, type Node } from '@gpuaas/sdk';
+import { NODE_STATES, type Node, type Operations } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { nodeId } from '../find.ts';
@@ -73,7 +73,13 @@ const node = { node: 'Name or ID' } as const;
 const reason = required(text('Reason, recorded in the audit log'));
 
 /** A command and its opposite are one operation with the wanted value. */
-const holdCommand = (name: 'hold' | 'unhold', summary: string) =>
+const toggleCommand = <Op extends 'adminNodeHold' | 'adminNodeDrain'>(
+  operation: Op,
+  name: string,
+  wanted: Omit<Operations[Op]['request']['body'], 'reason'>,
+  summary: string,
+  outcome: (node: Node) => string,
+) =>
   command({
     name,
     summary,
@@ -81,30 +87,14 @@ const holdCommand = (name: 'hold' | 'unhold', summary: string) =>
     flags: { reason, ...keyFlags },
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
-      const body = { is_held: name === 'hold', reason: flags.reason };
+      const request = { params, body: { ...wanted, reason: flags.reason } } as Operations[Op]['request'];
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const response = await (await cli.client()).call('adminNodeHold', { params, body }, options);
-      const { name: held, id, is_held } = response.data;
-      cli.out.done(`Node ${held} (${id}) is ${is_held ? '' : 'no longer '}held for bare metal.`, response);
+      const answer = await (await cli.client()).call(operation, request, options);
+      cli.out.done(`Node ${answer.data.name} (${answer.data.id}) is ${outcome(answer.data)}.`, answer);
     },
   });
 
-const drainCommand = (name: 'drain' | 'resume', summary: string) =>
-  command({
-    name,
-    summary,
-    args: node,
-    flags: { reason, ...keyFlags },
-    run: async (cli, { args, flags }) => {
-      const params = { node_id: await nodeId(cli, args.node) };
-      const body = { is_draining: name === 'drain', reason: flags.reason };
-      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const response = await (await cli.client()).call('adminNodeDrain', { params, body }, options);
-      const { name: drained, id, state } = response.data;
-      const note = name === 'drain' ? '; its allocations continue' : '';
-      cli.out.done(`Node ${drained} (${id}) is ${state}${note}.`, response);
-    },
-  });
+const heldWord = ({ is_held }: Node): string => `${is_held ? '' : 'no longer '}held for bare metal`;
 
 export const adminNode: Group = {
   name: 'node',
@@ -140,10 +130,22 @@ export const adminNode: Group = {
       },
     }),
     { ...slotList, name: 'slots' },
-    holdCommand('hold', 'Hold a node for bare metal: no slices are placed on it'),
-    holdCommand('unhold', 'Release a hold'),
-    drainCommand('drain', 'Stop new placements on a node; allocations continue'),
-    drainCommand('resume', 'End a drain'),
+    toggleCommand(
+      'adminNodeHold',
+      'hold',
+      { is_held: true },
+      'Hold a node for bare metal: no slices are placed on it',
+      heldWord,
+    ),
+    toggleCommand('adminNodeHold', 'unhold', { is_held: false }, 'Release a hold', heldWord),
+    toggleCommand(
+      'adminNodeDrain',
+      'drain',
+      { is_draining: true },
+      'Stop new placements on a node; allocations continue',
+      ({ state }) => `${state}; its allocations continue`,
+    ),
+    toggleCommand('adminNodeDrain', 'resume', { is_draining: false }, 'End a drain', ({ state }) => state),
     convert,
     ...nodeAgentCommands,
     ...nodeTopologyCommands,

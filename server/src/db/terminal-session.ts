@@ -40,27 +40,26 @@ const SESSION = `s.id, s.allocation_id, s.kind, s.port, s.state, s.is_writable, 
 /** A ticket that nobody used in time is no session. */
 const IS_SESSION = "(s.state <> 'ticketed' or s.ticket_expires_at > clock_timestamp())";
 
+/** What a session is opened with, and what its gateway is told. */
+type SessionOpening =
+  | 'id'
+  | 'organization_id'
+  | 'project_id'
+  | 'allocation_id'
+  | 'node_id'
+  | 'kind'
+  | 'port'
+  | 'cols'
+  | 'rows'
+  | 'is_writable'
+  | 'is_recorded'
+  | 'principal_id'
+  | 'principal_kind'
+  | 'principal_name'
+  | 'correlation_id';
+
 export type NewSession = Readonly<
-  Pick<
-    TerminalSessions,
-    | 'id'
-    | 'organization_id'
-    | 'project_id'
-    | 'allocation_id'
-    | 'node_id'
-    | 'kind'
-    | 'port'
-    | 'cols'
-    | 'rows'
-    | 'is_writable'
-    | 'is_recorded'
-    | 'principal_id'
-    | 'principal_kind'
-    | 'principal_name'
-    | 'credential_id'
-    | 'credential_expires_at'
-    | 'correlation_id'
-  > & {
+  Pick<TerminalSessions, SessionOpening | 'credential_id' | 'credential_expires_at'> & {
     ticket_hash: Buffer;
     ticket_s: number;
     session_max_s: number;
@@ -164,26 +163,7 @@ export const endSession = async (
   ).rowCount === 1;
 
 export type GatewaySessionRow = Readonly<
-  Pick<
-    TerminalSessions,
-    | 'id'
-    | 'organization_id'
-    | 'project_id'
-    | 'allocation_id'
-    | 'node_id'
-    | 'kind'
-    | 'port'
-    | 'cols'
-    | 'rows'
-    | 'is_writable'
-    | 'is_recorded'
-    | 'principal_id'
-    | 'principal_kind'
-    | 'principal_name'
-    | 'source_ip'
-    | 'correlation_id'
-    | 'expires_at'
-  > & {
+  Pick<TerminalSessions, SessionOpening | 'source_ip' | 'expires_at'> & {
     capacity_shape: 'baremetal' | 'gpu_slice';
   }
 >;

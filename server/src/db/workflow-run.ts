@@ -10,18 +10,22 @@ import { RUN_LIVE } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { WorkflowRuns } from './types.gen.ts';
 
+/** Given when the run is started. */
+type RunOrigin =
+  | 'id'
+  | 'workflow'
+  | 'workflow_version'
+  | 'subject_id'
+  | 'organization_id'
+  | 'project_id'
+  | 'correlation_id'
+  | 'step';
+
 export type WorkflowRunRow = Readonly<
   Pick<
     WorkflowRuns,
-    | 'id'
-    | 'workflow'
-    | 'workflow_version'
-    | 'subject_id'
-    | 'organization_id'
-    | 'project_id'
-    | 'correlation_id'
+    | RunOrigin
     | 'steps'
-    | 'step'
     | 'state'
     | 'state_reason'
     | 'state_detail'
@@ -42,18 +46,7 @@ export const RUN = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organi
   r.lease_owner, r.cancel_requested_at, r.step_count, r.created_at, r.finished_at`;
 
 export type NewRun = Readonly<
-  Pick<
-    WorkflowRuns,
-    | 'id'
-    | 'workflow'
-    | 'workflow_version'
-    | 'subject_id'
-    | 'organization_id'
-    | 'project_id'
-    | 'correlation_id'
-    | 'step'
-    | 'deadline_ms'
-  > & {
+  Pick<WorkflowRuns, RunOrigin | 'deadline_ms'> & {
     steps: readonly string[];
   }
 >;
