@@ -8,10 +8,11 @@ import { aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { expireTasks } from '../reconcilers/expire-tasks.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { startRelease } from '../workflows/start-cleanup.ts';
-import { expireOverdueTasks, finishTask } from './end-task.ts';
+import { finishTask } from './end-task.ts';
 
 const world = async (t: TestContext) => {
   const open: Client[] = [];
@@ -63,10 +64,44 @@ test('what nobody does in time has expired: provisioning fails, and a late answe
   assert.ok(task);
   await w.sql.query("update node_tasks set expires_at = now() - interval '1 second'");
   assert.equal(await w.finish(task), false, 'too late, though nobody has noticed yet');
-  assert.equal(await w.database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10, { now: new Date() })), 1);
+  assert.equal(await expireTasks(w), 1);
   assert.equal(await w.finish(task), false);
   await w.work();
   assert.equal(await w.stateOf(), 'failed');
+});
+
+test('a task that cannot be ended stays overdue and does not keep others from expiring', async (t) => {
+  const w = await world(t);
+  await w.work();
+  const [task] = await w.take();
+  assert.ok(task);
+  const { rows: others } = await w.sql.query<{ id: string }>(
+    `insert into node_tasks (id, node_id, kind, params, state, expires_at, correlation_id)
+     select 'tsk_' || n, $1, 'diag.health_probe', '{}', 'queued', now() - n * interval '1 minute', 'cor_other'
+     from generate_series(1, 2) n returning id`,
+    [task.node_id],
+  );
+  await w.sql.query("update node_tasks set expires_at = now() - interval '90 seconds' where id = $1", [task.id]);
+  // What ends this one throws: its run takes no signal.
+  await w.sql.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'no signal'; end $$;
+    create trigger refuse before insert on workflow_signals for each row execute function refuse()`);
+  const states = async () =>
+    new Map((await w.sql.query('select id, state from node_tasks')).rows.map(({ id, state }) => [id, state]));
+  await assert.rejects(expireTasks(w), (err) => {
+    assert.ok(err instanceof AggregateError);
+    assert.equal(err.message, '1 of 3 could not be ended');
+    assert.match(String(err.errors[0]), /no signal/);
+    return true;
+  });
+  const after = await states();
+  assert.deepEqual(
+    others.map(({ id }) => after.get(id)),
+    ['expired', 'expired'],
+  );
+  assert.notEqual(after.get(task.id), 'expired', 'not without the signal to its run');
+  await w.sql.query('drop trigger refuse on workflow_signals');
+  assert.equal(await expireTasks(w), 1);
+  assert.equal((await states()).get(task.id), 'expired');
 });
 
 test('releases, answers and workers that meet end in one release and one wipe', async (t) => {

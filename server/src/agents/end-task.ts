@@ -4,7 +4,13 @@
  */
 import { isTaskKind, type TaskKind } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
-import { expireTasks, finishTask as moveTask, type NodeTaskRow, rejectTask, type TaskResult } from '../db/node-task.ts';
+import {
+  expireTask as markExpired,
+  finishTask as moveTask,
+  type NodeTaskRow,
+  rejectTask,
+  type TaskResult,
+} from '../db/node-task.ts';
 import { signalRun } from '../workflows/engine/run.ts';
 import { TASK_FINISHED } from '../workflows/host-task.ts';
 import { RESULT_PROCESSORS, type ResultProcessor } from './result-processors.ts';
@@ -39,9 +45,9 @@ export const finishTask = async (tx: Tx, result: TaskResult, ctx: EndContext): P
     : { is_accepted: true, rejection: await end(tx, task, ctx) };
 };
 
-/** Returns the number of tasks that expired. */
-export const expireOverdueTasks = async (tx: Tx, limit: number, ctx: EndContext): Promise<number> => {
-  const overdue = await expireTasks(tx, limit);
-  for (const task of overdue) await end(tx, task, ctx);
-  return overdue.length;
+/** False when the task is not overdue any more. */
+export const expireTask = async (tx: Tx, id: string, ctx: EndContext): Promise<boolean> => {
+  const task = await markExpired(tx, id);
+  if (task !== undefined) await end(tx, task, ctx);
+  return task !== undefined;
 };

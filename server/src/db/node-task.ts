@@ -8,7 +8,7 @@ import { invariant, mintId } from '@gpuaas/kit';
 import { REASONS } from '../domain/reasons.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } from './agent-task.ts';
-import type { Tx } from './client.ts';
+import type { Reader, Tx } from './client.ts';
 import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
 import { type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
@@ -128,17 +128,26 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
   ]);
 };
 
-/** Ends what nobody finished in time. */
-export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]> => {
+/** What nobody finished in time, the longest overdue first. */
+export const listOverdueTasks = async (reader: Reader, limit: number): Promise<string[]> => {
+  const { rows } = await reader.query<{ id: string }>(
+    `select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp() order by expires_at limit $1`,
+    [limit],
+  );
+  return rows.map(({ id }) => id);
+};
+
+/** Undefined when it has ended, is not overdue any more, or another transaction has it. */
+export const expireTask = async (tx: Tx, id: string): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `with late as materialized (
-       select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp()
-       order by expires_at limit $1 for update skip locked)
+       select id from node_tasks where id = $1 and state ${TASK_OPEN} and expires_at <= clock_timestamp()
+       for update skip locked)
      update node_tasks t set state = 'expired', state_reason = $2, finished_at = clock_timestamp()
      from late where t.id = late.id returning ${TASK}`,
-    [limit, REASONS.task_expired],
+    [id, REASONS.task_expired],
   );
-  return rows;
+  return rows[0];
 };
 
 /** The run asks anew: what this task answered has been used. */

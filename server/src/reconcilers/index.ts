@@ -56,7 +56,7 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     name: 'expire-tasks',
     interval_ms: 5_000,
     does: 'ends host tasks that were not completed in time',
-    create: (deps) => () => expireTasks(deps),
+    create: (deps) => (signal) => expireTasks(deps, signal),
   },
   {
     name: 'count-capacity',

@@ -6,11 +6,11 @@ import { testClock } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
 import { playHost, report, settle, takeQueued, truth } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
-import { expireOverdueTasks } from '../agents/end-task.ts';
 import { progress, type ResultDeps } from '../agents/task-result.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { expireTasks } from '../reconcilers/expire-tasks.ts';
 import { restartCleanup, startRelease } from '../workflows/start-cleanup.ts';
 
 const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
@@ -36,7 +36,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
       [time],
     );
     await sql.query('update workflow_runs set deadline_at = deadline_at - $1::interval', [time]);
-    const ended = await database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10, { now: new Date() }));
+    const ended = await expireTasks({ database });
     await work();
     return ended;
   };
