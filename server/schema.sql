@@ -967,11 +967,13 @@ create table disk_ownerships (
   version integer default 1 not null,
   correlation_id text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  size_bytes bigint,
   constraint disk_ownerships_pkey PRIMARY KEY (id),
   constraint disk_ownerships_check CHECK (state <> 'owned'::text OR wipe_proof_id IS NOT NULL),
   constraint disk_ownerships_device_check CHECK (device ~ '^/dev/disk/by-id/[A-Za-z0-9._:-]+$'::text),
   constraint disk_ownerships_id_check CHECK (id ~~ 'dsk\_%'::text),
   constraint disk_ownerships_serial_check CHECK (serial <> ''::text),
+  constraint disk_ownerships_size_bytes_check CHECK (size_bytes > 0),
   constraint disk_ownerships_state_check CHECK (state = ANY (ARRAY['approved'::text, 'wiping'::text, 'blocked'::text, 'owned'::text, 'revoked'::text])),
   constraint disk_ownerships_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint disk_ownerships_wipe_proof_id_fkey FOREIGN KEY (wipe_proof_id) REFERENCES wipe_proofs(id)

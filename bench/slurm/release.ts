@@ -26,6 +26,7 @@ const prove = async (tx: Tx, id: string, slots: readonly HeldSlot[]): Promise<vo
       { gpu_resets: slots.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address)) },
     ),
     targets,
+    { minimum: 'clear', created_at: new Date().toISOString() },
   );
   if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
   const node_id = slots[0]?.node_id ?? '';

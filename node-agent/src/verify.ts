@@ -5,6 +5,7 @@
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import {
+  CLOCK_SKEW_MAX_MS,
   type SignedTask,
   type TASK_ERRORS,
   TASK_KINDS,
@@ -37,8 +38,6 @@ export const signersOf = (trust: TrustBundle): Signers => {
   }
   return signers;
 };
-
-export const CLOCK_SKEW_MAX_MS = 2 * 60_000;
 
 export const verifyTask = (
   signed: SignedTask,

@@ -2,7 +2,7 @@
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import { discovery } from './discovered.ts';
-import { cleanedUp, gpuReset, provenDisk } from './wipe-evidence.ts';
+import { cleanedUp, gpuReset, isolated, provenDisk } from './wipe-evidence.ts';
 
 type Outputs = { readonly [K in TaskKind]?: (params: TaskParams<K>) => TaskOutput<K> };
 
@@ -15,7 +15,10 @@ const cleanUp = (
       ...slots.map(({ nvme_serial, ...slot }) => provenDisk({ ...slot, serial: nvme_serial })),
       ...disks.map(({ serial }) => provenDisk({ slot_id: null, serial, generation: null })),
     ],
-    { gpu_resets: slots.map((slot) => gpuReset(slot.gpu_pci_address)) },
+    {
+      gpu_resets: slots.map((slot) => gpuReset(slot.gpu_pci_address)),
+      isolation: isolated(slots.map((slot) => slot.fabric_vf_pci_address)),
+    },
   );
 
 export const HOST_OUTPUTS: Outputs = {

@@ -4,7 +4,8 @@
  */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
-import { candidate } from './candidate.ts';
+import type { DataDisk } from '../src/db/node.ts';
+import { candidate, DISK_BYTES } from './candidate.ts';
 
 /** A transaction, or a client signed in as the owner of the tables. */
 export type Sql = Readonly<{
@@ -77,7 +78,7 @@ export type NodeFacts = Readonly<{
   capacity_mode?: 'slice' | 'baremetal' | 'flexible';
   health?: string;
   is_runtime_passed?: boolean;
-  data_disks?: readonly Readonly<{ serial: string; device: string }>[];
+  data_disks?: readonly DataDisk[];
   /** False makes a node without slots. */
   slots?: boolean;
   /** False makes a board without NVSwitch. */
@@ -163,7 +164,11 @@ export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> 
       facts.capacity_mode ?? 'flexible',
       facts.health ?? 'ok',
       facts.is_runtime_passed ?? true,
-      JSON.stringify(facts.data_disks ?? [{ serial: `DATA-${id}`, device: `/dev/disk/by-id/nvme-data-${id}` }]),
+      JSON.stringify(
+        facts.data_disks ?? [
+          { serial: `DATA-${id}`, device: `/dev/disk/by-id/nvme-data-${id}`, size_bytes: DISK_BYTES },
+        ],
+      ),
     ],
   );
   if (facts.partitions ?? count === 8)

@@ -1,6 +1,7 @@
 /** Scenarios of discovery, approval, slots and disks. */
 import { PLATFORM } from '../src/db/client.ts';
 import { insertOwnership } from '../src/db/disk-ownership.ts';
+import { DISK_BYTES } from './candidate.ts';
 import { anEnrolledNode, discover } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
 import { must, strangeId, type Tenants } from './tenants.ts';
@@ -99,7 +100,7 @@ export const topologyScenarios: Pick<Scenarios, Mine> = {
     const id = strangeId('disk_ownership');
     // Without its run, which would begin the wipe before it can be revoked.
     const row = {
-      ...{ id, node_id, region_name: REGION, serial, device: `/dev/disk/by-id/${id}` },
+      ...{ id, node_id, region_name: REGION, serial, device: `/dev/disk/by-id/${id}`, size_bytes: DISK_BYTES },
       ...{ approved_by: tenants.superadmin.me.id, correlation_id: 'test', ...because },
     };
     await tenants.test.db.database.write(PLATFORM, (tx) => insertOwnership(tx, row));

@@ -1,5 +1,5 @@
 /** What a host shows that has wiped its disks: as little as the contract demands, and nothing missing. */
-import { type DiskEvidence, readBackFloor, type TaskOutput } from '@gpuaas/contract/node';
+import { type DiskEvidence, type Isolation, readBackFloor, type TaskOutput } from '@gpuaas/contract/node';
 import { DISK_BYTES } from './candidate.ts';
 
 type Named = Readonly<{
@@ -22,6 +22,8 @@ export const provenDisk = (disk: Named, given: Partial<DiskEvidence> = {}): Disk
     serial: serial ?? '',
     generation,
     method: 'nvme_sanitize',
+    erase: 'block',
+    rule: 'blank',
     command_status: 0,
     size_bytes,
     bytes_read_back: samples.reduce((sum, { length }) => sum + length, 0),
@@ -34,6 +36,23 @@ export const provenDisk = (disk: Named, given: Partial<DiskEvidence> = {}): Disk
     ...given,
   };
 };
+
+export const isolated = (fabric_vfs: readonly string[] = []): Isolation => ({
+  network: {
+    is_port_removed: true,
+    is_reservation_removed: true,
+    is_lease_removed: true,
+    is_translation_removed: true,
+  },
+  is_vm_removed: true,
+  is_seed_removed: true,
+  partitions: [],
+  fabric_functions: fabric_vfs.map((fabric_vf_pci_address) => ({
+    fabric_vf_pci_address,
+    method: 'flr',
+    is_cleared: true,
+  })),
+});
 
 export const gpuReset = (gpu_pci_address: string | null, is_ok = true) => ({
   gpu_pci_address: gpu_pci_address ?? '',
@@ -51,5 +70,6 @@ export const cleanedUp = (
   blocked: [],
   gpu_resets: [],
   removed: [],
+  isolation: isolated(),
   ...given,
 });

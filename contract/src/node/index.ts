@@ -51,7 +51,7 @@ export { HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';
 export { type DiskRange, READ_BACK, readBackFloor, readBackGap } from './read-back.ts';
-export { TASK_ERRORS, TaskPayload as TaskPayloadShape } from './task.ts';
+export { CLOCK_SKEW_MAX_MS, TASK_ERRORS, TaskPayload as TaskPayloadShape } from './task.ts';
 export {
   defineTask,
   HOST_PORTS,

@@ -8,6 +8,9 @@ import { Id } from '../ids.ts';
 import { TASK_KINDS } from './task-kinds.ts';
 import { PROOF_STEPS_MAX } from './task-tree.ts';
 
+/** How far the clock of a host may be from the time of the control plane; beyond it, the agent refuses tasks. */
+export const CLOCK_SKEW_MAX_MS = 2 * 60_000;
+
 /** What is signed. A task is bound to node and attempt; its slots carry their generations. */
 export const TaskPayload = Closed({
   task_id: Id('node_task'),

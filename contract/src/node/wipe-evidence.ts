@@ -9,16 +9,16 @@ export const DiskEvidence = Closed({
   slot_id: Nullable(Type.String()),
   serial: Type.String(),
   major_minor: Type.Optional(Type.String()),
-  size_bytes: Type.Optional(Count),
+  size_bytes: Count,
   generation: Nullable(Count),
   attempt: Type.Optional(Count),
   method: Type.String(),
   level: Type.Optional(WipeLevelShape),
   /** What the method did on this disk: it threw its key away, erased its blocks, or was asked to forget them. */
-  erase: Type.Optional(StringEnum(['crypto', 'block', 'discard'])),
+  erase: StringEnum(['crypto', 'block', 'discard']),
   command_status: Type.Integer(),
   /** How the read-back verified the wipe: blank, or after a cryptographic erase noise that was not there before. */
-  rule: Type.Optional(StringEnum(['blank', 'changed'])),
+  rule: StringEnum(['blank', 'changed']),
   blocks_changed: Type.Optional(Count),
   bytes_read_back: Count,
   bytes_not_erased: Count,
@@ -44,5 +44,5 @@ export const CleanupOutput = Closed({
     }),
   ),
   removed: Type.Array(Type.String({ description: 'Also removed: seed, lease, port, partition.' })),
-  isolation: Type.Optional(IsolationEvidence),
+  isolation: IsolationEvidence,
 });

@@ -3,8 +3,8 @@
  * second. Losing the control plane changes nothing on the host.
  */
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
+import { CLOCK_SKEW_MAX_MS } from '@gpuaas/contract/node';
 import { type Log, pause } from '@gpuaas/kit';
-import { CLOCK_SKEW_MAX_MS } from '../verify.ts';
 import { createConditionLog } from './condition.ts';
 import type { Connection } from './connection.ts';
 import { retryMs } from './errors.ts';

@@ -170,7 +170,7 @@ export const provenSlots = (
   output: Pick<CleanupOutput, 'disks' | 'gpu_resets' | 'isolation' | 'network_detached'>,
 ): ReadonlySet<string> => {
   const { isolation } = output;
-  if (!output.network_detached || isolation?.partitions.every((one) => one.is_deactivated) !== true) return new Set();
+  if (!output.network_detached || !isolation.partitions.every((one) => one.is_deactivated)) return new Set();
   return new Set(
     slots
       .filter(

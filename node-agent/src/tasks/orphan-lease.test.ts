@@ -63,7 +63,7 @@ describe('a lease that no claim knows', () => {
     clearFaults(host.sim.dir);
     const repair = { allocation_id: null, disks: [], slots: later.slice(0, 1) };
     const { isolation } = await host.run('node.cleanup', repair);
-    assert.deepEqual(isolation?.partitions, [{ partition_id: 4, is_deactivated: true }]);
+    assert.deepEqual(isolation.partitions, [{ partition_id: 4, is_deactivated: true }]);
     assert.deepEqual(host.sim.state().active_partitions, []);
   });
 
@@ -79,7 +79,7 @@ describe('a lease that no claim knows', () => {
     const { removed, isolation } = await host.run('slice.cleanup', of(later, OTHER));
     assert.deepEqual([host.sim.state().domains, await host.sim.network.ports()], [[], []]);
     assert.ok(removed.includes(`VM ${domainName(ALLOCATION)} and its seed`), removed.join());
-    assert.deepEqual(isolation?.partitions, [{ partition_id: lease.plan.fabric_partition_id, is_deactivated: true }]);
+    assert.deepEqual(isolation.partitions, [{ partition_id: lease.plan.fabric_partition_id, is_deactivated: true }]);
   });
 
   test('stays while something of its machine is found by the cleanup of whoever claims its slots', async (t) => {
@@ -87,7 +87,7 @@ describe('a lease that no claim knows', () => {
     host.fault({ when: 'network.detach', do: 'lie' });
     await host.run('slice.orphan_remove', END);
     const { isolation, network_detached } = await host.run('slice.cleanup', of(later, OTHER));
-    assert.deepEqual([isolation?.network.is_port_removed, network_detached], [false, false]);
+    assert.deepEqual([isolation.network.is_port_removed, network_detached], [false, false]);
     assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 });

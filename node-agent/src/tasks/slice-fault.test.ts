@@ -320,7 +320,7 @@ describe('a cleanup', () => {
     host.fault({ when: 'network.detach', do: 'lie', times: 1 });
     const { isolation, network_detached } = await host.run('slice.cleanup', of(slots));
     assert.deepEqual(
-      [network_detached, isolation?.network.is_port_removed, isolation?.is_seed_removed],
+      [network_detached, isolation.network.is_port_removed, isolation.is_seed_removed],
       [false, false, true],
     );
   });
@@ -332,14 +332,14 @@ describe('a cleanup', () => {
     host.fault(rule);
     const { isolation } = await host.run('slice.cleanup', of(slots));
     assert.deepEqual(
-      isolation?.partitions.map((one) => one.is_deactivated),
+      isolation.partitions.map((one) => one.is_deactivated),
       [false],
     );
     assert.equal((await readLeases(host.state)).leases.length, 1);
     clearFaults(host.sim.dir);
     const again = await host.run('slice.cleanup', of(slots));
     assert.deepEqual(
-      again.isolation?.partitions.map((one) => one.is_deactivated),
+      again.isolation.partitions.map((one) => one.is_deactivated),
       [true],
     );
     assert.deepEqual((await readLeases(host.state)).leases, []);
@@ -372,7 +372,7 @@ describe('a cleanup', () => {
     host.fault({ when: 'pci.reset', do: 'fail', code: 'host_error', message: 'no answer', address });
     const { isolation, gpu_resets, disks } = await host.run('slice.cleanup', of(slots));
     assert.deepEqual([disks[0]?.is_verified, gpu_resets[0]?.is_ok], [true, true]);
-    assert.deepEqual(isolation?.fabric_functions, [
+    assert.deepEqual(isolation.fabric_functions, [
       { fabric_vf_pci_address: address, method: 'none', is_cleared: false, reason: 'no answer' },
     ]);
     assert.equal((await readLeases(host.state)).leases.length, 1);

@@ -55,8 +55,7 @@ test('a slice lives on real parts from its lease to a proven wipe', {
   );
   assert.ok(cleaned.gpu_resets.every((reset) => reset.is_ok));
   assert.equal(cleaned.removed.length, 3, 'network, machine and partition');
-  const { network, fabric_functions, partitions, ...gone } =
-    cleaned.isolation ?? assert.fail('no evidence of isolation');
+  const { network, fabric_functions, partitions, ...gone } = cleaned.isolation;
   assert.deepEqual(gone, { is_vm_removed: true, is_seed_removed: true });
   assert.deepEqual(
     Object.values(network),

@@ -82,7 +82,7 @@ describe('a machine that is stopped for a while', () => {
     await stop(host, slots);
     await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
     const cleaned = await host.run('slice.cleanup', of(slots));
-    assert.deepEqual(cleaned.isolation?.partitions, [{ partition_id: 4, is_deactivated: true }]);
+    assert.deepEqual(cleaned.isolation.partitions, [{ partition_id: 4, is_deactivated: true }]);
     assert.ok(cleaned.disks.every((disk) => disk.is_verified));
     assert.deepEqual((await readLeases(host.state)).leases, []);
     await assert.rejects(start(host, slots), { code: 'conflict' });

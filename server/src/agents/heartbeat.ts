@@ -4,7 +4,7 @@
  * again.
  */
 import { randomUUID } from 'node:crypto';
-import type { NodeBody } from '@gpuaas/contract/node';
+import { CLOCK_SKEW_MAX_MS, type NodeBody } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -29,8 +29,8 @@ export type Heartbeats = Readonly<{
 
 type Heartbeat = Omit<HeartbeatRow, 'age_ms'> & Readonly<{ at_ms: number }>;
 
-/** Agents refuse tasks signed two minutes from their own time; the margin covers transit. */
-const CLOCK_SKEW_MAX_MS = 110_000;
+/** Agents refuse tasks signed further from their own time; the margin covers transit. */
+const SKEW_PAUSED_MS = CLOCK_SKEW_MAX_MS - 10_000;
 const FIRST_SEEN = 'The agent is connected.';
 
 const isTime = (text: string): boolean => Date.parse(text) > Date.UTC(1900, 0) && Date.parse(text) < Date.UTC(9000, 0);
@@ -42,7 +42,7 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
   const skewed = new Set<string>();
 
   const checkClock = (node_id: string, clock_skew_ms: number): string | null => {
-    const isWrong = Math.abs(clock_skew_ms) > CLOCK_SKEW_MAX_MS;
+    const isWrong = Math.abs(clock_skew_ms) > SKEW_PAUSED_MS;
     if (isWrong !== skewed.has(node_id)) {
       const about = { node_id, clock_skew_ms };
       if (isWrong) log.warn({ ...about, error_code: 'clock_skew' }, 'host clock out of range; tasks paused');

@@ -11,6 +11,7 @@ export type DiskOwnershipRow = Readonly<
     | 'node_id'
     | 'serial'
     | 'device'
+    | 'size_bytes'
     | 'state'
     | 'state_reason'
     | 'state_since'
@@ -24,7 +25,7 @@ export type DiskOwnershipRow = Readonly<
 >;
 
 const OWNERSHIP =
-  'id, node_id, serial, device, state, state_reason, state_since, approved_by, reason, wipe_proof_id, version, correlation_id, created_at';
+  'id, node_id, serial, device, size_bytes, state, state_reason, state_since, approved_by, reason, wipe_proof_id, version, correlation_id, created_at';
 
 export const findOwnership = async (reader: Reader, id: string): Promise<DiskOwnershipRow | undefined> =>
   (await reader.query<DiskOwnershipRow>(`select ${OWNERSHIP} from disk_ownerships where id = $1`, [id])).rows[0];
@@ -36,12 +37,13 @@ const INSERT_OWNERSHIP = statement(
     region_name: 'text',
     serial: 'text',
     device: 'text',
+    size_bytes: 'bigint',
     approved_by: 'text',
     reason: 'text',
     correlation_id: 'text',
   },
-  `insert into disk_ownerships (id, node_id, region_name, serial, device, state, approved_by, reason, correlation_id)
-   values (:id, :node_id, :region_name, :serial, :device, 'approved', :approved_by, :reason, :correlation_id)
+  `insert into disk_ownerships (id, node_id, region_name, serial, device, size_bytes, state, approved_by, reason, correlation_id)
+   values (:id, :node_id, :region_name, :serial, :device, :size_bytes, 'approved', :approved_by, :reason, :correlation_id)
    on conflict do nothing returning ${OWNERSHIP}`,
 );
 
@@ -49,8 +51,21 @@ const INSERT_OWNERSHIP = statement(
 export const insertOwnership = async (
   tx: Tx,
   row: Pick<DiskOwnershipRow, 'id' | 'node_id' | 'serial' | 'device' | 'approved_by' | 'reason' | 'correlation_id'> &
-    Readonly<{ region_name: string }>,
+    Readonly<{ region_name: string; size_bytes: number }>,
 ): Promise<DiskOwnershipRow | undefined> => (await INSERT_OWNERSHIP.query<DiskOwnershipRow>(tx, row)).rows[0];
+
+/** Completes an approval of an earlier build. Undefined when there is none without a size. */
+export const recordDiskSize = async (
+  tx: Tx,
+  disk: Readonly<{ node_id: string; serial: string; size_bytes: number }>,
+): Promise<DiskOwnershipRow | undefined> =>
+  (
+    await tx.query<DiskOwnershipRow>(
+      `update disk_ownerships set size_bytes = $3, version = version + 1
+       where node_id = $1 and serial = $2 and size_bytes is null and state <> 'revoked' returning ${OWNERSHIP}`,
+      [disk.node_id, disk.serial, disk.size_bytes],
+    )
+  ).rows[0];
 
 export const listOwnerships = async (
   reader: Reader,

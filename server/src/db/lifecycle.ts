@@ -6,6 +6,7 @@
  * Locks are taken in one order everywhere: workflow run, allocation, index row of the node, slots and node, quota.
  */
 import type { Reader, Tx } from './client.ts';
+import type { DataDisk } from './node.ts';
 import { claimHoldsSlot, claimIsLive } from './predicates.ts';
 import { approvedDiskSize } from './slot.ts';
 import { statement } from './statement.ts';
@@ -88,7 +89,7 @@ export const listHeldSlots = async (reader: Reader, allocationId: string): Promi
 
 export type HeldNode = Readonly<
   Pick<Nodes, 'id' | 'occupancy'> & {
-    data_disks: readonly Readonly<{ serial: string; device: string }>[];
+    data_disks: readonly DataDisk[];
   }
 >;
 

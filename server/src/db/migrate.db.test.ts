@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { emptyDatabase } from '../../test/database.ts';
+import { aNode } from '../../test/placement.ts';
 import { createDatabase, PLATFORM } from './client.ts';
 import { APP_ROLE, MIGRATIONS_DIR, migrate, readMigrations } from './migrate.ts';
 
@@ -30,6 +31,14 @@ const migrationsWith = async (t: TestContext, name: string, sql: string): Promis
   return dir;
 };
 
+const migrationsBefore = async (t: TestContext, number: number): Promise<string> => {
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-migrations-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  const isBefore = (file: string): boolean => !/\/\d{4}_/.test(file) || Number(/\/(\d{4})_/.exec(file)?.[1]) < number;
+  await cp(MIGRATIONS_DIR, dir, { recursive: true, filter: isBefore });
+  return dir;
+};
+
 describe('migrations', () => {
   it('run once, also when several processes start at the same moment', async (t) => {
     const url = await emptyDatabase(t);
@@ -43,11 +52,7 @@ describe('migrations', () => {
 
   it('rename the steps of runs that are under way, so that they continue', async (t) => {
     const url = await emptyDatabase(t);
-    const earlier = await mkdtemp(join(tmpdir(), 'gpuaas-migrations-'));
-    t.after(() => rm(earlier, { recursive: true, force: true }));
-    const isEarlier = (file: string): boolean => !/\/\d{4}_/.test(file) || Number(/\/(\d{4})_/.exec(file)?.[1]) < 19;
-    await cp(MIGRATIONS_DIR, earlier, { recursive: true, filter: isEarlier });
-    await migrate({ url, log, dir: earlier });
+    await migrate({ url, log, dir: await migrationsBefore(t, 19) });
     const steps = await withClient(url, async (client) => {
       await client.query(
         `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, deadline_ms, deadline_at)
@@ -64,6 +69,51 @@ describe('migrations', () => {
       { workflow: 'repair-slot', step: 'wipe', steps: ['rebind', 'wipe'] },
       { workflow: 'wipe-disk', step: 'abort', steps: ['wipe', 'abort'] },
     ]);
+  });
+
+  it('give an approved disk the size that the newest discovery found, and none where it found none', async (t) => {
+    const url = await emptyDatabase(t);
+    await migrate({ url, log, dir: await migrationsBefore(t, 21) });
+    await withClient(url, async (client) => {
+      const disk = (serial: string) => ({ serial, device: `/dev/disk/by-id/${serial}` });
+      const { id } = await aNode(client, { slots: false });
+      await client.query('update nodes set data_disks = $1', [JSON.stringify([disk('SEEN'), disk('UNSEEN')])]);
+      const found = (size_bytes: number) => ({ disks: { value: [{ serial: 'SEEN', size_bytes }] } });
+      for (const [task, facts] of Object.entries({ tsk_1: found(5), tsk_2: found(7) })) {
+        await client.query(
+          `insert into node_tasks (id, node_id, kind, params, correlation_id, expires_at)
+           values ($1, $2, 'slice.topology_discover', '{}', 'c-upgrade', now())`,
+          [task, id],
+        );
+        await client.query(
+          `insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required)
+           values ($1, $2, repeat('0', 64), $3, '{}', false)`,
+          [task, id, JSON.stringify(facts)],
+        );
+      }
+      await client.query(
+        `insert into wipe_proofs (id, node_id, disk_serial, task_id, method, is_verified, evidence, correlation_id, sequence, previous_hash, proof_hash)
+         values ('wpf_upgrade', $1, 'SEEN', 'tsk_1', 'blkdiscard', true, '{}', 'c-upgrade', 1, wipe_chain_genesis($1), '')`,
+        [id],
+      );
+      for (const serial of ['SEEN', 'UNSEEN'])
+        await client.query(
+          `insert into disk_ownerships (id, node_id, region_name, serial, device, state, approved_by, reason, wipe_proof_id, correlation_id)
+           values ('dsk_' || $2, $1, 'r', $2, '/dev/disk/by-id/' || $2, 'owned', 'usr_1', 'Test.', 'wpf_upgrade', 'c-upgrade')`,
+          [id, serial],
+        );
+      await migrate({ url, log });
+      const { rows } = await client.query('select serial, size_bytes::int from disk_ownerships order by serial');
+      assert.deepEqual(rows, [
+        { serial: 'SEEN', size_bytes: 7 },
+        { serial: 'UNSEEN', size_bytes: null },
+      ]);
+      const nodes = await client.query('select data_disks from nodes');
+      assert.deepEqual(nodes.rows[0].data_disks, [
+        { ...disk('SEEN'), size_bytes: 7 },
+        { ...disk('UNSEEN'), size_bytes: null },
+      ]);
+    });
   });
 
   it('need no superuser: an owner that may create roles is enough', async (t) => {

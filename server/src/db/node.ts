@@ -6,6 +6,9 @@ import { agentIsConnected, claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, Nodes } from './types.gen.ts';
 
+/** An element of `data_disks`. A disk that an earlier build declared may have no size. */
+export type DataDisk = Readonly<{ serial: string; device: string; size_bytes: number | null }>;
+
 export type NodeState = Nodes['state'];
 export type CapacityMode = Nodes['capacity_mode'];
 
@@ -108,7 +111,7 @@ export type NewNode = Readonly<
     | 'runtime_checked_at'
     | 'is_runtime_passed'
   > & {
-    data_disks: readonly Readonly<{ serial: string; device: string }>[];
+    data_disks: readonly DataDisk[];
   }
 >;
 
@@ -231,15 +234,12 @@ export const noteBoot = async (tx: Tx, nodeId: string): Promise<void> => {
   );
 };
 
-/** A disk the platform owns is one that bare-metal cleanup erases. */
-export const declareDataDisk = async (
-  tx: Tx,
-  nodeId: string,
-  disk: Readonly<{ serial: string; device: string }>,
-): Promise<void> => {
+/** A disk the platform owns is one that bare-metal cleanup erases. An earlier declaration of it is replaced. */
+export const declareDataDisk = async (tx: Tx, nodeId: string, disk: DataDisk): Promise<void> => {
   await tx.query(
-    `update nodes set data_disks = data_disks || $2::jsonb, version = version + 1
-     where id = $1 and not data_disks @> jsonb_build_array(jsonb_build_object('serial', $3::text))`,
+    `update nodes set version = version + 1, data_disks = $2::jsonb ||
+       coalesce((select jsonb_agg(d) from jsonb_array_elements(data_disks) d where d ->> 'serial' <> $3), '[]')
+     where id = $1 and not data_disks @> $2::jsonb`,
     [nodeId, JSON.stringify([disk]), disk.serial],
   );
 };

@@ -224,6 +224,7 @@ export interface DiskOwnerships {
   version: number;
   correlation_id: string;
   created_at: string;
+  size_bytes: number | null;
 }
 
 export interface HealthBreaker {

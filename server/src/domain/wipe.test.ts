@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DiskEvidence, type Isolation, READ_BACK } from '@gpuaas/contract/node';
+import { CLOCK_SKEW_MAX_MS, type DiskEvidence, type Isolation, READ_BACK, type WipeLevel } from '@gpuaas/contract/node';
 import fc from 'fast-check';
-import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
-import { type CleanupOutput, judgeWipe, type WipeTarget } from './wipe.ts';
+import { cleanedUp, gpuReset, isolated, provenDisk } from '../../test/wipe-evidence.ts';
+import { type CleanupOutput, judgeWipe as judgeRequested, type WipeTarget } from './wipe.ts';
 
 const GIB = 1024 ** 3;
 const target: WipeTarget = {
@@ -17,9 +17,12 @@ const dataDisk: WipeTarget = {
   slot_id: null,
   serial: 'D1',
   generation: null,
-  size_bytes: null,
+  size_bytes: 8192,
   gpu_pci_address: null,
 };
+const created_at = '2026-11-01T12:00:00.000Z';
+const judgeWipe = (output: CleanupOutput | null, targets: readonly WipeTarget[], minimum: WipeLevel = 'clear') =>
+  judgeRequested(output, targets, { minimum, created_at });
 const ofSize = (size_bytes: number): WipeTarget => ({ ...target, size_bytes });
 const good = provenDisk(target);
 const dataGood = provenDisk(dataDisk);
@@ -48,8 +51,16 @@ const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEv
   ['nothing read back', () => ({ bytes_read_back: 0, samples: [] }), /was not read back/],
   ['data left', () => ({ bytes_not_erased: 1 }), /found data/],
   ['a signature left', () => ({ signatures_left: ['ext4', 'gpt'] }), /ext4, gpt/],
-  ['noise after a discard', () => ({ rule: 'changed', erase: 'discard' }), /cryptographic/],
-  ['noise after an erase that is not named', () => ({ rule: 'changed' }), /cryptographic/],
+  ['noise after a discard', () => ({ rule: 'changed', erase: 'discard', method: 'blkdiscard' }), /cryptographic/],
+  ['noise after an erase of the blocks', () => ({ rule: 'changed' }), /cryptographic/],
+  ['a discard that destroyed a key', () => ({ method: 'blkdiscard', erase: 'crypto' }), /crypto, which blkdiscard/],
+  ['a sanitize that only discarded', () => ({ erase: 'discard' }), /discard, which nvme_sanitize/],
+  [
+    'a read-back from before the request',
+    () => ({ finished_at: new Date(Date.parse(created_at) - CLOCK_SKEW_MAX_MS - 1).toISOString() }),
+    /before this wipe was requested/,
+  ],
+  ['a time that is none', () => ({ finished_at: 'yesterday' }), /before this wipe was requested/],
   ['no verification', () => ({ is_verified: false }), /did not verify/],
   ['more read than shown', ({ bytes_read_back }) => ({ bytes_read_back: bytes_read_back + 1 }), /every region/],
   [
@@ -70,7 +81,7 @@ const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEv
   ],
   [
     'a sample beyond the disk',
-    ({ samples, size_bytes = 0, bytes_read_back }) => ({
+    ({ samples, size_bytes, bytes_read_back }) => ({
       samples: [...samples, { offset: size_bytes, length: 1, sha256: '0'.repeat(64) }],
       bytes_read_back: bytes_read_back + 1,
     }),
@@ -91,8 +102,20 @@ test('each fact that is missing or wrong makes the whole wipe unproven, whatever
       assert.equal(verdict.disks[1]?.reason, null, 'the other disk is judged by itself');
     }),
   );
-  const { size_bytes: _, ...unsized } = good;
-  assert.match(judgeWipe(cleanedUp([unsized]), [target]).reason ?? '', /size of the disk/);
+});
+
+test('a disk that is reported more than once is unproven, whichever report is good', () => {
+  for (const bad of [{ ...good, bytes_not_erased: 1 }, good])
+    for (const disks of [
+      [good, bad],
+      [bad, good],
+    ])
+      assert.equal(judgeWipe(cleanedUp(disks), [target]).reason, 'The agent reported this disk more than once.');
+});
+
+test('a host whose clock is behind, within the limit, can prove a wipe', () => {
+  const finished_at = new Date(Date.parse(created_at) - CLOCK_SKEW_MAX_MS).toISOString();
+  assert.equal(judgeWipe(cleanedUp([{ ...good, finished_at }]), [target]).is_verified, true);
 });
 
 test('a wipe of another size than was approved is no proof, however completely it was read back', () => {
@@ -111,7 +134,18 @@ test('a wipe of another size than was approved is no proof, however completely i
   );
   const unsized = { ...target, size_bytes: null };
   assert.equal(judgeWipe(cleanedUp([good]), [unsized]).reason, 'The slot has no approved disk size.');
-  assert.equal(judgeWipe(cleanedUp([dataGood]), [dataDisk]).is_verified, true, 'a data disk of the node has none');
+});
+
+test('a data disk is proven with its approved size only', () => {
+  const oneByte = provenDisk(dataDisk, { size_bytes: 1 });
+  assert.equal(
+    judgeWipe(cleanedUp([oneByte]), [dataDisk]).reason,
+    'The disk was approved with 8192 bytes and the wipe result states 1.',
+  );
+  assert.equal(
+    judgeWipe(cleanedUp([dataGood]), [{ ...dataDisk, size_bytes: null }]).reason,
+    'The size of the disk was not recorded when the disk was approved. Approve the disk again.',
+  );
 });
 
 test('as many bytes as the floor demands, all read at one place, are no proof', () => {
@@ -164,7 +198,7 @@ test('a GPU counts as reset only when the host shows it for that very GPU', () =
 });
 
 test('a method that does not reach the minimum of the region is no proof, whatever it found', () => {
-  const byDiscard = cleanedUp([{ ...good, method: 'blkdiscard' }]);
+  const byDiscard = cleanedUp([{ ...good, method: 'blkdiscard', erase: 'discard' }]);
   assert.equal(judgeWipe(byDiscard, [target], 'clear').is_verified, true);
   assert.match(judgeWipe(byDiscard, [target], 'purge').reason ?? '', /at least wipe level purge.+blkdiscard/);
   assert.equal(judgeWipe(cleanedUp([{ ...good, method: 'nvme_format' }]), [target], 'purge').is_verified, true);
@@ -178,16 +212,8 @@ test('a disk that the host refuses to wipe is unproven for the reason that the h
 });
 
 const isolation: Isolation = {
-  network: {
-    is_port_removed: true,
-    is_reservation_removed: true,
-    is_lease_removed: true,
-    is_translation_removed: true,
-  },
-  is_vm_removed: true,
-  is_seed_removed: true,
+  ...isolated(['0000:3b:00.1']),
   partitions: [{ partition_id: 3, is_deactivated: true }],
-  fabric_functions: [{ fabric_vf_pci_address: '0000:3b:00.1', method: 'flr', is_cleared: true }],
 };
 
 test('whatever the host itself finds left of a VM makes the wipe unproven', () => {
@@ -212,12 +238,7 @@ test('a fabric function that still knows its guest keeps the slot from the next 
   assert.deepEqual([one(false).is_verified, one(false).disks[0]?.is_gpu_reset], [true, false]);
   assert.equal(one(true, '0000:3b:00.2').disks[0]?.is_gpu_reset, false, 'another one was cleared');
   assert.equal(judge([]).disks[0]?.is_gpu_reset, false, 'silence is no reset');
-  const silent = judgeWipe(cleanedUp([good], { gpu_resets }), [vf]);
-  assert.equal(
-    silent.disks[0]?.is_gpu_reset,
-    true,
-    'a host that reports nothing of what is left is judged by the rest',
-  );
+  assert.equal(judgeWipe(null, [vf]).disks[0]?.is_gpu_reset, false, 'nor is no output');
   const none = { ...vf, fabric_vf_pci_address: null };
   const verdict = judgeWipe(cleanedUp([good], { gpu_resets, isolation }), [none]);
   assert.equal(verdict.disks[0]?.is_gpu_reset, true, 'there is none');

@@ -8,7 +8,7 @@ import { assertInvariants } from '../../test/invariants.ts';
 import type { NodeFacts } from '../../test/placement.ts';
 import { must, type User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
-import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
+import { cleanedUp, gpuReset, isolated, provenDisk } from '../../test/wipe-evidence.ts';
 import { finishTask } from '../agents/end-task.ts';
 import { recordHealth } from '../agents/node-health.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -280,7 +280,10 @@ const answer = (task: Task, output: object) =>
       { now: new Date() },
     );
   });
-const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_address: string } | null) =>
+const erased = (
+  serial: string,
+  slot: (Record<'id' | 'gpu_pci_address' | 'fabric_vf_pci_address', string> & { generation: number }) | null,
+) =>
   cleanedUp(
     [
       provenDisk(
@@ -288,7 +291,10 @@ const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_
         { method: 'nvme_format' },
       ),
     ],
-    { gpu_resets: slot === null ? [] : [gpuReset(slot.gpu_pci_address)] },
+    {
+      gpu_resets: slot === null ? [] : [gpuReset(slot.gpu_pci_address)],
+      isolation: isolated(slot === null ? [] : [slot.fabric_vf_pci_address]),
+    },
   );
 
 test('a repair binds anew, looks, wipes, and only the proof brings the slot back', async () => {
@@ -331,6 +337,40 @@ test('a disk is taken over only when the host has let go of it, with proof, and 
   assert.equal((await root.post(at(id, 'disks'), { serial, reason: 'Again' })).status, 409);
 });
 
+test('a disk of another size than was approved is not taken over', async () => {
+  const { id } = await host();
+  const { nvme_serial: serial } = candidate(3, {}, hosts);
+  const approved = must(await root.post(at(id, 'disks'), { serial, reason: 'Ours now' }), 202).body;
+  const evidence = provenDisk({ slot_id: null, serial, generation: null }, { size_bytes: 1 });
+  await answer(await nextTask(id, 'node.cleanup'), cleanedUp([evidence]));
+  const run = () => runOf('wipe-disk', approved.id);
+  await until('the run is stuck', async () => (await run()).state === 'stuck');
+  assert.match((await run()).reason, new RegExp(`approved with ${DISK_BYTES} bytes and the wipe result states 1`));
+});
+
+test('approving a disk again records the size that an earlier build did not, also while a tenant has it', async () => {
+  const { id } = await host();
+  const { nvme_serial: serial, nvme_device: device } = candidate(3, {}, hosts);
+  const approved = must(await root.post(at(id, 'disks'), { serial, reason: 'Ours now' }), 202).body;
+  await answer(await nextTask(id, 'node.cleanup'), erased(serial ?? '', null));
+  const declared = async () => {
+    const { rows } = await sql('select data_disks from nodes where id = $1', [id]);
+    return ((rows[0]?.['data_disks'] ?? []) as { serial: string }[]).filter((disk) => disk.serial === serial);
+  };
+  const sized = [{ serial, device, size_bytes: DISK_BYTES }];
+  await until('it is declared', async () => (await declared()).length > 0);
+  assert.deepEqual(await declared(), sized);
+  await sql('update disk_ownerships set size_bytes = null where id = $1', [approved.id]);
+  await sql("update nodes set data_disks = $2, capacity_mode = 'flexible' where id = $1", [
+    id,
+    JSON.stringify([{ serial, device, size_bytes: null }]),
+  ]);
+  const again = must(await root.post(at(id, 'disks'), { serial, reason: 'Its size' }), 202).body;
+  assert.deepEqual([again.id, again.state], [approved.id, 'owned']);
+  assert.deepEqual(await declared(), sized);
+  assert.equal((await root.post(at(id, 'disks'), { serial, reason: 'Once more' })).status, 409);
+});
+
 test('a disk that a slot has, or that a tenant may be given with the whole node, is not taken over', async () => {
   const { id } = await host();
   must(await approve(id, { slot_indexes: [0] }), 200);
@@ -356,11 +396,11 @@ test('the disk a host boots from is never erased', async () => {
 });
 
 const runOf = async (workflow: string, subject: string) => {
-  const { rows } = await sql('select id, state from workflow_runs where workflow = $1 and subject_id = $2', [
-    workflow,
-    subject,
-  ]);
-  return rows[0] as { id: string; state: string };
+  const { rows } = await sql(
+    'select id, state, state_reason as reason from workflow_runs where workflow = $1 and subject_id = $2',
+    [workflow, subject],
+  );
+  return rows[0] as { id: string; state: string; reason: string };
 };
 const slotNow = async (nodeId: string, slotId: string) =>
   must(await root.get(at(nodeId, `resource-slots/${slotId}`)), 200).body;

@@ -8,6 +8,7 @@ import { mintId } from '@gpuaas/kit';
 import { refuseHostChanges } from '../agents/node-health.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/disk-ownership.ts';
+import { declareDataDisk } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findNewestFacts } from '../db/topology.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
@@ -21,7 +22,7 @@ import { wipeDisk } from '../workflows/wipe-disk.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-const view = ({ correlation_id: _, ...row }: db.DiskOwnershipRow) => row;
+const view = ({ correlation_id: _, size_bytes: __, ...row }: db.DiskOwnershipRow) => row;
 
 export const list = (ctx: ReadCtx, { params, query }: Req<'adminNodeDiskList'>) =>
   ctx.read(async (reader) => {
@@ -45,6 +46,7 @@ const seenDisk = (facts: HostFacts | undefined, serial: string) => {
   if (disk.is_boot) throw conflict('The host boots from this disk. It cannot be wiped.');
   if (disk.device === null)
     throw conflict('The disk has no stable name under /dev/disk/by-id, so it cannot be identified.');
+  if (disk.size_bytes === 0) throw conflict('The disk reports no size, so a wipe of it cannot be proven.');
   return { ...disk, device: disk.device };
 };
 
@@ -53,6 +55,16 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
   await refuseHostChanges(ctx.tx, node.id);
   const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
   await lockSummary(ctx.tx, node.id);
+  const { size_bytes } = disk;
+  // Nothing is erased by this, so it is also possible while a tenant has the disk: its cleanup waits for the size.
+  const completed = await db.recordDiskSize(ctx.tx, { node_id: node.id, serial: body.serial, size_bytes });
+  if (completed !== undefined) {
+    const { serial, device } = completed;
+    if (completed.state === 'owned') await declareDataDisk(ctx.tx, node.id, { serial, device, size_bytes });
+    ctx.target('disk_ownership', completed.id);
+    ctx.note({ serial, size_bytes, reason: body.reason });
+    return view(completed);
+  }
   const reason = whyNotErase(await db.findDiskUse(ctx.tx, node.id, body.serial));
   if (reason !== undefined) throw conflict(reason);
   const row = await db.insertOwnership(ctx.tx, {
@@ -61,6 +73,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
     region_name: node.region_name,
     serial: body.serial,
     device: disk.device,
+    size_bytes,
     approved_by: callerId(ctx),
     reason: body.reason,
     correlation_id: ctx.correlation_id,

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { findViolations } from '../../test/invariants.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
-import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
+import { cleanedUp, gpuReset, isolated, provenDisk } from '../../test/wipe-evidence.ts';
 import { PLATFORM } from '../db/client.ts';
 import { listHeldSlots } from '../db/lifecycle.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
@@ -38,7 +38,11 @@ const world = async (t: TestContext) => {
         note: 'ümlaut, "quotes" and \\ in the evidence',
       }));
       const gpu_resets = targets.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address));
-      const verdict = judgeWipe(cleanedUp(disks, { gpu_resets }), targets);
+      const verdict = judgeWipe(
+        cleanedUp(disks, { gpu_resets, isolation: isolated(targets.map((one) => one.fabric_vf_pci_address ?? '')) }),
+        targets,
+        { minimum: 'clear', created_at: new Date().toISOString() },
+      );
       await proveCleanup(tx, made.id, { task_id: `tsk_${made.id}`, node_id: node.id, verdict, may_try_again: false });
     });
   /** Three proofs of the first slot: one that proved nothing, and those of two tenants. */

@@ -139,11 +139,14 @@ export const createAllocationDeps = (
               slot_id: null,
               serial: disk.serial,
               generation: null,
-              size_bytes: null,
+              size_bytes: disk.size_bytes,
               gpu_pci_address: null,
             })),
         ];
-        const verdict = judgeWipe(task.output as CleanupOutput | null, targets, minimum);
+        const verdict = judgeWipe(task.output as CleanupOutput | null, targets, {
+          minimum,
+          created_at: task.created_at,
+        });
         return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };
       }),
     prove: (id, judged) => (tx) => proveCleanup(tx, id, judged),

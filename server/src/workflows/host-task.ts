@@ -36,7 +36,7 @@ export type TaskRequest<K extends TaskKind> = Readonly<{
 }>;
 
 export type TaskProgress<K extends TaskKind> =
-  | Readonly<{ kind: 'completed'; task_id: string; output: TaskOutput<K> }>
+  | Readonly<{ kind: 'completed'; task_id: string; created_at: string; output: TaskOutput<K> }>
   | Readonly<{ kind: 'failed'; reason: string }>
   | Readonly<{ kind: 'skipped'; reason: string }>
   | Readonly<{ kind: 'open' }>
@@ -55,7 +55,12 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, request: TaskReques
   if (task !== undefined) {
     // A completed task has an output of its kind's shape; otherwise it has failed.
     if (task.state === 'completed')
-      return { kind: 'completed', task_id: task.id, output: (task.output ?? {}) as TaskOutput<K> };
+      return {
+        kind: 'completed',
+        task_id: task.id,
+        created_at: task.created_at,
+        output: (task.output ?? {}) as TaskOutput<K>,
+      };
     if (isTaskOpen(task.state)) return { kind: 'open' };
     if (task.tries >= request.tries_max)
       return { kind: 'failed', reason: task.state_reason ?? 'The agent gave no reason.' };

@@ -159,6 +159,39 @@ test('a whole node is provisioned, released and wiped, data disks and slots alik
   assert.deepEqual({ live_claims, occupancy, gpu_used, free_count }, CLEAN);
 });
 
+test('a whole node is not wiped with a data disk of another size than was approved, or of none', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { shape: 'baremetal', state: 'active' });
+  const ofOneByte = (output: Record<string, unknown>) => ({
+    ...output,
+    disks: (output['disks'] as DiskEvidence[]).map((disk) =>
+      disk.slot_id === null ? provenDisk(disk, { size_bytes: 1 }) : disk,
+    ),
+  });
+  const releaseTo = async (change: (output: Record<string, unknown>) => Record<string, unknown>) => {
+    await release(w.database, made.id);
+    await settle(w.database, {
+      answer: (task) => (task.kind === 'node.cleanup' ? change({ ...truth(task) }) : truth(task)),
+    });
+    return factsOf(w.sql, made.id);
+  };
+  const reason = async (): Promise<string> =>
+    (await w.sql.query('select status_reason from node_resource_slots limit 1')).rows[0].status_reason;
+  const lied = await releaseTo(ofOneByte);
+  assert.deepEqual([lied.state, lied.occupancy, lied.proofs], ['release_failed', 'cleanup_blocked', 0]);
+  assert.match(await reason(), new RegExp(`approved with ${DISK_BYTES} bytes and the wipe result states 1`));
+
+  const setSize = (size: number | null) =>
+    w.sql.query("update nodes set data_disks = jsonb_set(data_disks, '{0,size_bytes}', $1)", [JSON.stringify(size)]);
+  await setSize(null);
+  const unsized = await releaseTo((output) => output);
+  assert.equal(unsized.state, 'release_failed');
+  assert.match(await reason(), /Approve the disk again/);
+  await setSize(DISK_BYTES);
+  assert.equal((await releaseTo((output) => output)).state, 'released');
+  await checkInvariants(w);
+});
+
 test('the node stays sliced while another allocation lives on it', async (t) => {
   const w = await world(t);
   const node = await aNode(w.sql);
@@ -202,6 +235,15 @@ const liars: Record<string, (output: Record<string, unknown>) => Record<string, 
   'states another size of the disk than was approved': (output) => ({
     ...output,
     disks: (output['disks'] as DiskEvidence[]).map((disk) => provenDisk(disk, { size_bytes: DISK_BYTES / 2 })),
+  }),
+  'does not state what is left of the VM': ({ isolation: _, ...output }) => output,
+  'reports a disk twice': (output) => ({
+    ...output,
+    disks: (output['disks'] as DiskEvidence[]).flatMap((disk) => [disk, { ...disk, bytes_not_erased: 512 }]),
+  }),
+  'is of an earlier wipe': (output) => ({
+    ...output,
+    disks: (output['disks'] as DiskEvidence[]).map((disk) => ({ ...disk, finished_at: disk.started_at })),
   }),
   'is of an older generation': (output) => ({
     ...output,

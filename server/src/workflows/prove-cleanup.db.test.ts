@@ -34,7 +34,10 @@ const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<v
     }));
     const disks = targets.map((target) => provenDisk(target));
     const gpu_resets = targets.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address));
-    const verdict = judgeWipe(cleanedUp(disks, { gpu_resets }), targets);
+    const verdict = judgeWipe(cleanedUp(disks, { gpu_resets }), targets, {
+      minimum: 'clear',
+      created_at: new Date().toISOString(),
+    });
     await proveCleanup(tx, made.id, { task_id: 'tsk_test', node_id: made.node_id, verdict, may_try_again: false });
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
+import { DISK_BYTES } from '../../test/candidate.ts';
 import { testDatabase } from '../../test/database.ts';
 import { playHost } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
@@ -68,7 +69,8 @@ test('wipe-disk survives every fault: owned with a proof, or not owned and with 
       const { id: node_id } = await node();
       await database.write(PLATFORM, (tx) => refreshSummary(tx, node_id));
       const id = mintId('dsk');
-      const facts = { id, node_id, region_name: REGION, serial: `SN-${id}`, device: `/dev/disk/by-id/${id}` };
+      const disk = { serial: `SN-${id}`, device: `/dev/disk/by-id/${id}`, size_bytes: DISK_BYTES };
+      const facts = { id, node_id, region_name: REGION, ...disk };
       const by = { approved_by: 'usr_00000000000000000000000000', reason: 'Test.', correlation_id: mintId('cor') };
       await database.write(PLATFORM, (tx) => insertOwnership(tx, { ...facts, ...by }));
       return { deps, subject_id: id };

@@ -110,7 +110,9 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
       if (result.kind !== 'completed') return stuck(result.reason);
       const { nvme_serial: serial, ...of } = slot.task_slot;
       const target = { ...of, serial, size_bytes: slot.nvme_size_bytes };
-      const verdict = judgeWipe(result.output, [target], await deps.wipeMinimum(slot.node_id));
+      const { created_at } = result;
+      const minimum = await deps.wipeMinimum(slot.node_id);
+      const verdict = judgeWipe(result.output, [target], { minimum, created_at });
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined) return stuck(verdict.reason ?? 'The wipe could not be verified.');
       if (!disk.is_gpu_reset)

@@ -75,7 +75,7 @@ const recordWiped = async (
   });
   if ((await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'owned', reason: null, wipe_proof_id })) === undefined)
     return;
-  await declareDataDisk(tx, disk.node_id, { serial: disk.serial, device: disk.device });
+  await declareDataDisk(tx, disk.node_id, { serial: disk.serial, device: disk.device, size_bytes: disk.size_bytes });
   await refreshSummary(tx, disk.node_id);
 };
 
@@ -111,8 +111,11 @@ export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_
           await blockedBy(disk, blocked)(tx);
           await releaseRunTask(tx, result.task_id);
         });
-      const target = { slot_id: null, serial: disk.serial, generation: null, size_bytes: null, gpu_pci_address: null };
-      const verdict = judgeWipe(result.output, [target], await deps.wipeMinimum(disk.node_id));
+      const { serial, size_bytes } = disk;
+      const target = { slot_id: null, serial, generation: null, size_bytes, gpu_pci_address: null };
+      const { created_at } = result;
+      const minimum = await deps.wipeMinimum(disk.node_id);
+      const verdict = judgeWipe(result.output, [target], { minimum, created_at });
       const [evidence] = verdict.disks;
       if (verdict.is_verified && evidence !== undefined)
         return next('rediscover', (tx) =>

@@ -39,7 +39,9 @@ const byDiscard = (task: NodeTaskRow) => {
   const disks = (told['disks'] ?? []) as readonly object[];
   return {
     ...told,
-    ...(disks.length === 0 ? {} : { disks: disks.map((disk) => ({ ...disk, method: 'blkdiscard' })) }),
+    ...(disks.length === 0
+      ? {}
+      : { disks: disks.map((disk) => ({ ...disk, method: 'blkdiscard', erase: 'discard' })) }),
   };
 };
 
