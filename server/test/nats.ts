@@ -1,7 +1,7 @@
 /** A real nats-server with JetStream on a free loopback port, which tests may kill, start again and rob of its store. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +45,13 @@ const accepts = (port: number): Promise<boolean> =>
     socket.once('close', () => resolve(false));
     socket.once('data', () => socket.destroy());
   });
+
+/** Whether every thread of the process has stopped; where the system does not say, it is taken to be so. */
+const isStopped = (pid: number): boolean => {
+  const threads = `/proc/${pid}/task`;
+  if (!existsSync(threads)) return true;
+  return readdirSync(threads).every((thread) => /\) [Tt] /.test(readFileSync(`${threads}/${thread}/stat`, 'utf8')));
+};
 
 export const startNats = async (t: Readonly<{ after(fn: () => Promise<void>): void }>): Promise<TestNats> => {
   const program = findProgram('nats-server');
@@ -111,7 +118,13 @@ export const startNats = async (t: Readonly<{ after(fn: () => Promise<void>): vo
     url: `nats://127.0.0.1:${port}`,
     start,
     kill,
-    stall: async () => void child?.kill('SIGSTOP'),
+    stall: async () => {
+      const pid = child?.pid;
+      if (pid === undefined) return;
+      process.kill(pid, 'SIGSTOP');
+      // The signal stops one thread after the other; until the last has stopped, the server may still answer.
+      while (!isStopped(pid)) await pause(5);
+    },
     wipe: () => rmSync(store, { recursive: true, force: true }),
     removeStream: () => manage(async (manager) => void (await manager.streams.delete(STREAM))),
     stored,
