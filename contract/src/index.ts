@@ -27,3 +27,4 @@ export {
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export { SESSION_STATES } from './public/terminal-session.ts';
 export * from './roles.ts';
+export { readSshPublicKey } from './ssh-public-key.ts';

@@ -22,7 +22,8 @@ export {
   type SessionStream,
   type StreamEnd,
 } from './session-stream.ts';
-export { readSshPublicKey, SSH_RSA_BITS_MIN, type SshPublicKeyReading, sshKeyNameFrom } from './ssh-public-key.ts';
+export { sshKeyNameFrom } from './ssh-key-name.ts';
+export { readSshPublicKey, SSH_RSA_BITS_MIN, type SshPublicKeyReading } from './ssh-public-key.gen.ts';
 export type { SessionEndReason, SessionKind } from './stream.gen.ts';
 export type { RetryOptions, TokenProvider } from './transport.ts';
 export * from './values.gen.ts';

@@ -1,10 +1,10 @@
 /**
  * Writes sdk/src/api.gen.ts from the contract: the operation table the client runs on and the types of every request
  * and response; sdk/src/values.gen.ts: every value list, limit and pattern that the contract names; sdk/src/stream.gen.ts:
- * the messages and limits of a session's bytes; and sdk/src/roles.gen.ts: the permissions of each role, so that a client
- * can explain a refusal before the request. The published sdk depends on nothing, and no shape is written twice by hand.
+ * the messages and limits of a session's bytes; sdk/src/roles.gen.ts: the permissions of each role, so that a client
+ * can explain a refusal before the request; and sdk/src/ssh-public-key.gen.ts: a copy of the parser of SSH keys. The published sdk depends on nothing, and no shape is written twice by hand.
  */
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { api, ERRORS, type Operation, ROLES } from '@gpuaas/contract';
 import {
@@ -30,6 +30,7 @@ const TARGET = 'sdk/src/api.gen.ts';
 const STREAM_TARGET = 'sdk/src/stream.gen.ts';
 const VALUES_TARGET = 'sdk/src/values.gen.ts';
 const ROLES_TARGET = 'sdk/src/roles.gen.ts';
+const SSH_KEY_TARGET = 'sdk/src/ssh-public-key.gen.ts';
 
 const isObjectSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value;
@@ -154,6 +155,9 @@ export type RoleName = keyof typeof ROLES;
 export type Permission = (typeof ROLES)[RoleName][number];
 `;
 
+const sshKeyText = async (): Promise<string> =>
+  `// Written by \`make gen\` from contract/. Do not edit.\n\n${await readFile(join(CONTRACT, 'ssh-public-key.ts'), 'utf8')}`;
+
 export const sdkTypes = async (): Promise<{ path: string; text: string }[]> => {
   const modules = await publicModules();
   const schemas = namedSchemas(await exportsOf(modules));
@@ -206,6 +210,7 @@ ${operations.map(([id, operation]) => operationType(id, operation, names)).join(
     { path: VALUES_TARGET, text: valuesText(await exportsOf([...AGENT_MODULES, ...modules])) },
     { path: STREAM_TARGET, text: streamText() },
     { path: ROLES_TARGET, text: rolesText() },
+    { path: SSH_KEY_TARGET, text: await sshKeyText() },
   ];
 };
 

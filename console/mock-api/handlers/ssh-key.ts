@@ -1,18 +1,9 @@
+import { readSshPublicKey } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
-import { invalidField, Refusal } from '../core/errors.ts';
+import { Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { SshKey } from '../core/rows.ts';
-
-const ALGORITHMS = [
-  'ssh-ed25519',
-  'ssh-rsa',
-  'ecdsa-sha2-nistp256',
-  'ecdsa-sha2-nistp384',
-  'ecdsa-sha2-nistp521',
-  'sk-ssh-ed25519@openssh.com',
-  'sk-ecdsa-sha2-nistp256@openssh.com',
-];
 
 const view = ({ user_id: _, ...row }: SshKey) => row;
 
@@ -21,26 +12,18 @@ const mine = (ctx: MockCtx, id: string): SshKey => {
   return must(row?.user_id === ctx.principal.id ? row : undefined, 'SSH key');
 };
 
-const bytesOf = (text: string): Uint8Array<ArrayBuffer> => {
-  try {
-    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  } catch {
-    throw invalidField('public_key', 'is not an OpenSSH public key', 'malformed');
-  }
-};
-
-const parse = async (line: string) => {
-  const words = line.trim().split(/\s+/);
-  const start = words.findIndex((word) => ALGORITHMS.includes(word));
-  const [algorithm = '', blob = ''] = words.slice(start, start + 2);
-  if (start === -1) throw invalidField('public_key', 'is not a supported public key', 'malformed');
-  const bytes = bytesOf(blob);
-  if (algorithm === 'ssh-rsa' && bytes.length < 400)
-    throw invalidField('public_key', 'is an RSA key of fewer than 3072 bits', 'too_weak');
+const parse = async (text: string) => {
+  const read = readSshPublicKey(text);
+  if (read.problem !== null)
+    throw new Refusal('invalid_request', read.problem, {
+      errors: [{ pointer: '/body/public_key', code: 'ssh_key', message: read.problem }],
+    });
+  const { algorithm, public_key } = read;
+  const bytes = Uint8Array.from(atob(public_key.slice(algorithm.length + 1)), (letter) => letter.charCodeAt(0));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return {
     algorithm,
-    public_key: `${algorithm} ${blob}`,
+    public_key,
     fingerprint: `SHA256:${btoa(String.fromCharCode(...digest)).replace(/=+$/, '')}`,
   };
 };

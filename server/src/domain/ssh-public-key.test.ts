@@ -35,14 +35,18 @@ describe('an SSH public key', () => {
     assert.match(String(parseSshPublicKey(rsa(2048))), /2048 bits/);
     assert.equal(typeof parseSshPublicKey(rsa(3072)), 'object');
     assert.match(String(parseSshPublicKey(line('ssh-rsa', field('e'), field(Buffer.alloc(512))))), / 0 bits/);
-    assert.match(String(parseSshPublicKey(line('ssh-dss', field('x')))), /not accepted/);
-    assert.match(String(parseSshPublicKey(`command="rm -rf /" ${ed25519}`)), /not one OpenSSH/);
-    assert.match(String(parseSshPublicKey(`${ed25519}\n${ed25519}`)), /not one OpenSSH/);
+    assert.match(String(parseSshPublicKey(line('ssh-dss', field('x')))), /not supported/);
+    assert.match(String(parseSshPublicKey(`command="rm -rf /" ${ed25519}`)), /Not an OpenSSH/);
+    assert.match(String(parseSshPublicKey(`${ed25519}\n${ed25519}`)), /one key at a time/);
     assert.match(
       String(parseSshPublicKey(line('ssh-ed25519', field(Buffer.alloc(32)), field('more')))),
-      /does not hold/,
+      /incomplete or damaged/,
     );
-    assert.match(String(parseSshPublicKey(line('ssh-ed25519', field(Buffer.alloc(31))))), /does not hold/);
+    assert.match(String(parseSshPublicKey(line('ssh-ed25519', field(Buffer.alloc(31))))), /incomplete or damaged/);
+  });
+
+  it('is refused when it is a private key', () => {
+    assert.match(String(parseSshPublicKey('-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl')), /This is a private key/);
   });
 
   it('never throws, whatever the text', () => {

@@ -23,7 +23,7 @@ export const list = (ctx: ReadCtx, { query }: Req<'sshKeyList'>) =>
 export const create = async (ctx: WriteCtx, { body }: Req<'sshKeyCreate'>) => {
   const key = parseSshPublicKey(body.public_key);
   if (typeof key === 'string')
-    throw new AppError('invalid_request', `The public key ${key}.`, {
+    throw new AppError('invalid_request', key, {
       errors: [{ pointer: '/body/public_key', code: 'ssh_key', message: key }],
     });
   try {

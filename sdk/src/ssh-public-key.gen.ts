@@ -1,9 +1,10 @@
+// Written by `make gen` from contract/. Do not edit.
+
 /**
- * Reads one OpenSSH public key from pasted text or a file, with the rules of the server, so that a client reports a
- * problem before it sends anything. A private key never leaves the computer it is on: `isPrivateKey` is checked first.
- * The server still decides; `ssh-public-key.test.ts` holds both to the same verdict.
+ * Reads one OpenSSH public key from pasted text or a file. The server decides by it, and clients report a problem by it
+ * before they send anything; `make gen` copies this file into the SDK, which imports nothing. A private key never
+ * leaves the computer it is on: `isPrivateKey` is checked first.
  */
-import { NAME_LENGTH_MAX } from './values.gen.ts';
 
 export type SshPublicKeyReading = Readonly<
   | { public_key: string; algorithm: string; comment: string; problem: null }
@@ -87,12 +88,3 @@ export const readSshPublicKey = (text: string): SshPublicKeyReading => {
     return refused(`The RSA key has ${bits} bits; at least ${SSH_RSA_BITS_MIN} are required. Use ssh-ed25519.`);
   return { public_key: `${algorithm} ${encoded}`, algorithm, comment, problem: null };
 };
-
-/** A name for a key from its comment: `ada@laptop.local` becomes `laptop`. Empty if the comment holds no letters. */
-export const sshKeyNameFrom = (comment: string): string =>
-  (comment.split('@').at(-1) ?? '')
-    .toLowerCase()
-    .replace(/\..*$/, '')
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, NAME_LENGTH_MAX)
-    .replace(/^-+|-+$/g, '');
