@@ -45,6 +45,19 @@ export const eventually = async (what: string, isTrue: () => boolean | Promise<b
   }
 };
 
+/** Of a process named in the run file. */
+export const pidOf = (identity: string): number => Number(identity.split(':')[0]);
+export const postmasterPid = (stateDir: string): number =>
+  Number(readFileSync(join(stateDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
+export const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 /** An interrupted run ends its test processes; what they started in sessions of their own must go too. */
 const clearWhenInterrupted = (t: TestLike, clear: () => void): void => {
   const onSignal = () => {

@@ -14,20 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProcessAlive } from '@gpuaas/kit';
-import { emptyDatabase } from '../../server/test/database.ts';
-import { eventually, labUnderTest } from './lab.ts';
-
-const pidOf = (identity: string): number => Number(identity.split(':')[0]);
-const postmasterPid = (stateDir: string): number =>
-  Number(readFileSync(join(stateDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
+import { eventually, isRunning, labUnderTest, pidOf, postmasterPid } from './lab.ts';
 
 test('in the foreground it says where it is and how to sign in, and Ctrl-C leaves nothing running', async (t) => {
   const lab = await labUnderTest(t);
@@ -115,40 +102,6 @@ test('detached', async (t) => {
   });
 });
 
-test('in a folder that nobody else can enter it runs too, and a server that dies is told with the end of its log', async (t) => {
-  const closed = mkdtempSync(join(tmpdir(), 'gpuaas-closed-'));
-  t.after(() => rmSync(closed, { recursive: true, force: true }));
-  const lab = await labUnderTest(t, join(closed, 'state'));
-  const up = lab.start(['up']);
-  await eventually('the lab is up', () => up.said().includes('Press Ctrl-C to stop it.') || up.child.exitCode !== null);
-  // PostgreSQL refuses to run as root, and its own user cannot enter that folder.
-  const pointer = join(lab.stateDir, 'postgres/placement.json');
-  assert.equal(existsSync(pointer), process.getuid?.() === 0);
-  const { home } = existsSync(pointer)
-    ? (JSON.parse(readFileSync(pointer, 'utf8')) as { home: string })
-    : { home: join(lab.stateDir, 'postgres') };
-  assert.ok(existsSync(join(home, 'data/PG_VERSION')), up.said());
-  const postmaster = Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]);
-
-  process.kill(pidOf(lab.run().server), 'SIGKILL');
-  const { code, text } = await up.finished;
-  assert.notEqual(code, 0);
-  assert.match(text, /The server ended \(SIGKILL\)\. The end of .*server\.log:\n\n\{/);
-  assert.equal(isRunning(postmaster), false);
-  assert.equal((await lab.make(['reset'])).code, 0);
-  assert.deepEqual([existsSync(home), existsSync(lab.stateDir)], [false, false]);
-});
-
-test('a server that refuses its settings fails the start with its reason', async (t) => {
-  const lab = await labUnderTest(t);
-  for (const args of [['up'], ['up', 'DETACH=1']]) {
-    const { code, text } = await lab.make(args, { GPUAAS_LOG_LEVEL: 'shouting' });
-    assert.notEqual(code, 0);
-    assert.match(text, /GPUAAS_LOG_LEVEL must be one of/);
-  }
-  assert.equal(existsSync(join(lab.stateDir, 'up.json')), false);
-});
-
 test('a taken port is told together with the variable that changes it', async (t) => {
   const lab = await labUnderTest(t);
   const squatter = createServer();
@@ -157,18 +110,6 @@ test('a taken port is told together with the variable that changes it', async (t
   const { code, text } = await lab.make(['up']);
   assert.notEqual(code, 0);
   assert.match(text, new RegExp(`Port ${lab.port} is taken\\. Choose another: make up GPUAAS_PORT=`));
-});
-
-test('DATABASE_URL is used instead of an embedded database, and one out of reach is told', async (t) => {
-  const lab = await labUnderTest(t);
-  const lost = await lab.make(['up'], { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' });
-  assert.notEqual(lost.code, 0);
-  assert.match(lost.text, /The database of DATABASE_URL cannot be used: .*ECONNREFUSED/);
-  const { code, text } = await lab.make(['up', 'DETACH=1'], { DATABASE_URL: await emptyDatabase(t) });
-  assert.equal(code, 0, text);
-  assert.equal(await lab.readyz(), 200);
-  assert.equal(existsSync(join(lab.stateDir, 'postgres')), false);
-  assert.equal((await lab.make(['down'])).code, 0);
 });
 
 test('reset leaves a folder that it did not make', async (t) => {
