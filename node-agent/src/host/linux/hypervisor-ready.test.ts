@@ -52,8 +52,8 @@ test('a drive must be the planned one, and the host’s own use of it stops the 
   const changed = (change: Partial<DiskFacts>) =>
     disks.map((disk, index) => (index === 1 ? { ...disk, ...change } : disk));
   refuseDrives(machine, disks);
-  assert.throws(() => refuseDrives(machine, disks.slice(1)), refused('drift', /not there/));
-  assert.throws(() => refuseDrives(machine, changed({ serial: 'OTHER' })), refused('drift', /drive OTHER/));
+  assert.throws(() => refuseDrives(machine, disks.slice(1)), refused('drift', /is missing/));
+  assert.throws(() => refuseDrives(machine, changed({ serial: 'OTHER' })), refused('drift', /disk OTHER/));
   assert.throws(() => refuseDrives(machine, changed({ mounts: ['/mnt'] })), refused('blocked', /\/mnt/));
   assert.throws(() => refuseDrives(machine, changed({ holders: ['md0'] })), refused('blocked', /md0/));
   assert.throws(() => refuseDrives(machine, changed({ is_swap: true })), refused('blocked', /swap/));
@@ -72,7 +72,7 @@ test('nothing of a machine that is on goes to another', () => {
   const other = { ...machine, name: 'gpuaas-other' };
   const parsed = parseDomain(compileDomain(machine, hostProfile()));
   const known = (state: 'running' | 'paused' | 'shut_off') => [{ uuid: '', state, parsed }];
-  assert.throws(() => refuseShared(other, known('running')), refused('conflict', /0000:19:00\.0.*in use by domain/));
+  assert.throws(() => refuseShared(other, known('running')), refused('conflict', /0000:19:00\.0.*in use by VM/));
   assert.throws(() => refuseShared(other, known('paused')), refused('conflict', /02:00:00:00:00:10/));
   refuseShared(other, known('shut_off'));
   refuseShared(machine, known('running'));
