@@ -6,10 +6,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool, type PoolClient } from 'pg';
+import { FIND_HELD_PROJECT } from '../../server/src/db/project.ts';
 
 const SET_SCOPE = "select set_config('gpuaas.tenant_id', $1, true), set_config('gpuaas.principal_id', $2, true)";
-const READ =
-  'select id, organization_id, name, display_name, version, created_at from projects where id = $1 and deleted_at is null';
 const LOCK = 'select pg_try_advisory_xact_lock($1::bigint) as locked';
 const LOOKUP = `select request_hash, status, response, response_sealed from idempotency_keys
   where tenant = $1 and principal_id = $2 and operation = $3 and key = $4 and expires_at > now()`;
@@ -62,7 +61,7 @@ const transaction = async <T>(
 };
 
 const read = (projectId: string) =>
-  transaction('begin read only', async (client) => (await run(client, READ, [projectId])).rows[0]);
+  transaction('begin read only', async (client) => (await run(client, FIND_HELD_PROJECT, [projectId])).rows[0]);
 
 const write = (key: string, body: { name: string }) =>
   transaction('begin', async (client, later) => {

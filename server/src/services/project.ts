@@ -73,9 +73,10 @@ export const create = async (ctx: WriteCtx, { body }: Req<'projectCreate'>) => {
 
 export const get = (ctx: ReadCtx) =>
   ctx.read(async (reader) => {
-    const row = await db.findProject(reader, projectOf(ctx));
-    if (row === undefined) throw notFound('project');
-    return view(ctx, row, await holdingsOf(reader, row.id));
+    const found = await db.findHeldProject(reader, projectOf(ctx));
+    if (found === undefined) throw notFound('project');
+    const { service_accounts, allocations, ...row } = found;
+    return view(ctx, row, { service_accounts, allocations });
   });
 
 export const update = async (ctx: WriteCtx, req: Req<'projectUpdate'>) => {
