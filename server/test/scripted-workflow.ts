@@ -1,5 +1,5 @@
 /** A workflow whose steps are given by the test, and the few moves that tests of the engine repeat. */
-import { mintId, pause, silentLog } from '@gpuaas/kit';
+import { mintId, silentLog } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import type { WorkflowRunRow } from '../src/db/workflow-run.ts';
 import { findRun } from '../src/db/workflow-run-view.ts';
@@ -67,16 +67,3 @@ export const timeline = async (database: Database, id: string): Promise<string[]
   (await database.read(PLATFORM, (reader) => listSteps(reader, id, { limit: 1000 }))).map(
     (row) => `${row.step} ${row.outcome}`,
   );
-
-/** Waits for a condition, not for a time. */
-export const until = async (
-  what: string,
-  condition: () => Promise<boolean> | boolean,
-  limitMs = 20_000,
-): Promise<void> => {
-  const end = performance.now() + limitMs;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await pause(10);
-  }
-};

@@ -182,9 +182,11 @@ export const operationRoute = (operationId: string, operation: Operation, handle
   };
 
   const checkResponse = (body: unknown): void => {
-    if (!deps.config.validate_responses || validators.response === null || validators.response(body)) return;
+    if (!deps.config.validate_responses || validators.response === null) return;
+    const validate = validators.response();
+    if (validate(body)) return;
     throw new AppError('internal', 'The response did not match the contract.', {
-      internal: JSON.stringify(validators.response.errors).slice(0, 2000),
+      internal: JSON.stringify(validate.errors).slice(0, 2000),
     });
   };
 

@@ -54,6 +54,15 @@ const isRecord = (value: unknown): value is object =>
 
 const NOTHING: Record<string, never> = Object.freeze({});
 
+/** Compiling every schema takes a second, so a process starts without and pays for what is asked of it. */
+const atFirstUse = <T>(make: () => T): (() => T) => {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
 /** A function that returns the valid value (defaults filled in) or throws `invalid_request` naming each field. */
 const compile = (part: Part, schema: object | undefined): ((value: unknown) => unknown) => {
   if (schema === undefined) {
@@ -66,9 +75,10 @@ const compile = (part: Part, schema: object | undefined): ((value: unknown) => u
       return NOTHING;
     };
   }
-  const validate: ValidateFunction = (part === 'body' ? strict : coercing).compile(schema);
+  const validator = atFirstUse(() => (part === 'body' ? strict : coercing).compile(schema));
   return (value) => {
     const subject = value === undefined ? {} : value;
+    const validate = validator();
     if (!validate(subject)) throw invalid(part, toFieldErrors(part, validate.errors ?? []));
     return subject;
   };
@@ -81,11 +91,18 @@ const invalid = (part: Part, errors: readonly FieldError[]): AppError => {
   return new AppError('invalid_request', `Invalid request: ${where}${more}.`, { errors });
 };
 
-export type Validators = Readonly<Record<Part, (value: unknown) => unknown> & { response: ValidateFunction | null }>;
+export type Validators = Readonly<
+  Record<Part, (value: unknown) => unknown> & {
+    /** Of an operation that returns something. */ response: (() => ValidateFunction) | null;
+  }
+>;
+
+const responseValidator = (schema: Operation['response']): Validators['response'] =>
+  schema === null ? null : atFirstUse(() => strict.compile(schema));
 
 export const compileOperation = (operation: Pick<Operation, 'params' | 'query' | 'body' | 'response'>): Validators => ({
   params: compile('params', operation.params),
   query: compile('query', operation.query),
   body: compile('body', operation.body),
-  response: operation.response === null ? null : strict.compile(operation.response),
+  response: responseValidator(operation.response),
 });
