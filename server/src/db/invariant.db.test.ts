@@ -143,6 +143,21 @@ describe('invariants', () => {
       slotOf(releasing),
     ] as const;
 
+  const deletedProject = [
+    `insert into projects (id, organization_id, name, display_name, deleted_at) select 'prj_gone', id, 'gone', 'Gone', now()
+     from organizations limit 1`,
+  ] as const;
+  const openSession = (project_id: string) =>
+    [
+      `insert into terminal_sessions (id, organization_id, project_id, allocation_id, node_id, kind, is_writable, state, principal_id,
+         principal_kind, principal_name, ticket_expires_at, correlation_id, expires_at)
+       values ('ses_left', $2, $3, $1, $4, 'ssh', true, 'open', 'usr_x', 'user', 'x', now(), 'test', now())`,
+      releasing.id,
+      releasing.organization_id,
+      project_id,
+      releasing.node_id,
+    ] as const;
+
   type Damage = Readonly<{
     what: string;
     do: () => readonly (readonly [string, ...unknown[]])[];
@@ -812,20 +827,37 @@ describe('invariants', () => {
         finds: () => ['usg_wrong'],
       },
     ],
+    deleted_project_holds_nothing: [
+      {
+        what: 'a deleted project with a claim',
+        do: () => [['update projects set deleted_at = now() where id = $1', metal.project_id]],
+        finds: () => [metal.project_id],
+      },
+      {
+        what: 'a deleted project with a live run',
+        do: () => [
+          deletedProject,
+          [
+            `insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at)
+             values ('run_left', 'provision-slice', 1, $1, $2, 'prj_gone', 'test', '{x}', 'x', 1000, now())`,
+            releasing.id,
+            releasing.organization_id,
+          ],
+        ],
+        finds: () => ['prj_gone'],
+      },
+      {
+        what: 'a deleted project with an open session',
+        do: () => [deletedProject, openSession('prj_gone')],
+        finds: () => ['prj_gone'],
+      },
+    ],
     session_ends_with_allocation: [
       {
         what: 'somebody who is connected to what is being released',
         do: () => [
           ["update allocations set state_since = now() - interval '1 minute' where id = $1", releasing.id],
-          [
-            `insert into terminal_sessions (id, organization_id, project_id, allocation_id, node_id, kind, is_writable, state, principal_id,
-               principal_kind, principal_name, ticket_expires_at, correlation_id, expires_at)
-             values ('ses_left', $2, $3, $1, $4, 'ssh', true, 'open', 'usr_x', 'user', 'x', now(), 'test', now())`,
-            releasing.id,
-            releasing.organization_id,
-            releasing.project_id,
-            releasing.node_id,
-          ],
+          openSession(releasing.project_id),
         ],
         finds: () => ['ses_left'],
       },

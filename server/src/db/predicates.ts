@@ -5,6 +5,7 @@
 import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
+import { LIVE_SESSION_STATES } from '../domain/session.ts';
 import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES } from '../domain/task.ts';
 import { LIVE_STATES } from '../domain/workflow.ts';
 
@@ -14,6 +15,7 @@ const list = (words: readonly string[]): string => `(${words.map((word) => `'${w
 export const TASK_OPEN = `in ${list(OPEN_TASK_STATES)}`;
 export const TASK_HANDED_OUT = `in ${list(HANDED_OUT_TASK_STATES)}`;
 export const RUN_LIVE = `in ${list(LIVE_STATES)}`;
+export const SESSION_LIVE = `in ${list(LIVE_SESSION_STATES)}`;
 export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;
 export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
 export const NODE_OVER = `in ${list(OVER_NODE_STATES)}`;

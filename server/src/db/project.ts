@@ -1,6 +1,6 @@
 import type { ProjectRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
-import { claimIsLive } from './predicates.ts';
+import { claimIsLive, RUN_LIVE, SESSION_LIVE } from './predicates.ts';
 import type { ProjectMemberships, Projects, Users } from './types.gen.ts';
 
 export type ProjectRow = Readonly<
@@ -28,9 +28,14 @@ export type ProjectHoldingsRow = Readonly<{ id: string; service_accounts: number
 /** What of project `p` must end before the project may be deleted. */
 const HOLDINGS = `
   (select count(*) from service_accounts s where s.project_id = p.id and s.deleted_at is null) as service_accounts,
-  (select coalesce(jsonb_agg(a.name order by a.name), '[]') from allocations a
-   where a.project_id = p.id and a.state <> 'released' and (a.state <> 'failed' or exists (
-     select from allocation_resource_claims c where c.allocation_id = a.id and ${claimIsLive('c')}))) as allocations`;
+  (select coalesce(jsonb_agg(held.name order by held.name), '[]') from (
+     select a.id, a.name from allocations a
+     where a.project_id = p.id and a.state <> 'released' and (a.state <> 'failed' or exists (
+       select from allocation_resource_claims c where c.allocation_id = a.id and ${claimIsLive('c')}))
+     union select a.id, a.name from workflow_runs r join allocations a on a.id = r.subject_id
+     where r.project_id = p.id and r.state ${RUN_LIVE}
+     union select a.id, a.name from terminal_sessions s join allocations a on a.id = s.allocation_id
+     where s.project_id = p.id and s.state ${SESSION_LIVE}) held) as allocations`;
 
 /** Exported for the benchmark that compares the API with a bare server. */
 export const FIND_HELD_PROJECT = `select ${PROJECT}, ${HOLDINGS} from projects p where id = $1 and deleted_at is null`;

@@ -4,6 +4,7 @@
  */
 import type { SessionEndReason } from '@gpuaas/contract/stream';
 import type { Reader, Tx } from './client.ts';
+import { SESSION_LIVE } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { TerminalSessions } from './types.gen.ts';
 
@@ -217,7 +218,7 @@ export const moveSessionClosed = async (
     await tx.query<ClosedSessionRow>(
       `update terminal_sessions s set state = 'closed', closed_at = clock_timestamp(), end_reason = $2, end_message = $3,
          bytes_in = $4, bytes_out = $5
-       from allocations a where a.id = s.allocation_id and s.id = $1 and s.state in ('opening', 'open') returning ${CLOSED}`,
+       from allocations a where a.id = s.allocation_id and s.id = $1 and s.state ${SESSION_LIVE} returning ${CLOSED}`,
       [id, end.reason, end.message, end.bytes_in, end.bytes_out],
     )
   ).rows[0];
@@ -230,7 +231,7 @@ export const closeAbandonedSessions = async (
   (
     await tx.query<ClosedSessionRow>(
       `with left_behind as materialized (
-         select id from terminal_sessions where state in ('opening', 'open')
+         select id from terminal_sessions where state ${SESSION_LIVE}
            and gateway_seen_at < clock_timestamp() - make_interval(secs => $3)
          order by id limit $4 for update skip locked)
        update terminal_sessions s set state = 'closed', closed_at = clock_timestamp(), end_reason = $1, end_message = $2
@@ -246,7 +247,7 @@ export const noteSessions = async (tx: Tx, counts: readonly SessionCount[]): Pro
   await tx.query(
     `update terminal_sessions s set gateway_seen_at = clock_timestamp(), bytes_in = c.bytes_in, bytes_out = c.bytes_out
      from unnest($1::text[], $2::bigint[], $3::bigint[]) as c (id, bytes_in, bytes_out)
-     where s.id = c.id and s.state in ('opening', 'open')`,
+     where s.id = c.id and s.state ${SESSION_LIVE}`,
     [counts.map((one) => one.id), counts.map((one) => one.bytes_in), counts.map((one) => one.bytes_out)],
   );
 };

@@ -2,13 +2,13 @@
  * Whether a project may be deleted, or why not. Its resources must end first: a deleted project has no path, so its
  * allocations could no longer be released nor its credentials revoked. An allocation counts until it is
  * released, claimed or not; a failed one until its last claim is released, because until then its disks hold the
- * tenant's data.
+ * tenant's data; and any until its last run and session have ended.
  */
 import { firstOf, type Refusal, refused } from './refusal.ts';
 
 export type ProjectHoldings = Readonly<{
   service_accounts: number;
-  /** Names of allocations that have not ended, or failed with unreleased claims; sorted. */
+  /** Names of allocations that have not ended, or have unreleased claims, live runs or open sessions; sorted. */
   allocations: readonly string[];
 }>;
 

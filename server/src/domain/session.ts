@@ -3,10 +3,14 @@
  * that does not run, so it can be viewed as soon as a slice has a node. Bare metal has no serial console. A viewer can
  * watch the console without input.
  */
+import type { SESSION_STATES } from '@gpuaas/contract';
 import type { SessionKind } from '@gpuaas/contract/stream';
 import type { AllocationState } from './allocation.ts';
 import type { PowerState } from './power.ts';
 import { REFUSALS } from './sentences.ts';
+
+/** States in which a client is connected or connecting. */
+export const LIVE_SESSION_STATES = ['opening', 'open'] as const satisfies readonly (typeof SESSION_STATES)[number][];
 
 export const TICKET_S = 30;
 /** Of one allocation, including valid tickets. */

@@ -105,6 +105,47 @@ describe('a project', () => {
     for (const state of ['released', 'failed']) await take(state);
   });
 
+  it('is kept while a run or a session of a released allocation has not ended', async () => {
+    const { owner, id, launch, path, remove } = await newProject(world, 'unended');
+    const made = must(await launch('train'), 202).body;
+    await settle(world.database);
+    must(await owner.post(`${path}/allocations/${made.id}/release`, {}), 202);
+    await settle(world.database);
+    const values = [made.id, owner.organization_id, id];
+    await world.sql.query(
+      `insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps,
+         step, deadline_ms, deadline_at)
+       values ('wfr_unended', 'stop-slice', 1, $1, $2, $3, 'cor_unended', '{x}', 'x', 1000, now() + interval '1 hour')`,
+      values,
+    );
+    assert.match(must(await remove(), 409).body.detail, /holds 1 allocation \(train\)/);
+    await world.sql.query("delete from workflow_runs where id = 'wfr_unended'");
+    await world.sql.query(
+      `insert into terminal_sessions (id, organization_id, project_id, allocation_id, node_id, kind, is_writable, state,
+         principal_id, principal_kind, principal_name, gateway_url, ticket_expires_at, correlation_id, expires_at)
+       select 'ses_unended', $2, $3, $1, node_id, 'ssh', true, 'open', requested_by, 'user', 'x', 'http://gateway', now(),
+         'cor_unended', now() from allocations where id = $1`,
+      values,
+    );
+    assert.match(must(await remove(), 409).body.detail, /holds 1 allocation \(train\)/);
+    await world.sql.query("delete from terminal_sessions where id = 'ses_unended'");
+    must(await remove(), 204);
+    await assertInvariants(world.database);
+  });
+
+  it('keeps its organization: no role of the server may delete one, nor the owner one that has projects', async () => {
+    const { owner } = world;
+    const { rows } = await world.sql.query(
+      `select has_table_privilege('gpuaas_app', 'organizations', 'delete') as may_delete,
+         exists (select from pg_attribute where attrelid = 'organizations'::regclass and attname = 'deleted_at') as can_be_marked`,
+    );
+    assert.deepEqual(rows, [{ may_delete: false, can_be_marked: false }]);
+    await assert.rejects(
+      world.sql.query('delete from organizations where id = $1', [owner.organization_id]),
+      /violates foreign key constraint/,
+    );
+  });
+
   it('that is being deleted takes no launch: the launch waits and finds it deleted', async () => {
     const { database, connect, id, launch, blocked } = await newProject(world, 'deleting');
     const deletion = await connect();
