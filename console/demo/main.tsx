@@ -1,6 +1,6 @@
 /**
  * The console with the API in the page: `make console-demo`. Nothing leaves the browser. Who one is and what there is can be
- * said behind the address: `#as=viewer&seed=large`.
+ * said behind the address: `#as=viewer&seed=large`; with `speed=0` nothing goes on by itself.
  */
 import { createBackend } from '../app/api/client.ts';
 import { startConsole } from '../app/start.tsx';
@@ -17,7 +17,7 @@ const optionsOf = (hash: string): MockOptions => {
   return {
     ...(seed === undefined ? {} : { seed }),
     ...(persona === undefined ? {} : { as: persona }),
-    ...(speed > 0 && speed <= 100 ? { speed } : {}),
+    ...(speed >= 0 && speed <= 100 ? { speed } : {}),
   };
 };
 

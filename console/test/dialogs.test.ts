@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { createMockApi } from '../mock-api/index.ts';
-import { contextOptions, type Demo, openDemo, needsBrowser as skip, watch } from './browser.ts';
-import { countShifts, inspect, settled } from './inspect.ts';
+import { type Demo, openDemo, needsBrowser as skip } from './browser.ts';
+import { inspect, openWatched, settled, type WatchedPage } from './inspect.ts';
 import { addressOf, routesOf } from './routes.ts';
 
 const PICTURES = join(import.meta.dirname, '../../dist/console-screenshots');
@@ -51,10 +51,12 @@ const routes = routesOf(mock);
 mock.close();
 
 let demo: Demo;
+let watched: WatchedPage;
 before(async () => {
   if (skip !== false) return;
   mkdirSync(PICTURES, { recursive: true });
   demo = await openDemo();
+  watched = await openWatched(demo, { theme: 'dark', width: 390 });
 });
 after(() => demo?.close());
 
@@ -85,32 +87,25 @@ for (const [name, ...presses] of DIALOGS)
   test(`${name}: ${presses.join(', ')} opens a dialog that a keyboard and a phone can use`, { skip }, async () => {
     const route = routes.find((one) => one.name === name);
     assert.ok(route);
-    const context = await demo.browser.newContext(contextOptions({ theme: 'dark', width: 390 }));
-    try {
-      const page = await context.newPage();
-      const troubles = watch(page, demo.url);
-      await countShifts(page);
-      await page.goto(`${demo.url}${addressOf(route)}`);
-      await settled(page);
-      const [first = ''] = presses;
-      const opener = await pressable(page, first).elementHandle();
-      for (const press of presses) await pressable(page, press).press('Enter');
-      const dialog = page.getByRole('dialog').filter({ visible: true });
-      await dialog.waitFor();
-      await page.waitForFunction(() => document.querySelector('[role="dialog"]')?.contains(document.activeElement));
-      assert.ok(await isInside(dialog), 'the keyboard is in the dialog');
-      await page.screenshot({
-        path: join(PICTURES, `dialog-${name}-${presses.at(-1)?.replaceAll(' ', '-')}.dark.390.png`),
-      });
-      const findings = [...(await inspect(page)), ...(await offScreen(dialog))];
-      await page.setViewportSize({ width: 1280, height: 900 });
-      findings.push(...(await inspect(page, ['color-contrast'])), ...(await offScreen(dialog)));
-      await page.setViewportSize({ width: 390, height: 844 });
-      await page.keyboard.press('Escape');
-      await dialog.waitFor({ state: 'detached' });
-      await page.waitForFunction((from) => document.activeElement === from, opener, { timeout: 3_000 });
-      assert.deepEqual([...findings, ...troubles], []);
-    } finally {
-      await context.close();
-    }
+    const { page } = watched;
+    await watched.open(addressOf(route));
+    await settled(page);
+    const [first = ''] = presses;
+    const opener = await pressable(page, first).elementHandle();
+    for (const press of presses) await pressable(page, press).press('Enter');
+    const dialog = page.getByRole('dialog').filter({ visible: true });
+    await dialog.waitFor();
+    await page.waitForFunction(() => document.querySelector('[role="dialog"]')?.contains(document.activeElement));
+    assert.ok(await isInside(dialog), 'the keyboard is in the dialog');
+    await page.screenshot({
+      path: join(PICTURES, `dialog-${name}-${presses.at(-1)?.replaceAll(' ', '-')}.dark.390.png`),
+    });
+    const findings = [...(await inspect(page)), ...(await offScreen(dialog))];
+    await page.setViewportSize({ width: 1280, height: 900 });
+    findings.push(...(await inspect(page, ['color-contrast'])), ...(await offScreen(dialog)));
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.waitForFunction((from) => document.activeElement === from, opener);
+    assert.deepEqual([...findings, ...watched.takeTroubles()], []);
   });

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
+import { contextOptions, type Demo, type PageOptions, watch } from './browser.ts';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -21,24 +22,62 @@ type AxeResult = Readonly<{
 }>;
 
 /** Before the page's own script: adds up how much what is seen moves without anybody having touched it. */
-export const countShifts = (page: Page): Promise<unknown> =>
-  page.addInitScript(() => {
-    const seen = globalThis as unknown as { layoutShift: number };
-    seen.layoutShift = 0;
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[])
-        if (!entry.hadRecentInput) seen.layoutShift += entry.value;
-    }).observe({ type: 'layout-shift', buffered: true });
-  });
+const countShifts = (): void => {
+  const seen = globalThis as unknown as { layoutShift: number };
+  seen.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[])
+      if (!entry.hadRecentInput) seen.layoutShift += entry.value;
+  }).observe({ type: 'layout-shift', buffered: true });
+};
+
+const forgetStored = (): void => {
+  localStorage.clear();
+  sessionStorage.clear();
+};
+
+export type WatchedPage = Readonly<{
+  page: Page;
+  /** Loads an address as if for the first time; nothing of what was open before is left. */
+  open(path: string): Promise<void>;
+  /** What a good page never does, since the last call. */
+  takeTroubles(): string[];
+}>;
+
+/** One page for many addresses, which costs half of a new one for each. Ends with the demo's browser. */
+export const openWatched = async (
+  demo: Pick<Demo, 'browser' | 'url'>,
+  options: PageOptions = {},
+): Promise<WatchedPage> => {
+  const look = contextOptions(options);
+  const page = await (await demo.browser.newContext(look)).newPage();
+  const troubles = watch(page, demo.url);
+  await page.addInitScript(countShifts);
+  await page.addInitScript(forgetStored);
+  return {
+    page,
+    open: async (path) => {
+      // Away from the page first: the new one must not turn while it comes up, which would count as a shift.
+      await page.goto('about:blank');
+      await page.emulateMedia({ colorScheme: look.colorScheme ?? null });
+      if (look.viewport) await page.setViewportSize(look.viewport);
+      troubles.length = 0;
+      await page.goto(`${demo.url}${path}`);
+    },
+    takeTroubles: () => troubles.splice(0),
+  };
+};
 
 type Axe = Readonly<{ run(root: Document, options: unknown): Promise<AxeResult> }>;
 
 const axeFindings = async (page: Page, only: readonly string[] | undefined): Promise<string[]> => {
+  if (only?.length === 0) return [];
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource);
   const runOnly = only === undefined ? { type: 'tag', values: TAGS } : { type: 'rule', values: only };
   const { violations } = await page.evaluate(
     (options) => (globalThis as unknown as { axe: Axe }).axe.run(document, options),
-    { runOnly, resultTypes: ['violations'] },
+    // The page has no frames, and no rule in use reads style sheets.
+    { runOnly, resultTypes: ['violations'], iframes: false, preload: false },
   );
   return violations
     .filter(({ impact }) => impact !== 'minor')
@@ -89,7 +128,7 @@ const shifts = (page: Page, max: number): Promise<string[]> =>
     return layoutShift > limit ? [`what is seen moved by itself (${layoutShift.toFixed(2)})`] : [];
   }, max);
 
-/** Everything that is wrong with the page as it stands, as sentences; of axe's rules all, or `only` some. */
+/** Everything that is wrong with the page as it stands, as sentences; of axe's rules all, or `only` some or none. */
 export const inspect = async (page: Page, only?: readonly string[]): Promise<string[]> => [
   ...(await axeFindings(page, only)),
   ...(await cutTexts(page)),

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createMockApi } from '../mock-api/index.ts';
-import { contextOptions, type Demo, openDemo, needsBrowser as skip, watch } from './browser.ts';
-import { countShifts, inspect, settled } from './inspect.ts';
+import { type Demo, openDemo, needsBrowser as skip } from './browser.ts';
+import { inspect, openWatched, settled, type WatchedPage } from './inspect.ts';
 import { addressOf, type Route, routesOf } from './routes.ts';
 
 export type Look = Readonly<{
   theme: 'light' | 'dark';
   width: number;
-  /** Rules of axe; all of them if undefined. */
+  /** Rules of axe; all of them if undefined, none if empty. */
   only?: readonly string[];
 }>;
 
@@ -37,28 +37,23 @@ export const testLooks = (looks: readonly Look[], pictures?: string): void => {
   mock.close();
 
   let demo: Demo;
+  let watched: WatchedPage;
   before(async () => {
     if (skip !== false) return;
     if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
     demo = await openDemo();
+    watched = await openWatched(demo);
   });
   after(() => demo?.close());
 
   const names = looks.map(({ theme, width }) => `${theme} at ${width} px`).join(', ');
   for (const route of routes)
     test(`${route.name} is as it should be: ${names}`, { skip }, async () => {
-      const context = await demo.browser.newContext(contextOptions({}));
-      try {
-        const page = await context.newPage();
-        const troubles = watch(page, demo.url);
-        await countShifts(page);
-        await page.goto(`${demo.url}${addressOf(route)}`);
-        await settled(page);
-        const findings: string[] = [];
-        for (const look of looks) findings.push(...(await lookAt(page, route, look, pictures)));
-        assert.deepEqual([...new Set(findings), ...troubles], []);
-      } finally {
-        await context.close();
-      }
+      const { page } = watched;
+      await watched.open(addressOf(route));
+      await settled(page);
+      const findings: string[] = [];
+      for (const look of looks) findings.push(...(await lookAt(page, route, look, pictures)));
+      assert.deepEqual([...new Set(findings), ...watched.takeTroubles()], []);
     });
 };

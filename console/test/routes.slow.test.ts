@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 import { testLooks } from './looks.ts';
 
-/** Names, roles and targets are the same in both themes, so they are asked for once at each width; colours always. */
+/** What `routes.test.ts` asked for is not asked for again. */
 testLooks(
   [
-    { theme: 'light', width: 1280 },
+    { theme: 'light', width: 1280, only: [] },
     { theme: 'dark', width: 1280, only: ['color-contrast'] },
     { theme: 'dark', width: 390 },
     { theme: 'light', width: 390, only: ['color-contrast'] },

@@ -96,7 +96,12 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] =>
   ];
 };
 
+/** Time stands still in it: how fast the machine is must not decide what is on the page. */
 export const addressOf = ({ path, as, seed }: Route): string => {
-  const options = new URLSearchParams({ ...(as === undefined ? {} : { as }), ...(seed === undefined ? {} : { seed }) });
-  return options.size === 0 ? path : `${path}#${options}`;
+  const options = new URLSearchParams({
+    speed: '0',
+    ...(as === undefined ? {} : { as }),
+    ...(seed === undefined ? {} : { seed }),
+  });
+  return `${path}#${options}`;
 };
