@@ -43,7 +43,7 @@ type Side = Readonly<{
   settle(): Promise<void>;
 }>;
 
-const assertFilesMay = (wanted: number): void => {
+export const assertFilesMay = (wanted: number): void => {
   const limit = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim();
   if (limit !== 'unlimited' && Number(limit) < wanted)
     throw new Error(`A process here may open ${limit} files, and this benchmark needs ${wanted}: raise ulimit -n.`);

@@ -14,6 +14,7 @@ import { placementBench, placementScaleBench } from './placement.ts';
 import { placementHttpBench } from './placement-http.ts';
 import { slurmBenches } from './slurm.ts';
 import { streamBench } from './stream.ts';
+import { streamsBench } from './streams.ts';
 import type { Bench, Measurement } from './types.ts';
 import { upBench } from './up.ts';
 import { machineBenches } from './vms.ts';
@@ -31,6 +32,7 @@ const BENCHES: readonly Bench[] = [
   capacityReadBench,
   contentionBench,
   fleetBench,
+  streamsBench,
   ...slurmBenches,
   ...agentsBenches,
   ...diskBenches,

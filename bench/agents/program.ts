@@ -8,7 +8,7 @@ export type Program = Readonly<{
   child: ChildProcess;
   /** A message without an answer. */
   tell(message: object): void;
-  ask<T>(message: object): Promise<T>;
+  ask<T>(message: object | string): Promise<T>;
   /** The first line of output that `pick` finds something in. */
   line(pick: (line: string) => string | undefined): Promise<string>;
   stop(): Promise<void>;
@@ -31,7 +31,7 @@ export const startProgram = (file: string, args: readonly string[], env: Record<
   return {
     child,
     tell: (message) => void child.send(message),
-    ask: async <T>(message: object) => {
+    ask: async <T>(message: object | string) => {
       const answered = once(child, 'message').then(([answer]) => answer as T);
       child.send(message);
       return Promise.race([answered, ended]);

@@ -4,7 +4,6 @@ import { silentLog, systemClock } from '@gpuaas/kit';
 import type { Config } from '../../server/src/config.ts';
 import type { Ctx, Principal } from '../../server/src/context.ts';
 import type { Database } from '../../server/src/db/client.ts';
-import { createEventHub } from '../../server/src/ports/events/hub.ts';
 import { createSecrets } from '../../server/src/ports/secrets/secrets.ts';
 import type { Tenant } from './fleet.ts';
 
@@ -22,14 +21,15 @@ export const PRINCIPAL: Principal = {
   credential: { kind: 'oidc', id: null, scopes: ['all'], project_id: null, expires_at: null },
 };
 
+const NO_STREAMS: Ctx['deps']['events'] = { follow: () => Promise.reject(new Error('no streams here')) };
+
 /** Made once a process, as the server does. */
 const log = silentLog();
 const secrets = createSecrets(Buffer.alloc(32));
-const events = createEventHub();
 
 export const contextFor = (database: Database, tenant: Tenant, operation: string): Ctx => {
   return {
-    deps: { config: {} as Config, database, clock: systemClock, log, secrets, events },
+    deps: { config: {} as Config, database, clock: systemClock, log, secrets, events: NO_STREAMS },
     log,
     principal: PRINCIPAL,
     correlation_id: randomUUID(),

@@ -1,21 +1,24 @@
-/** A member with a token for every tenant of a fleet, for what goes through HTTP. */
+/** Members with a token each, for what goes through HTTP. */
 import { mintId } from '@gpuaas/kit';
 import { insertApiToken } from '../../server/src/db/api-token.ts';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { insertMembership } from '../../server/src/db/organization.ts';
 import { insertUser } from '../../server/src/db/user.ts';
 import { mintToken } from '../../server/src/identity/token.ts';
-import { TENANTS, tenant } from './fleet.ts';
+import { TENANTS, type Tenant, tenant } from './fleet.ts';
 
 export type Member = Readonly<{ project_id: string; token: string }>;
 
 const DAY_S = 86_400;
 
-export const addMembers = (database: Database): Promise<Member[]> =>
+/** One for each; by default one for every tenant of a fleet. */
+export const addMembers = (
+  database: Database,
+  tenants: readonly Tenant[] = Array.from({ length: TENANTS }, (_, n) => tenant(n)),
+): Promise<Member[]> =>
   database.write(PLATFORM, async (tx) => {
     const members: Member[] = [];
-    for (let n = 0; n < TENANTS; n++) {
-      const { organization_id, project_id } = tenant(n);
+    for (const { organization_id, project_id } of tenants) {
       const user_id = mintId('usr');
       const { token, hash, prefix } = mintToken('personal');
       await insertUser(tx, {

@@ -7,7 +7,7 @@ import type { EventData, EventType } from '@gpuaas/contract/events';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { Config } from './config.ts';
 import type { Database, Reader, Tx } from './db/client.ts';
-import type { EventHub } from './ports/events/hub.ts';
+import type { EventFeed } from './pipeline/event-feed.ts';
 import type { Secrets } from './ports/secrets/secrets.ts';
 
 /** Who asks, as authentication found it. Roles are at most a few seconds old. */
@@ -42,7 +42,7 @@ export type Deps = Readonly<{
   clock: Clock;
   log: Log;
   secrets: Secrets;
-  events: EventHub;
+  events: EventFeed;
 }>;
 
 export type Ctx = Readonly<{

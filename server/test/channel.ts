@@ -14,6 +14,8 @@ export type Channel = Readonly<{
   url: string;
   rows<R extends object>(text: string, values?: readonly unknown[]): Promise<R[]>;
   change(text: string, values?: readonly unknown[]): Promise<void>;
+  /** As a commit that left something to find: agents at rest look again. */
+  wake(): Promise<void>;
   /** A node whose agent is in. */
   join(): Promise<TestAgent>;
   /** Work for a node; the process is woken as a workflow would. */
@@ -56,11 +58,13 @@ export const openChannel = (test: TestApp): Channel => {
   };
   const rows: Channel['rows'] = <R extends object>(text: string, values: readonly unknown[] = []) =>
     database.read(PLATFORM, async (reader) => (await reader.query<R>(text, values)).rows);
+  const wake: Channel['wake'] = () => test.app.deps.database.write(PLATFORM, async (tx) => tx.wake());
   return {
     test,
     url,
     rows,
     change,
+    wake,
     join: async () => enrollAgent(url, (await addNode(test)).enrollment),
     ask: async (nodeId, { kind = 'diag.health_probe', params = {}, expires_in_s = 600 } = {}) => {
       const id = mintId('tsk');
@@ -69,7 +73,7 @@ export const openChannel = (test: TestApp): Channel => {
          values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6))`,
         [id, nodeId, kind, JSON.stringify(params), `c-${randomUUID()}`, expires_in_s],
       );
-      test.app.deps.events.wake();
+      await wake();
       return id;
     },
     stateOf: async (taskId) => {

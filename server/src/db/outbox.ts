@@ -70,6 +70,13 @@ export type OutboxRow = NewOutboxEvent & Readonly<{ id: string; xid: string; cre
 /** A place in commit order. */
 export type OutboxPosition = Readonly<{ xid: string; id: string }>;
 
+/** Numbers of up to 20 digits without leading zeros. */
+const isBelow = (a: string, b: string): boolean => (a.length === b.length ? a < b : a.length < b.length);
+
+/** In commit order. */
+export const isAfter = (one: OutboxPosition, other: OutboxPosition): boolean =>
+  one.xid === other.xid ? one.id > other.id : isBelow(other.xid, one.xid);
+
 const COLUMNS = `id, xid::text as xid, event_type, organization_id, project_id, subject, data, correlation_id, created_at`;
 const SETTLED = 'xid < pg_snapshot_xmin(pg_current_snapshot())';
 
@@ -116,6 +123,13 @@ export const outboxLag = async (reader: Reader): Promise<{ unsent: number; oldes
 export const getSnapshot = async (reader: Reader): Promise<string> => {
   const { rows } = await reader.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot');
   return rows[0]?.snapshot ?? '';
+};
+
+/** The same rule for committed rows that were already read: `pg_visible_in_snapshot` of a snapshot. */
+export const visibleIn = (snapshot: string): ((xid: string) => boolean) => {
+  const [xmin = '0', xmax = '0', list = ''] = snapshot.split(':');
+  const running = new Set(list.split(','));
+  return (xid) => isBelow(xid, xmin) || (isBelow(xid, xmax) && !running.has(xid));
 };
 
 /** Null: of the whole platform. */

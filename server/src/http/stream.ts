@@ -8,7 +8,6 @@ import type { FastifyReply } from 'fastify';
 import { AppError } from '../errors.ts';
 
 const KEEP_ALIVE_MS = 15_000;
-/** Every open stream looks at the database whenever anything happens, so one caller must not hold hundreds. */
 const STREAMS_PER_CALLER_MAX = 32;
 
 export type Streams = Readonly<{
@@ -70,12 +69,13 @@ export const sendStream = async (
   raw.on('close', end);
   // Events may stop anywhere, since the client comes back for the rest; a list that stops early must not look whole.
   if (isEvents) caller.closing.addEventListener('abort', end, { once: true });
-  if (isEvents && caller.closing.aborted) end();
+  if (raw.destroyed || (isEvents && caller.closing.aborted)) end();
   const watch = setInterval(() => {
     void caller.stillAllowed().then((allowed) => {
       if (!allowed && isEvents) end();
       else if (!allowed) raw.destroy();
-      else if (isEvents && !raw.writableEnded && !raw.destroyed) raw.write(': keep-alive\n\n');
+      else if (isEvents && !raw.writableEnded && !raw.writableNeedDrain && !raw.destroyed)
+        raw.write(': keep-alive\n\n');
     });
   }, KEEP_ALIVE_MS);
   try {
@@ -90,6 +90,7 @@ export const sendStream = async (
   } finally {
     clearInterval(watch);
     raw.off('close', end);
+    end();
     caller.closing.removeEventListener('abort', end);
   }
   return reply;

@@ -94,7 +94,7 @@ describe('tasks of agents', () => {
     const resting = agent.wait({ journaled_task_ids: [id], wait_s: 15 });
     await until('the agent rests', () => (channel().test.app.node_api?.dispatcher.size() ?? 0) > 0);
     await change("update node_tasks set state = 'cancelled', finished_at = clock_timestamp() where id = $1", [id]);
-    channel().test.app.deps.events.wake();
+    await channel().wake();
     assert.deepEqual((await resting).body.cancelled, [id]);
     // Known by now, it wakes nobody: the next poll rests until there is work.
     const next = agent.wait({ journaled_task_ids: [id], wait_s: 15 });

@@ -13,6 +13,7 @@ import { createDatabase, type Database } from '../db/client.ts';
 import { APP_ROLE, readMigrations } from '../db/migrate.ts';
 import { createProbeServer, type Probes } from '../http/probes.ts';
 import type { LogSink } from '../logs/log-sink.ts';
+import { createEventFeed } from '../pipeline/event-feed.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { startListening } from '../ports/events/listen.ts';
 import { createWaker } from '../ports/events/waker.ts';
@@ -120,7 +121,7 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
     log,
     clock: options.clock ?? systemClock,
     secrets: createSecrets(config.platform_key),
-    events: waker.events,
+    events: createEventFeed({ database, hub, log }),
   };
   const watch = createInvariantWatch({ database, log });
   addInvariantGauge(telemetry, watch);

@@ -14,7 +14,7 @@ export type WorkflowOptions = Pick<WorkerOptions, 'at' | 'concurrency' | 'lease_
 
 export type RoleContext = Readonly<{
   deps: Deps;
-  /** Wakes this process alone. `deps.events` wakes the others too. */
+  /** Wakes this process alone. */
   hub: EventHub;
   telemetry: Telemetry;
   probes: Probes;

@@ -7,16 +7,17 @@ import { anEvent } from '../../test/rows.ts';
 import type { ReadCtx } from '../context.ts';
 import { createDatabase, type Database, PLATFORM, type Reader, type Scope } from '../db/client.ts';
 import { insertOutboxEvent, listEvents, type NewOutboxEvent } from '../db/outbox.ts';
+import { createEventFeed } from '../pipeline/event-feed.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { startListening } from '../ports/events/listen.ts';
 import { createWaker } from '../ports/events/waker.ts';
-import { adminEventStream, eventList, eventStream, followEvents, projectEvent } from './event.ts';
+import { adminEventStream, eventList, eventStream } from './event.ts';
 
 const SCOPE: Scope = { tenant_id: 'org_a', principal_id: 'usr_a' };
 
 const contextOf = (database: Database, operation: string, hub = createEventHub()): ReadCtx =>
   ({
-    deps: { database, events: hub },
+    deps: { database, events: createEventFeed({ database, hub, log: silentLog() }) },
     operation,
     principal: null,
     organization_id: 'org_a',
@@ -202,13 +203,10 @@ const abortable = (t: TestContext) => {
 
 test('a stream ends at once when it is aborted or returned while it waits', async (t) => {
   const { database } = await testDatabase(t);
-  const hub = createEventHub();
   const controller = abortable(t);
-  const ctx = contextOf(database, 'eventStream', hub);
-  const stream = await followEvents(
-    { read: ctx.read, hub, project_id: 'prj_a', signal: controller.signal },
-    projectEvent,
-  );
+  const ctx = contextOf(database, 'eventStream');
+  const of = { organization_id: 'org_a', project_id: 'prj_a' };
+  const stream = await ctx.deps.events.follow({ read: ctx.read, of, signal: controller.signal });
   const pending = stream.next();
   controller.abort();
   assert.equal((await pending).done, true);
@@ -235,16 +233,13 @@ test('an event committed by one process reaches a stream of another by notificat
   await tell('s0');
   await woken;
 
-  const stream = await followEvents(
-    {
-      read: (fn) => other.read(SCOPE, fn),
-      // Without polling, so that only notifications can move it.
-      hub: { wake: hub.wake, wait: (_, abort) => hub.wait(60_000, abort) },
-      project_id: 'prj_a',
-      signal,
-    },
-    projectEvent,
-  );
+  // Without polling, so that only notifications can move it.
+  const unpolled = { wake: hub.wake, wait: (_: number, abort?: AbortSignal) => hub.wait(60_000, abort) };
+  const stream = await createEventFeed({ database: other, hub: unpolled, log: silentLog() }).follow({
+    read: (fn) => other.read(SCOPE, fn),
+    of: { organization_id: 'org_a', project_id: 'prj_a' },
+    signal,
+  });
   const first = take(stream, 1);
   await tell('s1');
   assert.deepEqual(await first, ['s1']);

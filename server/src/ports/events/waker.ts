@@ -13,8 +13,6 @@ const SPACING_MS = 10;
 export type Waker = Readonly<{
   /** After a transaction that asked for it with `tx.wake()`. */
   afterCommit(): void;
-  /** The hub as services see it: their wake reaches other processes too. */
-  events: EventHub;
   /** Sends what is due and sends no more after. */
   stop(): Promise<void>;
 }>;
@@ -64,7 +62,6 @@ export const createWaker = (options: Readonly<{ database: Connector; hub: EventH
 
   return {
     afterCommit,
-    events: { wake: afterCommit, wait: hub.wait },
     stop: async () => {
       isStopped = true;
       clearTimeout(timer);

@@ -1,0 +1,231 @@
+/**
+ * One reader of the outbox for all event streams of this process: each settled event is read once, in commit order, and
+ * handed to the streams that it concerns, so an idle stream costs no query however many there are. The reader sees every
+ * tenant's rows; a stream gets a row only if both its project and its organization are those of the row.
+ *
+ * A stream reads by itself, within its caller's scope, only while it is behind: when it resumes after an event, and when
+ * its queue ran full because its client reads slowly. Then the queue is dropped and the stream continues from the last
+ * event it has passed on. These reads take turns, so that the streams of one organization cannot occupy the database.
+ *
+ * A stream joins before it notes where it starts. What the reader handed out earlier had therefore committed by then, and
+ * everything later reaches the queue: no event is lost or repeated between the two sources.
+ */
+import { backoffMs, type Log, pause } from '@gpuaas/kit';
+import { type Database, PLATFORM, type Reader } from '../db/client.ts';
+import {
+  findEventPosition,
+  getSnapshot,
+  isAfter,
+  listEvents,
+  type OutboxPosition,
+  type OutboxRow,
+  visibleIn,
+} from '../db/outbox.ts';
+import { AppError } from '../errors.ts';
+import type { EventHub } from '../ports/events/hub.ts';
+import { createTurns } from './turns.ts';
+
+const PAGE_ROWS = 200;
+/** With a page of its own, all that a stream holds for a client that does not read. */
+const QUEUE_ROWS_MAX = 256;
+/** How long the reader goes without a look when nothing wakes it. */
+const POLL_MS = 1_000;
+const OWN_READS_MAX = 4;
+const BACKOFF = { baseMs: 100, capMs: 5_000 } as const;
+
+export type Followed = Readonly<{
+  /** Within the caller's scope. */
+  read<T>(fn: (reader: Reader) => Promise<T>): Promise<T>;
+  /** Null: every event of the control plane. */
+  of: Readonly<{ organization_id: string; project_id: string }> | null;
+  type?: string | undefined;
+  /** An event of the same stream that the caller already has; unknown or purged means from now on. */
+  after_id?: string | undefined;
+  signal?: AbortSignal;
+}>;
+
+export type EventFeed = Readonly<{
+  /**
+   * Notes where it starts before it returns, so that whatever commits after that is handed out. Ends when the signal is
+   * aborted or the consumer returns, at once also while it waits.
+   */
+  follow(options: Followed): Promise<AsyncIterableIterator<OutboxRow, void>>;
+}>;
+
+type Stream = {
+  readonly of: Followed['of'];
+  readonly type: string | undefined;
+  queue: OutboxRow[];
+  /** Events are missing from the queue: the stream must read by itself. */
+  isBehind: boolean;
+  wake(): void;
+};
+
+const offer = (stream: Stream, row: OutboxRow): void => {
+  if (stream.isBehind || (stream.type !== undefined && stream.type !== row.event_type)) return;
+  if (stream.of !== null && stream.of.organization_id !== row.organization_id) return;
+  if (stream.queue.length < QUEUE_ROWS_MAX) stream.queue.push(row);
+  else {
+    stream.queue = [];
+    stream.isBehind = true;
+  }
+  stream.wake();
+};
+
+/** Everything before the oldest transaction still running is settled. A snapshot prints as xmin:xmax:list. */
+const startOf = (snapshot: string): OutboxPosition => ({ xid: snapshot.split(':')[0] ?? '0', id: '' });
+
+export const createEventFeed = (
+  deps: Readonly<{ database: Pick<Database, 'read'>; hub: EventHub; log: Log }>,
+): EventFeed => {
+  const { database, hub, log } = deps;
+  const turn = createTurns(OWN_READS_MAX);
+  /** By project; those of the control plane under null. */
+  const streams = new Map<string | null, Set<Stream>>();
+  /** Set while there are streams. */
+  let reader: Readonly<{ started: Promise<void>; stop: AbortController }> | undefined;
+
+  const hand = (row: OutboxRow): void => {
+    for (const stream of streams.get(null) ?? []) offer(stream, row);
+    if (row.project_id === null) return;
+    for (const stream of streams.get(row.project_id) ?? []) offer(stream, row);
+  };
+
+  const readOn = async (start: OutboxPosition, signal: AbortSignal): Promise<void> => {
+    let after = start;
+    let failures = 0;
+    while (!signal.aborted) {
+      // Asked for before the look, so that a wake during the look is not lost.
+      const woken = hub.wait(POLL_MS, signal);
+      try {
+        const rows = await database.read(PLATFORM, (tx) =>
+          listEvents(tx, { project_id: null, after, limit: PAGE_ROWS }),
+        );
+        if (signal.aborted) return;
+        if (failures > 0) log.info({ failures }, 'event streams continue');
+        failures = 0;
+        for (const row of rows) hand(row);
+        after = rows.at(-1) ?? after;
+        if (rows.length < PAGE_ROWS) await woken;
+      } catch (err) {
+        failures += 1;
+        if (failures === 1) log.warn({ err }, 'failed to read the outbox; event streams wait');
+        await pause(backoffMs(failures, BACKOFF), signal);
+      }
+    }
+  };
+
+  const startReader = (): NonNullable<typeof reader> => {
+    const stop = new AbortController();
+    const started = database.read(PLATFORM, getSnapshot).then((snapshot) => {
+      void readOn(startOf(snapshot), stop.signal);
+    });
+    const own = { started, stop };
+    started.catch(() => {
+      if (reader === own) reader = undefined;
+    });
+    return own;
+  };
+
+  const join = (stream: Stream): Promise<void> => {
+    const key = stream.of?.project_id ?? null;
+    const others = streams.get(key);
+    if (others === undefined) streams.set(key, new Set([stream]));
+    else others.add(stream);
+    reader ??= startReader();
+    return reader.started;
+  };
+
+  const leave = (stream: Stream): void => {
+    const key = stream.of?.project_id ?? null;
+    const others = streams.get(key);
+    others?.delete(stream);
+    if (others?.size === 0) streams.delete(key);
+    stream.queue = [];
+    stream.wake();
+    if (streams.size > 0) return;
+    reader?.stop.abort();
+    reader = undefined;
+  };
+
+  const follow: EventFeed['follow'] = async ({ read, of, type, after_id, signal: outer }) => {
+    const closed = new AbortController();
+    const signal = outer === undefined ? closed.signal : AbortSignal.any([outer, closed.signal]);
+    const project_id = of?.project_id ?? null;
+    const ownRead = <T>(fn: (tx: Reader) => Promise<T>): Promise<T> => turn(of?.organization_id ?? '*', () => read(fn));
+    let wake = (): void => {};
+    const stream: Stream = { of, type, queue: [], isBehind: false, wake: () => wake() };
+    signal.addEventListener('abort', () => leave(stream), { once: true });
+
+    const begin = async () => {
+      await join(stream);
+      return ownRead((tx) =>
+        Promise.all([
+          getSnapshot(tx),
+          after_id === undefined ? undefined : findEventPosition(tx, project_id, after_id),
+        ]),
+      );
+    };
+    const [snapshot, known] = await begin().catch((err: unknown) => {
+      closed.abort();
+      throw err;
+    });
+    const not_in = known === undefined ? snapshot : undefined;
+    const isKnown = not_in === undefined ? () => false : visibleIn(not_in);
+    let after: OutboxPosition = known ?? startOf(snapshot);
+    if (known !== undefined) stream.isBehind = true;
+    if (signal.aborted) leave(stream);
+
+    /** Waits for the database as long as the client waits. */
+    const ownPage = async (): Promise<OutboxRow[]> => {
+      for (let attempt = 1; !signal.aborted; attempt++) {
+        try {
+          return await ownRead((tx) => listEvents(tx, { project_id, after, not_in, type, limit: PAGE_ROWS }));
+        } catch (err) {
+          if (!(err instanceof AppError) || err.code !== 'unavailable') throw err;
+          await pause(backoffMs(attempt, BACKOFF), signal);
+        }
+      }
+      return [];
+    };
+
+    const events = (async function* (): AsyncGenerator<OutboxRow, void> {
+      while (!signal.aborted) {
+        if (stream.isBehind) {
+          // The queue fills from here on, so nothing is missing between the last page and its first row.
+          stream.isBehind = false;
+          let rows: readonly OutboxRow[];
+          do {
+            rows = await ownPage();
+            for (const row of rows) {
+              if (signal.aborted) return;
+              yield row;
+              after = row;
+            }
+          } while (rows.length === PAGE_ROWS);
+          continue;
+        }
+        const row = stream.queue.shift();
+        if (row === undefined)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        else if (isAfter(row, after) && !isKnown(row.xid)) {
+          yield row;
+          after = row;
+        }
+      }
+    })();
+    const iterator: AsyncIterableIterator<OutboxRow, void> = {
+      next: () => events.next(),
+      return: () => {
+        closed.abort();
+        return events.return();
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    };
+    return iterator;
+  };
+
+  return { follow };
+};
