@@ -223,11 +223,14 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     format: string,
     { admitted, req }: ReturnType<typeof admit>,
   ): Promise<FastifyReply> => {
-    const { closing, open } = gate.streams;
+    const { whenClosing, open } = gate.streams;
     const close = open(request.state.principal?.id ?? request.ip);
     try {
       const items = (await handle(readContext(admitted), req)) as AsyncIterable<object>;
-      return await sendStream(reply, format, items, { stillAllowed: stillAllowed(request, request.state), closing });
+      return await sendStream(reply, format, items, {
+        stillAllowed: stillAllowed(request, request.state),
+        whenClosing,
+      });
     } finally {
       close();
     }

@@ -48,10 +48,12 @@ const open = async (t: TestContext, format: string, caller: Caller) => {
 };
 
 const never = new AbortController().signal;
+const { whenClosing } = createStreams(never);
 
 it('an event stream ends when the process stops', async (t) => {
   const stop = new AbortController();
-  const stream = await open(t, 'text/event-stream', { stillAllowed: async () => true, closing: stop.signal });
+  const { whenClosing } = createStreams(stop.signal);
+  const stream = await open(t, 'text/event-stream', { stillAllowed: async () => true, whenClosing });
   stop.abort();
   // Without help from the client, which would keep its connection for the next request.
   await stream.app.close();
@@ -60,14 +62,14 @@ it('an event stream ends when the process stops', async (t) => {
 
 it('an event stream ends for a caller who may not listen any more', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const stream = await open(t, 'text/event-stream', { stillAllowed: async () => false, closing: never });
+  const stream = await open(t, 'text/event-stream', { stillAllowed: async () => false, whenClosing });
   t.mock.timers.tick(15_000);
   assert.match(await stream.rest(), /evt_1/);
 });
 
 it('a list breaks off for a caller who may not read any more, and does not look whole', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const stream = await open(t, 'application/jsonl', { stillAllowed: async () => false, closing: never });
+  const stream = await open(t, 'application/jsonl', { stillAllowed: async () => false, whenClosing });
   t.mock.timers.tick(15_000);
   await assert.rejects(stream.rest());
 });

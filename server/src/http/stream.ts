@@ -11,16 +11,25 @@ const KEEP_ALIVE_MS = 15_000;
 const STREAMS_PER_CALLER_MAX = 32;
 
 export type Streams = Readonly<{
-  /** Aborted when the process stops. */
-  closing: AbortSignal;
+  /** Calls `end` when the process stops, at once if it already does, unless the returned function was called before. */
+  whenClosing(end: () => void): () => void;
   /** Counts one more stream of the caller, until the returned function is called. */
   open(caller: string): () => void;
 }>;
 
 export const createStreams = (closing: AbortSignal): Streams => {
   const counts = new Map<string, number>();
+  // One listener for all: a signal looks through all its listeners for each that is added.
+  const ends = new Set<() => void>();
+  closing.addEventListener('abort', () => {
+    for (const end of ends) end();
+  });
   return {
-    closing,
+    whenClosing: (end) => {
+      if (closing.aborted) end();
+      else ends.add(end);
+      return () => void ends.delete(end);
+    },
     open: (caller) => {
       const count = counts.get(caller) ?? 0;
       if (count >= STREAMS_PER_CALLER_MAX)
@@ -35,6 +44,9 @@ export const createStreams = (closing: AbortSignal): Streams => {
   };
 };
 
+/** A reason that costs no stack trace: thousands of streams may end at once. */
+const CLOSED = 'closed';
+
 const lineOf = (format: string, item: object): string =>
   format === 'text/event-stream'
     ? `${'id' in item ? `id: ${String(item.id)}\n` : ''}${'type' in item ? `event: ${String(item.type)}\n` : ''}data: ${JSON.stringify(item)}\n\n`
@@ -44,7 +56,7 @@ export const sendStream = async (
   reply: FastifyReply,
   format: string,
   items: AsyncIterable<object>,
-  caller: Readonly<{ stillAllowed(): Promise<boolean>; closing: AbortSignal }>,
+  caller: Readonly<{ stillAllowed(): Promise<boolean>; whenClosing: Streams['whenClosing'] }>,
 ): Promise<FastifyReply> => {
   const iterator = items[Symbol.asyncIterator]();
   const isEvents = format === 'text/event-stream';
@@ -63,13 +75,13 @@ export const sendStream = async (
   if (isEvents) raw.write(': connected\n\n');
   const closed = new AbortController();
   const end = () => {
-    closed.abort();
+    closed.abort(CLOSED);
     void iterator.return?.();
   };
   raw.on('close', end);
   // Events may stop anywhere, since the client comes back for the rest; a list that stops early must not look whole.
-  if (isEvents) caller.closing.addEventListener('abort', end, { once: true });
-  if (raw.destroyed || (isEvents && caller.closing.aborted)) end();
+  const stayOpen = isEvents ? caller.whenClosing(end) : undefined;
+  if (raw.destroyed) end();
   const watch = setInterval(() => {
     void caller.stillAllowed().then((allowed) => {
       if (!allowed && isEvents) end();
@@ -90,8 +102,8 @@ export const sendStream = async (
   } finally {
     clearInterval(watch);
     raw.off('close', end);
+    stayOpen?.();
     end();
-    caller.closing.removeEventListener('abort', end);
   }
   return reply;
 };

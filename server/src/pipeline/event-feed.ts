@@ -31,9 +31,11 @@ const QUEUE_ROWS_MAX = 256;
 /** How long the reader goes without a look when nothing wakes it. */
 const POLL_MS = 1_000;
 const OWN_READS_MAX = 4;
+/** A reason that costs no stack trace. */
+const CLOSED = 'closed';
 const BACKOFF = { baseMs: 100, capMs: 5_000 } as const;
 
-export type Followed = Readonly<{
+type Followed = Readonly<{
   /** Within the caller's scope. */
   read<T>(fn: (reader: Reader) => Promise<T>): Promise<T>;
   /** Null: every event of the control plane. */
@@ -167,7 +169,7 @@ export const createEventFeed = (
       );
     };
     const [snapshot, known] = await begin().catch((err: unknown) => {
-      closed.abort();
+      closed.abort(CLOSED);
       throw err;
     });
     const not_in = known === undefined ? snapshot : undefined;
@@ -219,7 +221,7 @@ export const createEventFeed = (
     const iterator: AsyncIterableIterator<OutboxRow, void> = {
       next: () => events.next(),
       return: () => {
-        closed.abort();
+        closed.abort(CLOSED);
         return events.return();
       },
       [Symbol.asyncIterator]: () => iterator,
