@@ -209,7 +209,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: 'usage',
-    summary: 'Show billed time and cost',
+    summary: 'Show charged time and cost',
     group: OBSERVE,
     load: async () => (await import('./commands/capacity.ts')).usage,
   },

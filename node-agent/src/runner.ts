@@ -60,7 +60,7 @@ const keysOf = (payload: TaskPayload): string[] => {
   ];
 };
 
-const canceled = (): HostError => new HostError('conflict', 'The control plane canceled the task while it ran.');
+const cancelled = (): HostError => new HostError('conflict', 'The control plane cancelled the task while it ran.');
 
 export const createRunner = (options: RunnerOptions): Runner => {
   const { journal, now } = options;
@@ -115,7 +115,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       task: payload,
       every_ms: options.progress_every_ms ?? 2000,
       signal: controller.signal,
-      onTaskClosed: () => controller.abort(canceled()),
+      onTaskClosed: () => controller.abort(cancelled()),
     });
     const ctx: TaskContext = {
       host: options.host,
@@ -203,7 +203,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       if (queue.remove(taskId)) {
         held.delete(taskId);
         void journal.acknowledge(taskId);
-      } else held.get(taskId)?.abort(canceled());
+      } else held.get(taskId)?.abort(cancelled());
     },
     idle: async () => {
       await queue.idle();

@@ -52,7 +52,8 @@ export const TEXT_RULES: readonly TextRule[] = [
   },
   {
     name: 'few numbered parameters',
-    reason: 'Nobody can count to $10 in a statement: declare names with statement() of server/src/db/statement.ts.',
+    reason:
+      'Numbered parameters beyond $9 are easy to confuse: declare names with statement() of server/src/db/statement.ts.',
     applies: (file) => /^server\/src\/db\/.*\.ts$/.test(file) && !file.endsWith('.test.ts'),
     breaks: /\$[1-9]\d/,
   },

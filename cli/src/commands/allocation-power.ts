@@ -37,11 +37,11 @@ const followed = (
 };
 
 const optionsOf = (cli: Cli, flags: Flags) => ({ idempotencyKey: flags.idempotencyKey, signal: cli.signal });
-const CHARGED = 'Its GPUs stay allocated and billed until release.';
+const CHARGED = 'Its GPUs stay allocated and charged until release.';
 
 const stop = command({
   name: 'stop',
-  summary: 'Power off a slice; its GPUs stay allocated and billed',
+  summary: 'Power off a slice; its GPUs stay allocated and charged',
   scope: 'project',
   args: named,
   flags: {

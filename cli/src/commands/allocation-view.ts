@@ -83,7 +83,7 @@ const powerText = ({ state, since, reason }: NonNullable<Allocation['power']>): 
   [
     `${state} since ${shortTime(since)}`,
     ...(reason === null ? [] : [reason]),
-    ...(state === 'off' ? ['its GPUs stay yours and are charged'] : []),
+    ...(state === 'off' ? ['its GPUs stay allocated and charged'] : []),
   ].join('; ');
 
 /** The command first for whoever may use it: the address is reached from no machine but its host. */
@@ -122,8 +122,8 @@ export const allocationFields = (found: Allocation, nowMs: number, { isOwn = tru
     ...Object.fromEntries(Object.entries(optional).filter(([name, value]) => name !== 'reason' && value !== null)),
     protected: found.is_protected,
     requested: shortTime(found.created_at),
-    ...(found.activated_at === null ? {} : { 'billed from': shortTime(found.activated_at) }),
-    ...(found.release_requested_at === null ? {} : { 'billed until': shortTime(found.release_requested_at) }),
+    ...(found.activated_at === null ? {} : { 'charged from': shortTime(found.activated_at) }),
+    ...(found.release_requested_at === null ? {} : { 'charged until': shortTime(found.release_requested_at) }),
     ...(found.released_at === null ? {} : { 'wipe verified': shortTime(found.released_at) }),
     'correlation id': found.correlation_id,
     ...actionsOf(found),

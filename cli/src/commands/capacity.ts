@@ -65,11 +65,11 @@ export const quota: Group = {
 
 export const usage: Group = {
   name: 'usage',
-  summary: 'Show billed time and cost',
+  summary: 'Show charged time and cost',
   commands: [
     command({
       name: 'list',
-      summary: 'List billed time per allocation, newest first',
+      summary: 'List charged time per allocation, newest first',
       scope: 'project',
       flags: { allocation: text('Only this allocation, by name or ID', 'name'), ...pageFlags },
       run: async (cli, { flags }) => {

@@ -57,7 +57,7 @@ export const invitation: Group = {
         const params = { organization_id: await cli.organization(), invitation_id: args.invitation };
         await cli.confirm(`Withdraw invitation ${args.invitation}?`, flags.yes);
         const response = await (await cli.client()).call('invitationRevoke', { params }, { signal: cli.signal });
-        cli.out.done(`Withdrew invitation ${args.invitation}.`, response, { id: args.invitation, revoked: true });
+        cli.out.done(`Revoked invitation ${args.invitation}.`, response, { id: args.invitation, revoked: true });
       },
     }),
     command({

@@ -33,7 +33,7 @@ export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reas
 const NO_RESPONSE = 'The agent did not respond in time, so the power state is unknown. Start or stop the VM.';
 
 const NOT_COPIED = REINSTALL_SLICE.steps.cloneImage.failed;
-const BAD_USER_DATA = 'The user data was refused: cloud-init cannot read it, or it sets what the control plane sets.';
+const BAD_USER_DATA = 'The user data was refused: cloud-init cannot parse it, or it sets something that the control plane manages.';
 const MAYBE_EMPTY =
   'The agent did not report how the image copy ended. The boot disk may not boot. Reinstall the VM, or release the allocation.';
 

@@ -66,12 +66,12 @@ describe('an edit', () => {
     );
   });
 
-  it('leaves a lifetime alone that hours cannot say exactly', () => {
+  it('leaves a maximum duration alone that hours cannot say exactly', () => {
     const before = allocation({ max_duration_s: 1001 });
     assert.deepEqual(bodyOf(before, { ...formOf(before), isProtected: true }), { is_protected: true });
   });
 
-  it('refuses names, tags and lifetimes that the platform refuses, and a time that is over', () => {
+  it('refuses names, tags and maximum durations that the platform refuses, and a time that is over', () => {
     const form = formOf(allocation());
     assert.deepEqual(problemsOf(form, AT, NOW), {});
     assert.ok(problemsOf({ ...form, name: '-A' }, AT, NOW).name);

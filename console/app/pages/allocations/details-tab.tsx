@@ -96,7 +96,10 @@ export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
               ['Launched by', nameOf(allocation.requested_by)],
               ['Requested', at(allocation.created_at)],
               ['Activated', at(allocation.activated_at)],
-              ['Lifetime', allocation.max_duration_s === null ? 'no limit' : span(allocation.max_duration_s * 1000)],
+              [
+                'Maximum duration',
+                allocation.max_duration_s === null ? 'no limit' : span(allocation.max_duration_s * 1000),
+              ],
               ['Automatic release', at(allocation.release_at)],
               ['Release requested', at(allocation.release_requested_at)],
               ['Wipe verified', at(allocation.released_at)],

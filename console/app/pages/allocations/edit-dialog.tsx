@@ -11,15 +11,15 @@ import { ActionButton } from '../../ui/action-button.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { useNow } from '../../ui/time.tsx';
-import { bodyOf, type EditForm, formOf, lifetimeOf, problemsOf, updateFlags } from './edit.ts';
+import { bodyOf, type EditForm, formOf, maxDurationOf, problemsOf, updateFlags } from './edit.ts';
 import { useProjectFlags } from './hooks.ts';
 
 const EXTENSIONS_H = [4, 24, 168] as const;
 const extensionWord = (hours: number): string => (hours % 24 === 0 ? `+${hours / 24} d` : `+${hours} h`);
 
-/** When the allocation ends with the entered lifetime. */
+/** When the allocation ends with the entered maximum duration. */
 const endSentence = (form: EditForm, activatedAt: string | null): string => {
-  const seconds = lifetimeOf(form);
+  const seconds = maxDurationOf(form);
   if (seconds === null) return 'The allocation runs until you release it.';
   if (!Number.isFinite(seconds)) return '';
   return activatedAt === null
@@ -59,7 +59,7 @@ export const EditDialog = ({ allocation, onClose }: Readonly<{ allocation: Alloc
         <Stack gap="sm">
           <TextInput label="Name" data-autofocus spellCheck={false} {...getInputProps('name')} error={problems.name} />
           <NumberInput
-            label="Lifetime in hours, from activation"
+            label="Maximum duration in hours, from activation"
             description={endSentence(form, before.activated_at)}
             placeholder="No limit"
             min={0}
@@ -86,7 +86,7 @@ export const EditDialog = ({ allocation, onClose }: Readonly<{ allocation: Alloc
           />
           <Switch
             label="Protected"
-            description="Blocks release until unprotected, even at the end of the lifetime."
+            description="Blocks release until unprotected, even after the maximum duration."
             {...getInputProps('isProtected', { type: 'checkbox' })}
           />
           {change.error !== null && <ErrorPanel error={change.error} />}

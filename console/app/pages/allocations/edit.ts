@@ -3,7 +3,7 @@ import type { Allocation } from '@gpuaas/sdk';
 import type { RequestOf } from '../../api/call.ts';
 import type { Flag } from '../../format/shell.ts';
 import { durationFlag } from '../../format/time.ts';
-import { lifetimeProblem } from '../../rules/lifetime.ts';
+import { maxDurationProblem } from '../../rules/max-duration.ts';
 import { nameProblem } from '../../rules/name.ts';
 import { tagOf, tagsProblem } from '../../rules/tag.ts';
 
@@ -22,17 +22,17 @@ export const formOf = ({ name, tags, is_protected, max_duration_s }: Allocation)
 const tagsOf = (tags: readonly string[]): Record<string, string> =>
   Object.fromEntries(tags.map(tagOf).map(([key, value]) => [key, value ?? '']));
 
-export const lifetimeOf = ({ hours }: Pick<EditForm, 'hours'>): number | null =>
+export const maxDurationOf = ({ hours }: Pick<EditForm, 'hours'>): number | null =>
   hours.trim() === '' ? null : Math.round(Number(hours) * HOUR_S);
 
 export type EditProblems = Readonly<{ name?: string; tags?: string; hours?: string }>;
 
 const hoursProblem = (form: EditForm, activatedAt: string | null, nowMs: number): string | null => {
-  const seconds = lifetimeOf(form);
+  const seconds = maxDurationOf(form);
   if (seconds === null) return null;
-  const problem = lifetimeProblem(seconds);
+  const problem = maxDurationProblem(seconds);
   if (problem === null && activatedAt !== null && Date.parse(activatedAt) + seconds * 1000 <= nowMs)
-    return 'This lifetime has already passed. To end the allocation now, use Release.';
+    return 'This maximum duration has already passed. To end the allocation now, use Release.';
   return problem;
 };
 
@@ -50,7 +50,7 @@ const sameTags = (a: Readonly<Record<string, string>>, b: Readonly<Record<string
 
 export const bodyOf = (before: Allocation, form: EditForm): EditBody => {
   const tags = tagsOf(form.tags);
-  const max_duration_s = form.hours === formOf(before).hours ? before.max_duration_s : lifetimeOf(form);
+  const max_duration_s = form.hours === formOf(before).hours ? before.max_duration_s : maxDurationOf(form);
   return {
     ...(form.name === before.name ? {} : { name: form.name }),
     ...(sameTags(tags, before.tags) ? {} : { tags }),

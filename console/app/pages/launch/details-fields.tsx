@@ -36,7 +36,7 @@ export const DetailsFields = ({ form, problems, update }: FieldProps) => {
         />
         <Checkbox
           label="Protected"
-          description="Blocks release until unprotected, even at the end of the lifetime."
+          description="Blocks release until unprotected, even after the maximum duration."
           checked={form.isProtected}
           onChange={(event) => update({ protected: event.currentTarget.checked ? '1' : '' })}
         />

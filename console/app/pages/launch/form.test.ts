@@ -99,7 +99,7 @@ test('an empty catalog is a form that says so', () => {
   assert.equal(form({}, '', onlyClosed).region?.name, 'eu-1');
 });
 
-test('names, lifetimes, user data and tags are checked by the contract’s own rules', () => {
+test('names, maximum durations, user data and tags are checked by the contract’s own rules', () => {
   for (const good of ['a', 'train-1', 'a'.repeat(63)]) assert.equal(nameProblem(good), null, good);
   for (const bad of ['', 'Train', '-a', 'a-', 'a_b', 'a'.repeat(64), 'é']) assert.notEqual(nameProblem(bad), null, bad);
   for (const good of ['', '1', '0.5', '8760']) assert.equal(durationProblem(good, maxDurationOf(good)), null, good);

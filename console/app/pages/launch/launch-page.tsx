@@ -17,7 +17,7 @@ import { DetailsFields } from './details-fields.tsx';
 import { bodyOf, formOf, type LaunchForm, type LaunchSearch, problemsOf } from './form.ts';
 import { HardwareFields } from './hardware-fields.tsx';
 import { KeysField } from './keys-field.tsx';
-import { LifetimeField } from './lifetime-field.tsx';
+import { MaxDurationField } from './max-duration-field.tsx';
 import { ImageField, RegionField, StorageAndNetwork } from './place-fields.tsx';
 import { suggestName } from './rules.ts';
 import { Summary } from './summary.tsx';
@@ -105,7 +105,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
           <RegionField {...fields} />
           <ImageField {...fields} isLoading={isLoadingImages} />
           <KeysField {...fields} />
-          <LifetimeField {...fields} />
+          <MaxDurationField {...fields} />
           <DetailsFields {...fields} />
           <StorageAndNetwork />
           <UserDataField

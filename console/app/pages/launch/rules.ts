@@ -1,10 +1,10 @@
 /** Checks of the launch form while a person types, by the contract's limits. The server still decides. */
 import { USER_DATA_BYTES_MAX, USER_DATA_PATTERN } from '@gpuaas/sdk';
 import { bytes } from '../../format/size.ts';
-import { lifetimeProblem } from '../../rules/lifetime.ts';
+import { maxDurationProblem } from '../../rules/max-duration.ts';
 
 export const durationProblem = (typed: string, seconds: number | null): string | null =>
-  typed.trim() === '' ? null : lifetimeProblem(seconds ?? Number.NaN);
+  typed.trim() === '' ? null : maxDurationProblem(seconds ?? Number.NaN);
 
 const USER_DATA = new RegExp(USER_DATA_PATTERN);
 

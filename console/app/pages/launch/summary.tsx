@@ -12,7 +12,7 @@ import { cliCommand, curlCommand, USER_DATA_FILE } from './equivalents.ts';
 import { type LaunchForm, type LaunchSearch, maxDurationOf } from './form.ts';
 import type { Sku } from './types.ts';
 import type { EstimateQuery } from './use-launch.ts';
-import { type Estimate, lifetimePrice, quotaSentence } from './verdict.ts';
+import { type Estimate, maxDurationPrice, quotaSentence } from './verdict.ts';
 import { FitPanel } from './verdict-panel.tsx';
 
 const Price = ({ estimate, form }: Readonly<{ estimate: Estimate; form: LaunchForm }>) => {
@@ -31,7 +31,7 @@ const Price = ({ estimate, form }: Readonly<{ estimate: Estimate; form: LaunchFo
             : [
                 [
                   `For ${span(seconds * 1_000)}`,
-                  `${money(lifetimePrice(estimate.price_per_hour, seconds))} maximum`,
+                  `${money(maxDurationPrice(estimate.price_per_hour, seconds))} maximum`,
                 ] as const,
               ]),
         ]}

@@ -8,7 +8,7 @@ import {
   alternativesIn,
   type Estimate,
   fitSentence,
-  lifetimePrice,
+  maxDurationPrice,
   quotaSentence,
   reasonsInWords,
 } from './verdict.ts';
@@ -79,9 +79,9 @@ test('the quota after a launch is a sentence, also without a limit and beyond it
   );
 });
 
-test('a lifetime costs what its seconds cost', () => {
-  assert.deepEqual(lifetimePrice(USD(1800), 5_400), USD(2700));
-  assert.deepEqual(lifetimePrice(USD(1), 1_800), USD(1));
+test('a maximum duration costs what its seconds cost', () => {
+  assert.deepEqual(maxDurationPrice(USD(1800), 5_400), USD(2700));
+  assert.deepEqual(maxDurationPrice(USD(1), 1_800), USD(1));
 });
 
 test('an alternative laid over the form changes what it names and keeps the rest', () => {

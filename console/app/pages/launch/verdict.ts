@@ -66,8 +66,8 @@ export const fitSentence = ({ fits_now, fits_on_nodes, largest_set }: Estimate):
   return largest_set === 0 ? 'Not available now.' : `Not available now; largest free set: ${gpus(largest_set)}.`;
 };
 
-/** Charged by the second: what the whole lifetime costs, if it is not released before. */
-export const lifetimePrice = (perHour: Money, seconds: number): Money => ({
+/** Charged by the second: what the whole maximum duration costs, if it is not released before. */
+export const maxDurationPrice = (perHour: Money, seconds: number): Money => ({
   currency: perHour.currency,
   amount_minor: Math.round((perHour.amount_minor * seconds) / 3_600),
 });

@@ -64,10 +64,10 @@ test('what is blocked or late is told as such', () => {
   assert.deepEqual(kinds({ state: 'active', state_deadline_at: at(-3) }), []);
 });
 
-test('the end of a lifetime is told an hour before, and that protection keeps it running', () => {
+test('the end of a maximum duration is told an hour before, and that protection keeps it running', () => {
   const [soon] = attentionOf(allocation({ release_at: at(30) }), NOW);
   assert.match(soon?.sentence ?? '', /^Released automatically in 30 min/);
-  assert.match(attentionOf(allocation({ release_at: at(-1) }), NOW)[0]?.sentence ?? '', /lifetime has ended/);
+  assert.match(attentionOf(allocation({ release_at: at(-1) }), NOW)[0]?.sentence ?? '', /maximum duration has passed/);
   assert.deepEqual(kinds({ release_at: at(30), is_protected: true }), []);
   assert.deepEqual(kinds({ release_at: at(-1), is_protected: true }), ['overdue']);
 });

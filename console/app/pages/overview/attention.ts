@@ -77,8 +77,8 @@ const ending = ({ state, release_at, is_protected }: Allocation, nowMs: number):
       : {
           kind: 'overdue',
           tone: 'warn',
-          sentence: 'The lifetime has ended, but the allocation is protected. Charges continue.',
-          next: 'Unprotect it to release it, or extend the lifetime.',
+          sentence: 'The maximum duration has passed, but the allocation is protected. Charges continue.',
+          next: 'Unprotect it to release it, or extend the maximum duration.',
         };
   return {
     kind: 'ending',
@@ -86,8 +86,8 @@ const ending = ({ state, release_at, is_protected }: Allocation, nowMs: number):
     sentence:
       leftMs > 0
         ? `Released automatically in ${span(leftMs)}. The disks are wiped then.`
-        : 'The lifetime has ended. Release starts now.',
-    next: 'Copy the data you need, or extend the lifetime.',
+        : 'The maximum duration has passed. Release starts now.',
+    next: 'Copy the data you need, or extend the maximum duration.',
   };
 };
 

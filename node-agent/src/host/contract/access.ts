@@ -49,7 +49,7 @@ export const accessTests = [
     const { access, address } = await running(subject);
     await refuses(access.dial({ address, port: 9 }, patience()), 'blocked');
   }),
-  contractTest('access', 'a canceled dial fails', { slots: 1 }, async (subject) => {
+  contractTest('access', 'a cancelled dial fails', { slots: 1 }, async (subject) => {
     const { access, address } = await running(subject);
     await refuses(access.dial({ address, port: 22 }, AbortSignal.abort()));
   }),

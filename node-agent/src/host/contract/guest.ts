@@ -102,7 +102,7 @@ export const guestTests = [
       await eventually(() => host.hypervisor.guest(machine.name));
       await subject.arrange.ignoreShutdown();
       await refuses(host.hypervisor.stop(machine.name, 60, AbortSignal.abort()), 'timeout');
-      assert.equal((await stateOf(host, machine.name))?.state, 'running', 'a canceled stop leaves the VM running');
+      assert.equal((await stateOf(host, machine.name))?.state, 'running', 'a cancelled stop leaves the VM running');
       assert.equal(await host.hypervisor.stop(machine.name, 1), 'hard');
       assert.notEqual((await stateOf(host, machine.name))?.state, 'running');
     },

@@ -7,7 +7,7 @@ import { parseDomain } from '../../vm/domain-read.ts';
 import { devicesOf } from '../../vm/pci-plan.ts';
 import { refuses } from '../contract/subject.ts';
 import { HostError } from '../host.ts';
-import { refuseDrives, refuseShared, refuseUnbound, refuseWithoutPages } from './hypervisor-ready.ts';
+import { refuseDisks, refuseShared, refuseUnbound, refuseWithoutPages } from './hypervisor-ready.ts';
 
 const machine = machineOf(2);
 const bound = (address: string, index: number): PciFunction =>
@@ -51,12 +51,12 @@ test('a drive must be the planned one, and the host’s own use of it stops the 
   );
   const changed = (change: Partial<DiskFacts>) =>
     disks.map((disk, index) => (index === 1 ? { ...disk, ...change } : disk));
-  refuseDrives(machine, disks);
-  assert.throws(() => refuseDrives(machine, disks.slice(1)), refused('drift', /is missing/));
-  assert.throws(() => refuseDrives(machine, changed({ serial: 'OTHER' })), refused('drift', /disk OTHER/));
-  assert.throws(() => refuseDrives(machine, changed({ mounts: ['/mnt'] })), refused('blocked', /\/mnt/));
-  assert.throws(() => refuseDrives(machine, changed({ holders: ['md0'] })), refused('blocked', /md0/));
-  assert.throws(() => refuseDrives(machine, changed({ is_swap: true })), refused('blocked', /swap/));
+  refuseDisks(machine, disks);
+  assert.throws(() => refuseDisks(machine, disks.slice(1)), refused('drift', /is missing/));
+  assert.throws(() => refuseDisks(machine, changed({ serial: 'OTHER' })), refused('drift', /disk OTHER/));
+  assert.throws(() => refuseDisks(machine, changed({ mounts: ['/mnt'] })), refused('blocked', /\/mnt/));
+  assert.throws(() => refuseDisks(machine, changed({ holders: ['md0'] })), refused('blocked', /md0/));
+  assert.throws(() => refuseDisks(machine, changed({ is_swap: true })), refused('blocked', /swap/));
 });
 
 test('huge pages must be free on every node of the plan', () => {

@@ -62,7 +62,7 @@ export const refuseUnbound = async (
   }
 };
 
-export const refuseDrives = ({ plan }: VmPlan, disks: readonly DiskFacts[]): void => {
+export const refuseDisks = ({ plan }: VmPlan, disks: readonly DiskFacts[]): void => {
   for (const { nvme_device: device, nvme_serial: serial } of plan.slots) {
     const disk = disks.find((one) => one.device === device);
     if (disk?.serial !== serial)

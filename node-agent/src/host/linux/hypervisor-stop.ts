@@ -35,7 +35,7 @@ export const requestShutdown = async (
     }
     await rest(Math.max(0, Math.min(POLL_MS, deadline - now())), signal);
     if (isDown(await virsh.state(uuid))) return true;
-    if (signal?.aborted === true) throw new HostError('timeout', `the wait for ${uuid} to shut down was canceled.`);
+    if (signal?.aborted === true) throw new HostError('timeout', `the wait for ${uuid} to shut down was cancelled.`);
   }
   return false;
 };

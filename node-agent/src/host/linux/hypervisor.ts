@@ -22,7 +22,7 @@ import { readHypervisor } from './hypervisor-facts.ts';
 import { inspectVms, managedIn } from './hypervisor-inspect.ts';
 import { readProfile } from './hypervisor-profile.ts';
 import {
-  refuseDrives,
+  refuseDisks,
   refuseMissingFiles,
   refuseShared,
   refuseUnbound,
@@ -73,7 +73,7 @@ const refuseUnready = async (given: Given, machine: VmPlan, others: readonly Kno
   await refuseUnbound(machine, functions, async (group) =>
     config.passthrough === 'vfio' ? files.exists(`/dev/vfio/${group}`) : true,
   );
-  refuseDrives(machine, disks);
+  refuseDisks(machine, disks);
   refuseWithoutPages(machine, system.hugepages);
   await refuseMissingFiles(files, config, machine);
   await refuseUnplugged(run, network, machine);

@@ -24,7 +24,7 @@ type Live = Readonly<{ isOver: () => boolean; end: () => void }>;
 /** Given up when the signal says so, whatever becomes of the work. */
 const orAborted = <T>(work: Promise<T>, signal: AbortSignal, late: (value: T) => void = () => undefined): Promise<T> =>
   new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(new HostError('timeout', 'The request was canceled.'));
+    const giveUp = (): void => reject(new HostError('timeout', 'The request was cancelled.'));
     if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
     work

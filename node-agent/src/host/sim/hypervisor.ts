@@ -103,7 +103,7 @@ const stop = async (
     graceS > 0 && isUp(core, domain) && core.fault('guest_ignores_shutdown', ...domainNames(domain)) === undefined;
   if (!listens && graceS > 0) await core.pause(Math.min(graceS * 1000, core.durations.grace_ms));
   if (!listens && graceS > 0 && signal?.aborted === true)
-    throw new HostError('timeout', `the wait for ${name} to shut down was canceled.`);
+    throw new HostError('timeout', `the wait for ${name} to shut down was cancelled.`);
   edit(core, name, { state: 'shut_off', started_at: null, guest: null, ended_by: listens ? 'guest' : 'host' });
   return listens ? 'graceful' : 'hard';
 };

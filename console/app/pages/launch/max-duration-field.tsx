@@ -1,4 +1,4 @@
-/** Lifetime: unlimited, or a time after which the allocation is released automatically. */
+/** Maximum duration: unlimited, or a time after which the allocation is released automatically. */
 import { Group, NativeSelect, NumberInput, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { exact, span } from '../../format/time.ts';
@@ -32,7 +32,7 @@ const ReleaseSentence = ({ seconds, isProtected }: Readonly<{ seconds: number | 
   );
 };
 
-const CustomLifetime = ({ form, problems, update }: Pick<FieldProps, 'form' | 'problems' | 'update'>) => {
+const CustomMaxDuration = ({ form, problems, update }: Pick<FieldProps, 'form' | 'problems' | 'update'>) => {
   const [unit, setUnit] = useState<'hours' | 'days'>('hours');
   const factor = unit === 'days' ? HOURS_PER_DAY : 1;
   const amount = form.hours === '' ? '' : Number((Number(form.hours) / factor).toFixed(4));
@@ -41,7 +41,7 @@ const CustomLifetime = ({ form, problems, update }: Pick<FieldProps, 'form' | 'p
   return (
     <Group align="flex-start" gap="xs">
       <NumberInput
-        label="Lifetime"
+        label="Maximum duration"
         w={140}
         min={0}
         value={amount}
@@ -63,18 +63,18 @@ const CustomLifetime = ({ form, problems, update }: Pick<FieldProps, 'form' | 'p
   );
 };
 
-export const LifetimeField = (props: FieldProps) => {
+export const MaxDurationField = (props: FieldProps) => {
   const { form, problems, update } = props;
   const isPreset = PRESETS.some(([hours]) => hours === form.hours);
   const [isOther, setOther] = useState(!isPreset);
   const isCustom = isOther || !isPreset;
   return (
-    <Section title="Lifetime">
+    <Section title="Maximum duration">
       <Stack gap="sm">
         <ChoiceCards
-          legend="Lifetime"
+          legend="Maximum duration"
           isLegendHidden
-          name="lifetime"
+          name="max-duration"
           isCompact
           value={isCustom ? OTHER : form.hours}
           choices={[...PRESETS.map(([value, title]) => ({ value, title })), { value: OTHER, title: 'Custom' }]}
@@ -83,7 +83,7 @@ export const LifetimeField = (props: FieldProps) => {
             if (value !== OTHER) update({ hours: value });
           }}
         />
-        {isCustom && <CustomLifetime {...props} />}
+        {isCustom && <CustomMaxDuration {...props} />}
         <div style={{ minHeight: 40 }}>
           <ReleaseSentence
             seconds={problems.hours === undefined ? maxDurationOf(form.hours) : null}
