@@ -6,7 +6,7 @@
  *   node paused-worker.ts PLAN_FILE REACHED_FILE
  */
 import { appendFileSync, readFileSync } from 'node:fs';
-import { createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
+import { createLog, createShutdown, pause, stopOnSignals } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { readConfig } from '../../server/src/config.ts';
 import type { LeasedRun } from '../../server/src/db/workflow-run.ts';
@@ -30,6 +30,7 @@ export type Boundary = Readonly<{
 /** Shorter than a service's, so that the next worker need not wait long for the leases of the dead one. */
 export const LEASE_MS = 5_000;
 const CONCURRENCY = 100;
+const LOOK_AGAIN_MS = 20;
 
 const forever = (): Promise<never> => new Promise(() => {});
 
@@ -39,14 +40,18 @@ const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
   /** Which execution of its step each run is in. */
   const executions = new Map<string, Boundary['execution'] | 'look'>();
 
-  const executionOf = async (run: LeasedRun, boundary: Boundary) => {
+  const executionOf = async (run: LeasedRun, boundary: Boundary): Promise<Boundary['execution'] | 'look'> => {
     if (boundary.kind === null) return 'only';
     const { rows } = await sql.query<{ state: string }>(
       'select state from node_tasks where workflow_run_id = $1 and kind = $2',
       [run.id, boundary.kind],
     );
     if (rows.length === 0) return 'ask';
-    return rows.every(({ state }) => state === 'completed') ? 'go_on' : 'look';
+    if (rows.every(({ state }) => state === 'completed')) return 'go_on';
+    if (boundary.execution !== 'go_on') return 'look';
+    // The task may be completed between this look and that of the step, which would then pass its boundary unseen.
+    await pause(LOOK_AGAIN_MS);
+    return executionOf(run, boundary);
   };
 
   return async (point: FailPoint, run: LeasedRun): Promise<void> => {
@@ -56,6 +61,7 @@ const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
     if (held.has(run.id)) return forever();
     if (run.step !== boundary.step) return;
     if (point === 'claimed') executions.set(run.id, await executionOf(run, boundary));
+    if (held.has(run.id)) return forever();
     if (point !== boundary.point || executions.get(run.id) !== boundary.execution) return;
     held.add(run.id);
     appendFileSync(reachedFile, `${JSON.stringify(boundary)}\n`);
