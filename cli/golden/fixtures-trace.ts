@@ -13,7 +13,7 @@ const RUN = 'wfr_01k9zv3m8q4t6w2x5y7r0s1n3p';
 const entry = (key: string, at: string, title: string, more: Partial<Entry>): Entry => ({
   key,
   at: `2026-11-15T10:03:${at}Z`,
-  until: null,
+  since: null,
   host_role: 'platform_control',
   host_name: null,
   service: null,
@@ -56,13 +56,14 @@ export const operatorTrace: Trace = {
       host_name: 'control-1',
     }),
     asked,
-    entry(`task:${TASK}`, '22.300', 'Copy image: failed', {
+    entry('log:b', '22.310', 'task started', { ...host, source: 'log' }),
+    entry(`task:${TASK}`, '25.100', 'Copy image: failed', {
       ...host,
       ...failed,
+      since: '2026-11-15T10:03:22.300Z',
       source: 'task',
-      detail: 'No space is left for the image. (no_space)',
+      detail: 'No space is left for the image. (no_space); slot 3 disk S795NC000013',
     }),
-    entry('log:b', '22.310', 'task started', { ...host, source: 'log' }),
     step(),
     ended,
   ],

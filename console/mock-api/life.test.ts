@@ -76,6 +76,27 @@ test('a release erases with proof, ends charging at once, and gives a certificat
   assert.equal((await started.client.adminInvariantCheck()).is_clean, true);
 });
 
+test('the id of a release, and of one that found it under way, leads to its run and host tasks', async () => {
+  const started = start();
+  const { api, client } = started;
+  const at = await launch(started);
+  await follow(started, at, ['active']);
+  for (const id of ['c-the-release', 'c-once-more'])
+    await client.allocationRelease({ params: at, body: {} }, { correlationId: id });
+  await follow(started, at, ['released']);
+  for (const id of ['c-the-release', 'c-once-more']) {
+    const trace = await client.adminTraceGet({ query: { id } });
+    const titles = trace.entries.map(({ title }) => title);
+    for (const title of ['allocation.release succeeded', 'Wipe disks: completed', 'The allocation is released'])
+      assert.ok(titles.includes(title), `${title} in ${titles}`);
+    assert.ok(!titles.includes('Copy image: completed'));
+    const wiped = trace.entries.find(({ title }) => title === 'Wipe disks: completed');
+    assert.match(wiped?.detail ?? '', /^slot \d disk S795NC/);
+    assert.ok((wiped?.since ?? '') < (wiped?.at ?? ''));
+  }
+  assert.ok(api.world.proofs.some(({ correlation_id }) => correlation_id === 'c-the-release'));
+});
+
 test('a launch that fails says why, costs nothing and gives its GPUs back', async () => {
   const started = start({ faults: { launches: true } });
   const free = async () => (await started.client.adminCapacityList()).items[0]?.free_gpus;

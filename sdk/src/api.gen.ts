@@ -1042,10 +1042,10 @@ export type Trace = {
 export type TraceEntry = {
   /** Key of the entry within this response. */
   key: string;
-  /** When it started or happened, by the clock of the server where known. */
+  /** When the statement of the title became true, by the clock of the server where known. */
   at: string;
-  /** When it ended; null for a single moment and for running work. */
-  until: string | null;
+  /** When the work began that ended at `at`; null for a single moment and for running work. */
+  since: string | null;
   host_role: 'platform_control' | 'app_control' | 'worker_compute';
   host_name: string | null;
   /** The process that wrote it. */

@@ -13,6 +13,8 @@ const LANES: Readonly<Record<Entry['host_role'], string>> = {
   worker_compute: 'host',
 };
 
+const SECOND_MS = 1_000;
+
 /** To the millisecond: what came first is what is looked for. */
 const momentOf = (time: string): string => `${time.slice(5, 10)} ${time.slice(11, 23)}Z`;
 
@@ -20,9 +22,16 @@ const momentOf = (time: string): string => `${time.slice(5, 10)} ${time.slice(11
 const titleOf = ({ title, source }: Entry): string =>
   source === 'request' ? title.replaceAll(/_[0-9a-hjkmnp-tv-z]{26}/g, '_…') : title;
 
+/** How long it took, once it is more than a second. */
+const tookOf = ({ at, since }: Entry): string | null => {
+  const ms = since === null ? 0 : Date.parse(at) - Date.parse(since);
+  return ms < SECOND_MS ? null : shortDuration(ms);
+};
+
 const sentenceOf = (entry: Entry): string => {
   const { detail, host_name } = entry;
-  const where = host_name === null ? '' : ` (${host_name})`;
+  const facts = [host_name, tookOf(entry)].filter((fact) => fact !== null);
+  const where = facts.length === 0 ? '' : ` (${facts.join(', ')})`;
   return `${titleOf(entry)}${where}${detail === null ? '' : `; ${detail}`}`;
 };
 
@@ -37,7 +46,6 @@ const columns: readonly Column<Entry>[] = [
 const subjectOf = ({ kind, id, name, state }: Trace['subjects'][number]): string =>
   `${kind.replaceAll('_', ' ')} ${name ?? id}${state === null ? '' : `, ${state.replaceAll('_', ' ')}`}`;
 
-const SECOND_MS = 1_000;
 /** How far a clock is off, in seconds once it is more than one. */
 const skewOf = ({ host_name, skew_ms }: Trace['clock_skews'][number]): string => {
   const ms = Math.abs(skew_ms);

@@ -40,7 +40,8 @@ export const adminAllocation = {
     const row = concerned(ctx, params.allocation_id);
     ctx.note({ reason: body.reason, from_state: row.state });
     if (!refuse(forceReleaseRefusal(row.state)))
-      startRelease(ctx.world, row, `Released by an operator: ${body.reason}`);
+      startRelease(ctx.world, row, `Released by an operator: ${body.reason}`, ctx.correlation_id);
+    ctx.note({ workflow_run_id: row.run_id });
     return view(ctx)(row);
   },
   adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {
@@ -49,7 +50,9 @@ export const adminAllocation = {
     refuse(cleanupRefusal(row.state));
     if (!ctx.world.claims.some((one) => one.allocation_id === row.id && one.released_at === null))
       throw conflict(REFUSALS.nothing_to_clean);
-    if (heldSlots(ctx.world, row).some((slot) => slot.status === 'cleanup_blocked')) restartCleanup(ctx.world, row);
+    if (heldSlots(ctx.world, row).some((slot) => slot.status === 'cleanup_blocked'))
+      restartCleanup(ctx.world, row, ctx.correlation_id);
+    ctx.note({ workflow_run_id: row.run_id });
     return view(ctx)(row);
   },
   adminClaimBackfill: async (_ctx: MockCtx, { body }: Req<'adminClaimBackfill'>) => ({

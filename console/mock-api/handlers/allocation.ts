@@ -215,7 +215,8 @@ export const allocation = {
   },
   allocationRelease: async (ctx: MockCtx, { params }: Req<'allocationRelease'>) => {
     const row = getAllocation(ctx, params.allocation_id);
-    if (!refuse(releaseRefusal(row))) startRelease(ctx.world, row, REASONS.release_requested);
+    if (!refuse(releaseRefusal(row))) startRelease(ctx.world, row, REASONS.release_requested, ctx.correlation_id);
+    ctx.note({ workflow_run_id: row.run_id });
     return allocationView(ctx, { withProgress: false })(row);
   },
 };

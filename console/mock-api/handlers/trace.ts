@@ -8,6 +8,7 @@ import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from '../../../server/src/domain/trace.ts';
 import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { Refusal } from '../core/errors.ts';
+import type { NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
 type Trace = ResponseOf<PublicApi['adminTraceGet']>;
@@ -21,14 +22,31 @@ const KINDS = ['allocation', 'workflow_run', 'node', 'slot', 'node_task'] as con
 const kindOf = (id: string): Trace['kind'] =>
   KINDS.find((kind) => id.startsWith(`${ID_PREFIXES[kind]}_`)) ?? 'correlation';
 
+/** The correlation ids of the runs that the requests under this one acted on. */
+const joinedTo = (world: World, correlationId: string): string[] =>
+  world.audit
+    .filter((row) => row.correlation_id === correlationId)
+    .flatMap(
+      (row) =>
+        world.runs.get(String(new Map(Object.entries(row.metadata)).get('workflow_run_id')))?.correlation_id ?? [],
+    );
+
 /** The correlation ids that belong to what was asked for, oldest first. */
 const correlationsOf = (world: World, id: string, kind: Trace['kind']): string[] => {
   const runs = [...world.runs.values()].filter((run) => run.id === id || run.subject_id === id);
   const tasks = world.tasks.filter((task) => task.id === id || task.node_id === id);
   const launch = world.allocations.get(id)?.correlation_id ?? [];
-  const ids = kind === 'correlation' ? [id] : [launch, ...[...runs, ...tasks].map((one) => one.correlation_id)].flat();
+  const ids =
+    kind === 'correlation'
+      ? [...joinedTo(world, id), id]
+      : [launch, ...[...runs, ...tasks].map((one) => one.correlation_id)].flat();
   return [...new Set(ids)].slice(-CORRELATIONS_MAX);
 };
+
+const bundlesOf = (world: World, { allocation_id }: NodeTask) =>
+  (world.allocations.get(allocation_id ?? '')?.slot_ids ?? [])
+    .flatMap((id) => world.slots.get(id) ?? [])
+    .map(({ slot_index, nvme_serial }) => ({ slot_index, serial: nvme_serial }));
 
 const factsOf = (world: World, ids: ReadonlySet<string>, id: string): Omit<TraceFacts, 'skews'> => {
   const runs = [...world.runs.values()].filter((run) => ids.has(run.correlation_id));
@@ -50,6 +68,7 @@ const factsOf = (world: World, ids: ReadonlySet<string>, id: string): Omit<Trace
         ...task,
         host_name: world.nodes.get(task.node_id)?.name ?? '',
         slot_id: null,
+        bundles: bundlesOf(world, task),
         workflow_run_id: runs.find((run) => run.correlation_id === task.correlation_id)?.id ?? null,
         has_log_line: true,
       })),

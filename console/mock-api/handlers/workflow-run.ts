@@ -64,6 +64,7 @@ export const workflowRun = {
     const { world } = ctx;
     const run = any(ctx, params.workflow_run_id);
     refuse(retryRefusal(run));
+    ctx.note({ workflow_run_id: run.id });
     const step = body.step ?? run.step;
     const steps = run.path.map((one) => one.step);
     if (!steps.includes(step))
@@ -76,6 +77,7 @@ export const workflowRun = {
   adminWorkflowRunCancel: async (ctx: MockCtx, { params, body }: Req<'adminWorkflowRunCancel'>) => {
     const run = any(ctx, params.workflow_run_id);
     refuse(cancelRefusal({ ...run, is_cancelling: false }));
+    ctx.note({ workflow_run_id: run.id });
     cancelRun(ctx.world, run, body.reason ?? 'Cancellation was requested.');
     return view(true)(run);
   },

@@ -30,6 +30,7 @@ export const moveAllocation = (
   row: Allocation,
   state: Allocation['state'],
   reason: string | null = null,
+  correlation_id = row.correlation_id,
 ): void => {
   row.state = state;
   row.state_reason = reason;
@@ -40,7 +41,7 @@ export const moveAllocation = (
     subject: row.id,
     organization_id: row.organization_id,
     project_id: row.project_id,
-    correlation_id: row.correlation_id,
+    correlation_id,
     data: { allocation_id: row.id, name: row.name, state, state_reason: reason },
   });
 };
@@ -48,11 +49,11 @@ export const moveAllocation = (
 export const heldSlots = (world: World, row: Allocation): readonly Slot[] =>
   row.slot_ids.flatMap((id) => world.slots.get(id) ?? []);
 
-const planOf = (row: Allocation): Omit<RunPlan, 'path' | 'onDone'> => ({
+const planOf = (row: Allocation, correlation_id = row.correlation_id): Omit<RunPlan, 'path' | 'onDone'> => ({
   subject_id: row.id,
   organization_id: row.organization_id,
   project_id: row.project_id,
-  correlation_id: row.correlation_id,
+  correlation_id,
   node_id: row.node_id,
   allocation_id: row.id,
 });
@@ -136,7 +137,7 @@ const prove = (world: World, row: Allocation, run: Run): void => {
       allocation_id: row.id,
       task_id: task?.id ?? run.id,
       method: 'nvme_sanitize',
-      correlation_id: row.correlation_id,
+      correlation_id: run.correlation_id,
     });
     moveSlot(world, slot, 'available');
     slot.allocation_id = null;
@@ -149,7 +150,7 @@ const prove = (world: World, row: Allocation, run: Run): void => {
   if (row.capacity_shape === 'baremetal') world.exclusive.delete(row.node_id ?? '');
   row.run_id = null;
   row.released_at = world.ago();
-  if (row.state === 'releasing') moveAllocation(world, row, 'released');
+  if (row.state === 'releasing') moveAllocation(world, row, 'released', null, run.correlation_id);
 };
 
 /** What an operator reads on a slot whose cleanup was given up. */
@@ -159,50 +160,59 @@ export const blockedWords = (row: Allocation, reason: string): string =>
     state_reason: 'The disk read-back found data.',
   });
 
-const block = (world: World, row: Allocation, reason: string): void => {
+const block = (world: World, row: Allocation, reason: string, { correlation_id }: Run): void => {
   setSlots(world, row, 'cleanup_blocked', blockedWords(row, reason));
-  if (row.state === 'releasing') moveAllocation(world, row, 'release_failed', reason);
+  if (row.state === 'releasing') moveAllocation(world, row, 'release_failed', reason, correlation_id);
 };
 
-export const cleanupPlan = (world: World, row: Allocation, failing: Failing | null): RunPlan => ({
-  ...planOf(row),
+export const cleanupPlan = (
+  world: World,
+  row: Allocation,
+  failing: Failing | null,
+  correlationId?: string,
+): RunPlan => ({
+  ...planOf(row, correlationId),
   path: row.capacity_shape === 'gpu_slice' ? 'release-allocation' : 'release-baremetal',
   failing,
   onDone: (run) => prove(world, row, run),
-  onStuck: (_run, reason) => block(world, row, reason),
+  onStuck: (run, reason) => block(world, row, reason, run),
 });
 
-const cleanUp = (world: World, row: Allocation): void => {
+const cleanUp = (world: World, row: Allocation, correlationId?: string): void => {
   setSlots(world, row, 'cleaning');
   row.power = null;
-  row.run_id = startRun(world, cleanupPlan(world, row, world.faults.wipes === true ? NOT_PROVEN : null)).id;
+  row.run_id = startRun(
+    world,
+    cleanupPlan(world, row, world.faults.wipes === true ? NOT_PROVEN : null, correlationId),
+  ).id;
 };
 
-export const startRelease = (world: World, row: Allocation, reason: string): void => {
+/** Under the correlation ID of the request; without one, of the launch. */
+export const startRelease = (world: World, row: Allocation, reason: string, correlationId?: string): void => {
   const live = row.run_id === null ? undefined : world.runs.get(row.run_id);
   if (row.state === 'releasing') return;
   if (live !== undefined) cancelRun(world, live, REASONS.release_requested);
   endCharging(world, row);
   row.release_requested_at = world.ago();
   row.release_at = null;
-  moveAllocation(world, row, 'releasing', reason);
-  cleanUp(world, row);
+  moveAllocation(world, row, 'releasing', reason, correlationId);
+  cleanUp(world, row, correlationId);
 };
 
 /** A run that an operator retries finds the allocation blocked, and first takes it up again. */
 export const resumeCleanup = (world: World, row: Allocation, run: Run): void => {
   setSlots(world, row, 'cleaning', REASONS.cleanup_restarted);
   row.run_id = run.id;
-  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing');
+  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', null, run.correlation_id);
 };
 
 /** Cleanup again, for what was blocked. It frees nothing but by proof. */
-export const restartCleanup = (world: World, row: Allocation): void => {
-  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing');
+export const restartCleanup = (world: World, row: Allocation, correlationId: string): void => {
+  if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', null, correlationId);
   const stuck = [...world.runs.values()].find((run) => run.subject_id === row.id && run.state === 'stuck');
   if (stuck !== undefined) cancelRun(world, stuck, REASONS.run_replaced);
   setSlots(world, row, 'cleaning', REASONS.cleanup_restarted);
-  row.run_id = startRun(world, cleanupPlan(world, row, null)).id;
+  row.run_id = startRun(world, cleanupPlan(world, row, null, correlationId)).id;
 };
 
 const fail = (world: World, row: Allocation, reason: string): void => {

@@ -12,8 +12,8 @@ export const TRACE_KINDS = ['correlation', 'allocation', 'node', 'slot', 'node_t
 
 export const TraceEntry = Closed({
   key: Type.String({ description: 'Key of the entry within this response.' }),
-  at: Time('When it started or happened, by the clock of the server where known.'),
-  until: Nullable(Time('When it ended; null for a single moment and for running work.')),
+  at: Time('When the statement of the title became true, by the clock of the server where known.'),
+  since: Nullable(Time('When the work began that ended at `at`; null for a single moment and for running work.')),
   host_role: StringEnum(HOST_ROLES),
   host_name: Nullable(Type.String()),
   service: Nullable(Type.String({ description: 'The process that wrote it.' })),

@@ -73,6 +73,26 @@ export const listCorrelations = async (
   return rows.map(({ correlation_id }) => correlation_id);
 };
 
+/** The correlation ids of the runs that were started, joined, retried or cancelled under these: newest first. */
+export const listJoined = async (
+  reader: Reader,
+  correlationIds: readonly string[],
+  projectId: Bound,
+  limit: number,
+): Promise<string[]> =>
+  (
+    await queryByIndex<{ correlation_id: string }>(
+      reader,
+      `select r.correlation_id from (
+         select a.run_id from unnest($1::text[]) v (value) cross join lateral (
+           select x.metadata ->> 'workflow_run_id' as run_id from audit_logs x where x.correlation_id = v.value
+             and ($2::text is null or x.project_id = $2) order by x.id desc limit ${ROWS}) a where a.run_id is not null) j
+         join workflow_runs r on r.id = j.run_id and ($2::text is null or r.project_id = $2)
+       group by r.correlation_id order by max(r.id) desc limit $3`,
+      [correlationIds, projectId, limit],
+    )
+  ).rows.map(({ correlation_id }) => correlation_id);
+
 /** By which column rows are found, by which values, and how many at most. */
 export type TraceQuery = Readonly<{
   by: 'correlation' | 'about';
@@ -150,18 +170,25 @@ export const listStepFacts = async (reader: Reader, runIds: readonly string[], l
 const TASK = `x.id, x.node_id, x.allocation_id, x.slot_id, x.workflow_run_id, x.kind, x.attempt, x.state, x.state_reason,
   x.error_code, x.percent, x.correlation_id, x.created_at, x.dispatched_at, x.finished_at`;
 
+/** Slots and disks: those of its allocation, or the one that its run is about. */
+const BUNDLES = `(select coalesce(jsonb_agg(b order by b.slot_index, b.serial), '[]') from (
+    select s.slot_index, s.nvme_serial as serial from allocation_resource_claims c join node_resource_slots s on s.id = c.slot_id
+      where c.allocation_id = f.allocation_id
+    union select s.slot_index, s.nvme_serial from node_resource_slots s where s.id = any (array[f.slot_id, w.subject_id])
+    union select null, d.serial from disk_ownerships d where d.id = w.subject_id) b)`;
+
 /** Tasks are the platform's own: for operators only. `about` is a node. */
 export const listTaskFacts = async (reader: Reader, query: TraceQuery): Promise<TaskFact[]> => {
   const [column, order] = query.by === 'correlation' ? ['correlation_id', 'id'] : ['node_id', 'created_at'];
   const { rows } = await queryByIndex<TaskFact>(
     reader,
-    `select f.*, n.name as host_name, exists (select from log_lines l where l.correlation_id = f.correlation_id
+    `select f.*, n.name as host_name, ${BUNDLES} as bundles, exists (select from log_lines l where l.correlation_id = f.correlation_id
          and l.node_id = f.node_id) as has_log_line
      from (select t.* from unnest($1::text[]) v (value) cross join lateral (
          select ${TASK} from node_tasks x where x.${column} = v.value and x.created_at >= $2::timestamptz
          order by x.${order} desc limit $3) t
        order by t.id desc limit $3) f
-     join nodes n on n.id = f.node_id`,
+     join nodes n on n.id = f.node_id left join workflow_runs w on w.id = f.workflow_run_id`,
     [query.values, sinceOf(query), query.limit],
   );
   return rows;

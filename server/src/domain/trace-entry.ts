@@ -3,6 +3,7 @@
  * host: no host name, node, task or operator text reaches them.
  */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { isTaskKind, TASKS } from '@gpuaas/contract/task-kinds';
 import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-titles.ts';
 import type { StepOutcome, WorkflowState } from './workflow.ts';
 import { isHostStep, stepLabel } from './workflow-steps.ts';
@@ -52,6 +53,9 @@ export type StepFact = Readonly<{
   finished_at: string;
 }>;
 
+/** `slot_index` is null for a data disk outside any slot. */
+export type TaskBundle = Readonly<{ slot_index: number | null; serial: string | null }>;
+
 export type TaskFact = Readonly<{
   id: string;
   node_id: string;
@@ -69,6 +73,8 @@ export type TaskFact = Readonly<{
   created_at: string;
   dispatched_at: string | null;
   finished_at: string | null;
+  /** The slots and disks that it works on, as far as they are on record. */
+  bundles: readonly TaskBundle[];
   /** Whether its node logged a line with its correlation ID. */
   has_log_line: boolean;
 }>;
@@ -98,7 +104,7 @@ export type EventFact = Readonly<{
 }>;
 
 const base = {
-  until: null,
+  since: null,
   host_role: 'platform_control',
   host_name: null,
   service: null,
@@ -118,6 +124,10 @@ const explain = (audience: Audience, sentence: string | null, detail: string | n
   if (audience === 'tenant' || detail === null || detail === sentence) return sentence;
   return sentence === null ? detail : `${sentence} (${detail})`;
 };
+
+/** Both sentences, as far as they exist. */
+const sentencesOf = (first: string | null, second: string | null): string | null =>
+  first === null || second === null ? (first ?? second) : `${first}; ${second}`;
 
 const AUDIT_LEVELS = { success: 'info', failure: 'error', denied: 'warn' } as const;
 
@@ -160,8 +170,8 @@ const levelOf = (isFailed: boolean, isOvercome: boolean, isOddEnd: boolean): Tra
 export const stepEntry = (run: RunFact, step: StepFact, isOvercome: boolean, audience: Audience): TraceEntry => ({
   ...base,
   key: `step:${run.id}:${String(step.sequence).padStart(6, '0')}`,
-  at: step.started_at,
-  until: step.finished_at,
+  at: step.finished_at,
+  since: step.started_at,
   host_role: laneOf(audience, run.workflow, step.step),
   service: WORKER,
   source: 'workflow',
@@ -198,19 +208,29 @@ export const liveRunEntry = (run: RunFact, audience: Audience): TraceEntry => ({
 
 export const isFailedTask = ({ state }: TaskFact): boolean => state === 'failed' || state === 'expired';
 
-export const taskEntry = (task: TaskFact, isOvercome: boolean): TraceEntry => ({
+const bundleName = ({ slot_index, serial }: TaskBundle): string =>
+  [slot_index === null ? [] : `slot ${slot_index}`, serial === null ? [] : `disk ${serial}`].flat().join(' ');
+
+const isDestructive = (kind: string): boolean => isTaskKind(kind) && TASKS[kind].effect === 'destroy';
+
+/** A task that failed or destroys data names the slots and disks. */
+const bundlesOf = ({ bundles, kind }: TaskFact, isAtFault: boolean): string | null =>
+  bundles.length > 0 && (isAtFault || isDestructive(kind)) ? bundles.map(bundleName).join(', ') : null;
+
+/** `isAtFault`: it failed, or the step that waited for it gave up before it ended. */
+export const taskEntry = (task: TaskFact, isAtFault: boolean, isOvercome: boolean): TraceEntry => ({
   key: `task:${task.id}`,
-  at: task.created_at,
-  until: task.finished_at,
+  at: task.finished_at ?? task.dispatched_at ?? task.created_at,
+  since: task.finished_at === null ? null : (task.dispatched_at ?? task.created_at),
   host_role: 'worker_compute',
   host_name: task.host_name,
   service: 'gpuaas-node-agent',
   node_id: task.node_id,
   source: 'task',
-  level: levelOf(isFailedTask(task), isOvercome, task.state === 'cancelled'),
-  is_failure: isFailedTask(task) && !isOvercome,
+  level: levelOf(isAtFault, isOvercome, task.state === 'cancelled'),
+  is_failure: isAtFault && !isOvercome,
   title: taskTitle(task.kind, task.state),
-  detail: explain('operator', task.state_reason, task.error_code),
+  detail: sentencesOf(explain('operator', task.state_reason, task.error_code), bundlesOf(task, isAtFault)),
   subject_id: task.allocation_id ?? task.slot_id ?? task.node_id,
   correlation_id: task.correlation_id,
   data: {
@@ -219,7 +239,8 @@ export const taskEntry = (task: TaskFact, isOvercome: boolean): TraceEntry => ({
     attempt: task.attempt,
     state: task.state,
     percent: task.percent,
-    dispatched_at: task.dispatched_at,
+    created_at: task.created_at,
+    bundles: task.bundles,
     workflow_run_id: task.workflow_run_id,
     ...(isOvercome ? { is_overcome: true } : {}),
   },
@@ -262,20 +283,24 @@ const messageOf = (err: unknown): string | null =>
 const SERVER_ERROR = 500;
 const CLIENT_ERROR = 400;
 
-const requestOf = ({ message, fields }: LogFact) => {
+/** A read that succeeded changed nothing. Clients poll under one correlation ID, so such lines would hide the others. */
+export const isRoutineRead = (line: Pick<LogFact, 'message' | 'fields'>): boolean => {
+  const request = requestOf(line);
+  return request?.method === 'GET' && request.status < CLIENT_ERROR;
+};
+
+const requestOf = ({ message, fields }: Pick<LogFact, 'message' | 'fields'>) => {
   const { method, path, status, duration_ms } = fields;
   const isRequest = message === 'request' && typeof method === 'string' && typeof status === 'number';
   return isRequest ? { method, path: textOf(path) ?? '', status, ms: Number(duration_ms ?? 0) } : undefined;
 };
 
 /**
- * An API log line about a request becomes the request, from its first byte to its response. A refusal (4xx) is not a
- * failure: its audit row describes it.
+ * An API log line about a request becomes the request. A refusal (4xx) is not a failure: its audit row describes it.
  */
 const requestPart = ({ method, path, status, ms }: NonNullable<ReturnType<typeof requestOf>>, at: string) => ({
   source: 'request' as const,
-  at: new Date(Date.parse(at) - ms).toISOString(),
-  until: at,
+  since: new Date(Date.parse(at) - ms).toISOString(),
   level: status >= SERVER_ERROR ? ('error' as const) : status >= CLIENT_ERROR ? ('warn' as const) : ('info' as const),
   is_failure: status >= SERVER_ERROR,
   title: `${method} ${path}: ${status}`,
@@ -291,7 +316,7 @@ export const logEntry = (line: LogFact, skewMs: number | undefined): TraceEntry 
   return {
     key: `log:${line.origin}:${String(line.number).padStart(12, '0')}:${line.logged_at}`,
     at,
-    until: null,
+    since: null,
     host_role: line.host_role,
     host_name: line.host_name === '' ? null : line.host_name,
     service: line.service,

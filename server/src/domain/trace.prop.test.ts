@@ -69,6 +69,7 @@ const task = (more: Partial<TaskFact> = {}): TaskFact => ({
   created_at: time(1_000),
   dispatched_at: time(1_100),
   finished_at: time(4_980),
+  bundles: [],
   has_log_line: true,
   ...more,
 });
@@ -196,6 +197,29 @@ describe('the first failure', () => {
     assert.equal(firstFailureOf(entriesOf(stopped, 'operator'))?.key, 'task:tsk_1');
   });
 
+  it('is the task that a step waited for, also if it ended long after the step gave up, or never', () => {
+    const gaveUp = facts({
+      runs: [run()],
+      steps: [step({ outcome: 'timeout', started_at: time(1_000) })],
+      events: [event({ created_at: time(4_999) })],
+    });
+    for (const [late, title] of [
+      [task({ state: 'expired', finished_at: time(600_000) }), 'Copy image: expired'],
+      [task({ state: 'running', finished_at: null }), 'Copy image: running'],
+      [task({ state: 'cancelled', finished_at: time(5_000) }), 'Copy image: cancelled'],
+    ] as const) {
+      const first = firstFailureOf(entriesOf({ ...gaveUp, tasks: [late] }, 'operator'));
+      assert.deepEqual([first?.key, first?.title, first?.is_failure], ['task:tsk_1', title, true]);
+    }
+    for (const other of [
+      task({ state: 'completed' }),
+      task({ state: 'cancelled', finished_at: time(500) }),
+      task({ state: 'running', finished_at: null, created_at: time(9_000) }),
+      task({ state: 'running', finished_at: null, workflow_run_id: null }),
+    ])
+      assert.equal(firstFailureOf(entriesOf({ ...gaveUp, tasks: [other] }, 'operator'))?.source, 'workflow');
+  });
+
   it('of a task that no run waits for is not undone by another of its kind', () => {
     const alone = { workflow_run_id: null, kind: 'diag.health_probe' };
     const tasks = [
@@ -273,6 +297,52 @@ describe('entries', () => {
     assertReached(seen);
   });
 
+  it('stand where their title became true, with the time since when', () => {
+    const logs = [line({ logged_at: time(1_200) }), line({ number: 2, logged_at: time(3_000) })];
+    const entries = entriesOf(
+      {
+        ...failedLaunch,
+        logs,
+        tasks: [
+          task(),
+          task({ id: 'tsk_2', state: 'running', finished_at: null }),
+          task({ id: 'tsk_3', state: 'queued', dispatched_at: null, finished_at: null }),
+          task({ id: 'tsk_4', state: 'cancelled', dispatched_at: null }),
+        ],
+      },
+      'operator',
+    );
+    const ended = at(entries, 'task:tsk_1');
+    assert.deepEqual([ended.at, ended.since], [time(4_980), time(1_100)]);
+    assert.ok(logs.every((_, n) => entries.findIndex(({ source }) => source === 'log') + n < entries.indexOf(ended)));
+    assert.deepEqual(
+      ['task:tsk_2', 'task:tsk_3', 'task:tsk_4'].map((key) => [at(entries, key).at, at(entries, key).since]),
+      [
+        [time(1_100), null],
+        [time(1_000), null],
+        [time(4_980), time(1_000)],
+      ],
+    );
+    const stopped = at(entries, 'step:wfr_1:000002');
+    assert.deepEqual([stopped.at, stopped.since], [time(5_000), time(4_990)]);
+  });
+
+  it('of tasks that failed or destroy data name slots and disks', () => {
+    const bundles = [
+      { slot_index: 3, serial: 'NVME-3' },
+      { slot_index: null, serial: 'NVME-9' },
+      { slot_index: 4, serial: null },
+    ];
+    const detail = (more: Partial<TaskFact>) =>
+      entriesOf(facts({ tasks: [task({ bundles, ...more })] }), 'operator')[0]?.detail;
+    const names = 'slot 3 disk NVME-3, disk NVME-9, slot 4';
+    assert.equal(detail({}), `No space is left. (no_space); ${names}`);
+    const good = { state: 'completed', state_reason: null, error_code: null } as const;
+    assert.equal(detail({ ...good, kind: 'slice.cleanup' }), names);
+    assert.equal(detail({ ...good, kind: 'slice.vm_start' }), null);
+    assert.equal(detail({ ...good, kind: 'of.another_version' }), null);
+  });
+
   it('of a host are put back by how far its clock is ahead, and say so', () => {
     const skews = [{ node_id: 'nod_1', host_name: 'j22u15', skew_ms: 2_000 }];
     const logs = [
@@ -302,12 +372,13 @@ describe('entries', () => {
     const of = (fact: LogFact) => entriesOf(facts({ logs: [fact] }), 'operator')[0];
     const fine = of(request(202));
     assert.deepEqual(
-      [fine?.source, fine?.title, fine?.at, fine?.until, fine?.level],
+      [fine?.source, fine?.title, fine?.since, fine?.at, fine?.level],
       ['request', 'POST /api/v1/x: 202', time(1_000), time(1_500), 'info'],
     );
     assert.deepEqual([of(request(409))?.level, of(request(409))?.is_failure], ['warn', false]);
     assert.deepEqual([of(request(500))?.level, of(request(500))?.is_failure], ['error', true]);
-    assert.equal(of(request(200, { fields: { method: 'GET', status: 200 } }))?.title, 'GET : 200');
+    assert.equal(of(request(404, { fields: { method: 'GET', status: 404 } }))?.title, 'GET : 404');
+    assert.equal(of(request(200, { fields: { method: 'GET', status: 200 } })), undefined, 'a poll tells nothing');
     assert.equal(of(request('none'))?.source, 'log', 'a listener of agents says less');
   });
 

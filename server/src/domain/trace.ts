@@ -4,7 +4,8 @@
  * Exactly one entry is the first failure. A failure usually has several entries: the host task, the step that waited
  * for it, log lines, the following state. The earliest failed entry is taken; among entries of the same failure (same
  * correlation ID or run, same subject, at most ten seconds later) the one closest to the cause wins: the host task,
- * then the step, then the earliest. A failure that a later try overcame does not count.
+ * then the step, then the earliest. A step leads to the task that it waited for, whenever that ended. A failure that a
+ * later try overcame does not count.
  */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
 import {
@@ -15,6 +16,7 @@ import {
   eventEntry,
   isFailedStep,
   isFailedTask,
+  isRoutineRead,
   type LogFact,
   liveRunEntry,
   logEntry,
@@ -39,8 +41,12 @@ export type TraceFacts = Readonly<{
 const SOURCES: readonly TraceEntry['source'][] = ['request', 'audit', 'workflow', 'task', 'log', 'event'];
 
 const compare = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);
+/** What ended stands before what began at the same moment. */
 const inOrder = (a: TraceEntry, b: TraceEntry): number =>
-  compare(a.at, b.at) || compare(SOURCES.indexOf(a.source), SOURCES.indexOf(b.source)) || compare(a.key, b.key);
+  compare(a.at, b.at) ||
+  compare(SOURCES.indexOf(a.source), SOURCES.indexOf(b.source)) ||
+  compare(Number(a.since === null), Number(b.since === null)) ||
+  compare(a.key, b.key);
 
 type Try = Readonly<{ run_id: string | null; what: string; at: string; is_good: boolean }>;
 
@@ -70,6 +76,20 @@ const tryOfTask = (task: TaskFact): Try => ({
   is_good: task.state === 'completed',
 });
 
+const GAVE_UP: ReadonlySet<string> = new Set(['stuck', 'timeout']);
+const UNFINISHED: ReadonlySet<string> = new Set(['queued', 'dispatched', 'running', 'cancelled']);
+
+/** Its step gave up while no result had come. */
+const isAbandoned = (task: TaskFact, steps: readonly StepFact[]): boolean =>
+  UNFINISHED.has(task.state) &&
+  steps.some(
+    ({ run_id, outcome, started_at, finished_at }) =>
+      run_id === task.workflow_run_id &&
+      GAVE_UP.has(outcome) &&
+      task.created_at <= finished_at &&
+      (task.finished_at ?? finished_at) >= started_at,
+  );
+
 /** Every entry of the facts, in order. */
 export const entriesOf = (facts: TraceFacts, audience: Audience): TraceEntry[] => {
   const runs = new Map(facts.runs.map((run) => [run.id, run]));
@@ -78,7 +98,10 @@ export const entriesOf = (facts: TraceFacts, audience: Audience): TraceEntry[] =
   const taskTries = facts.tasks.map(tryOfTask);
   const stops = facts.steps.filter(({ outcome }) => outcome === 'stuck').map(tryOfStep);
   const isOvercomeStep = (step: StepFact) => isFailedStep(step) && wasOvercome(tryOfStep(step), stepTries, stops);
-  const isOvercomeTask = (task: TaskFact) => isFailedTask(task) && wasOvercome(tryOfTask(task), taskTries, stops);
+  const taskOf = (task: TaskFact): TraceEntry => {
+    const isAtFault = isFailedTask(task) || isAbandoned(task, facts.steps);
+    return taskEntry(task, isAtFault, isAtFault && wasOvercome(tryOfTask(task), taskTries, stops));
+  };
   return [
     ...facts.audit.map((row) => auditEntry(row, audience)),
     ...facts.steps.flatMap((step) => {
@@ -86,8 +109,10 @@ export const entriesOf = (facts: TraceFacts, audience: Audience): TraceEntry[] =
       return run === undefined ? [] : [stepEntry(run, step, isOvercomeStep(step), audience)];
     }),
     ...facts.runs.filter(({ finished_at }) => finished_at === null).map((run) => liveRunEntry(run, audience)),
-    ...facts.tasks.map((task) => taskEntry(task, isOvercomeTask(task))),
-    ...facts.logs.map((line) => logEntry(line, line.node_id === null ? undefined : skews.get(line.node_id))),
+    ...facts.tasks.map(taskOf),
+    ...facts.logs
+      .filter((line) => !isRoutineRead(line))
+      .map((line) => logEntry(line, line.node_id === null ? undefined : skews.get(line.node_id))),
     ...facts.events.map((event) => eventEntry(event, audience)),
   ].sort(inOrder);
 };
@@ -95,12 +120,13 @@ export const entriesOf = (facts: TraceFacts, audience: Audience): TraceEntry[] =
 const SAME_FAILURE_MS = 10_000;
 const CAUSE_ORDER: readonly TraceEntry['source'][] = ['task', 'workflow', 'log', 'request', 'audit', 'event'];
 
-const failedAt = ({ at, until }: TraceEntry): number => Date.parse(until ?? at);
+const failedAt = ({ at }: TraceEntry): number => Date.parse(at);
 const soonest = (a: TraceEntry, b: TraceEntry): number => compare(failedAt(a), failedAt(b));
 const closest = (a: TraceEntry, b: TraceEntry): number =>
   compare(CAUSE_ORDER.indexOf(a.source), CAUSE_ORDER.indexOf(b.source));
 
-const runOf = ({ data }: TraceEntry): unknown => (data as Readonly<Record<string, unknown>>)['workflow_run_id'] ?? null;
+const dataOf = ({ data }: TraceEntry) => data as Readonly<Record<string, unknown>>;
+const runOf = (entry: TraceEntry): unknown => dataOf(entry)['workflow_run_id'] ?? null;
 
 const isSameFailure = (first: TraceEntry, other: TraceEntry): boolean => {
   const isOneRun = runOf(first) !== null && runOf(first) === runOf(other);
@@ -110,14 +136,25 @@ const isSameFailure = (first: TraceEntry, other: TraceEntry): boolean => {
   return (isOneRun || isOneId) && !isAboutOther && failedAt(other) - failedAt(first) <= SAME_FAILURE_MS;
 };
 
+/** A task that existed when the step of its run gave up. */
+const isAwaited = (task: TraceEntry, step: TraceEntry): boolean =>
+  task.source === 'task' &&
+  step.source === 'workflow' &&
+  runOf(task) !== null &&
+  runOf(task) === runOf(step) &&
+  String(dataOf(task)['created_at']) <= step.at;
+
 export const firstFailureOf = (entries: readonly TraceEntry[]): TraceEntry | undefined => {
   const failures = entries.filter(({ is_failure }) => is_failure);
   const [first] = failures.toSorted((a, b) => soonest(a, b) || closest(a, b) || inOrder(a, b));
   if (first === undefined) return undefined;
-  const [at] = failures
+  const [nearest] = failures
     .filter((one) => isSameFailure(first, one) || one === first)
     .toSorted((a, b) => closest(a, b) || soonest(a, b) || inOrder(a, b));
-  return at;
+  const [awaited] = failures
+    .filter((one) => nearest !== undefined && isAwaited(one, nearest))
+    .toSorted((a, b) => soonest(a, b) || inOrder(a, b));
+  return awaited ?? nearest;
 };
 
 /** If there are too many: the first failure, the other failures and the newest others, still in order. */

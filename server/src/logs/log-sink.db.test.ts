@@ -43,6 +43,34 @@ describe('the log lines of a process', () => {
     assert.match(parts.rows[0]?.place ?? '', /^log_lines_\d{8}$/);
   });
 
+  it('are not stored of reads that succeeded, which clients repeat under one id', async (t) => {
+    const { database } = await testDatabase(t);
+    const sink = createLogSink();
+    const request = (method: string, status: number) =>
+      sink.take(JSON.stringify({ level: 'info', message: 'request', method, status, correlation_id: 'c-polls' }));
+    for (let n = 0; n < 600; n++) request('GET', 200);
+    for (const [method, status] of [
+      ['POST', 202],
+      ['GET', 404],
+      ['GET', 500],
+    ] as const)
+      request(method, status);
+    sink.start({ database, days: 7 });
+    await sink.stop();
+    const { rows } = await database.read(PLATFORM, (reader) =>
+      reader.query<{ fields: object }>('select fields from log_lines order by number'),
+    );
+    assert.deepEqual(
+      rows.map(({ fields }) => fields),
+      [
+        { method: 'POST', status: 202 },
+        { method: 'GET', status: 404 },
+        { method: 'GET', status: 500 },
+      ],
+    );
+    assert.equal(sink.dropped(), 0);
+  });
+
   it('may speak of characters that the database cannot store, and carry them', async (t) => {
     const { database } = await testDatabase(t);
     const sink = createLogSink();

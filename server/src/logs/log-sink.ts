@@ -1,13 +1,14 @@
 /**
  * Writes the log lines of this process to the database. Logging never waits for it: lines go into a bounded queue,
- * which drops the oldest when the database cannot keep up and logs how many. Standard output has every line in any
- * case.
+ * which drops the oldest when the database cannot keep up and logs how many. Reads that succeeded are not stored:
+ * clients poll. Standard output has every line in any case.
  */
 
 import { randomUUID } from 'node:crypto';
 import { redactFields, redactText } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { insertLogLines, keepLogPartitions, type LogLineRow } from '../db/log-line.ts';
+import { isRoutineRead } from '../domain/trace-entry.ts';
 
 export type LogSink = Readonly<{
   /** A line as the logger writes it. */
@@ -88,7 +89,7 @@ export const createLogSink = (): LogSink => {
       const batch = queue.slice(0, BATCH_MAX);
       const last = batch.at(-1)?.number ?? 0;
       const lost = dropped - droppedReported;
-      const rows = batch.flatMap((taken) => toRow(taken, origin) ?? []);
+      const rows = batch.flatMap((taken) => toRow(taken, origin) ?? []).filter((row) => !isRoutineRead(row));
       const first = rows[0];
       if (lost > 0 && first !== undefined) rows.push(droppedRow(first, lost, next++));
       await database.write(PLATFORM, async (tx) => {

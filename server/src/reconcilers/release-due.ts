@@ -17,7 +17,7 @@ export const DUE_REASON = REASONS.duration_passed;
 export type ReleaseDueDeps = Readonly<{
   database: Database;
   /** Accepts a release within the transaction. Tests let it fail. */
-  release?(tx: Tx, allocationId: string, reason: string): Promise<void>;
+  release?(tx: Tx, allocationId: string, reason: string): Promise<unknown>;
 }>;
 
 /** False when it is not due any more. */

@@ -90,7 +90,7 @@ const follow = async (ctx: WriteCtx, row: AllocationRow, grant: db.GrantRow): Pr
     subject: id,
     data: { access_grant_id: id, allocation_id, user_id, state },
   });
-  await sendKeys(ctx.tx, row, ctx.correlation_id);
+  ctx.note({ workflow_run_id: await sendKeys(ctx.tx, row, ctx.correlation_id) });
 };
 
 /** What is revoked already stays so; what its VM was not told yet is told again. */

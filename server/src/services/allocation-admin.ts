@@ -78,7 +78,8 @@ const noteTarget = async (ctx: WriteCtx, id: string, facts: Readonly<Record<stri
 export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
   const { allocation_id } = params;
   await noteTarget(ctx, allocation_id, { reason: body.reason });
-  await startRelease(ctx.tx, { allocation_id, reason: `Released by an operator: ${body.reason}` });
+  const reason = `Released by an operator: ${body.reason}`;
+  ctx.note({ workflow_run_id: await startRelease(ctx.tx, { allocation_id, reason, cause: ctx }) });
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };
 
@@ -87,6 +88,7 @@ export const forceCleanup = async (ctx: WriteCtx, { params, body }: Req<'adminAl
   const { reason, runtime_verified_absent, adopted_generations: adopted } = body;
   const facts = { reason, runtime_verified_absent, ...(adopted ? { adopted_generations: adopted } : {}) };
   await noteTarget(ctx, allocation_id, facts);
-  await restartCleanup(ctx.tx, { allocation_id, runtime_verified_absent, adopted });
+  const cleanup = { allocation_id, runtime_verified_absent, adopted, cause: ctx };
+  ctx.note({ workflow_run_id: await restartCleanup(ctx.tx, cleanup) });
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };

@@ -145,15 +145,15 @@ describe('operators', () => {
     assert.equal(ended.allocation.state, 'released');
     assert.match(ended.claims[0].wipe_proof_id, /^wpf_/);
     const { rows } = await sql.query(
-      "select organization_id, metadata from audit_logs where target_id = $1 and actor_kind = 'user'",
+      `select a.organization_id, a.metadata, r.correlation_id = a.correlation_id as is_its_run from audit_logs a
+       join workflow_runs r on r.id = a.metadata ->> 'workflow_run_id' where a.target_id = $1 and a.actor_kind = 'user'`,
       [made.id],
     );
-    assert.deepEqual(rows, [
-      {
-        organization_id: made.organization_id,
-        metadata: { reason: 'Host is due for repair', from_state: 'active' },
-      },
-    ]);
+    const [row] = rows;
+    assert.deepEqual(
+      [row.organization_id, row.metadata.reason, row.metadata.from_state, row.is_its_run],
+      [made.organization_id, 'Host is due for repair', 'active', true],
+    );
   });
 
   it('start a blocked cleanup again; saying that nothing runs skips the stop and frees nothing', async (t) => {

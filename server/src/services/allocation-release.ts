@@ -21,7 +21,7 @@ export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['al
   const projectId = projectOf(ctx);
   const reason = REASONS.release_requested;
   const check = (row: AllocationRow) => assertAllowed(row, projectId);
-  await startRelease(ctx.tx, { allocation_id, reason, check });
+  ctx.note({ workflow_run_id: await startRelease(ctx.tx, { allocation_id, reason, cause: ctx, check }) });
   const row = await findProjectAllocation(ctx.tx, projectId, allocation_id);
   if (row === undefined) throw notFound('allocation');
   return viewFor(ctx)(row);

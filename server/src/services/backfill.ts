@@ -31,7 +31,7 @@ const claim = async (ctx: WriteCtx, { allocation_id, node_id, state }: Unclaimed
   const claim_id = mintId(ID_PREFIXES.claim);
   if (!(await insertBackfilledClaim(tx, { allocation_id, node_id, claim_id }))) return false;
   await refreshSummary(tx, node_id);
-  if (state === 'releasing') await restartCleanup(tx, { allocation_id, runtime_verified_absent: false });
+  if (state === 'releasing') await restartCleanup(tx, { allocation_id, runtime_verified_absent: false, cause: ctx });
   return true;
 };
 

@@ -178,9 +178,61 @@ describe('following a launch that failed', () => {
     assert.equal(trace.first_failure_key, null);
     const now = trace.entries.find(({ key }) => key.startsWith('run:'));
     assert.deepEqual(
-      [now?.title, now?.until, now?.detail],
+      [now?.title, now?.since, now?.detail],
       ['Reserve GPUs: waits', null, PROVISION_SLICE.steps.leaseBundle.doing],
     );
+  });
+});
+
+describe('the id of a release, of a repeated one and of what operators do', () => {
+  it('leads to the whole story and the host task that failed', async (t) => {
+    const w = await world(t);
+    const id = await w.launch(w.owner, w.owner.project_id, 'c-the-launch', 'here');
+    await settle(w.database);
+    const at = `${w.path}/allocations/${id}/release`;
+    const release = (correlation: string) =>
+      w.owner.call('POST', at, {}, { 'idempotency-key': correlation, 'x-correlation-id': correlation });
+    must(await release('c-the-release'), 202);
+    must(await release('c-once-more'), 202);
+    await settle(w.database, { answer: (task) => (task.kind === 'slice.cleanup' ? null : truth(task)) });
+    const titlesOf = ({ entries }: Trace) => entries.map(({ title }) => title);
+    const { rows } = await w.sql.query<{ id: string; nvme_serial: string; slot_index: number }>(
+      `select r.id, s.nvme_serial, s.slot_index from workflow_runs r
+       join allocation_resource_claims c on c.allocation_id = r.subject_id join node_resource_slots s on s.id = c.slot_id
+       where r.subject_id = $1 and r.workflow = 'release-allocation'`,
+      [id],
+    );
+    const [run = assert.fail()] = rows;
+    const released = await w.trace('c-the-release');
+    assert.deepEqual(released.correlation_ids, ['c-the-release'], 'not the one of the launch');
+    for (const title of ['allocation.release succeeded', 'Stop VM: completed', 'Wipe disks: failed'])
+      assert.ok(titlesOf(released).includes(title), `${title} in ${titlesOf(released)}`);
+    assert.ok(!titlesOf(released).includes('Copy image: completed'));
+    assert.ok(titlesOf(released).includes('The allocation is release failed'));
+    const first = released.entries.find(({ key }) => key === released.first_failure_key);
+    assert.deepEqual([first?.source, first?.title, first?.node_id], ['task', 'Wipe disks: failed', w.node.id]);
+    assert.ok(first?.detail?.includes(`slot ${run.slot_index} disk ${run.nvme_serial}`), first?.detail ?? '');
+    assert.deepEqual(
+      released.entries.map(({ at: when }) => when),
+      released.entries.map(({ at: when }) => when).toSorted(),
+    );
+    const again = await w.trace('c-once-more');
+    assert.deepEqual(again.correlation_ids, ['c-the-release', 'c-once-more'], 'it joined the run of the first');
+    assert.equal(again.first_failure_key, released.first_failure_key);
+    assert.equal((await w.mine('c-once-more')).first_failure_key?.startsWith('step:'), true);
+    const operator = { 'idempotency-key': 'retry-it', 'x-correlation-id': 'c-the-retry' };
+    must(await w.admin.call('POST', `/api/v1/admin/workflow-runs/${run.id}/retry`, {}, operator), 202);
+    await settle(w.database);
+    const retried = await w.trace('c-the-retry');
+    assert.deepEqual(retried.correlation_ids, ['c-the-release', 'c-the-retry']);
+    for (const title of ['workflow_run.retry succeeded', 'Wipe disks: completed', 'The allocation is released'])
+      assert.ok(titlesOf(retried).includes(title), `${title} in ${titlesOf(retried)}`);
+    const { rows: proofs } = await w.sql.query<{ correlation_id: string }>(
+      'select distinct correlation_id from wipe_proofs where allocation_id = $1',
+      [id],
+    );
+    assert.deepEqual(proofs, [{ correlation_id: 'c-the-release' }]);
+    await assertInvariants(w.database);
   });
 });
 

@@ -40,14 +40,22 @@ const anchorKindOf = (id: string): db.AnchorKind | undefined =>
 
 const unknown = (): AppError => new AppError('not_found', REFUSALS.no_records);
 
+/** With the ids of the runs that the requests under them acted on: who only joined or retried a run is told all of it. */
+const joined = async (reader: Reader, ids: readonly string[], projectId: string | null): Promise<string[]> => {
+  const others = await db.listJoined(reader, ids, projectId, CORRELATIONS_MAX);
+  return [...new Set([...others.toReversed(), ...ids])].slice(-CORRELATIONS_MAX);
+};
+
 const resolve = async (reader: Reader, id: string, projectId: string | null): Promise<Found> => {
   const kind = anchorKindOf(id);
-  if (kind === undefined) return { kind: 'correlation', correlation_ids: [id], about: [] };
+  if (kind === undefined)
+    return { kind: 'correlation', correlation_ids: await joined(reader, [id], projectId), about: [] };
   const anchor = await db.findAnchor(reader, kind, id, projectId);
   if (anchor === undefined) throw unknown();
   const own = anchor.correlation_id === null ? [] : [anchor.correlation_id];
   // What was written once stands for the request that wrote it.
-  if (kind === 'audit_log' || kind === 'event') return { kind: 'correlation', correlation_ids: own, about: [] };
+  if (kind === 'audit_log' || kind === 'event')
+    return { kind: 'correlation', correlation_ids: await joined(reader, own, projectId), about: [] };
   if (kind === 'node_task') return { kind, correlation_ids: own, about: [] };
   const about = [id, ...(await db.listRelated(reader, id))];
   if (kind === 'node') return { kind, correlation_ids: [], about };

@@ -140,7 +140,7 @@ export const adminStepList = (ctx: ReadCtx, req: Req<'adminWorkflowRunStepList'>
 /** What operators do to a tenant's run stands in the tenant's own audit chain. */
 const changedRun = (ctx: WriteCtx, run: db.WorkflowRunRow) => {
   if (run.organization_id !== null) ctx.setTarget(run.organization_id, run.project_id ?? undefined);
-  ctx.note({ workflow: run.workflow, subject_id: run.subject_id, step: run.step });
+  ctx.note({ workflow_run_id: run.id, workflow: run.workflow, subject_id: run.subject_id, step: run.step });
   return runView(ctx, 'operator')(run);
 };
 

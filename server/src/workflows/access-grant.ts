@@ -10,11 +10,12 @@ import { insertOutboxEvent } from '../db/outbox.ts';
 import { startRun } from './engine/run.ts';
 import { canInstallKeys, emitGrants, installKeys } from './install-keys.ts';
 
-/** A run in progress also installs the newest set. */
-export const sendKeys = async (tx: Tx, row: AllocationRow, correlation_id: string): Promise<void> => {
-  if (!canInstallKeys(row)) return;
+/** The run that installs them; a run in progress also installs the newest set. Null if the VM cannot take keys now. */
+export const sendKeys = async (tx: Tx, row: AllocationRow, correlation_id: string): Promise<string | null> => {
+  if (!canInstallKeys(row)) return null;
   const { id: subject_id, organization_id, project_id } = row;
-  await startRun(tx, { workflow: installKeys, subject_id, organization_id, project_id, correlation_id });
+  const start = { workflow: installKeys, subject_id, organization_id, project_id, correlation_id };
+  return (await startRun(tx, start)).id;
 };
 
 export const emitGrant = (tx: Tx, row: AllocationRow, grant: GrantRow, correlation_id: string): void =>

@@ -88,8 +88,8 @@ export const createAllocationDeps = (
       return row;
     },
     ensureTask: (request) => database.write(PLATFORM, (tx) => ensureAllocationTask(tx, request, retryDelayMs)),
-    activate: (id) => (tx) => activateAllocation(tx, id),
-    fail: (id, reason) => (tx) => failProvisioning(tx, id, reason),
+    activate: (id) => (tx, run) => activateAllocation(tx, id, run),
+    fail: (id, reason) => (tx, run) => failProvisioning(tx, id, reason, run),
     finishPowerChange: (id, end) => (tx) => finishPowerChange(tx, id, end),
     isBlocked: (id) =>
       database.read(PLATFORM, async (reader) => {
@@ -107,12 +107,12 @@ export const createAllocationDeps = (
       state === 'failed' &&
       state_reason === failure_reason &&
       (await database.read(PLATFORM, (reader) => hasGpusMissing(reader, id))),
-    resume: (id) => async (tx) => {
-      const row = await resumeCleanup(tx, id);
+    resume: (id) => async (tx, run) => {
+      const row = await resumeCleanup(tx, id, run);
       if (row !== undefined) auditRun(tx, row, 'resume_cleanup', null);
     },
     withdrawTasks: (id, reason) => (tx) => cancelQueuedTasks(tx, id, reason),
-    block: (id, reason) => (tx) => blockCleanup(tx, id, reason),
+    block: (id, reason) => (tx, run) => blockCleanup(tx, id, reason, run),
     judge: ({ id, ...allocation }, runId) =>
       database.read(PLATFORM, async (reader) => {
         const kind = RELEASE_ALLOCATION.steps.wipe.task[allocation.capacity_shape];
@@ -149,7 +149,7 @@ export const createAllocationDeps = (
         });
         return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };
       }),
-    prove: (id, judged) => (tx) => proveCleanup(tx, id, judged),
-    reject: (id, judged) => (tx) => rejectProof(tx, id, judged),
+    prove: (id, judged) => (tx, run) => proveCleanup(tx, id, judged, run),
+    reject: (id, judged) => (tx, run) => rejectProof(tx, id, judged, run),
   };
 };

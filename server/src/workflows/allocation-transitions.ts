@@ -18,12 +18,22 @@ import { insertUsage } from '../db/usage.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { blockedReason } from '../domain/cleanup-block.ts';
 import { REASONS } from '../domain/reasons.ts';
+import type { WipeVerdict } from '../domain/wipe.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { grantsInstalledAtStart } from './access-grant.ts';
 import type { JudgedWipe } from './allocation-steps.ts';
 
 /** States whose remaining claims wait for a wipe proof. */
 export const CUSTODY_STATES: readonly AllocationState[] = ['releasing', 'release_failed', 'failed'];
+
+/** The request or run that changes an allocation. Without one, the launch of the allocation stands for it. */
+export type Cause = Readonly<{ correlation_id: string }>;
+
+/** Locks an allocation that is about to change: what is recorded of the change has the correlation ID of its cause. */
+export const lockChanging = async (tx: Tx, id: string, cause?: Cause): Promise<AllocationRow | undefined> => {
+  const row = await lockAllocation(tx, id);
+  return row === undefined ? undefined : { ...row, correlation_id: cause?.correlation_id ?? row.correlation_id };
+};
 
 type ChangedAllocation = Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'correlation_id'>;
 
@@ -92,8 +102,8 @@ const startCleaning = (tx: Tx, row: AllocationRow, reason: string): Promise<void
   });
 
 /** Active and charged from now on. Does nothing if a release was accepted first. */
-export const activateAllocation = async (tx: Tx, id: string): Promise<void> => {
-  const row = await lockAllocation(tx, id);
+export const activateAllocation = async (tx: Tx, id: string, cause?: Cause): Promise<void> => {
+  const row = await lockChanging(tx, id, cause);
   if (row?.state !== 'provisioning') return;
   // Neither reserved nor in-use slots are schedulable, so the placement index does not change.
   await Promise.all([
@@ -105,8 +115,8 @@ export const activateAllocation = async (tx: Tx, id: string): Promise<void> => {
 };
 
 /** Blocks cleanup: claims stay, marked for an operator. */
-export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<void> => {
-  const row = await lockAllocation(tx, id);
+export const blockCleanup = async (tx: Tx, id: string, reason: string, cause?: Cause): Promise<void> => {
+  const row = await lockChanging(tx, id, cause);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
   const claims = await lockLiveClaims(tx, id);
   if (claims.length === 0) return;
@@ -124,8 +134,8 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
 };
 
 /** Resumes a blocked cleanup. Undefined when there is none. */
-export const resumeCleanup = async (tx: Tx, id: string): Promise<AllocationRow | undefined> => {
-  const row = await lockAllocation(tx, id);
+export const resumeCleanup = async (tx: Tx, id: string, cause?: Cause): Promise<AllocationRow | undefined> => {
+  const row = await lockChanging(tx, id, cause);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return undefined;
   await startCleaning(tx, row, REASONS.cleanup_restarted);
   if (row.state === 'release_failed') await enter(tx, row, 'releasing', null);
@@ -133,9 +143,16 @@ export const resumeCleanup = async (tx: Tx, id: string): Promise<AllocationRow |
   return row;
 };
 
+/** Why a wipe proves nothing, with the disk that is at fault if it is one. */
+const rejectionOf = ({ reason, disks }: WipeVerdict): string => {
+  const faulty = reason === null ? undefined : disks.find((disk) => disk.reason === reason);
+  const text = reason ?? 'The wipe result is incomplete.';
+  return faulty === undefined || faulty.target.serial === null ? text : `Disk ${faulty.target.serial}: ${text}`;
+};
+
 /** The evidence proves nothing. It is stored as such, and the task counts as failed. */
-export const rejectProof = async (tx: Tx, id: string, judged: JudgedWipe): Promise<void> => {
-  const row = await lockAllocation(tx, id);
+export const rejectProof = async (tx: Tx, id: string, judged: JudgedWipe, cause?: Cause): Promise<void> => {
+  const row = await lockChanging(tx, id, cause);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
   for (const disk of judged.verdict.disks)
     tx.defer(
@@ -153,5 +170,5 @@ export const rejectProof = async (tx: Tx, id: string, judged: JudgedWipe): Promi
         project_id: row.project_id,
       }),
     );
-  tx.defer(rejectTask(tx, judged.task_id, judged.verdict.reason ?? 'The wipe result is incomplete.'));
+  tx.defer(rejectTask(tx, judged.task_id, rejectionOf(judged.verdict)));
 };

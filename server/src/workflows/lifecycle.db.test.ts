@@ -55,7 +55,7 @@ const provision = (
   );
 
 /** What the service adds to a change: who asked for it. */
-const audited = async (tx: Tx, id: string, action: string, change: Promise<void>) => {
+const audited = async (tx: Tx, id: string, action: string, change: Promise<unknown>) => {
   await change;
   const row = await findAllocation(tx, id);
   assert.ok(row);

@@ -5,13 +5,13 @@
  */
 import { invariant, mintId } from '@gpuaas/kit';
 import type { SchedulerNode } from '@gpuaas/scheduler';
-import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
 import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/statements/release.ts';
 import { summaryRow } from '../placement/summary.ts';
 import type { JudgedWipe } from './allocation-steps.ts';
-import { allocationChanged, auditProven, CUSTODY_STATES } from './allocation-transitions.ts';
+import { allocationChanged, auditProven, type Cause, CUSTODY_STATES, lockChanging } from './allocation-transitions.ts';
 import { isFit, nodeAfterWipe } from './node-after-wipe.ts';
 
 type Written = Pick<ProvenRelease, 'proofs' | 'claims'>;
@@ -55,11 +55,11 @@ const endOf = (row: AllocationRow): Pick<ProvenRelease['allocation'], 'from' | '
 });
 
 /** May run twice: without claims it does nothing. */
-export const proveCleanup = async (tx: Tx, id: string, judged: JudgedWipe): Promise<void> => {
+export const proveCleanup = async (tx: Tx, id: string, judged: JudgedWipe, cause?: Cause): Promise<void> => {
   const { node_id } = judged;
   invariant(judged.verdict.is_verified, 'only a verified wipe frees anything');
   const [row, , holding, found] = await Promise.all([
-    lockAllocation(tx, id),
+    lockChanging(tx, id, cause),
     lockSummary(tx, node_id),
     findHolding(tx, id, node_id),
     loadSchedulerNode(tx, node_id),

@@ -66,9 +66,9 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
       if (judged.verdict.is_verified) return done(deps.prove(allocation.id, judged));
       if (judged.may_try_again) return next('wipe', deps.reject(allocation.id, judged));
       const reason = REASONS.wipe_unverified;
-      return stuck(reason, async (tx) => {
-        await deps.reject(allocation.id, judged)(tx);
-        await deps.block(allocation.id, reason)(tx);
+      return stuck(reason, async (tx, run) => {
+        await deps.reject(allocation.id, judged)(tx, run);
+        await deps.block(allocation.id, reason)(tx, run);
       });
     }),
     block: async (deps, allocation) => done(deps.block(allocation.id, 'Cleanup did not finish.')),

@@ -3,7 +3,7 @@
  * not started and start the wiping run, in one transaction. Runs are locked before their allocation, as workers lock
  * them.
  */
-import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { lockLiveClaims } from '../db/lifecycle.ts';
 import { lockSummary } from '../db/placement.ts';
@@ -17,7 +17,7 @@ import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { type Adopted, adoptHostGenerations } from './adopt-generation.ts';
-import { allocationChanged, auditRun, resumeCleanup } from './allocation-transitions.ts';
+import { allocationChanged, auditRun, type Cause, lockChanging, resumeCleanup } from './allocation-transitions.ts';
 import { newRun, runChanged, type StartRun, signalRun, startRun } from './engine/run.ts';
 import { POWER_WORKFLOWS } from './power-slice.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
@@ -44,7 +44,7 @@ type Entry = Readonly<{ to: 'releasing' | 'failed'; reason: string; task_reason:
  * Moves a locked allocation into cleanup. The slots of a slice stay unschedulable, so only a whole node, whose
  * occupancy changes, updates the placement index.
  */
-const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry): Promise<void> => {
+const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry): Promise<string> => {
   const nodeId = row.capacity_shape === 'baremetal' ? row.node_id : null;
   if (nodeId !== null) tx.defer(lockSummary(tx, nodeId));
   const run = newRun(cleanupOf(row));
@@ -62,39 +62,39 @@ const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry): Promise<v
   tx.wake();
   if (billingEffect(row.state, entry.to) === 'close') await endCharging(tx, row.id);
   if (nodeId !== null) await refreshSummary(tx, nodeId);
+  return run.id;
 };
 
 export type Release = Readonly<{
   allocation_id: string;
   /** The allocation's reason, for everyone who may see it. */
   reason: string;
+  /** The request; without one the release belongs to the launch. */
+  cause?: Cause | undefined;
   /** Throws when it must not be released. Called with the locked row. */
   check?: (row: AllocationRow) => void;
 }>;
 
-/** Accepts a release. Repeating it has no effect. */
-export const startRelease = async (tx: Tx, release: Release): Promise<void> => {
+/** Accepts a release and names the run that cleans up. Repeating it has no effect. */
+export const startRelease = async (tx: Tx, release: Release): Promise<string> => {
   const { allocation_id, reason } = release;
   const power = Object.values(POWER_WORKFLOWS).map(({ name }) => name);
   const workflows = [provisionSlice.name, provisionBaremetal.name, ...power];
   const [, row] = await Promise.all([
     cancelOwnRuns(tx, { allocation_id, workflows, reason }),
-    lockAllocation(tx, allocation_id),
+    lockChanging(tx, allocation_id, release.cause),
   ]);
   if (row === undefined) throw notFound('allocation');
   release.check?.(row);
   const refusal = forceReleaseRefusal(row.state);
   if (refusal !== null && !refusal.is_done) throw conflict(refusal.reason);
-  if (row.state === 'releasing') await startRun(tx, cleanupOf(row));
-  else {
-    const task_reason = 'The allocation is being released.';
-    await startCleanup(tx, row, { to: 'releasing', reason, task_reason });
-  }
+  if (row.state === 'releasing') return (await startRun(tx, cleanupOf(row))).id;
+  return startCleanup(tx, row, { to: 'releasing', reason, task_reason: 'The allocation is being released.' });
 };
 
 /** Provisioning failed: never charged, still claimed, cleaned up automatically. */
-export const failProvisioning = async (tx: Tx, id: string, reason: string): Promise<void> => {
-  const row = await lockAllocation(tx, id);
+export const failProvisioning = async (tx: Tx, id: string, reason: string, cause?: Cause): Promise<void> => {
+  const row = await lockChanging(tx, id, cause);
   if (row?.state !== 'requested' && row?.state !== 'provisioning') return;
   auditRun(tx, row, 'fail', reason);
   await startCleanup(tx, row, { to: 'failed', reason, task_reason: reason });
@@ -103,19 +103,22 @@ export const failProvisioning = async (tx: Tx, id: string, reason: string): Prom
 export type Cleanup = Readonly<{
   allocation_id: string;
   runtime_verified_absent: boolean;
+  /** The request; without one the cleanup belongs to the launch. */
+  cause?: Cause | undefined;
   /** Host generations that an operator confirmed after a restored backup. */
   adopted?: readonly Adopted[] | undefined;
 }>;
 
-/** Restarts a blocked cleanup, or signals the current one. Frees nothing. */
-export const restartCleanup = async (tx: Tx, cleanup: Cleanup): Promise<void> => {
-  const row = await lockAllocation(tx, cleanup.allocation_id);
+/** Restarts a blocked cleanup, or signals the current one, and names its run. Frees nothing. */
+export const restartCleanup = async (tx: Tx, cleanup: Cleanup): Promise<string> => {
+  const row = await lockChanging(tx, cleanup.allocation_id, cleanup.cause);
   if (row === undefined) throw notFound('allocation');
   const refusal = cleanupRefusal(row.state);
   if (refusal !== null) throw conflict(refusal.reason);
   if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict(REFUSALS.nothing_to_clean);
   if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, row, cleanup.adopted);
-  await resumeCleanup(tx, row.id);
+  await resumeCleanup(tx, row.id, cleanup.cause);
   const run = await startRun(tx, cleanupOf(row));
   if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id: run.id, name: RUNTIME_ABSENT });
+  return run.id;
 };

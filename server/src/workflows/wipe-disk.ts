@@ -107,8 +107,8 @@ export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_
         return result.kind === 'failed' ? stuck(result.reason) : next('awaitFree', blockedBy(disk, result.reason));
       const blocked = blockedReason(result.output, disk.serial);
       if (blocked !== undefined)
-        return next('awaitFree', async (tx) => {
-          await blockedBy(disk, blocked)(tx);
+        return next('awaitFree', async (tx, run) => {
+          await blockedBy(disk, blocked)(tx, run);
           await releaseRunTask(tx, result.task_id);
         });
       const { serial, size_bytes } = disk;

@@ -6,7 +6,7 @@ import { offsetOf, rowsOf, sourcesOf } from './rows.ts';
 const entry = (key: string, source: TraceEntry['source'], given: Partial<TraceEntry> = {}): TraceEntry => ({
   key,
   at: '2026-11-15T12:00:00Z',
-  until: null,
+  since: null,
   host_role: 'platform_control',
   host_name: null,
   service: null,

@@ -21,8 +21,8 @@ const SOURCE_NAMES: Readonly<Record<Source, string>> = {
   event: 'event',
 };
 
-const tookOf = ({ at, until }: TraceEntry): string | null =>
-  until === null ? null : duration(Math.max(0, Date.parse(until) - Date.parse(at)));
+const tookOf = ({ at, since }: TraceEntry): string | null =>
+  since === null ? null : duration(Math.max(0, Date.parse(at) - Date.parse(since)));
 
 /** A lane that nothing stands in would only take room from the others. */
 const lanesOf = ({ entries }: Trace): readonly Lane[] =>

@@ -1,8 +1,12 @@
 /** The outcome of a step, as a value: the engine and the tests can inspect it before anything is written. */
 import type { Tx } from '../../db/client.ts';
+import type { WorkflowRunRow } from '../../db/workflow-run.ts';
+
+/** What a commit records its changes under. */
+export type CommittingRun = Pick<WorkflowRunRow, 'id' | 'correlation_id'>;
 
 /** Runs in the transaction that moves the run. It may run again after a serialization failure. */
-export type Commit = (tx: Tx) => Promise<void>;
+export type Commit = (tx: Tx, run: CommittingRun) => Promise<void>;
 
 export type Outcome<Step extends string> =
   | Readonly<{ kind: 'next'; step: Step; commit: Commit | undefined }>

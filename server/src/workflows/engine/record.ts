@@ -65,7 +65,7 @@ const write = async (tx: Tx, recording: Recording): Promise<Written> => {
     settled.state === 'running' && !recording.go_on ? { ...settled, state: 'pending', attempt: 0 } : settled;
   const awaited = move.wake?.kind === 'signal' ? move.wake.name : undefined;
 
-  if (acted.commit) await acted.commit(tx);
+  if (acted.commit) await acted.commit(tx, run);
   await recording.committing?.();
 
   const [consumed, pending] = await Promise.all([

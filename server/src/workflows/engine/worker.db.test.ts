@@ -183,8 +183,8 @@ test('a commit that fails is an error of its step and leaves nothing behind', as
   let failing = true;
   const writing = scripted({
     one: async (_, id) =>
-      done(async (tx) => {
-        await noteEffect(id, 'one')(tx);
+      done(async (tx, run) => {
+        await noteEffect(id, 'one')(tx, run);
         if (failing) await tx.query('select 1 / 0');
       }),
   });
