@@ -179,6 +179,14 @@ begin
   raise exception 'usage record % is closed', old.id using errcode = 'insufficient_privilege';
 end $function$;
 
+CREATE OR REPLACE FUNCTION refuse_verified_override()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'an override is not a verified wipe' using errcode = 'check_violation', constraint = 'override_is_not_verified';
+end $function$;
+
 CREATE OR REPLACE FUNCTION require(is_met boolean, what text)
  RETURNS void
  LANGUAGE plpgsql
@@ -194,7 +202,7 @@ CREATE OR REPLACE FUNCTION take_wiped_at()
  LANGUAGE plpgsql
 AS $function$
 begin
-  new.wiped_at := (select created_at from wipe_proofs where id = new.wipe_proof_id);
+  select created_at, outcome into new.wiped_at, new.wipe_outcome from wipe_proofs where id = new.wipe_proof_id;
   return new;
 end $function$;
 
@@ -258,7 +266,9 @@ create table regions (
   disabled_reason text,
   version integer default 1 not null,
   wipe_minimum text default 'clear'::text not null,
+  allows_wipe_override boolean default false not null,
   constraint regions_pkey PRIMARY KEY (name),
+  constraint region_policy UNIQUE (name, allows_wipe_override),
   constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
   constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
   constraint regions_wipe_minimum_check CHECK (wipe_minimum = ANY (ARRAY['clear'::text, 'purge'::text]))
@@ -606,14 +616,21 @@ create table wipe_proofs (
   sequence integer not null,
   previous_hash bytea not null,
   proof_hash bytea not null,
+  outcome text generated always as (
+CASE
+    WHEN (method = 'two_person_override'::text) THEN 'overridden'::text
+    WHEN is_verified THEN 'verified'::text
+    ELSE 'failed'::text
+END) stored not null,
   constraint wipe_proofs_pkey PRIMARY KEY (id),
   constraint proof_has_its_place UNIQUE (target_id, sequence),
-  constraint wipe_proofs_id_slot_id_is_verified_key UNIQUE (id, slot_id, is_verified),
+  constraint proof_has_outcome UNIQUE (id, slot_id, outcome),
   constraint wipe_proofs_id_target_id_allocation_id_is_verified_key UNIQUE (id, target_id, allocation_id, is_verified),
   constraint proof_is_of_something CHECK (allocation_id IS NOT NULL OR disk_serial IS NOT NULL),
   constraint wipe_proofs_check CHECK (sequence > 0 AND octet_length(previous_hash) = 32 AND octet_length(proof_hash) = 32),
   constraint wipe_proofs_id_check CHECK (id ~~ 'wpf\_%'::text),
   constraint wipe_proofs_method_check CHECK (method <> ''::text),
+  constraint wipe_proofs_outcome_check CHECK (outcome = ANY (ARRAY['verified'::text, 'overridden'::text, 'failed'::text])),
   constraint wipe_proofs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 CREATE INDEX wipe_proofs_by_age ON wipe_proofs USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
@@ -621,6 +638,7 @@ CREATE INDEX wipe_proofs_by_allocation ON wipe_proofs USING btree (allocation_id
 CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at) WHERE (slot_id IS NOT NULL);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER chained BEFORE INSERT ON wipe_proofs FOR EACH ROW EXECUTE FUNCTION chain_wipe_proof();
+CREATE TRIGGER override_is_not_verified BEFORE INSERT ON wipe_proofs FOR EACH ROW WHEN (new.method = 'two_person_override'::text AND new.is_verified) EXECUTE FUNCTION refuse_verified_override();
 grant insert (allocation_id), insert (correlation_id), insert (disk_serial), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
 
 CREATE OR REPLACE FUNCTION wipe_proof_hash(p wipe_proofs)
@@ -662,11 +680,6 @@ END) stored,
   wipe_method text,
   last_claimed_at timestamp with time zone,
   wipe_proof_id text,
-  is_wipe_verified boolean generated always as (
-CASE
-    WHEN (wipe_proof_id IS NOT NULL) THEN true
-    ELSE NULL::boolean
-END) stored,
   wiped_at timestamp with time zone,
   approved_by text,
   approved_at timestamp with time zone,
@@ -677,6 +690,12 @@ END) stored,
   content jsonb,
   drift jsonb,
   host_generation integer,
+  wipe_outcome text,
+  needs_override boolean generated always as (
+CASE
+    WHEN ((status = 'available'::text) AND (wipe_outcome = 'overridden'::text)) THEN true
+    ELSE NULL::boolean
+END) stored,
   constraint node_resource_slots_pkey PRIMARY KEY (id),
   constraint node_resource_slots_id_node_id_claim_mode_key UNIQUE (id, node_id, claim_mode),
   constraint node_resource_slots_id_node_id_key UNIQUE (id, node_id),
@@ -700,16 +719,20 @@ END) stored,
   constraint node_resource_slots_slot_index_check CHECK (slot_index >= 0 AND slot_index <= 63),
   constraint node_resource_slots_status_check CHECK (status = ANY (ARRAY['available'::text, 'reserved'::text, 'in_use'::text, 'cleaning'::text, 'cleanup_blocked'::text, 'quarantined'::text])),
   constraint node_resource_slots_wipe_method_check CHECK (wipe_method = ANY (ARRAY['nvme_sanitize'::text, 'nvme_format'::text, 'blkdiscard'::text])),
+  constraint wipe_has_outcome CHECK ((wipe_proof_id IS NULL) = (wipe_outcome IS NULL)),
+  constraint wipe_is_accepted CHECK (wipe_outcome = ANY (ARRAY['verified'::text, 'overridden'::text])),
   constraint node_resource_slots_approved_by_fkey FOREIGN KEY (approved_by) REFERENCES users(id),
   constraint node_resource_slots_parent_slot_id_fkey FOREIGN KEY (parent_slot_id) REFERENCES node_resource_slots(id),
+  constraint override_is_allowed FOREIGN KEY (region_name, needs_override) REFERENCES regions(name, allows_wipe_override),
   constraint slot_on_compute_host FOREIGN KEY (node_id, region_name, host_role) REFERENCES nodes(id, region_name, host_role),
-  constraint wiped_with_proof FOREIGN KEY (wipe_proof_id, id, is_wipe_verified) REFERENCES wipe_proofs(id, slot_id, is_verified)
+  constraint wiped_with_proof FOREIGN KEY (wipe_proof_id, id, wipe_outcome) REFERENCES wipe_proofs(id, slot_id, outcome)
 );
 CREATE INDEX slots_by_status ON node_resource_slots USING btree (status, node_id) WHERE (status <> ALL (ARRAY['available'::text, 'in_use'::text]));
 CREATE UNIQUE INDEX slots_gpu ON node_resource_slots USING btree (node_id, gpu_pci_address) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_ip ON node_resource_slots USING btree (network_id, private_ip) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_mac ON node_resource_slots USING btree (region_name, mac_address) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_nvme ON node_resource_slots USING btree (region_name, nvme_serial) WHERE (approval = 'approved'::text);
+CREATE INDEX slots_overridden ON node_resource_slots USING btree (region_name, status) WHERE (wipe_outcome = 'overridden'::text);
 CREATE UNIQUE INDEX slots_vf ON node_resource_slots USING btree (node_id, fabric_vf_pci_address) WHERE (approval = 'approved'::text);
 CREATE TRIGGER wiped_at BEFORE INSERT OR UPDATE OF wipe_proof_id, wiped_at ON node_resource_slots FOR EACH ROW WHEN (new.wipe_proof_id IS NOT NULL) EXECUTE FUNCTION take_wiped_at();
 grant insert, select, update on node_resource_slots to gpuaas_app;

@@ -15,6 +15,8 @@ const hash = (letter: string): string => letter.repeat(64);
 
 const disk = (n: number): SignedWipeCertificate['certificate']['disks'][number] => ({
   disk: String(n).repeat(32),
+  outcome: 'verified',
+  outcome_before: n === 1 ? 'verified' : 'overridden',
   size_bytes: 3_840_755_982_336,
   method: 'nvme_sanitize',
   level: 'purge',
@@ -98,7 +100,7 @@ const proof: WipeProof = {
   disk_serial: null,
   task_id: id('tsk', '1a'),
   method: 'nvme_sanitize',
-  is_verified: true,
+  outcome: 'verified' as const,
   evidence: { reason: null },
   correlation_id: 'corr-2',
   sequence: 41,
@@ -117,7 +119,7 @@ export const certificateAnswers = {
         ...proof,
         id: id('wpf', '0b'),
         sequence: 40,
-        is_verified: false,
+        outcome: 'failed' as const,
         evidence: { reason: 'The disk read-back found data.' },
       },
     ],

@@ -130,6 +130,7 @@ const slot: Slot = {
   allocation_id: placementIds.allocation,
   last_claimed_at: time,
   wiped_at: time,
+  wipe_outcome: 'verified',
   wipe_proof_id: id('wpf', '1a'),
   drift: null,
   approved_by: id('usr', '1a'),

@@ -43,6 +43,7 @@ const region: Region = {
   enabled: true,
   disabled_reason: null,
   wipe_minimum: 'purge',
+  allows_wipe_override: false,
   version: 4,
 };
 const sku: Sku = {

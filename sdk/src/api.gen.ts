@@ -754,6 +754,8 @@ export type Region = {
   disabled_reason: string | null;
   /** Minimum wipe level between two tenants, in terms of NIST SP 800-88. */
   wipe_minimum: 'clear' | 'purge';
+  /** Whether a wipe that two operators accept without proof makes a slot schedulable. */
+  allows_wipe_override: boolean;
   version: number;
 };
 
@@ -851,8 +853,10 @@ export type Slot = {
   allocation_id: string | null;
   /** Last claim. */
   last_claimed_at: string | null;
-  /** Last verified wipe. */
+  /** Last accepted wipe. */
   wiped_at: string | null;
+  /** How the last wipe was accepted. `overridden`: by two operators, without proof. */
+  wipe_outcome: 'verified' | 'overridden' | null;
   wipe_proof_id: string | null;
   /** Differences between the newest discovery and the approval, by field. */
   drift: Record<string, {
@@ -1150,6 +1154,10 @@ export type WipeCertificate = {
   disks: {
     /** Fingerprint of the disk within this allocation, derived from the serial number with a secret of the server. */
     disk: string;
+    /** How the wipe was accepted. `overridden`: two operators accepted the wipe without proof. */
+    outcome: 'verified' | 'overridden';
+    /** How the wipe before this allocation was accepted; null without one on record. `overridden`: two operators accepted the wipe without proof. */
+    outcome_before: 'verified' | 'overridden' | null;
     size_bytes: number | null;
     method: string;
     /** Level of NIST SP 800-88. */
@@ -1222,7 +1230,8 @@ export type WipeProof = {
   disk_serial: string | null;
   task_id: string;
   method: string;
-  is_verified: boolean;
+  /** `overridden`: two operators accepted the wipe without proof. */
+  outcome: 'verified' | 'overridden' | 'failed';
   evidence: Record<string, unknown>;
   correlation_id: string;
   sequence: number;
@@ -3161,7 +3170,7 @@ export type Operations = {
     };
     response: User;
   };
-  /** Enable a region, disable it with a reason tenants read, or set its minimum wipe level. A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. */
+  /** Enable a region, disable it with a reason tenants read, or set its rules for wipes. A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined. */
   adminRegionUpdate: {
     request: {
       params: {
@@ -3173,6 +3182,7 @@ export type Operations = {
         /** Shown to tenants while disabled. */
         disabled_reason?: string | undefined;
         wipe_minimum?: 'clear' | 'purge' | undefined;
+        allows_wipe_override?: boolean | undefined;
       } | undefined;
     };
     response: Region;
@@ -3839,7 +3849,7 @@ export type Operations = {
     };
     response: Slot;
   };
-  /** Two-person override: accept a wipe without proof; takes effect when a second operator confirms. The first call requests it; a call by another operator within an hour confirms it. Refused while the slot has a claim. */
+  /** Two-person override: accept a wipe without proof; takes effect when a second operator confirms. The first call requests it; a call by another operator within an hour confirms it. The wipe is recorded as overridden, never as verified: the slot becomes available only in a region that allows overrides. Refused while the slot has a claim. */
   adminNodeSlotMarkWiped: {
     request: {
       params: {

@@ -12,7 +12,13 @@ const NOT_RESET = 'not reset; unschedulable until reset';
 
 const removal = (isRemoved: boolean): string => (isRemoved ? 'removed' : 'removal not verified');
 
+const OVERRIDDEN = 'wipe accepted by two operators without proof';
+const OUTCOMES: Readonly<Record<Disk['outcome'], string>> = { verified: 'wipe verified', overridden: OVERRIDDEN };
+
 export const certificateText = {
+  outcome: ({ outcome }: Disk): string => OUTCOMES[outcome],
+  before: ({ outcome_before }: Disk): string =>
+    outcome_before === null ? 'no wipe on record' : OUTCOMES[outcome_before],
   method: ({ method, erase, level }: Disk): string =>
     [method, erase === null ? null : ERASES[erase], level === null ? null : `NIST ${level}`]
       .filter((part) => part !== null)

@@ -1,5 +1,6 @@
 // Written by `make gen` from contract/. Do not edit.
 
+export const ACCEPTED_WIPE_OUTCOMES = ["verified", "overridden"] as const;
 export const ALLOCATION_STATES = ["requested", "provisioning", "active", "releasing", "released", "failed", "release_failed"] as const;
 export const APPROVALS = ["approved", "disabled", "needs_reapproval"] as const;
 export const AUDIT_RESULTS = ["success", "failure", "denied"] as const;
@@ -58,5 +59,6 @@ export const USER_DATA_PATTERN = "^(#cloud-config|#cloud-boothook|#!)[^\\u0000]*
 export const USER_STATES = ["active", "disabled"] as const;
 export const WIPE_LEVELS = ["clear", "purge"] as const;
 export const WIPE_METHODS = ["nvme_sanitize", "nvme_format", "blkdiscard"] as const;
+export const WIPE_OUTCOMES = ["verified", "overridden", "failed"] as const;
 export const WORKFLOW_PHASES = ["launch", "power", "access", "cleanup", "repair"] as const;
 export const WORKFLOW_STATES = ["pending", "running", "waiting", "done", "stuck", "cancelled"] as const;

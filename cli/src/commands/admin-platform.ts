@@ -97,22 +97,23 @@ export const adminUser: Group = {
 
 export const adminRegion: Group = {
   name: 'region',
-  summary: 'Enable and disable regions, and set their wipe level',
+  summary: 'Enable and disable regions, and set their rules for wipes',
   commands: [
     command({
       name: 'update',
-      summary: 'Enable or disable a region, or set its minimum wipe level',
+      summary: 'Enable or disable a region, or set its rules for wipes',
       args: { region: 'Name' },
       flags: {
         'wipe-minimum': choice('Minimum wipe level of disks between tenants', WIPE_LEVELS),
+        'wipe-override': choice('Whether a two-person override makes a slot schedulable', ['allow', 'refuse']),
         ...switchFlags,
         ...ifMatchFlags,
       },
       examples: ['gpuaas admin region update eu-north-1 --wipe-minimum purge'],
       run: async (cli, { args, flags }) => {
         const enabled = switched(flags);
-        if (enabled === undefined && flags.wipeMinimum === undefined)
-          throw new UsageError('Nothing to change.', 'Add --enable, --disable or --wipe-minimum.');
+        if (enabled === undefined && flags.wipeMinimum === undefined && flags.wipeOverride === undefined)
+          throw new UsageError('Nothing to change.', 'Add --enable, --disable, --wipe-minimum or --wipe-override.');
         const client = await cli.client();
         let ifMatch = flags.ifMatch;
         if (ifMatch === undefined) {
@@ -121,11 +122,16 @@ export const adminRegion: Group = {
           if (ifMatch === undefined) throw new GpuaasError('not_found', `No region "${args.region}".`);
         }
         const params = { region_name: args.region };
-        const body = { enabled, disabled_reason: flags.reason, wipe_minimum: flags.wipeMinimum };
+        const body = {
+          enabled,
+          disabled_reason: flags.reason,
+          wipe_minimum: flags.wipeMinimum,
+          allows_wipe_override: flags.wipeOverride === undefined ? undefined : flags.wipeOverride === 'allow',
+        };
         const response = await client.call('adminRegionUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, enabled: isEnabled, wipe_minimum } = response.data;
+        const { name, enabled: isEnabled, wipe_minimum, allows_wipe_override } = response.data;
         cli.out.done(
-          `Region ${name} is ${isEnabled ? 'enabled' : 'disabled'}; minimum wipe level ${wipe_minimum}.`,
+          `Region ${name} is ${isEnabled ? 'enabled' : 'disabled'}; minimum wipe level ${wipe_minimum}; wipe overrides ${allows_wipe_override ? 'allowed' : 'refused'}.`,
           response,
         );
       },

@@ -8,7 +8,7 @@ import { type Column, shortTime } from '../table.ts';
 const proofColumns: readonly Column<WipeProof>[] = [
   { header: '#', value: ({ sequence }) => sequence, align: 'right' },
   { header: 'TIME', value: ({ created_at }) => shortTime(created_at) },
-  { header: 'VERIFIED', value: ({ is_verified }) => is_verified },
+  { header: 'OUTCOME', value: ({ outcome }) => outcome },
   { header: 'METHOD', value: ({ method }) => method },
   { header: 'REASON', value: ({ evidence }) => reasonIn(evidence), shrink: 'wrap' },
   { header: 'ID', value: ({ id }) => id, optional: true },

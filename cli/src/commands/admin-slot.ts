@@ -28,6 +28,7 @@ const columns: readonly Column<Slot>[] = [
   { header: 'HEALTH', value: ({ health }) => health },
   { header: 'ALLOCATION', value: ({ allocation_id }) => allocation_id },
   { header: 'WIPED', value: ({ wiped_at }) => shortTime(wiped_at), optional: true },
+  { header: 'OUTCOME', value: ({ wipe_outcome }) => wipe_outcome, optional: true },
   { header: 'GPU', value: ({ gpu_pci_address }) => gpu_pci_address, optional: true },
   { header: 'MODULE', value: ({ module_id }) => module_id, align: 'right', optional: true },
   { header: 'NUMA', value: ({ numa_node }) => numa_node, align: 'right', optional: true },

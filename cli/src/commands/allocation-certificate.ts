@@ -35,6 +35,8 @@ const at = (time: string): string => `${time.slice(0, 19).replace('T', ' ')}Z`;
 
 const diskFields = (disk: Disk): Fields => ({
   disk: `${disk.disk}${disk.size_bytes === null ? '' : `, ${amount(disk.size_bytes)}`}`,
+  outcome: certificateText.outcome(disk),
+  before: certificateText.before(disk),
   method: certificateText.method(disk),
   'read back': `${amount(disk.bytes_read_back)} in ${disk.samples.length} samples, ${
     disk.bytes_not_erased === 0 ? 'no data left' : `${amount(disk.bytes_not_erased)} not wiped`

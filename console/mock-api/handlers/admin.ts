@@ -3,6 +3,7 @@ import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts'
 import { conflict, invalidField } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
 import type { User } from '../core/rows.ts';
+import { endOverrides } from '../life/slots.ts';
 import { quotaView } from '../life/usage.ts';
 
 const isLastSuperadmin = ({ world }: MockCtx, user: User): boolean =>
@@ -64,6 +65,7 @@ export const admin = {
     assertVersion(row, if_match);
     Object.assign(row, body, availability(row, body));
     row.version += 1;
+    if (!row.allows_wipe_override) endOverrides(ctx.world, row.name);
     return row;
   },
   adminSkuUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminSkuUpdate'>) => {

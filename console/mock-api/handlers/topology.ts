@@ -1,5 +1,6 @@
 /** How hardware becomes capacity: discovered, approved by an operator, disabled, and wiped with proof. */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
@@ -80,6 +81,7 @@ const approveOne = (world: World, node: Node, slotIndex: number, by: string): Sl
     status_since: world.ago(),
     last_claimed_at: null,
     wiped_at: null,
+    wipe_outcome: null,
     wipe_proof_id: null,
   });
   world.slots.set(slot.id, slot);
@@ -193,9 +195,18 @@ export const topology = {
     }
     Object.assign(open, { confirmed_by: principal.id, confirmed_at: world.ago() });
     const evidence = { requested_by: open.requested_by, confirmed_by: principal.id };
-    const proof = { allocation_id: null, task_id: open.id, method: 'two_person_override', evidence };
+    const proof = {
+      allocation_id: null,
+      task_id: open.id,
+      method: 'two_person_override',
+      outcome: 'overridden' as const,
+      evidence,
+    };
     addProof(world, { slot, correlation_id: ctx.correlation_id, ...proof });
-    moveSlot(world, slot, 'available', REFUSALS.wipe_accepted);
+    const { region_name } = getNode(ctx, slot.node_id);
+    if (world.regions.some((one) => one.name === region_name && one.allows_wipe_override))
+      moveSlot(world, slot, 'available', REASONS.wipe_overridden);
+    else moveSlot(world, slot, 'quarantined', REASONS.override_not_allowed);
     return { override: { ...open }, slot: finish(ctx, slot, body.reason) };
   },
   adminNodeDiskList: async (ctx: MockCtx, { params, query }: Req<'adminNodeDiskList'>) => {

@@ -51,6 +51,8 @@ const diskOf =
     const evidence: Readonly<{ samples?: Disk['samples']; started_at?: string; finished_at?: string }> = proof.evidence;
     return {
       disk: digestOf(`${row.id} ${proof.disk_serial}`, 32),
+      outcome: 'verified' as const,
+      outcome_before: 'verified' as const,
       size_bytes: SIZE,
       method: proof.method,
       level: 'purge' as const,
@@ -72,7 +74,7 @@ const diskOf =
   };
 
 const certificateOf = (world: World, row: Allocation): Signed['certificate'] => {
-  const proofs = world.proofs.filter((one) => one.allocation_id === row.id && one.is_verified);
+  const proofs = world.proofs.filter((one) => one.allocation_id === row.id && one.outcome !== 'failed');
   if (proofs.length === 0) throw conflict(REFUSALS.no_certificate(row.state));
   const { id, name, project_id, organization_id, capacity_shape, sku_name, region_name, gpu_count } = row;
   const { activated_at, release_requested_at, released_at } = row;

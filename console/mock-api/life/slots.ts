@@ -1,4 +1,5 @@
 /** How slots move, and the proof without which none becomes free. */
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node, Slot, WipeProof } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -35,7 +36,7 @@ export type NewProof = Readonly<{
   method: string;
   correlation_id: string;
   evidence?: Readonly<Record<string, unknown>>;
-  is_verified?: boolean;
+  outcome?: WipeProof['outcome'];
   /** When, if it is long ago. */
   atMs?: number;
 }>;
@@ -53,7 +54,7 @@ export const addProof = (world: World, made: NewProof): WipeProof => {
     disk_serial: slot.nvme_serial,
     task_id: made.task_id,
     method: made.method,
-    is_verified: made.is_verified ?? true,
+    outcome: made.outcome ?? 'verified',
     evidence: { ...(made.evidence ?? evidenceOf(slot, atMs)) },
     correlation_id: made.correlation_id,
     sequence: chain.length + 1,
@@ -62,12 +63,22 @@ export const addProof = (world: World, made: NewProof): WipeProof => {
     created_at: new Date(atMs).toISOString(),
   };
   world.proofs.push(proof);
-  if (proof.is_verified) {
+  if (proof.outcome !== 'failed') {
     slot.wiped_at = proof.created_at;
+    slot.wipe_outcome = proof.outcome;
     slot.wipe_proof_id = proof.id;
     slot.generation += 1;
   }
   return proof;
+};
+
+/** Slots that only an override made available leave with the policy that allowed it. */
+export const endOverrides = (world: World, regionName: string): void => {
+  for (const node of world.nodes.values())
+    if (node.region_name === regionName)
+      for (const slot of world.slotsOf.get(node.id) ?? [])
+        if (slot.status === 'available' && slot.wipe_outcome === 'overridden')
+          moveSlot(world, slot, 'quarantined', REASONS.override_not_allowed);
 };
 
 /** What the node as a whole is used for, by its claims and slots. */

@@ -99,6 +99,7 @@ const region = (name: string, display_name: string, disabled_reason: string | nu
   enabled: disabled_reason === null,
   disabled_reason,
   wipe_minimum: 'purge' as const,
+  allows_wipe_override: false,
   version: 1,
 });
 

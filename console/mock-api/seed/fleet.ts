@@ -100,6 +100,7 @@ export const slotOf = (world: World, node: Node, slotIndex: number, approvedBy: 
     allocation_id: null,
     last_claimed_at: world.ago(40 * HOUR_MS),
     wiped_at: world.ago(30 * HOUR_MS + slotIndex * 60_000),
+    wipe_outcome: 'verified',
     wipe_proof_id: world.mint('wipe_proof', world.now() - 30 * HOUR_MS),
     drift: null,
     approved_by: approvedBy,

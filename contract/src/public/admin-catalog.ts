@@ -11,9 +11,9 @@ export const adminCatalogApi = define({
   adminRegionUpdate: {
     ...operatorUpdate,
     path: '/api/v1/admin/regions/{region_name}',
-    summary: 'Enable a region, disable it with a reason tenants read, or set its minimum wipe level',
+    summary: 'Enable a region, disable it with a reason tenants read, or set its rules for wipes',
     description:
-      'A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked.',
+      'A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined.',
     permission: 'admin.region.update',
     audit: 'region.update',
     params: Closed({ region_name: Name() }),
@@ -22,6 +22,7 @@ export const adminCatalogApi = define({
         enabled: Type.Optional(Type.Boolean()),
         disabled_reason: Type.Optional(DisplayText('Shown to tenants while disabled.', 240)),
         wipe_minimum: Type.Optional(StringEnum(WIPE_LEVELS)),
+        allows_wipe_override: Type.Optional(Type.Boolean()),
       },
       { minProperties: 1 },
     ),

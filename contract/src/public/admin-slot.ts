@@ -6,6 +6,7 @@ import { WIPE_METHODS } from '../node/candidate.ts';
 import { Hash } from './admin-discovery.ts';
 import { HEALTHS, node } from './admin-node.ts';
 import { operatorChanges, operatorReads, Reason } from './operator.ts';
+import { ACCEPTED_WIPE_OUTCOMES } from './wipe-certificate.ts';
 
 export const SLOT_STATUSES = ['available', 'reserved', 'in_use', 'cleaning', 'cleanup_blocked', 'quarantined'] as const;
 export const APPROVALS = ['approved', 'disabled', 'needs_reapproval'] as const;
@@ -35,7 +36,12 @@ export const Slot = Closed({
   fabric_vf_pci_address: Nullable(Type.String()),
   allocation_id: Nullable(Type.String({ description: 'Allocation of the live claim.' })),
   last_claimed_at: Nullable(Time('Last claim.')),
-  wiped_at: Nullable(Time('Last verified wipe.')),
+  wiped_at: Nullable(Time('Last accepted wipe.')),
+  wipe_outcome: Nullable(
+    StringEnum(ACCEPTED_WIPE_OUTCOMES, {
+      description: 'How the last wipe was accepted. `overridden`: by two operators, without proof.',
+    }),
+  ),
   wipe_proof_id: Nullable(Type.String()),
   drift: Nullable(
     Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() }), {
@@ -150,7 +156,7 @@ export const adminSlotApi = define({
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/mark-wiped',
     summary: 'Two-person override: accept a wipe without proof; takes effect when a second operator confirms',
     description:
-      'The first call requests it; a call by another operator within an hour confirms it. Refused while the slot has a claim.',
+      'The first call requests it; a call by another operator within an hour confirms it. The wipe is recorded as overridden, never as verified: the slot becomes available only in a region that allows overrides. Refused while the slot has a claim.',
     permission: 'admin.slot.override',
     audit: 'node.slot.mark_wiped',
     params: slot,

@@ -13,6 +13,9 @@ export const Region = Closed({
   wipe_minimum: StringEnum(WIPE_LEVELS, {
     description: 'Minimum wipe level between two tenants, in terms of NIST SP 800-88.',
   }),
+  allows_wipe_override: Type.Boolean({
+    description: 'Whether a wipe that two operators accept without proof makes a slot schedulable.',
+  }),
   version: Type.Integer(),
 });
 

@@ -15,6 +15,17 @@ const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', examples: ['9f86d081884c7d
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Level = StringEnum(WIPE_LEVELS, { description: 'Level of NIST SP 800-88.' });
 
+export const WIPE_OUTCOMES = ['verified', 'overridden', 'failed'] as const;
+/** With either of these a slot may become available; with an override only where the region allows it. */
+export const ACCEPTED_WIPE_OUTCOMES = [
+  'verified',
+  'overridden',
+] as const satisfies readonly (typeof WIPE_OUTCOMES)[number][];
+
+const OVERRIDDEN = '`overridden`: two operators accepted the wipe without proof.';
+const AcceptedOutcome = (description: string) =>
+  StringEnum(ACCEPTED_WIPE_OUTCOMES, { description: `${description} ${OVERRIDDEN}` });
+
 const CertifiedDisk = Closed({
   disk: Type.String({
     pattern: '^[0-9a-f]{32}$',
@@ -22,6 +33,10 @@ const CertifiedDisk = Closed({
     description:
       'Fingerprint of the disk within this allocation, derived from the serial number with a secret of the server.',
   }),
+  outcome: AcceptedOutcome('How the wipe was accepted.'),
+  outcome_before: Nullable(
+    AcceptedOutcome('How the wipe before this allocation was accepted; null without one on record.'),
+  ),
   size_bytes: Nullable(Count),
   method: Type.String({ examples: ['nvme_sanitize'] }),
   level: Nullable(Level),
@@ -130,7 +145,7 @@ export const WipeProof = Closed({
   disk_serial: Nullable(Type.String()),
   task_id: Type.String(),
   method: Type.String(),
-  is_verified: Type.Boolean(),
+  outcome: StringEnum(WIPE_OUTCOMES, { description: OVERRIDDEN }),
   evidence: Type.Object({}, { additionalProperties: true }),
   correlation_id: Type.String(),
   sequence: Type.Integer(),

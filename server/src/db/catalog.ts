@@ -33,13 +33,13 @@ export const updateRegion = async (
   tx: Tx,
   name: string,
   version: number,
-  change: Pick<RegionRow, 'enabled' | 'disabled_reason' | 'wipe_minimum'>,
+  change: Pick<RegionRow, 'enabled' | 'disabled_reason' | 'wipe_minimum' | 'allows_wipe_override'>,
 ) =>
   (
     await tx.query<RegionRow>(
-      `update regions set enabled = $3, disabled_reason = $4, wipe_minimum = $5, version = version + 1
+      `update regions set enabled = $3, disabled_reason = $4, wipe_minimum = $5, allows_wipe_override = $6, version = version + 1
        where name = $1 and version = $2 returning *`,
-      [name, version, change.enabled, change.disabled_reason, change.wipe_minimum],
+      [name, version, change.enabled, change.disabled_reason, change.wipe_minimum, change.allows_wipe_override],
     )
   ).rows[0];
 

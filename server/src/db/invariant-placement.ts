@@ -26,10 +26,10 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'claim_released_with_proof',
     rule: 'A claim is released only by a verified proof of its own allocation, node and slot.',
-    sql: `select c.id as subject_id, case when p.id is null then 'no proof' when not p.is_verified then 'the proof is not verified'
+    sql: `select c.id as subject_id, case when p.id is null then 'no proof' when p.outcome <> 'verified' then 'the proof is not verified'
         else 'the proof has another target' end as detail
       from allocation_resource_claims c left join wipe_proofs p on p.id = c.wipe_proof_id
-      where c.released_at > ${RECENT} and (p.id is null or not p.is_verified or p.allocation_id <> c.allocation_id
+      where c.released_at > ${RECENT} and (p.id is null or p.outcome <> 'verified' or p.allocation_id <> c.allocation_id
         or p.node_id <> c.node_id or p.slot_id is distinct from c.slot_id or p.created_at < c.created_at)`,
   },
   {
@@ -47,12 +47,14 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'available_slot_is_wiped',
-    rule: 'A schedulable slot was wiped with a verified proof after its last claim.',
-    sql: `select s.id as subject_id, case when p.id is null then 'no proof' when not p.is_verified then 'the proof is not verified'
-        else 'the proof is older than the last claim' end as detail
+    rule: 'A schedulable slot was wiped with a verified proof after its last claim; an override counts only where the region allows it.',
+    sql: `select s.id as subject_id, case when p.id is null then 'no proof' when p.outcome = 'overridden' then 'the region does not allow overrides'
+        when p.outcome <> 'verified' then 'the proof is not verified' else 'the proof is older than the last claim' end as detail
       from node_resource_slots s left join wipe_proofs p on p.id = s.wipe_proof_id and p.slot_id = s.id
       where s.status = 'available' and s.last_claimed_at is not null
-        and (p.id is null or not p.is_verified or p.created_at < s.last_claimed_at or s.wiped_at < s.last_claimed_at)`,
+        and (p.id is null or p.created_at < s.last_claimed_at or s.wiped_at < s.last_claimed_at
+          or p.outcome <> 'verified' and not (p.outcome = 'overridden'
+            and exists (select from regions r where r.name = s.region_name and r.allows_wipe_override)))`,
   },
   {
     name: 'proof_is_in_its_chain',

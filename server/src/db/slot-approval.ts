@@ -132,20 +132,38 @@ export const isRepairable = async (reader: Reader, id: string): Promise<boolean>
     )
   ).rows[0]?.is_repairable ?? false;
 
-/** Back by proof; nothing else leads here. What differed and differs no more is approved again; health stays as reported. */
+/** Nodes with slots that only an override made available, in the order of locks. */
+export const listOverriddenNodes = async (reader: Reader, regionName: string): Promise<string[]> =>
+  (
+    await reader.query<{ node_id: string }>(
+      'select distinct node_id from node_resource_slots where region_name = $1 and needs_override order by node_id',
+      [regionName],
+    )
+  ).rows.map(({ node_id }) => node_id);
+
+export const quarantineOverridden = async (tx: Tx, regionName: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update node_resource_slots set status = 'quarantined', status_reason = $2, status_since = clock_timestamp(), version = version + 1
+       where region_name = $1 and needs_override`,
+      [regionName, reason],
+    )
+  ).rowCount;
+
+/** Back by proof, or kept in quarantine by an override that its region does not allow; nothing else leads here. What differed and differs no more is approved again; health stays as reported. */
 export const restoreSlot = async (
   tx: Tx,
-  change: Readonly<{ id: string; wipe_proof_id: string; reason: string | null }>,
+  change: Readonly<{ id: string; wipe_proof_id: string; status: 'available' | 'quarantined'; reason: string | null }>,
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update node_resource_slots set status = 'available', status_reason = $3, status_since = clock_timestamp(), wipe_proof_id = $2,
+      `update node_resource_slots set status = $4, status_reason = $3, status_since = clock_timestamp(), wipe_proof_id = $2,
          approval = case when drift = '{}' and approval = 'needs_reapproval' then 'approved' else approval end,
          drift = nullif(drift, '{}'), version = version + 1
        where id = $1 and status in ('quarantined', 'cleanup_blocked', 'available')
          and not exists (select from allocation_resource_claims c where c.node_id = node_resource_slots.node_id and ${claimIsLive('c')}
            and (c.slot_id = $1 or c.claim_kind = 'node_exclusive'))`,
-      [change.id, change.wipe_proof_id, change.reason],
+      [change.id, change.wipe_proof_id, change.reason, change.status],
     )
   ).rowCount === 1;
 

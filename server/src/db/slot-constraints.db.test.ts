@@ -68,7 +68,17 @@ describe('the schema of nodes and slots', () => {
 
     await raw.refused(unwiped, sell(null));
     await raw.refused(unwiped, sell('wpf_none'));
-    await raw.refused(unproven, sell(await raw.proof(allocationId, nodeId, slotId, { is_verified: false })));
+    const unverified = { code: CHECK, constraint: 'wipe_is_accepted' };
+    await raw.refused(unverified, sell(await raw.proof(allocationId, nodeId, slotId, { is_verified: false })));
+    const overridden = { method: 'two_person_override', is_verified: false };
+    await raw.refused(
+      { code: FOREIGN_KEY, constraint: 'override_is_allowed' },
+      sell(await raw.proof(allocationId, nodeId, slotId, overridden)),
+    );
+    await assert.rejects(
+      raw.proof(allocationId, nodeId, slotId, { ...overridden, is_verified: true }),
+      /an override is not a verified wipe/,
+    );
     await raw.refused(unproven, sell(await raw.proof(allocationId, nodeId, await raw.slot(nodeId))));
     await raw.refused(unproven, sell(await raw.proof(allocationId, nodeId, null)));
     await raw.allowed(sell(proofId));

@@ -26,6 +26,7 @@ export type SlotRow = Readonly<
     | 'fabric_vf_pci_address'
     | 'last_claimed_at'
     | 'wiped_at'
+    | 'wipe_outcome'
     | 'wipe_proof_id'
     | 'approved_by'
     | 'approved_at'
@@ -43,7 +44,7 @@ const SLOT = `s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reas
   s.module_id, s.numa_node, s.gpu_pci_address, s.nvme_serial, s.mac_address::text, host(s.private_ip) as private_ip,
   s.fabric_vf_pci_address,
   (select c.allocation_id from allocation_resource_claims c where ${claimHoldsSlot('c', 's')} limit 1) as allocation_id,
-  s.last_claimed_at, s.wiped_at, s.wipe_proof_id, s.drift, s.approved_by, s.approved_at, s.version`;
+  s.last_claimed_at, s.wiped_at, s.wipe_outcome, s.wipe_proof_id, s.drift, s.approved_by, s.approved_at, s.version`;
 
 export const listSlots = async (
   reader: Reader,
@@ -74,6 +75,17 @@ export const countSlotsInCleanup = async (reader: Reader): Promise<SlotsInCleanu
     await reader.query<SlotsInCleanup>(
       `select w.status, count(s.id) as count, coalesce(extract(epoch from clock_timestamp() - min(s.status_since)), 0)::float8 as oldest_age_s
        from unnest('{cleaning,cleanup_blocked}'::text[]) as w (status) left join node_resource_slots s on s.status = w.status group by w.status`,
+    )
+  ).rows;
+
+/** Slots whose last wipe was accepted without proof. */
+export const countOverriddenSlots = async (
+  reader: Reader,
+): Promise<Readonly<{ region_name: string; status: string; count: number }>[]> =>
+  (
+    await reader.query<{ region_name: string; status: string; count: number }>(
+      `select region_name, status, count(*) as count from node_resource_slots
+       where wipe_outcome = 'overridden' and approval <> 'disabled' group by region_name, status order by 1, 2`,
     )
   ).rows;
 

@@ -400,7 +400,6 @@ export interface NodeResourceSlots {
   wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
   last_claimed_at: string | null;
   wipe_proof_id: string | null;
-  is_wipe_verified: boolean | null;
   wiped_at: string | null;
   approved_by: string | null;
   approved_at: string | null;
@@ -411,6 +410,8 @@ export interface NodeResourceSlots {
   content: unknown;
   drift: unknown;
   host_generation: number | null;
+  wipe_outcome: 'verified' | 'overridden' | null;
+  needs_override: boolean | null;
 }
 
 export interface NodeTasks {
@@ -582,6 +583,7 @@ export interface Regions {
   disabled_reason: string | null;
   version: number;
   wipe_minimum: 'clear' | 'purge';
+  allows_wipe_override: boolean;
 }
 
 export interface SchemaMigrations {
@@ -801,6 +803,7 @@ export interface WipeProofs {
   sequence: number;
   previous_hash: Buffer;
   proof_hash: Buffer;
+  outcome: 'verified' | 'overridden' | 'failed';
 }
 
 export interface WorkflowRuns {

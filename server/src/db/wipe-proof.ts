@@ -17,7 +17,7 @@ export type WipeProofRow = Readonly<
     | 'disk_serial'
     | 'task_id'
     | 'method'
-    | 'is_verified'
+    | 'outcome'
     | 'correlation_id'
     | 'sequence'
     | 'created_at'
@@ -28,7 +28,7 @@ export type WipeProofRow = Readonly<
   }
 >;
 
-const PROOF = `p.id, p.node_id, p.slot_id, p.allocation_id, p.disk_serial, p.task_id, p.method, p.is_verified, p.evidence, p.correlation_id,
+const PROOF = `p.id, p.node_id, p.slot_id, p.allocation_id, p.disk_serial, p.task_id, p.method, p.outcome, p.evidence, p.correlation_id,
   p.sequence, encode(p.previous_hash, 'hex') as previous_hash, encode(p.proof_hash, 'hex') as proof_hash, p.created_at`;
 
 /** Of a slot, newest first. */
@@ -45,12 +45,22 @@ export const listSlotProofs = async (
     )
   ).rows;
 
-/** The verified ones that ended the custody of an allocation: by slot, then those of the node's own disks. */
-export const listAllocationProofs = async (reader: Reader, allocationId: string): Promise<WipeProofRow[]> =>
+type AcceptedOutcome = Exclude<WipeProofs['outcome'], 'failed'>;
+export type AllocationProofRow = WipeProofRow &
+  Readonly<{
+    outcome: AcceptedOutcome;
+    /** Of the last accepted wipe of the slot before. */
+    outcome_before: AcceptedOutcome | null;
+  }>;
+
+/** Those that ended the custody of an allocation: by slot, then those of the node's own disks. */
+export const listAllocationProofs = async (reader: Reader, allocationId: string): Promise<AllocationProofRow[]> =>
   (
-    await reader.query<WipeProofRow>(
-      `select ${PROOF} from wipe_proofs p left join node_resource_slots s on s.id = p.slot_id
-       where p.allocation_id = $1 and p.is_verified order by s.slot_index nulls last, p.sequence`,
+    await reader.query<AllocationProofRow>(
+      `select ${PROOF}, (select b.outcome from wipe_proofs b where b.target_id = p.slot_id and b.sequence < p.sequence
+           and b.outcome <> 'failed' order by b.sequence desc limit 1) as outcome_before
+       from wipe_proofs p left join node_resource_slots s on s.id = p.slot_id
+       where p.allocation_id = $1 and p.outcome <> 'failed' order by s.slot_index nulls last, p.sequence`,
       [allocationId],
     )
   ).rows;

@@ -9,6 +9,9 @@ export const REASONS = {
   slot_not_schedulable: 'Wiped, but not schedulable.',
   reboot_for_gpu: 'A GPU could not be reset.',
   disk_changed: 'Its disk was changed. Repair the slot to have it wiped.',
+  wipe_overridden: 'Two operators accepted the wipe without proof.',
+  override_not_allowed:
+    'Two operators accepted the wipe without proof, which the region does not allow. Repair the slot.',
   task_expired: 'The task timed out.',
   session_over: 'The session has ended.',
   worker_lost: 'The worker stopped reporting.',

@@ -81,7 +81,6 @@ export const REFUSALS = {
   key_not_revocable: (state: string) => `The key is already ${state}.`,
 
   /** Recorded as the reason of a change. */
-  wipe_accepted: 'Two operators accepted the wipe without proof.',
 
   run_ended: 'The run has already ended.',
 

@@ -60,6 +60,8 @@ const evidence = {
 };
 const proofOf = (told: Readonly<Record<string, unknown>>, method = 'nvme_format'): CertifiedProof => ({
   id: 'wpf_1',
+  outcome: method === 'two_person_override' ? 'overridden' : 'verified',
+  outcome_before: null,
   method,
   evidence: told,
   proof_hash: 'h',

@@ -16,6 +16,8 @@ export const CERTIFICATE_FORMAT = 'gpuaas wipe certificate v1';
 
 export type CertifiedProof = Readonly<{
   id: string;
+  outcome: Disk['outcome'];
+  outcome_before: Disk['outcome_before'];
   method: string;
   evidence: Readonly<Record<string, unknown>>;
   proof_hash: string;
@@ -75,6 +77,8 @@ const diskOf = (disk: string, proof: CertifiedProof): Disk => {
   const fabric = objectIn(evidence, 'fabric_function');
   return {
     disk,
+    outcome: proof.outcome,
+    outcome_before: proof.outcome_before,
     size_bytes: countIn(evidence, 'size_bytes'),
     method: proof.method,
     level: wipeLevelOf(proof.method),

@@ -245,11 +245,52 @@ test('vouching for a wipe takes two people', async () => {
   assert.equal(must(await vouch(root), 200).body.slot.status, 'quarantined');
   const done = must(await vouch(second), 200).body;
   assert.deepEqual([done.override.requested_by, done.override.confirmed_by], [root.me.id, second.me.id]);
-  assert.equal(done.slot.status, 'available');
   await assert.rejects(
     sql('update slot_overrides set confirmed_by = requested_by where id = $1', [done.override.id]),
     /override_needs_second_person/,
   );
+});
+
+test('a wipe accepted without proof is never verified, and makes a slot schedulable only where the region allows it', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const { id: slotId } = (await slotsOf(id))[0];
+  const { region_name } = must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body;
+  const vouch = async () => {
+    for (const as of [root, second])
+      must(await as.post(at(id, `resource-slots/${slotId}/mark-wiped`), { reason: 'Seen it myself' }), 200);
+    return slotNow(id, slotId);
+  };
+  const allow = async (allows_wipe_override: boolean) => {
+    const { rows } = await sql('select version from regions where name = $1', [region_name]);
+    const region = await root.call(
+      'PATCH',
+      `/api/v1/admin/regions/${region_name}`,
+      { allows_wipe_override },
+      withVersion(Number(rows[0]?.['version'])),
+    );
+    assert.equal(must(region, 200).body.allows_wipe_override, allows_wipe_override);
+  };
+  must(await onSlot(await slotNow(id, slotId), 'quarantine'), 200);
+  const refused = await vouch();
+  assert.deepEqual([refused.status, refused.wipe_outcome], ['quarantined', 'overridden']);
+  assert.match(refused.status_reason, /the region does not allow/);
+  await assert.rejects(
+    sql("update node_resource_slots set status = 'available' where id = $1", [slotId]),
+    /override_is_allowed/,
+  );
+  await allow(true);
+  const allowed = await vouch();
+  assert.deepEqual([allowed.status, allowed.wipe_outcome], ['available', 'overridden']);
+  const { items } = must(await root.get(at(id, `resource-slots/${slotId}/wipe-proofs`)), 200).body;
+  assert.deepEqual(items.map(({ outcome }: { outcome: string }) => outcome).slice(0, 2), ['overridden', 'overridden']);
+  assert.match(
+    (await app.bearer(null).get('/metrics')).body,
+    /gpuaas_slots_overridden\{region="us-buffalo-1",status="available"\} 1/,
+  );
+  await allow(false);
+  assert.equal((await slotNow(id, slotId)).status, 'quarantined');
+  await assertInvariants(app.app.deps.database);
 });
 
 type Task = { id: string; kind: string; attempt: number };

@@ -1,10 +1,15 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/catalog.ts';
+import type { Tx } from '../db/client.ts';
+import { lockSummary } from '../db/placement.ts';
+import { listOverriddenNodes, quarantineOverridden } from '../db/slot-approval.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
+import { refreshSummary } from '../placement/summary.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -49,14 +54,26 @@ const reasonFor = (enabled: boolean, given: string | undefined, before: string |
   return reason;
 };
 
+/** The number of slots that leave with the policy that made them available. */
+const endOverrides = async (tx: Tx, regionName: string): Promise<number> => {
+  const nodeIds = await listOverriddenNodes(tx, regionName);
+  for (const id of nodeIds) await lockSummary(tx, id);
+  const slots = await quarantineOverridden(tx, regionName, REASONS.override_not_allowed);
+  for (const id of nodeIds) await refreshSummary(tx, id);
+  return slots;
+};
+
 export const regionUpdate = async (ctx: WriteCtx, req: Req<'adminRegionUpdate'>) => {
   const before = await db.findRegion(ctx.tx, req.params.region_name);
   if (before === undefined) throw notFound('region');
   const enabled = req.body.enabled ?? before.enabled;
+  const allows_wipe_override = req.body.allows_wipe_override ?? before.allows_wipe_override;
+  const slots_quarantined = allows_wipe_override ? 0 : await endOverrides(ctx.tx, before.name);
   const row = await db.updateRegion(ctx.tx, before.name, req.if_match, {
     enabled,
     disabled_reason: reasonFor(enabled, req.body.disabled_reason, before.disabled_reason),
     wipe_minimum: req.body.wipe_minimum ?? before.wipe_minimum,
+    allows_wipe_override,
   });
   if (row === undefined) throw resourceChanged(before.version);
   ctx.note({
@@ -64,6 +81,9 @@ export const regionUpdate = async (ctx: WriteCtx, req: Req<'adminRegionUpdate'>)
     enabled_after: row.enabled,
     wipe_minimum_before: before.wipe_minimum,
     wipe_minimum_after: row.wipe_minimum,
+    allows_wipe_override_before: before.allows_wipe_override,
+    allows_wipe_override_after: row.allows_wipe_override,
+    slots_quarantined,
   });
   return row;
 };

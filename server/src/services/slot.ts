@@ -5,6 +5,8 @@
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import { findRegion } from '../db/catalog.ts';
+import type { NodeRow } from '../db/node.ts';
 import * as db from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
 import { REASONS } from '../domain/reasons.ts';
@@ -25,7 +27,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeSlotGet'>) =>
   ctx.read((reader) => slotView(ctx, reader, params.node_id, params.slot_id));
 
 type OnSlot = Req<'adminNodeSlotDisable'>;
-type Locked = Readonly<{ slot: db.ApprovedSlot; stand: SlotContext }>;
+type Locked = Readonly<{ node: NodeRow; slot: db.ApprovedSlot; stand: SlotContext }>;
 
 const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked> => {
   const node = await lockNode(ctx.tx, params.node_id);
@@ -33,7 +35,7 @@ const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked>
   if (slot === undefined) throw notFound('slot');
   const view = (await slotContexts(ctx, ctx.tx, node, [slot])).get(slot.id);
   invariant(view !== undefined, 'a locked slot has a standing');
-  return { slot, stand: view };
+  return { node, slot, stand: view };
 };
 
 /** The slot as its editor read it. */
@@ -98,7 +100,7 @@ export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => 
 
 /** Two people, one generation of the slot: the first asks, another confirms. */
 export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlotMarkWiped'>) => {
-  const { slot, stand: view } = await lockAny(ctx, params);
+  const { node, slot, stand: view } = await lockAny(ctx, params);
   refuse(slotRefusal('mark_wiped', view));
   const by = callerId(ctx);
   const open = await db.lockOpenOverride(ctx.tx, slot);
@@ -117,6 +119,7 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
   }
   const override = await db.confirmOverride(ctx.tx, open.id, by);
   if (override === undefined) throw conflict('Another operator already confirmed it.');
+  const region = await findRegion(ctx.tx, node.region_name);
   const wipe_proof_id = await insertWipeProof(ctx.tx, {
     node_id: slot.node_id,
     slot_id: slot.id,
@@ -124,7 +127,7 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     disk_serial: slot.nvme_serial ?? 'unknown',
     task_id: override.id,
     method: 'two_person_override',
-    is_verified: true,
+    is_verified: false,
     evidence: { requested_by: override.requested_by, confirmed_by: by, reasons: [override.reason, body.reason] },
     correlation_id: ctx.correlation_id,
   });
@@ -132,7 +135,9 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     !(await db.restoreSlot(ctx.tx, {
       id: slot.id,
       wipe_proof_id,
-      reason: REFUSALS.wipe_accepted,
+      ...(region?.allows_wipe_override === true
+        ? { status: 'available', reason: REASONS.wipe_overridden }
+        : { status: 'quarantined', reason: REASONS.override_not_allowed }),
     }))
   )
     throw conflict(REFUSALS.slot_changed);

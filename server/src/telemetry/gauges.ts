@@ -3,7 +3,7 @@ import { countAllocationsByState } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
 import { outboxLag } from '../db/outbox.ts';
-import { countSlotsInCleanup } from '../db/slot.ts';
+import { countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';
 import { countRunsByState } from '../db/workflow-run-view.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -64,6 +64,16 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
     ['status'],
     async () =>
       (await ask(countSlotsInCleanup, [])).map((row) => ({ labels: { status: row.status }, value: row.oldest_age_s })),
+  );
+  telemetry.gauge(
+    'gpuaas_slots_overridden',
+    'Slots whose last wipe two operators accepted without proof.',
+    ['region', 'status'],
+    async () =>
+      (await ask(countOverriddenSlots, [])).map(({ region_name, status, count }) => ({
+        labels: { region: region_name, status },
+        value: count,
+      })),
   );
   telemetry.gauge('gpuaas_allocations_overdue', 'Allocations past the deadline of their state.', ['state'], async () =>
     (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.overdue })),

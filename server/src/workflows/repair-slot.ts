@@ -57,7 +57,7 @@ const restore = async (
     is_verified: true,
     ...proof,
   });
-  if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, reason: null })))
+  if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, status: 'available', reason: null })))
     throw conflict('The slot was allocated during the repair.');
   // A discovery from before the wipe still shows the old content of the disk.
   await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);

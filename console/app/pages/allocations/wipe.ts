@@ -23,9 +23,12 @@ export const verdictWords = (verdict: Verdict): Readonly<{ tone: Tone; title: st
 
 type Disk = WipeCertificate['disks'][number];
 
-/** A disk is verified when something was read back and none of it was left. */
-export const isDiskVerified = ({ bytes_read_back, bytes_not_erased, command_status }: Disk): boolean =>
-  bytes_read_back > 0 && bytes_not_erased === 0 && (command_status === null || command_status === 0);
+/** A disk is verified when something was read back and none of it was left; never by an override. */
+export const isDiskVerified = ({ outcome, bytes_read_back, bytes_not_erased, command_status }: Disk): boolean =>
+  outcome === 'verified' &&
+  bytes_read_back > 0 &&
+  bytes_not_erased === 0 &&
+  (command_status === null || command_status === 0);
 
 const capital = (label: string): string => label.charAt(0).toUpperCase() + label.slice(1);
 

@@ -20,6 +20,7 @@ export const WipedDisk = ({ disk, title }: Readonly<{ disk: WipeCertificate['dis
         facts={[
           ['Disk', <Copyable key="disk" text={disk.disk} label="disk name" />],
           ['Size', disk.size_bytes === null ? '–' : bytes(disk.size_bytes)],
+          ['Before this allocation', certificateText.before(disk)],
           ['Method', certificateText.method(disk)],
           [
             'Read back',

@@ -32,6 +32,7 @@ export const region = (name: string, disabled_reason: string | null = null): Reg
   enabled: disabled_reason === null,
   disabled_reason,
   wipe_minimum: 'purge',
+  allows_wipe_override: false,
   version: 1,
 });
 

@@ -95,13 +95,14 @@ const MarkWiped = (of: Of) => {
           setSaid(
             data.override.confirmed_at === null
               ? `Recorded. A second operator must confirm before ${exact(data.override.expires_at)}. Until then nothing changes.`
-              : 'Two operators confirmed. The slot counts as wiped.',
+              : `Two operators confirmed. The wipe is recorded as overridden; the slot is ${data.slot.status}.`,
           )
         }
       >
         <Text>
           You confirm without a wipe proof that no tenant data is left on this slot. A second operator must confirm
-          within 1 hour. Both names are audited. No wipe certificate is issued.
+          within 1 hour. Both names are audited. The wipe is recorded as overridden, and the slot becomes available only
+          if its region allows overrides.
         </Text>
         <Text mt="xs">To wipe the slot with a proof instead, use Repair.</Text>
       </ReasonAction>

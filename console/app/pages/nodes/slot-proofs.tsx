@@ -25,13 +25,17 @@ const Evidence = ({ evidence }: Readonly<{ evidence: WipeProof['evidence'] }>) =
 const serialOf = ({ ['serial']: serial }: WipeProof['evidence']): string | null =>
   typeof serial === 'string' ? serial : null;
 
+const OUTCOMES = {
+  verified: { tone: 'good', text: 'Verified' },
+  overridden: { tone: 'warn', text: 'Overridden' },
+  failed: { tone: 'bad', text: 'Not verified' },
+} as const;
+
 const columns: readonly Column<WipeProof>[] = [
   { header: 'Time', cell: ({ created_at }) => <Ago at={created_at} /> },
   {
     header: 'Proof',
-    cell: ({ is_verified }) => (
-      <ToneBadge tone={is_verified ? 'good' : 'bad'}>{is_verified ? 'Verified' : 'Not verified'}</ToneBadge>
-    ),
+    cell: ({ outcome }) => <ToneBadge tone={OUTCOMES[outcome].tone}>{OUTCOMES[outcome].text}</ToneBadge>,
   },
   { header: 'Method', cell: ({ method }) => method },
   {

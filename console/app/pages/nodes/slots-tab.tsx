@@ -43,7 +43,7 @@ const BigTile = ({
           'no wipe proof'
         ) : (
           <>
-            wiped <Ago at={slot.wiped_at} />
+            {slot.wipe_outcome === 'overridden' ? 'wipe overridden' : 'wiped'} <Ago at={slot.wiped_at} />
           </>
         )}
       </span>
