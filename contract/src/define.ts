@@ -70,4 +70,15 @@ export type Handlers<A extends Api, Read, Write> = {
   ) => Promise<ResponseOf<A[K]>>;
 };
 
+/** Where the result is read on its own: `location` with its `{…}` filled from the path, else from the response. */
+export const locationOf = (
+  { location }: Pick<Operation, 'location'>,
+  params: Readonly<Record<string, string>>,
+  response: unknown,
+): string | undefined =>
+  location?.replaceAll(/\{([\w.]+)\}/g, (_, name: string) => {
+    const field = name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], response);
+    return params[name] ?? String(field);
+  });
+
 export const isMutation = (operation: Operation): boolean => operation.audit !== null;

@@ -7,6 +7,7 @@ export {
   type Api,
   type Handlers,
   isMutation,
+  locationOf,
   type Operation,
   type RequestOf,
   type ResponseOf,

@@ -73,14 +73,3 @@ export const bodyOf = (operation: Operation, { body, headers }: Incoming): unkno
     throw new Refusal('invalid_request', 'The body is not valid JSON.');
   }
 };
-
-/** The contract says where the result is read on its own; its `{…}` are filled from the path, else from the answer. */
-export const locationOf = (
-  operation: Operation,
-  params: Readonly<Record<string, string>>,
-  body: unknown,
-): string | undefined =>
-  operation.location?.replaceAll(/\{([\w.]+)\}/g, (_, name: string) => {
-    const field = name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], body);
-    return params[name] ?? String(field);
-  });

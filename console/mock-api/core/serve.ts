@@ -2,21 +2,13 @@
  * One request, in the server's order: who, may they, is it well formed, was it asked before, then the handler and the
  * audit row. So a page that is refused here is refused there, in the same words.
  */
-import { ERROR_CODES, type ErrorCode, type Operation, type OperationId } from '@gpuaas/contract';
+import { ERROR_CODES, type ErrorCode, locationOf, type Operation, type OperationId } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type AuditedRequest, type Draft, insertAudit } from './audit.ts';
 import { authorize, type Decision, holds, type Principal } from './authorize.ts';
 import type { MockCtx } from './context.ts';
 import { problemOf, Refusal } from './errors.ts';
-import {
-  bodyOf,
-  correlationIdOf,
-  type Incoming,
-  idempotencyKeyOf,
-  ifMatchOf,
-  incomingOf,
-  locationOf,
-} from './request.ts';
+import { bodyOf, correlationIdOf, type Incoming, idempotencyKeyOf, ifMatchOf, incomingOf } from './request.ts';
 import { type Match, matchRoute } from './routes.ts';
 import { streamBody } from './stream.ts';
 import { errorsOf, queryOf, validate } from './validate.ts';

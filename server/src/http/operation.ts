@@ -3,7 +3,7 @@
  * come from our own page), rate limit, authorize (before the body is read), validate, then the pipeline with
  * idempotency, handler and audit.
  */
-import { api, type ErrorCode, type Operation } from '@gpuaas/contract';
+import { api, type ErrorCode, locationOf, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
 import { AppError, notFound } from '../errors.ts';
@@ -44,17 +44,6 @@ export type RequestState = {
 };
 
 const limit = (limiter: RateLimit, caller: string, nowMs: number): void => refuseFor(limiter.take(caller, nowMs));
-
-/** The contract says where the result is read on its own; its `{…}` are filled from the path, else from the answer. */
-const locationOf = (
-  operation: Operation,
-  params: Readonly<Record<string, string>>,
-  body: unknown,
-): string | undefined =>
-  operation.location?.replaceAll(/\{([\w.]+)\}/g, (_, name: string) => {
-    const field = name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], body);
-    return params[name] ?? String(field);
-  });
 
 export const operationRoute = (operationId: string, operation: Operation, handler: AnyHandler, gate: Gate) => {
   const { deps } = gate;

@@ -2,13 +2,13 @@
 
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { Button, Group, Text } from '@mantine/core';
-import { IconCircleX, IconMail, IconRoute } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { IconCircleX, IconMail } from '@tabler/icons-react';
 import { Copyable, CopyButton } from '../../ui/copy.tsx';
 import { Facts } from '../../ui/page.tsx';
 import { launchSearch } from '../launch/form.ts';
 import { failureWords, reportLink, reportText } from './failure.ts';
 import { LaunchButton } from './launch-button.tsx';
+import { TraceButton } from './trace-button.tsx';
 
 export const FailurePanel = ({
   allocation,
@@ -40,21 +40,7 @@ export const FailurePanel = ({
               <LaunchButton size="xs" projectId={project_id} search={launchSearch(allocation)}>
                 Launch again
               </LaunchButton>
-              <Button
-                size="xs"
-                variant="default"
-                leftSection={<IconRoute size={15} aria-hidden />}
-                renderRoot={(props) => (
-                  <Link
-                    to="/projects/$projectId/trace"
-                    params={{ projectId: project_id }}
-                    search={{ id: correlation_id }}
-                    {...props}
-                  />
-                )}
-              >
-                Trace this ID
-              </Button>
+              <TraceButton project_id={project_id} correlation_id={correlation_id} />
               <Button
                 size="xs"
                 variant="default"

@@ -1,9 +1,8 @@
 /** What happened to it, run by run: every step and attempt with how long it took and what went wrong. */
 
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
-import { Button, Stack, Text, UnstyledButton } from '@mantine/core';
-import { IconChevronDown, IconChevronRight, IconRoute } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { Stack, Text, UnstyledButton } from '@mantine/core';
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { clock, day } from '../../format/time.ts';
 import { Loading } from '../../ui/loading.tsx';
@@ -12,6 +11,7 @@ import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Exact, Took } from '../../ui/time.tsx';
 import { isFailedEntry } from './failure.ts';
 import { outcomeWord, runsOf, type TimelineRun } from './timeline.ts';
+import { TraceButton } from './trace-button.tsx';
 
 const Entry = ({ entry }: Readonly<{ entry: TimelineEntry }>) => {
   const [isOpen, setOpen] = useState(isFailedEntry(entry));
@@ -72,21 +72,7 @@ export const TimelineTab = ({
   return (
     <Stack gap="md">
       <div>
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconRoute size={15} aria-hidden />}
-          renderRoot={(props) => (
-            <Link
-              to="/projects/$projectId/trace"
-              params={{ projectId: project_id }}
-              search={{ id: correlation_id }}
-              {...props}
-            />
-          )}
-        >
-          Open trace
-        </Button>
+        <TraceButton project_id={project_id} correlation_id={correlation_id} />
       </div>
       {runs.length === 0 ? (
         <EmptyState title="No steps yet">The first step appears here when it ends.</EmptyState>
