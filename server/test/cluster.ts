@@ -2,7 +2,7 @@
  * A throwaway PostgreSQL for tests. Its directory is named after the process that made it, so that the next one can
  * clear what a killed run left behind: the directory and the server in it.
  */
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProcessIdentity, isProcessAlive } from '@gpuaas/kit';
@@ -14,23 +14,37 @@ import {
 
 const FOLDER = /^gpuaas-test-(\d+)_([\w-]+)_[^_]{6}$/;
 
-const clearLeftovers = async (): Promise<void> => {
-  for (const name of readdirSync(tmpdir())) {
+const MEMORY = '/dev/shm';
+const MEMORY_BYTES_MIN = 4 * 2 ** 30;
+
+/** Every test makes and drops a database of a thousand files, which a disk's file system is slow at. */
+const hasRoomInMemory = (): boolean => {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize >= MEMORY_BYTES_MIN;
+  } catch {
+    return false;
+  }
+};
+
+const clearLeftovers = async (dir: string): Promise<void> => {
+  for (const name of readdirSync(dir)) {
     const [, pid, start] = FOLDER.exec(name) ?? [];
     if (pid === undefined || isProcessAlive(`${pid}:${start}`)) continue;
     // Another user's leftovers are theirs to clear.
-    await removeEmbeddedPostgres(join(tmpdir(), name)).catch(() => {});
+    await removeEmbeddedPostgres(join(dir, name)).catch(() => {});
   }
 };
 
 /** A new directory for a cluster of this process, for tests that stop and start one themselves. */
 export const newClusterDir = (): string => {
   const identity = (findProcessIdentity(process.pid) ?? `${process.pid}:0`).replace(':', '_');
-  return mkdtempSync(join(tmpdir(), `gpuaas-test-${identity}_`));
+  return mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), `gpuaas-test-${identity}_`));
 };
 
 export const startTestCluster = async (): Promise<EmbeddedPostgres> => {
-  await clearLeftovers();
+  await clearLeftovers(tmpdir());
+  if (existsSync(MEMORY)) await clearLeftovers(MEMORY);
   const dataDir = newClusterDir();
   return startEmbeddedPostgres({ dataDir, database: 'postgres', durability: 'throwaway' });
 };

@@ -105,7 +105,7 @@ export const testDatabase = async (
   const cluster = await testCluster();
   const source = await readyTemplate(cluster);
   const name = `gpuaas_test_${process.pid}_${randomBytes(4).toString('hex')}`;
-  await withClient(cluster, (client) => client.query(`create database ${name} template ${source}`));
+  await withClient(cluster, (client) => client.query(`create database ${name} template ${source} strategy file_copy`));
   const ownerUrl = withName(cluster, name);
   const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: 5, ...options });
 
