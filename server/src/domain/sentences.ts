@@ -80,8 +80,6 @@ export const REFUSALS = {
   key_active: 'The key is the active one. Activate another first.',
   key_not_revocable: (state: string) => `The key is already ${state}.`,
 
-  /** Recorded as the reason of a change. */
-
   run_ended: 'The run has already ended.',
 
   operators_only: 'Only operators can do this.',
