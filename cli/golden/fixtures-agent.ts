@@ -47,6 +47,7 @@ const task: Task = {
   state_reason: null,
   error_code: null,
   percent: null,
+  progress_note: null,
   correlation_id: 'c-0001',
   created_at: time,
   dispatched_at: null,
@@ -96,7 +97,15 @@ export const agentAnswers = {
   adminNodeDelete: undefined,
   adminNodeTaskList: page<Task>(
     task,
-    { ...task, id: id('tsk', '2b'), kind: 'slice.image_clone', label: 'Copy image', state: 'running', percent: 40 },
+    {
+      ...task,
+      id: id('tsk', '2b'),
+      kind: 'slice.image_clone',
+      label: 'Copy image',
+      state: 'running',
+      percent: 40,
+      progress_note: 'copied 12 of 30 GiB',
+    },
     {
       ...task,
       id: id('tsk', '3c'),

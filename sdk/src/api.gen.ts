@@ -578,6 +578,8 @@ export type NodeTask = {
   state_reason: string | null;
   error_code: string | null;
   percent: number | null;
+  /** The last note of the agent on its progress. */
+  progress_note: string | null;
   correlation_id: string;
   /** When it was requested. */
   created_at: string;

@@ -22,7 +22,12 @@ const columns: readonly Column<Task>[] = [
   { header: 'ERROR', value: ({ error_code }) => error_code, optional: true },
   { header: 'KIND', value: ({ kind }) => kind, optional: true },
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at), optional: true },
-  { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: 'cut', optional: true },
+  {
+    header: 'DETAIL',
+    value: ({ state_reason, progress_note }) => state_reason ?? progress_note,
+    shrink: 'cut',
+    optional: true,
+  },
 ];
 
 /** The token is shown here and never again. */

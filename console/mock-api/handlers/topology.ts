@@ -45,6 +45,7 @@ const taskOf = (world: World, node: Node): NodeTask => {
     state_reason: null,
     error_code: null,
     percent: null,
+    progress_note: null,
     correlation_id: `c-${node.id.slice(4)}`,
     created_at: at,
     dispatched_at: at,

@@ -26,6 +26,7 @@ export const startTask = (world: World, { node_id, kind, allocation_id, correlat
     state_reason: null,
     error_code: null,
     percent: 0,
+    progress_note: null,
     correlation_id,
     created_at: now,
     dispatched_at: now,

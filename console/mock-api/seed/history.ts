@@ -56,6 +56,7 @@ const task = (world: World, row: Allocation, kind: string, at: string, over: Par
     state_reason: null,
     error_code: null,
     percent: 100,
+    progress_note: null,
     correlation_id: row.correlation_id,
     created_at: at,
     dispatched_at: at,

@@ -19,6 +19,7 @@ export const NodeTask = Closed({
   state_reason: Nullable(Type.String()),
   error_code: Nullable(Type.String()),
   percent: Nullable(Type.Integer()),
+  progress_note: Nullable(Type.String({ description: 'The last note of the agent on its progress.' })),
   correlation_id: Type.String(),
   created_at: Time('When it was requested.'),
   dispatched_at: Nullable(Time('When the agent received it.')),

@@ -18,6 +18,7 @@ export type ViewRow = Readonly<
     | 'state_reason'
     | 'error_code'
     | 'percent'
+    | 'progress_note'
     | 'correlation_id'
     | 'created_at'
     | 'dispatched_at'
@@ -31,7 +32,7 @@ export type TaskView = ViewRow & Readonly<{ label: string }>;
 
 /** Of `node_tasks t`. */
 export const VIEW = `t.id, t.node_id, t.allocation_id, t.kind, t.attempt, t.state, t.state_reason, t.error_code, t.percent,
-  t.correlation_id, t.created_at, t.dispatched_at, t.started_at, t.finished_at, t.expires_at`;
+  t.progress_note, t.correlation_id, t.created_at, t.dispatched_at, t.started_at, t.finished_at, t.expires_at`;
 
 export const viewOf = (row: ViewRow): TaskView => ({ ...row, label: taskLabel(row.kind) });
 

@@ -132,7 +132,7 @@ describe('tasks of agents', () => {
   });
 
   it('progress is kept while somebody wants it', async () => {
-    const { ask, join, rows, change } = channel();
+    const { ask, join, rows, change, test } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
     await agent.wait();
@@ -143,6 +143,8 @@ describe('tasks of agents', () => {
     assert.deepEqual(await tell(), { is_open: true });
     const [row] = await rows('select percent, bytes_per_s, progress_note from node_tasks where id = $1', [id]);
     assert.deepEqual(row, { percent: 40, bytes_per_s: 7, progress_note: 'half' });
+    const listed = (await (await test.admin()).get(`/api/v1/admin/nodes/${agent.node_id}/tasks`)).body.items;
+    assert.deepEqual([listed[0].id, listed[0].percent, listed[0].progress_note], [id, 40, 'half']);
     await change("update node_tasks set state = 'cancelled' where id = $1", [id]);
     assert.deepEqual(await tell(), { is_open: false });
     agent.close();

@@ -8,10 +8,13 @@ import { TraceLink } from './links.tsx';
 
 export const TaskPercent = ({ task }: Readonly<{ task: NodeTask }>) =>
   task.percent === null || !isTaskOpen(task) ? null : (
-    <Group gap={6} wrap="nowrap">
-      <Progress value={task.percent} w={90} aria-label={`Progress of ${task.label}`} />
-      <span className="tabular one-line">{task.percent} %</span>
-    </Group>
+    <>
+      <Group gap={6} wrap="nowrap">
+        <Progress value={task.percent} w={90} aria-label={`Progress of ${task.label}`} />
+        <span className="tabular one-line">{task.percent} %</span>
+      </Group>
+      {task.progress_note !== null && <span className="muted">{task.progress_note}</span>}
+    </>
   );
 
 export const TaskTime = ({ task }: Readonly<{ task: NodeTask }>) => {
