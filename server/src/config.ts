@@ -70,6 +70,8 @@ export type Config = Readonly<{
     /** Where the issuer knows the console as a confidential client. */
     console_client_secret: string | null;
     cli_client_id: string;
+    /** Programs of others whose tokens are accepted. */
+    other_client_ids: readonly string[];
   }>;
   /** Browsers that are signed in: how long unused, and how long at the most. */
   web_session: Readonly<{ idle_s: number; max_s: number }>;
@@ -237,16 +239,14 @@ export const readConfig = (env: Env, roles?: string): Config => {
       console_client_id: read.text('GPUAAS_OIDC_CONSOLE_CLIENT', 'gpuaas-console'),
       console_client_secret: read.optional('GPUAAS_OIDC_CONSOLE_CLIENT_SECRET') ?? null,
       cli_client_id: read.text('GPUAAS_OIDC_CLI_CLIENT', 'gpuaas-cli'),
+      other_client_ids: listOf(read.optional('GPUAAS_OIDC_OTHER_CLIENTS') ?? ''),
     },
     web_session: {
       idle_s: read.integer('GPUAAS_WEB_SESSION_IDLE_S', 28_800, { min: 60, max: 2_592_000 }),
       max_s: read.integer('GPUAAS_WEB_SESSION_MAX_S', 86_400, { min: 60, max: 2_592_000 }),
     },
     console_dir: consoleDir(read),
-    superadmin_emails: (read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '')
-      .split(',')
-      .map((email) => email.trim().toLowerCase())
-      .filter(Boolean),
+    superadmin_emails: listOf(read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '').map((email) => email.toLowerCase()),
     nats_url: read.optional('NATS_URL') ?? null,
     otlp_url: read.url('OTEL_EXPORTER_OTLP_ENDPOINT')?.href.replace(/\/$/, '') ?? null,
     log_level: read.oneOf('GPUAAS_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const, 'info'),

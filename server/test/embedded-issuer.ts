@@ -98,7 +98,12 @@ export const startIssuer = async (
 };
 
 export const verify = (running: Running, jwt: string) =>
-  createTokenVerifier({ issuer: running.issuer.issuerUrl, audience: 'gpuaas-api', log: silentLog() }).verify(jwt);
+  createTokenVerifier({
+    issuer: running.issuer.issuerUrl,
+    audience: 'gpuaas-api',
+    clients: ['gpuaas-console', 'gpuaas-cli'],
+    log: silentLog(),
+  }).verify(jwt);
 
 type CodeRequest = Readonly<{ config: client.Configuration; verifier: string; url: URL; redirectUri: string }>;
 

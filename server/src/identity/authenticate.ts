@@ -21,6 +21,7 @@ import { touchWebSession } from '../db/web-session.ts';
 import { AppError } from '../errors.ts';
 import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';
 import { ExpiringCache } from './expiring-cache.ts';
+import { scopesOfSignIn } from './scopes.ts';
 import { signUp } from './sign-up.ts';
 import { hashToken, isPlatformToken } from './token.ts';
 
@@ -224,7 +225,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
     return userPrincipal(row, {
       kind: 'oidc',
       id: null,
-      scopes: ['all'],
+      scopes: scopesOfSignIn(verified.scopes),
       project_id: null,
       expires_at: verified.expires_at,
     });

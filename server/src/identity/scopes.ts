@@ -4,10 +4,20 @@ import type { Principal, WriteCtx } from '../context.ts';
 import { AppError } from '../errors.ts';
 import { isSignIn, principalOf } from '../pipeline/caller.ts';
 
+const isKnown = (scope: string): boolean =>
+  scope === 'all' || scope === 'read' || PERMISSIONS.some((permission) => scopeAllows([scope], permission));
+
+/**
+ * What the scopes of an issuer's token reach. Words of ours restrict it as they restrict an API token. A token without any
+ * (`openid profile email`) is a sign-in of one of our clients and reaches everything that the roles of its user hold.
+ */
+export const scopesOfSignIn = (scopes: readonly string[]): readonly string[] => {
+  const known = scopes.filter(isKnown);
+  return known.length === 0 ? ['all'] : known;
+};
+
 export const assertScopesWithin = (principal: Principal, scopes: readonly string[]): void => {
-  const known = (scope: string) =>
-    scope === 'all' || scope === 'read' || PERMISSIONS.some((permission) => scopeAllows([scope], permission));
-  const unknown = scopes.find((scope) => !known(scope));
+  const unknown = scopes.find((scope) => !isKnown(scope));
   if (unknown !== undefined)
     throw new AppError('invalid_request', `The scope "${unknown}" names no permission.`, {
       errors: [{ pointer: '/body/scopes', code: 'unknown_scope', message: `"${unknown}" names no permission` }],

@@ -78,6 +78,7 @@ export const createApi = async ({
   const verifier = createTokenVerifier({
     issuer: issuerUrl,
     audience: config.oidc.audience,
+    clients: [config.oidc.console_client_id, config.oidc.cli_client_id, ...config.oidc.other_client_ids],
     log,
     clock,
     ...(issuer ? { fetch: issuer.fetch } : {}),

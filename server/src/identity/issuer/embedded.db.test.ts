@@ -26,7 +26,13 @@ test('restarts and replicas share keys and sessions, and a rotated key still ver
 
   const again = await createEmbeddedIssuer(first.options);
   const offline = (issuer: EmbeddedIssuer) =>
-    createTokenVerifier({ issuer: issuer.issuerUrl, audience: 'gpuaas-api', log: silentLog(), fetch: issuer.fetch });
+    createTokenVerifier({
+      issuer: issuer.issuerUrl,
+      audience: 'gpuaas-api',
+      clients: ['gpuaas-console', 'gpuaas-cli'],
+      log: silentLog(),
+      fetch: issuer.fetch,
+    });
   assert.equal((await offline(again).verify(tokens.access_token)).subject, 'dev-user');
 
   await database.database.write({ tenant_id: '*', principal_id: '' }, (tx) =>

@@ -66,6 +66,10 @@ export const scopesOf = (claims: JWTPayload): string[] => {
     .slice(0, SCOPES_MAX);
 };
 
+/** The clients that the token names: `azp` or RFC 9068 `client_id`, `appid` with Entra. Not text where it is malformed. */
+export const clientsOf = (claims: JWTPayload): readonly unknown[] =>
+  ['azp', 'client_id', 'appid'].flatMap((name) => (claims[name] === undefined ? [] : [claims[name]]));
+
 /**
  * An id token tells an application who signed in; it is not a key to an API. RFC 9068 tokens say so in the header,
  * Keycloak and Cognito in a claim; for the rest the hashes that only id tokens carry decide, and a nonce does unless

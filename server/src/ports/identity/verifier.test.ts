@@ -7,8 +7,10 @@ import { AUDIENCE, startTestIssuer, type TestIssuer } from '../../../test/issuer
 import { AppError } from '../../errors.ts';
 import { createTokenVerifier, type TokenVerifier, type TokenVerifierOptions } from './verifier.ts';
 
+const CLIENTS = ['gpuaas-console', 'gpuaas-cli'];
+
 const verifierFor = (issuer: TestIssuer, options: Partial<TokenVerifierOptions> = {}): TokenVerifier =>
-  createTokenVerifier({ issuer: issuer.url, audience: AUDIENCE, log: silentLog(), ...options });
+  createTokenVerifier({ issuer: issuer.url, audience: AUDIENCE, clients: CLIENTS, log: silentLog(), ...options });
 
 const refused = async (verifier: TokenVerifier, jwt: string, sentence: RegExp): Promise<void> => {
   await assert.rejects(verifier.verify(jwt), (err) => {
@@ -53,6 +55,26 @@ test('a token outside its time or for someone else is refused with the reason', 
   await refused(verifier, await issuer.sign({ sub: 'a\u0000b' }), /no valid sub/);
   await refused(verifier, await issuer.sign({ cnf: { jkt: 'x' } }), /bound to a key/);
   assert.equal((await verifier.verify(await issuer.sign({ exp: now() - 2 }))).subject, 'user-1', 'small clock skew');
+});
+
+test('a token is refused if it names a client that is not ours, in any of the claims that name one', async (t) => {
+  const issuer = await startTestIssuer(t);
+  const verifier = verifierFor(issuer);
+  for (const claims of [
+    { azp: 'another-app' },
+    { client_id: 'another-app' },
+    { appid: 'another-app' },
+    { azp: 'gpuaas-cli', client_id: 'another-app' },
+    { azp: '' },
+    { azp: ['gpuaas-cli'] },
+    { azp: null },
+  ])
+    await refused(verifier, await issuer.sign(claims), /issued to another client/);
+  for (const claims of [{}, { azp: 'gpuaas-cli' }, { client_id: 'gpuaas-console' }])
+    assert.equal(
+      (await verifier.verify(await issuer.sign({ ...claims, jti: JSON.stringify(claims) }))).subject,
+      'user-1',
+    );
 });
 
 test('a token that only claims to be signed is refused', async (t) => {
@@ -145,7 +167,12 @@ test('an issuer that cannot be reached makes us unavailable, never refuse, and i
   at += 2_000;
   assert.equal((await verifier.verify(jwt)).subject, 'user-1');
 
-  const nowhere = createTokenVerifier({ issuer: 'http://127.0.0.1:9', audience: AUDIENCE, log: silentLog() });
+  const nowhere = createTokenVerifier({
+    issuer: 'http://127.0.0.1:9',
+    audience: AUDIENCE,
+    clients: CLIENTS,
+    log: silentLog(),
+  });
   await assert.rejects(nowhere.verify(await issuer.sign({ iss: 'http://127.0.0.1:9' })), isUnavailable);
 });
 

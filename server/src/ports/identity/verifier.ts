@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, type Log, systemClock } from '@gpuaas/kit';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { AppError } from '../../errors.ts';
-import { isAccessToken, personOf, scopesOf, subjectOf } from './claims.ts';
+import { clientsOf, isAccessToken, personOf, scopesOf, subjectOf } from './claims.ts';
 import { createIssuerMetadata, type IssuerKeys, issuerUnavailable, withoutSlash } from './issuer-metadata.ts';
 import { fetchUserinfo } from './userinfo.ts';
 
@@ -27,6 +27,8 @@ export type TokenVerifier = Readonly<{ verify(jwt: string): Promise<VerifiedToke
 export type TokenVerifierOptions = Readonly<{
   issuer: string;
   audience: string;
+  /** The clients whose tokens are accepted. A token that names no client is judged by its audience alone. */
+  clients: readonly string[];
   log: Log;
   fetch?: typeof globalThis.fetch;
   clock?: Clock;
@@ -102,7 +104,15 @@ const verifySignature = async (jwt: string, keys: IssuerKeys, options: JWTVerify
 };
 
 export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifier => {
-  const { issuer, audience, log, fetch = globalThis.fetch, clock = systemClock, remembered = 10_000 } = options;
+  const {
+    issuer,
+    audience,
+    clients,
+    log,
+    fetch = globalThis.fetch,
+    clock = systemClock,
+    remembered = 10_000,
+  } = options;
   const nowMs = (): number => clock.now().getTime();
   const metadata = createIssuerMetadata({ issuer, fetch, nowMs, keysCooldownMs: options.keysCooldownMs ?? 30_000 });
   const known = new Map<string, Readonly<{ token: VerifiedToken; until_ms: number }>>();
@@ -142,6 +152,8 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
     if (iat !== undefined && iat > nowMs() / 1000 + TOLERANCE_S) throw refuse(WRONG_CLAIM['iat'] ?? '');
     if (!isAccessToken(protectedHeader.typ, payload)) throw refuse('The token is not an access token.');
     if (payload['cnf'] !== undefined) throw refuse('The token is bound to a key and cannot be used as a bearer token.');
+    if (clientsOf(payload).some((client) => !clients.some((one) => one === client)))
+      throw refuse('The token was issued to another client.');
     const subject = subjectOf(payload);
     if (subject === null) throw refuse('The token has no valid sub claim.');
 
