@@ -696,11 +696,13 @@ CASE
     WHEN ((status = 'available'::text) AND (wipe_outcome = 'overridden'::text)) THEN true
     ELSE NULL::boolean
 END) stored,
+  quarantine_reason text,
   constraint node_resource_slots_pkey PRIMARY KEY (id),
   constraint node_resource_slots_id_node_id_claim_mode_key UNIQUE (id, node_id, claim_mode),
   constraint node_resource_slots_id_node_id_key UNIQUE (id, node_id),
   constraint node_resource_slots_node_id_slot_index_key UNIQUE (node_id, slot_index),
   constraint available_is_complete CHECK (status <> 'available'::text OR gpu_pci_address IS NOT NULL AND nvme_serial IS NOT NULL AND nvme_device IS NOT NULL AND mac_address IS NOT NULL AND private_ip IS NOT NULL AND fabric_claim_mode = 'per_slot_vf'::text AND fabric_vf_pci_address IS NOT NULL AND fabric_claim_mode IS NOT NULL),
+  constraint available_is_not_suspect CHECK (status <> 'available'::text OR quarantine_reason IS NULL),
   constraint available_is_wiped CHECK (status <> 'available'::text OR last_claimed_at IS NULL OR wipe_proof_id IS NOT NULL AND wiped_at IS NOT NULL AND wiped_at >= last_claimed_at),
   constraint drift_needs_reapproval CHECK (drift IS NULL OR approval <> 'approved'::text),
   constraint node_resource_slots_approval_check CHECK (approval = ANY (ARRAY['approved'::text, 'disabled'::text, 'needs_reapproval'::text])),
@@ -1271,7 +1273,7 @@ create table node_tasks (
   constraint node_tasks_attempt_check CHECK (attempt > 0),
   constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
   constraint node_tasks_percent_check CHECK (percent >= 0 AND percent <= 100),
-  constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])),
+  constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text])),
   constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 CREATE INDEX node_tasks_by_correlation ON node_tasks USING btree (correlation_id, id);
@@ -1284,7 +1286,7 @@ CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE
 CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
 CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((kind = 'stream.open'::text) AND (finished_at IS NOT NULL));
 CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
-CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
+CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
 CREATE TRIGGER only_streams_are_removed BEFORE DELETE ON node_tasks FOR EACH ROW WHEN (old.kind <> 'stream.open'::text) EXECUTE FUNCTION only_streams_are_removed();
 grant delete, insert, select, update on node_tasks to gpuaas_app;
 

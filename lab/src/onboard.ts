@@ -82,7 +82,7 @@ const discovered = async ({ client, signal }: Onboarding, node_id: string) => {
   if ((await read()) === undefined) await client.adminNodeDiscoveryCreate({ params: { node_id }, body: {} });
   return until(signal, async () => {
     const found = await read();
-    if (found?.task.state === 'failed' || found?.task.state === 'expired')
+    if (found !== undefined && ['failed', 'expired', 'unknown'].includes(found.task.state))
       throw new Error(`discovery failed: ${found.task.state_reason ?? found.task.state}`);
     return found?.map ?? undefined;
   });

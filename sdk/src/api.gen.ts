@@ -574,7 +574,7 @@ export type NodeTask = {
   /** What the task does. */
   label: string;
   attempt: number;
-  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'unknown' | 'cancelled';
   state_reason: string | null;
   error_code: string | null;
   percent: number | null;
@@ -3713,7 +3713,7 @@ export type Operations = {
         limit?: number | undefined;
         /** next_cursor of the previous page. */
         cursor?: string | undefined;
-        state?: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled' | undefined;
+        state?: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'unknown' | 'cancelled' | undefined;
       } | undefined;
     };
     response: {

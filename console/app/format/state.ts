@@ -95,6 +95,7 @@ const TASK: Words<typeof TASK_STATES> = {
   completed: word('good', 'Completed'),
   failed: word('bad', 'Failed'),
   expired: word('bad', 'Expired'),
+  unknown: word('bad', 'Effect unknown'),
   cancelled: word('idle', 'Cancelled'),
 };
 const SESSION: Words<typeof SESSION_STATES> = {

@@ -31,6 +31,7 @@ import type {
 import type {
   TaskPayload as PayloadSchema,
   TaskProgress as ProgressSchema,
+  TaskRefusal as RefusalSchema,
   TaskResult as ResultSchema,
   SignedTask as SignedSchema,
 } from './task.ts';
@@ -99,6 +100,8 @@ export type TaskDisk = Static<typeof TaskDiskSchema>;
 export type TaskSlot = Static<typeof SlotSchema>;
 export type TaskPayload = Static<typeof PayloadSchema>;
 export type TaskProgress = Static<typeof ProgressSchema>;
+export type TaskRefusal = Static<typeof RefusalSchema>;
+export type TaskErrorCode = TaskRefusal['error_code'];
 export type TaskResult = Static<typeof ResultSchema>;
 export type LogLine = Static<typeof LineSchema>;
 export type TrustBundle = Static<typeof BundleSchema>;

@@ -51,6 +51,7 @@ export const TASK_ERRORS = [
   'conflict',
   'drift',
   'blocked',
+  'vfio_group_unavailable',
   'no_space',
   'unsupported',
   'timeout',
@@ -72,4 +73,14 @@ export const TaskProgress = Closed({
   percent: Type.Integer({ minimum: 0, maximum: 100 }),
   bytes_per_s: Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   note: Nullable(Type.String({ maxLength: 200 })),
+});
+
+/** A delivered task that the agent refused before it did anything. `key` is the same for every delivery of it. */
+export const TaskRefusal = Closed({
+  key: Type.String({ minLength: 1, maxLength: 128 }),
+  task_id: Nullable(Type.String({ maxLength: 64, description: 'As far as the text names one.' })),
+  signer_id: Type.String({ maxLength: 64 }),
+  error_code: StringEnum(TASK_ERRORS),
+  reason: Type.String({ maxLength: 2000 }),
+  refused_at: HostTime('When the agent refused it first.'),
 });

@@ -5,7 +5,17 @@ import { Id } from '../ids.ts';
 import { node } from './admin-node.ts';
 import { operatorReads } from './operator.ts';
 
-export const TASK_STATES = ['queued', 'dispatched', 'running', 'completed', 'failed', 'expired', 'cancelled'] as const;
+/** `expired`: it ended before it had an effect. `unknown`: the agent started it and reported no result in time. */
+export const TASK_STATES = [
+  'queued',
+  'dispatched',
+  'running',
+  'completed',
+  'failed',
+  'expired',
+  'unknown',
+  'cancelled',
+] as const;
 
 /** A task as operators see it. Its parameters name hardware, never secrets. */
 export const NodeTask = Closed({

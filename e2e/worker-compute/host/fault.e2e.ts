@@ -44,6 +44,12 @@ const failsAt = async (id: string, kind: TaskKind): Promise<TaskRow> => {
 const becomes = async (id: string, status: string): Promise<void> => {
   await eventually(`the slot of ${id} is ${status}`, async () => (await lab.slotOf(id)).status === status || undefined);
 };
+const repaired = async (id: string): Promise<void> => {
+  const { node_id, id: slot_id, version } = await lab.slotOf(id);
+  const body = { reason: 'The address is free again.' };
+  await lab.cloud.client.adminNodeSlotRepair({ params: { node_id, slot_id }, body }, { ifMatch: version });
+  await becomes(id, 'available');
+};
 const cleanAgain = async (id: string): Promise<void> => {
   const body = { reason: 'What stood in the way is gone.', runtime_verified_absent: false };
   await lab.cloud.client.adminAllocationForceCleanup({ params: { allocation_id: id }, body });
@@ -136,8 +142,9 @@ test('an address that somebody else answers for fails the launch, and the reason
   const failed = await failsAt(id, 'slice.vm_readiness');
   for (const word of [private_ip, mac_address, mac])
     assert.ok(failed.state_reason?.includes(word ?? ''), failed.state_reason ?? '');
+  await becomes(id, 'quarantined');
   await network.vsctl('del-port', network.config.bridge, stranger.name);
-  await becomes(id, 'available');
+  await repaired(id);
 });
 
 test('a guest with fewer GPUs than were claimed is not handed over, and its slots wait for an operator', {

@@ -29,6 +29,7 @@ export type HostErrorCode =
   | 'conflict'
   | 'drift'
   | 'blocked'
+  | 'vfio_group_unavailable'
   | 'no_space'
   | 'unsupported'
   | 'timeout'

@@ -5,6 +5,7 @@
 
 import { HostError } from '../host/host.ts';
 import { changeLeases, findLease, findSameLease, isOver, putLease, readLeases, refuseStale } from '../leases.ts';
+import { readAddress } from './address.ts';
 import { planBundle } from './bundle-plan.ts';
 import { exclusive, slotKeys } from './exclusive.ts';
 import { presentOn, readLiveHost } from './live-host.ts';
@@ -36,6 +37,7 @@ export const bundleLease: TaskHandler<'slice.bundle_lease'> = (ctx, params) =>
       const now = ctx.now();
       const held = known.leases.filter((lease) => !isOver(lease, now, presentOn(live)));
       const plan = planBundle(live, params, held);
+      await act('reading the address', readAddress(ctx.host.network, plan));
       await changeLeases(ctx.state, (book) =>
         putLease(
           { ...book, leases: book.leases.filter((lease) => !isOver(lease, now, presentOn(live))) },

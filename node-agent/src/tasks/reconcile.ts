@@ -9,6 +9,7 @@ import { type Lease, readLeases, refuseStale } from '../leases.ts';
 import { driftOf, isManaged } from '../reconcile/drift.ts';
 import { readHostState } from '../reconcile/read-host.ts';
 import { restoreNetwork } from '../reconcile/repair.ts';
+import { readAddress } from './address.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
@@ -26,6 +27,8 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
     );
     if (hostState.unread.has('pci') && params.rebind.length > 0)
       throw new HostError('host_error', hostState.unreadable.map(({ message }) => message).join('; '));
+    // A slot under repair is not made available with an address that somebody else uses.
+    for (const slot of params.rebind) await act('reading the address', readAddress(ctx.host.network, slot));
     const rebinding = await rebindAll(ctx, act, { slots: params.rebind, leases: hostState.leases, pci: hostState.pci });
     return {
       domains: hostState.domains.map((domain) => ({

@@ -185,6 +185,19 @@ describe('readiness', () => {
     });
   });
 
+  test('an address that another machine uses is not assigned until that ends', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    host.fault({ state: 'mac_conflict' });
+    const refusal = { code: 'conflict', message: /is reserved for MAC .* but used by MAC / };
+    await assert.rejects(provision(host, slots), refusal);
+    assert.deepEqual((await readLeases(host.state)).leases, [], 'nothing is leased');
+    await assert.rejects(host.run('slice.reconcile', { rebind: slots }), refusal, 'nor is the slot repaired');
+    clearFaults(host.sim.dir);
+    await host.run('slice.reconcile', { rebind: slots });
+    await provision(host, slots);
+  });
+
   test('fails when the guest sees fewer GPUs than were claimed', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0, 1]);

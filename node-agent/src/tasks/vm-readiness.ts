@@ -7,6 +7,7 @@ import type { TaskOutput } from '@gpuaas/contract/node';
 import { pause } from '@gpuaas/kit';
 import { type GuestReport, HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases } from '../leases.ts';
+import { readAddress } from './address.ts';
 import { withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -52,12 +53,7 @@ const checkOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string
   const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);
   if (domain?.state !== 'running')
     throw new HostError('host_error', `VM ${name} is ${domain?.state ?? 'missing'}; it must be running.`);
-  const address = await ctx.host.network.lease(mac, expected);
-  if (address.state === 'conflict')
-    throw new HostError(
-      'conflict',
-      `address ${expected} is reserved for MAC ${mac} but used by MAC ${address.other_mac ?? 'unknown'}`,
-    );
+  const address = await readAddress(ctx.host.network, lease.plan);
   if (address.state === 'none') return { missing: `MAC ${mac} has no address lease`, note: NO_ADDRESS };
   if (address.ip !== expected)
     return {

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { mintId } from '@gpuaas/kit';
+import { mintId, systemClock } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { settle, takeQueued, truth } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { expireTasks } from '../reconcilers/expire-tasks.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { startRelease } from '../workflows/start-cleanup.ts';
 import { finishTask } from './end-task.ts';
+import { finish } from './task-result.ts';
 
 const world = async (t: TestContext) => {
   const open: Client[] = [];
@@ -70,6 +72,65 @@ test('what nobody does in time has expired: provisioning fails, and a late answe
   assert.equal(await w.stateOf(), 'failed');
 });
 
+/** What became of the slots, after the cleanup that follows. */
+const slotsAfterCleanup = async (w: Awaited<ReturnType<typeof world>>) => {
+  await settle(w.database);
+  const { rows } = await w.sql.query<{ status: string; status_reason: string | null }>(
+    `select s.status, s.status_reason from node_resource_slots s where s.id in (
+       select slot_id from allocation_resource_claims where allocation_id = $1 and released_at is not null)`,
+    [w.made.id],
+  );
+  assert.notEqual(rows.length, 0, 'the wipe is proven and the claims are released');
+  return rows;
+};
+
+test('a task that a host started and did not report has an unknown effect: its slots are quarantined', async (t) => {
+  const w = await world(t);
+  await w.work();
+  const [task] = await w.take();
+  assert.ok(task);
+  await w.sql.query("update node_tasks set expires_at = now() - interval '1 second'");
+  await expireTasks(w);
+  const { rows } = await w.sql.query('select state, state_reason from node_tasks where id = $1', [task.id]);
+  assert.deepEqual(rows, [{ state: 'unknown', state_reason: REASONS.task_unknown }]);
+  assert.equal(await w.finish(task), false, 'the late result frees nothing');
+  await w.work();
+  for (const slot of await slotsAfterCleanup(w))
+    assert.deepEqual(slot, { status: 'quarantined', status_reason: `Reserve GPUs: ${REASONS.task_unknown}` });
+});
+
+test('a task that no host started had no effect: it expired, and its slots are available after the cleanup', async (t) => {
+  const w = await world(t);
+  await w.work();
+  await w.sql.query("update node_tasks set expires_at = now() - interval '1 second'");
+  await expireTasks(w);
+  const { rows } = await w.sql.query('select state from node_tasks');
+  assert.deepEqual(rows, [{ state: 'expired' }]);
+  await w.work();
+  for (const { status } of await slotsAfterCleanup(w)) assert.equal(status, 'available');
+});
+
+test('a host that refuses a launch because of its devices has those slots quarantined, with its reason', async (t) => {
+  const w = await world(t);
+  await w.work();
+  const [task] = await w.take();
+  assert.ok(task);
+  const reason = '/dev/vfio/7 is not there.';
+  const at = new Date();
+  const accepted = await finish(
+    { database: w.database, clock: systemClock },
+    { node_id: task.node_id, task_id: task.id },
+    {
+      ...{ attempt: task.attempt, state: 'failed', error_code: 'vfio_group_unavailable', reason, output: null },
+      ...{ started_at: at.toISOString(), finished_at: at.toISOString() },
+    },
+  );
+  assert.equal(accepted.is_accepted, true);
+  await w.work();
+  for (const slot of await slotsAfterCleanup(w))
+    assert.deepEqual(slot, { status: 'quarantined', status_reason: `Reserve GPUs: ${reason}` });
+});
+
 test('a task that cannot be ended stays overdue and does not keep others from expiring', async (t) => {
   const w = await world(t);
   await w.work();
@@ -98,10 +159,10 @@ test('a task that cannot be ended stays overdue and does not keep others from ex
     others.map(({ id }) => after.get(id)),
     ['expired', 'expired'],
   );
-  assert.notEqual(after.get(task.id), 'expired', 'not without the signal to its run');
+  assert.equal(after.get(task.id), 'running', 'not without the signal to its run');
   await w.sql.query('drop trigger refuse on workflow_signals');
   assert.equal(await expireTasks(w), 1);
-  assert.equal((await states()).get(task.id), 'expired');
+  assert.equal((await states()).get(task.id), 'unknown', 'a host had started it');
 });
 
 test('releases, answers and workers that meet end in one release and one wipe', async (t) => {

@@ -11,11 +11,17 @@ import {
   rejectTask,
   type TaskResult,
 } from '../db/node-task.ts';
+import { suspectSlots } from '../db/slot-approval.ts';
+import { quarantineReason } from '../domain/task.ts';
 import { signalRun } from '../workflows/engine/run.ts';
 import { TASK_FINISHED } from '../workflows/host-task.ts';
 import { RESULT_PROCESSORS, type ResultProcessor } from './result-processors.ts';
 
-export type EndContext = Readonly<{ now: Date }>;
+export type EndContext = Readonly<{
+  now: Date;
+  /** Why the agent did not do it. */
+  error_code?: string | null;
+}>;
 export type Ended = Readonly<{
   /** False when the result came too late. */
   is_accepted: boolean;
@@ -26,6 +32,15 @@ export type Ended = Readonly<{
 const processorOf = (kind: string): ResultProcessor<TaskKind> | undefined =>
   isTaskKind(kind) ? (RESULT_PROCESSORS[kind] as ResultProcessor<TaskKind>) : undefined;
 
+type NamedSlots = Readonly<{ slots?: ReadonlyArray<Readonly<{ slot_id: string; generation: number }>> }>;
+
+/** What late or refused work could have touched is given to no other tenant before an operator repaired it. */
+const suspect = async (tx: Tx, task: NodeTaskRow & Readonly<{ error_code: string | null }>): Promise<void> => {
+  const reason = quarantineReason(task);
+  const { slots = [] } = task.params as NamedSlots;
+  if (reason !== null && slots.length > 0) await suspectSlots(tx, { node_id: task.node_id, slots, reason });
+};
+
 const end = async (tx: Tx, task: NodeTaskRow, ctx: EndContext): Promise<string | null> => {
   const processor = processorOf(task.kind);
   if (task.workflow_run_id !== null) await signalRun(tx, { run_id: task.workflow_run_id, name: TASK_FINISHED });
@@ -34,6 +49,7 @@ const end = async (tx: Tx, task: NodeTaskRow, ctx: EndContext): Promise<string |
       ? ((await processor?.completed?.(tx, task, (task.output ?? {}) as never, ctx.now)) ?? null)
       : null;
   if (rejection !== null) await rejectTask(tx, task.id, rejection);
+  if (rejection === null) await suspect(tx, { ...task, error_code: ctx.error_code ?? null });
   await processor?.ended?.(tx, rejection === null ? task : { ...task, state: 'failed', state_reason: rejection });
   return rejection;
 };

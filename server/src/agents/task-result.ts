@@ -57,6 +57,7 @@ const checkedResult = (
 const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>, attempt: number): string => {
   if (task.attempt !== attempt) return `The result is for another attempt; attempt ${task.attempt} is current.`;
   if (task.state === 'queued') return 'The task was not dispatched.';
+  if (task.state === 'unknown') return REASONS.task_unknown;
   if (task.is_overdue || task.state === 'expired') return REASONS.task_expired;
   return `The task is ${task.state}.`;
 };
@@ -122,9 +123,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
       return { is_accepted: false, reason: 'The task waits until the clock of this host is corrected.' };
     const { state, error_code, reason, output } = checkedResult(task.kind, body);
     const result = { id: task.id, attempt: body.attempt, state, reason, output };
-    const { is_accepted, rejection } = await finishTask(tx, result, {
-      now: deps.clock.now(),
-    });
+    const { is_accepted, rejection } = await finishTask(tx, result, { now: deps.clock.now(), error_code });
     if (!is_accepted)
       return isSameResult(task, result)
         ? { is_accepted: true, reason: null }

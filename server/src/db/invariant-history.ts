@@ -63,9 +63,9 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'late_results_do_not_count',
     rule: 'A result is accepted only for the current attempt, before it expires.',
-    sql: `select t.id as subject_id, case when t.state in ('expired', 'cancelled') then 'has output though ' || t.state
+    sql: `select t.id as subject_id, case when t.state in ('expired', 'unknown', 'cancelled') then 'has output though ' || t.state
         when t.finished_at > t.expires_at then 'result accepted after expiry' else 'result accepted after another attempt had started' end as detail
-      from node_tasks t where t.finished_at > ${FRESH} and case when t.state in ('expired', 'cancelled') then t.output is not null
+      from node_tasks t where t.finished_at > ${FRESH} and case when t.state in ('expired', 'unknown', 'cancelled') then t.output is not null
         else t.finished_at > t.expires_at or exists (select from node_tasks n
           where n.allocation_id = t.allocation_id and n.kind = t.kind and n.attempt > t.attempt and n.created_at < t.finished_at) end`,
   },

@@ -6,6 +6,7 @@
 import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { invariant, mintId } from '@gpuaas/kit';
 import { REASONS } from '../domain/reasons.ts';
+import { CHANGING_TASK_KINDS } from '../domain/task.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } from './agent-task.ts';
 import type { Reader, Tx } from './client.ts';
@@ -137,15 +138,20 @@ export const listOverdueTasks = async (reader: Reader, limit: number): Promise<s
   return rows.map(({ id }) => id);
 };
 
-/** Undefined when it has ended, is not overdue any more, or another transaction has it. */
+/**
+ * Undefined when it has ended, is not overdue any more, or another transaction has it. An agent acts on a task only after
+ * it reported the start, so one that it did not start had no effect.
+ */
 export const expireTask = async (tx: Tx, id: string): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `with late as materialized (
-       select id from node_tasks where id = $1 and state ${TASK_OPEN} and expires_at <= clock_timestamp()
+       select id, state, kind from node_tasks where id = $1 and state ${TASK_OPEN} and expires_at <= clock_timestamp()
        for update skip locked)
-     update node_tasks t set state = 'expired', state_reason = $2, finished_at = clock_timestamp()
-     from late where t.id = late.id returning ${TASK}`,
-    [id, REASONS.task_expired],
+     update node_tasks t set state = case when w.is_unknown then 'unknown' else 'expired' end,
+       state_reason = case when w.is_unknown then $3 else $2 end, finished_at = clock_timestamp()
+     from late, lateral (select late.state = 'running' and late.kind = any ($4) as is_unknown) w
+     where t.id = late.id returning ${TASK}`,
+    [id, REASONS.task_expired, REASONS.task_unknown, CHANGING_TASK_KINDS],
   );
   return rows[0];
 };

@@ -169,7 +169,16 @@ describe('a shared SQL predicate', () => {
 
   it('says that a task is open or handed out exactly when the domain does', async () => {
     const row = fc.record({
-      state: fc.constantFrom('queued', 'dispatched', 'running', 'completed', 'failed', 'expired', 'cancelled'),
+      state: fc.constantFrom(
+        'queued',
+        'dispatched',
+        'running',
+        'completed',
+        'failed',
+        'expired',
+        'unknown',
+        'cancelled',
+      ),
     });
     await holds(row, `s.state ${TASK_OPEN}`, '(state text)', ({ state }) => isTaskOpen(state), BOTH);
     const handedOut: readonly string[] = HANDED_OUT_TASK_STATES;

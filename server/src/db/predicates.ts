@@ -6,7 +6,7 @@ import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } fr
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
-import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES } from '../domain/task.ts';
+import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
 import { LIVE_STATES } from '../domain/workflow.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
@@ -14,6 +14,7 @@ const list = (words: readonly string[]): string => `(${words.map((word) => `'${w
 /** `state in …` of the tables that have such states. Literals: the planner matches them with partial indexes. */
 export const TASK_OPEN = `in ${list(OPEN_TASK_STATES)}`;
 export const TASK_HANDED_OUT = `in ${list(HANDED_OUT_TASK_STATES)}`;
+export const TASK_UNDONE = `in ${list(UNDONE_TASK_STATES)}`;
 export const RUN_LIVE = `in ${list(LIVE_STATES)}`;
 export const SESSION_LIVE = `in ${list(LIVE_SESSION_STATES)}`;
 export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;

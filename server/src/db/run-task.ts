@@ -1,7 +1,7 @@
 /** Tasks as workflows see them. */
 import type { Reader } from './client.ts';
 import { type NodeTaskRow, TASK } from './node-task.ts';
-import { TASK_HANDED_OUT } from './predicates.ts';
+import { TASK_HANDED_OUT, TASK_UNDONE } from './predicates.ts';
 
 /** The number of the newest attempt of one kind of work for an allocation, by whatever run; 0 where there is none. */
 export const findLastAttempt = async (
@@ -31,7 +31,7 @@ export const findLastFailure = async (
 ): Promise<Readonly<{ kind: string; state_reason: string | null }> | undefined> =>
   (
     await reader.query<{ kind: string; state_reason: string | null }>(
-      `select kind, state_reason from node_tasks where allocation_id = $1 and state in ('failed', 'expired')
+      `select kind, state_reason from node_tasks where allocation_id = $1 and state ${TASK_UNDONE}
        order by finished_at desc nulls last, id desc limit 1`,
       [allocationId],
     )

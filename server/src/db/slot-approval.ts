@@ -157,7 +157,8 @@ export const restoreSlot = async (
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update node_resource_slots set status = $4, status_reason = $3, status_since = clock_timestamp(), wipe_proof_id = $2,
+      `update node_resource_slots set status = $4, status_reason = $3, quarantine_reason = null, status_since = clock_timestamp(),
+         wipe_proof_id = $2,
          approval = case when drift = '{}' and approval = 'needs_reapproval' then 'approved' else approval end,
          drift = nullif(drift, '{}'), version = version + 1
        where id = $1 and status in ('quarantined', 'cleanup_blocked', 'available')
@@ -264,6 +265,24 @@ export const quarantineAvailable = async (
       [JSON.stringify(slots)],
     )
   ).rows;
+
+/** Claimed slots that are quarantined when their wipe is proven. The first reason stays. */
+export const suspectSlots = async (
+  tx: Tx,
+  suspect: Readonly<{
+    node_id: string;
+    slots: ReadonlyArray<Readonly<{ slot_id: string; generation: number }>>;
+    reason: string;
+  }>,
+): Promise<void> => {
+  await tx.query(
+    `update node_resource_slots s set quarantine_reason = $3, version = s.version + 1
+     from jsonb_to_recordset($2) as w (slot_id text, generation integer)
+     where s.id = w.slot_id and s.node_id = $1 and s.generation = w.generation and s.status <> 'available'
+       and s.quarantine_reason is null and ${slotIsClaimed('s')}`,
+    [suspect.node_id, JSON.stringify(suspect.slots), suspect.reason],
+  );
+};
 
 export const setSlotHealths = async (
   tx: Tx,

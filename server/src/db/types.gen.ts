@@ -412,6 +412,7 @@ export interface NodeResourceSlots {
   host_generation: number | null;
   wipe_outcome: 'verified' | 'overridden' | null;
   needs_override: boolean | null;
+  quarantine_reason: string | null;
 }
 
 export interface NodeTasks {
@@ -423,7 +424,7 @@ export interface NodeTasks {
   params: unknown;
   attempt: number;
   slot_generation: number | null;
-  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'unknown' | 'cancelled';
   state_reason: string | null;
   output: unknown;
   correlation_id: string;

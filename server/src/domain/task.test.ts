@@ -1,8 +1,33 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HANDED_OUT_TASK_STATES, isTaskOpen, OPEN_TASK_STATES } from './task.ts';
+import { HANDED_OUT_TASK_STATES, isTaskOpen, isTaskUndone, OPEN_TASK_STATES, quarantineReason } from './task.ts';
 
 test('a task is open until it ended, and whatever an agent may hold is open', () => {
   for (const state of [...OPEN_TASK_STATES, ...HANDED_OUT_TASK_STATES]) assert.ok(isTaskOpen(state), state);
-  for (const state of ['completed', 'failed', 'expired', 'cancelled']) assert.ok(!isTaskOpen(state), state);
+  for (const state of ['completed', 'failed', 'expired', 'unknown', 'cancelled']) assert.ok(!isTaskOpen(state), state);
+});
+
+test('a task that failed, expired or has an unknown effect is undone', () => {
+  for (const state of ['failed', 'expired', 'unknown']) assert.ok(isTaskUndone(state), state);
+  for (const state of [...OPEN_TASK_STATES, 'completed', 'cancelled']) assert.ok(!isTaskUndone(state), state);
+});
+
+test('slots are quarantined for late work of a launch, and for a host that is not as their claim assumes', () => {
+  const task = (kind: string, state: string, error_code: string | null) => ({ kind, state, error_code });
+  const reason = (given: ReturnType<typeof task>, state_reason: string | null = 'Why.') =>
+    quarantineReason({ ...given, state_reason });
+  assert.equal(reason(task('slice.vm_start', 'unknown', null)), 'Start VM: Why.');
+  assert.equal(reason(task('slice.vm_start', 'unknown', null), null), 'Start VM: unknown');
+  for (const code of ['conflict', 'drift', 'stale_generation', 'timeout', 'vfio_group_unavailable'])
+    assert.equal(reason(task('slice.vm_start', 'failed', code), null), `Start VM: ${code}`);
+  for (const code of ['conflict', 'stale_generation'])
+    assert.ok(reason(task('slice.vm_readiness', 'failed', code)), 'the address or the slot is of somebody else');
+  // A guest OS that is slow or reports nonsense says nothing about the hardware.
+  for (const code of ['drift', 'timeout']) assert.equal(reason(task('slice.vm_readiness', 'failed', code)), null);
+  for (const code of ['blocked', 'host_error', 'no_space', null])
+    assert.equal(reason(task('slice.vm_start', 'failed', code)), null);
+  for (const state of ['completed', 'expired', 'cancelled'])
+    assert.equal(reason(task('slice.vm_start', state, 'conflict')), null);
+  for (const kind of ['slice.cleanup', 'slice.vm_stop', 'node.cleanup', 'image.pull', 'unheard.of'])
+    assert.equal(reason(task(kind, 'unknown', null)), null, kind);
 });

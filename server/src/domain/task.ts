@@ -1,5 +1,41 @@
 /** States of a host task. An open task may still get a result; a dispatched one may be in the agent's journal. */
+import { TASK_KINDS, TASKS, type TaskKind } from '@gpuaas/contract/task-kinds';
+import { stepEntries, taskKindOf } from './workflow-declaration.ts';
+import { PROVISION_SLICE } from './workflow-steps.ts';
+
 export const OPEN_TASK_STATES = ['queued', 'dispatched', 'running'] as const;
 export const HANDED_OUT_TASK_STATES = ['dispatched', 'running'] as const;
+/** Ended, and not known to have done what was requested. */
+export const UNDONE_TASK_STATES = ['failed', 'expired', 'unknown'] as const;
 
 export const isTaskOpen = (state: string): boolean => (OPEN_TASK_STATES as readonly string[]).includes(state);
+export const isTaskUndone = (state: string): boolean => (UNDONE_TASK_STATES as readonly string[]).includes(state);
+
+/** Kinds whose effect is unknown when a host started them and did not report the end. */
+export const CHANGING_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter((kind) => TASKS[kind].effect !== 'read');
+
+/** What a launch has its host do. A stop and a cleanup are not of it: their slots stay claimed until a wipe is proven. */
+const LAUNCH_KINDS: readonly string[] = stepEntries(PROVISION_SLICE).flatMap(
+  ([, step]) => taskKindOf(step, 'gpu_slice') ?? [],
+);
+
+/** The host is not as the claim assumes, and the next launch on the slot would meet the same. */
+const REFUSALS = ['conflict', 'stale_generation'];
+/** Of a guest OS these only tell that it is slow, or what it reports of itself. */
+const REFUSALS_TO_CHANGE = [...REFUSALS, 'drift', 'timeout', 'vfio_group_unavailable'];
+
+export type EndedTask = Readonly<{
+  kind: string;
+  state: string;
+  state_reason: string | null;
+  error_code: string | null;
+}>;
+
+/** Why the slots of a task are quarantined when their wipe is proven; null if they are not. */
+export const quarantineReason = ({ kind, state, state_reason, error_code }: EndedTask): string | null => {
+  if (!LAUNCH_KINDS.includes(kind)) return null;
+  const { label, effect } = TASKS[kind as TaskKind];
+  const codes = effect === 'read' ? REFUSALS : REFUSALS_TO_CHANGE;
+  if (state !== 'unknown' && !(state === 'failed' && codes.includes(error_code ?? ''))) return null;
+  return `${label}: ${state_reason ?? error_code ?? state}`;
+};

@@ -4,6 +4,7 @@
  */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 import { isTaskKind, TASKS } from '@gpuaas/contract/task-kinds';
+import { isTaskUndone } from './task.ts';
 import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-titles.ts';
 import type { StepOutcome, WorkflowState } from './workflow.ts';
 import { isHostStep, stepLabel } from './workflow-steps.ts';
@@ -65,7 +66,7 @@ export type TaskFact = Readonly<{
   workflow_run_id: string | null;
   kind: string;
   attempt: number;
-  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'unknown' | 'cancelled';
   state_reason: string | null;
   error_code: string | null;
   percent: number | null;
@@ -206,7 +207,7 @@ export const liveRunEntry = (run: RunFact, audience: Audience): TraceEntry => ({
   data: { workflow_run_id: run.id, workflow: run.workflow, step: run.step, state: run.state },
 });
 
-export const isFailedTask = ({ state }: TaskFact): boolean => state === 'failed' || state === 'expired';
+export const isFailedTask = ({ state }: TaskFact): boolean => isTaskUndone(state);
 
 const bundleName = ({ slot_index, serial }: TaskBundle): string =>
   [slot_index === null ? [] : `slot ${slot_index}`, serial === null ? [] : `disk ${serial}`].flat().join(' ');

@@ -104,14 +104,14 @@ test('an erasure that no host begins is given up within minutes, three times, an
   assert.equal(await w.stateOf(), 'release_failed');
 });
 
-test('an erasure that outlasts the agent’s own limit has expired, and is asked for again', async (t) => {
+test('an erasure that outlasts the agent’s own limit has an unknown effect, and is asked for again', async (t) => {
   const w = await world(t, 'gpu_slice');
   const task = await w.begin();
   assert.equal(await w.pass('14 hours'), 1);
   assert.equal(await w.tell(task), false);
   assert.deepEqual(
     (await w.tasksOf()).map(({ state }) => state),
-    ['expired', 'queued'],
+    ['unknown', 'queued'],
   );
   assert.equal(await w.answer(task), false);
 });

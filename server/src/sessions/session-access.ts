@@ -70,7 +70,7 @@ const unreachable = (row: SessionAccessRow, otherwise: string): SessionEnd => ({
 const endOfWaiting = (row: SessionAccessRow, look: SessionActivity): SessionEnd | null => {
   if (look.waiting_ms !== null) {
     if (row.task_state === 'failed') return unreachable(row, 'The agent could not open the connection. Retry.');
-    if (row.task_state === 'expired' || row.task_state === 'cancelled' || look.waiting_ms >= CONNECT_WITHIN_MS)
+    if (['expired', 'unknown', 'cancelled'].includes(row.task_state ?? '') || look.waiting_ms >= CONNECT_WITHIN_MS)
       return unreachable(row, 'The agent did not respond in time. Retry shortly.');
   }
   if (look.connecting_ms !== null && look.connecting_ms >= READY_WITHIN_MS)

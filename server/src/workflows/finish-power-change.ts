@@ -39,7 +39,7 @@ const MAYBE_EMPTY =
 
 /** The state of the boot disk when a reinstall ended during the image copy; null when the refusal says enough. */
 const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
-  if (clone?.state === 'expired' || clone?.state === 'running') return MAYBE_EMPTY;
+  if (clone?.state === 'unknown' || clone?.state === 'running') return MAYBE_EMPTY;
   if (clone?.state !== 'failed') return null;
   const isWritten = clone.output?.['is_disk_written'];
   if (isWritten === true)

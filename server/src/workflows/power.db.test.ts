@@ -300,7 +300,7 @@ test('a reinstallation whose host fell silent says to reinstall, and a start or 
   await settle(database, { rounds: 1 });
   await settle(database, { host: async () => 0, rounds: 3 });
   await sql.query(
-    `update node_tasks set state = 'expired', finished_at = clock_timestamp(), state_reason = 'late'
+    `update node_tasks set state = 'unknown', finished_at = clock_timestamp(), state_reason = 'late'
      where allocation_id = $1 and kind = 'slice.image_clone'`,
     [id],
   );

@@ -39,11 +39,16 @@ const proofsOf = ({ verdict }: JudgedWipe, claims: Holding['claims']): Written =
 };
 
 /** Every wiped slot, with the generation of the evidence. */
-const wipedSlotsOf = ({ verdict }: JudgedWipe, node: SchedulerNode): ProvenRelease['slots'] =>
+const wipedSlotsOf = (
+  { verdict }: JudgedWipe,
+  node: SchedulerNode,
+  { suspect_slot_ids }: Holding,
+): ProvenRelease['slots'] =>
   verdict.disks.flatMap(({ target: { slot_id, generation }, is_gpu_reset: is_reset }) => {
     if (slot_id === null) return [];
     invariant(generation !== null, `the wipe of slot ${slot_id} is about one of its generations`);
-    const is_fit = is_reset && node.slots.some((slot) => slot.id === slot_id && isFit(slot));
+    const is_fit =
+      is_reset && !suspect_slot_ids.includes(slot_id) && node.slots.some((slot) => slot.id === slot_id && isFit(slot));
     return [{ id: slot_id, generation, is_reset, is_fit }];
   });
 
@@ -67,7 +72,7 @@ export const proveCleanup = async (tx: Tx, id: string, judged: JudgedWipe, cause
   if (row === undefined || !CUSTODY_STATES.includes(row.state) || holding.claims.length === 0) return;
   invariant(found !== undefined && row.node_id === node_id, `allocation ${id} is on node ${node_id}`);
   const { node, gpu_model } = found;
-  const slots = wipedSlotsOf(judged, node);
+  const slots = wipedSlotsOf(judged, node, holding);
   const end = endOf(row);
   tx.defer(
     releaseClaimSet(tx, {

@@ -58,7 +58,7 @@ export const refuseUnbound = async (
         `The IOMMU group of ${address} also holds ${others.map((one) => `${one.address} (${one.driver})`).join(', ')}.`,
       );
     if (!(await hasGroup(group)))
-      throw blocked(`vfio_group_unavailable: /dev/vfio/${group} of ${address} is not there.`);
+      throw new HostError('vfio_group_unavailable', `/dev/vfio/${group} of ${address} is not there.`);
   }
 };
 

@@ -106,9 +106,7 @@ export const createVirsh = (run: Run, connect: string): Virsh => {
       if (status === 0) return true;
       if (isSo(stderr)) return false;
       const said = `virsh ${verb} failed: ${stderr.trim().replaceAll('\n', ' ').slice(0, 500)}`;
-      throw isGroupTaken(stderr)
-        ? new HostError('blocked', `vfio_group_unavailable: ${said}`)
-        : new HostError('host_error', said);
+      throw isGroupTaken(stderr) ? new HostError('vfio_group_unavailable', said) : new HostError('host_error', said);
     },
     undefine: async (uuid) => {
       const flags = ['--nvram', '--managed-save', '--snapshots-metadata', '--checkpoints-metadata'];

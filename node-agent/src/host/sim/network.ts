@@ -40,12 +40,12 @@ const lease = (core: Core, mac: string, expectedIp: string): DhcpLease => {
   const { ports, domains } = core.store.read();
   const port = ports.find((one) => one.mac_address === mac);
   const domain = domains.find((one) => one.plan?.mac_address === mac && isUp(core, one));
-  if (port === undefined || domain === undefined) return none;
-  const names = domainNames(domain);
-  if (core.fault('no_lease', ...names) !== undefined) return none;
+  const names = domain === undefined ? [mac, expectedIp] : domainNames(domain);
   if (core.fault('mac_conflict', ...names) !== undefined) {
     return { state: 'conflict', ip: expectedIp, other_mac: macOf(core.name, 'stranger', mac) };
   }
+  if (port === undefined || domain === undefined) return none;
+  if (core.fault('no_lease', ...names) !== undefined) return none;
   const ip = core.fault('wrong_lease', ...names) === undefined ? port.private_ip : elsewhere(port.private_ip);
   return { state: 'bound', ip, other_mac: null };
 };

@@ -108,6 +108,8 @@ export type Holding = Readonly<{
   claims: readonly Readonly<{ id: string; slot_id: string | null; gpu_count: number }>[];
   /** Whether the node is held by others as well. */
   is_shared: boolean;
+  /** Slots of the node that are quarantined when their wipe is proven. */
+  suspect_slot_ids: readonly string[];
   /** When each slot of the node that is not for sale was last claimed. */
   claimed_at_s: Readonly<Record<string, number>>;
 }>;
@@ -118,6 +120,7 @@ const FIND_HOLDING = statement(
        from allocation_resource_claims c where c.allocation_id = :allocation_id and ${claimIsLive('c')}), '[]') as claims,
      exists (select from allocation_resource_claims o where o.node_id = :node_id and ${claimIsLive('o')}
        and o.allocation_id <> :allocation_id) as is_shared,
+     array(select s.id from node_resource_slots s where s.node_id = :node_id and s.quarantine_reason is not null) as suspect_slot_ids,
      coalesce((select jsonb_object_agg(s.id, floor(extract(epoch from s.last_claimed_at))) from node_resource_slots s
        where s.node_id = :node_id and s.status <> 'available' and s.last_claimed_at is not null), '{}') as claimed_at_s`,
 );
@@ -125,7 +128,7 @@ const FIND_HOLDING = statement(
 /** What the allocation still holds, and what will be left of the node without it. */
 export const findHolding = async (reader: Reader, allocationId: string, nodeId: string): Promise<Holding> => {
   const { rows } = await FIND_HOLDING.query<Holding>(reader, { allocation_id: allocationId, node_id: nodeId });
-  return rows[0] ?? { claims: [], is_shared: false, claimed_at_s: {} };
+  return rows[0] ?? { claims: [], is_shared: false, suspect_slot_ids: [], claimed_at_s: {} };
 };
 
 export type ProvenRelease = Readonly<{
@@ -185,13 +188,13 @@ const RELEASE = statement(
      update node_resource_slots s set wipe_proof_id = proof.id, wiped_at = proof.created_at, version = s.version + 1,
        status = case when w.is_fit then 'available' else 'quarantined' end,
        status_reason = case when w.is_fit then null when not w.is_reset then :not_reset_reason
-         else coalesce(s.status_reason, :unfit_reason) end,
-       status_since = clock_timestamp(),
+         else coalesce(s.quarantine_reason, s.status_reason, :unfit_reason) end,
+       quarantine_reason = null, status_since = clock_timestamp(),
        health_detail = s.health_detail || jsonb_build_object('allocation_id', :allocation_id, 'event', 'cleaned', 'reason', :reason,
          'at', proof.created_at, 'wipe_proof_id', proof.id)
      from unnest(:slot_ids, :generations, :is_fit, :is_reset) as w (id, generation, is_fit, is_reset) join proof on proof.slot_id = w.id
      where s.id = w.id and s.node_id = :node_id and s.generation = w.generation and s.status in ('cleaning', 'quarantined')
-       and w.is_fit = (w.is_reset and ${slotIsFit('s')}) returning 1),
+       and w.is_fit = (w.is_reset and s.quarantine_reason is null and ${slotIsFit('s')}) returning 1),
    node as (
      update nodes n set version = n.version + 1, reboot_required = n.reboot_required or not w.is_reset,
        reboot_wanted_at = case when w.is_reset then n.reboot_wanted_at else clock_timestamp() end,
