@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, open, readFile, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { TaskPayload, TaskSlot } from '@gpuaas/contract/node';
+import type { TaskPayload, TaskRefusal, TaskSlot } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import { cleanUp, enrolled, startTestAgent, temporaryFolder } from '../test/agents.ts';
 import { createSigner, type Platform, signTask, signTasks, startPlatform } from '../test/platform.ts';
@@ -122,7 +122,40 @@ test('forged, foreign, expired, replayed and malformed tasks are refused by name
   await platform.until('the altered', () => resultsOf(platform, idOf(tampered))[0]?.error_code === 'bad_signature');
   assert.deepEqual(acts, []);
   assert.deepEqual(platform.state.starts, []);
-  assert.equal(await readFile(join(state, 'journal.jsonl'), 'utf8'), '');
+  await platform.until('the reports', () => platform.state.refusals.length === 10);
+  const entries = (await readFile(join(state, 'journal.jsonl'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { e: string; refusal?: TaskRefusal });
+  assert.deepEqual(
+    new Set(entries.map(({ e }) => e)),
+    new Set(['refused', 'refusal_reported']),
+    'nothing was accepted',
+  );
+  assert.deepEqual(
+    entries.flatMap(({ refusal }) => refusal?.error_code ?? []).toSorted(),
+    [...Object.keys(cases), 'clock_skew', 'bad_signature', 'bad_signature'].toSorted(),
+  );
+});
+
+test('a refused task is journaled and reported once, also to a control plane that was away', async (t) => {
+  const { platform, state, nodeId } = await setUp(t);
+  const start = () => startTestAgent(t, platform, { state, handlers: {} });
+  const { agent } = await start();
+  await agent.reached;
+  const forged = signTask(createSigner('sgn_1'), platform.payloadOf(nodeId, 'diag.health_probe', {}));
+  platform.state.fault = (path) => (path.endsWith('/refusals') ? 503 : null);
+  for (let delivery = 0; delivery < 3; delivery++) platform.deliver(nodeId, forged);
+  const tries = () => platform.state.calls.filter((call) => call.endsWith('/refusals')).length;
+  await platform.until('it is tried', () => tries() > 0);
+  await agent.stop();
+  platform.state.fault = null;
+  await start();
+  await platform.until('the report', () => platform.state.refusals.length > 0);
+  assert.deepEqual(
+    platform.state.refusals.map(({ error_code }) => error_code),
+    ['bad_signature'],
+  );
 });
 
 test('of tasks signed together each is done by its own proof and refused with any other', async (t) => {

@@ -81,6 +81,12 @@ const taskApiOf = (connection: Connection): TaskApi => {
       connection.call('taskStart', { params: params(task_id), body: { attempt }, correlation_id, signal }),
     progress: ({ task_id, correlation_id }, body, signal) =>
       connection.call('taskProgress', { params: params(task_id), body, correlation_id, signal }),
+    refused: (refusals, signal) =>
+      connection.call('refusalReport', {
+        params: { node_id: connection.node_id },
+        body: { refusals: [...refusals] },
+        signal,
+      }),
     result: ({ task_id, correlation_id }, body, signal) =>
       connection.call('taskResult', { params: params(task_id), body, correlation_id, signal, timeout_ms: 60_000 }),
   };

@@ -1,17 +1,18 @@
 /**
- * Accepts delivered tasks: verify, compare with the journal, write, start. A refusal is reported to the control plane once
- * per delivery and not journaled. A refused copy of a task in the journal is only logged, so that a replayed delivery
- * cannot fail the task itself. A task whose signer may be in a bundle that could not be fetched is not refused: the
- * control plane delivers it again.
+ * Accepts delivered tasks: verify, compare with the journal, write, start. A refusal is journaled and reported as such
+ * once, however often the task is delivered. It is also the result of the task, unless the journal has a task of that
+ * ID: a replayed or forged copy cannot fail the task itself. A task whose signer may be in a bundle that could not be
+ * fetched is not refused: the control plane delivers it again.
  */
-import type { NodeBody, SignedTask, TaskPayload } from '@gpuaas/contract/node';
+import { createHash } from 'node:crypto';
+import type { NodeBody, SignedTask, TaskErrorCode, TaskPayload } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import type { TaskApi } from './control-plane/task-api.ts';
 import { HostError } from './host/host.ts';
 import type { Journal } from './journal.ts';
 import type { Boundary, Runner } from './runner.ts';
 import { staleOutput, staleSentence } from './stale.ts';
-import { type Signers, type TaskErrorCode, type Verdict, verifyTask } from './verify.ts';
+import { type Signers, type Verdict, verifyTask } from './verify.ts';
 
 export type Intake = Readonly<{ deliver(tasks: readonly SignedTask[]): Promise<void> }>;
 
@@ -29,6 +30,9 @@ export type IntakeOptions = Readonly<{
   at?: (boundary: Boundary, taskId: string) => void;
 }>;
 
+/** As many as one report carries. */
+const REPORTED_MAX = 20;
+
 type Head = Readonly<{ task_id: string; attempt: number; correlation_id: string | null }>;
 
 export const createIntake = (options: IntakeOptions): Intake => {
@@ -36,7 +40,39 @@ export const createIntake = (options: IntakeOptions): Intake => {
   /** Tasks that are being journaled; copies that arrive meanwhile are dropped. */
   const taking = new Set<string>();
 
+  let reporting: Promise<void> = Promise.resolve();
+  /** One report at a time; what it could not send goes with the next. */
+  const reportRefusals = (): Promise<void> => {
+    reporting = reporting.then(async () => {
+      const refusals = journal.unreportedRefusals().slice(0, REPORTED_MAX);
+      if (refusals.length === 0 || options.signal.aborted) return;
+      try {
+        await options.api.refused(refusals, options.signal);
+        for (const { key } of refusals) await journal.refusalReported(key);
+      } catch (err) {
+        log.debug({ err }, 'failed to report refused tasks; retrying with the next tasks');
+      }
+    });
+    return reporting;
+  };
+
+  const note = async (signed: SignedTask, task: Head | null, error_code: TaskErrorCode, reason: string) => {
+    const content = task?.task_id ?? createHash('sha256').update(signed.payload).digest('base64url');
+    const refusal = {
+      key: `${error_code}:${content}`,
+      task_id: task?.task_id ?? null,
+      signer_id: signed.signer_id.slice(0, 64),
+      error_code,
+      reason: reason.slice(0, 2000),
+      refused_at: now().toISOString(),
+    };
+    // A journal without space refuses the task as well: the log line remains.
+    await journal.refuse(refusal).catch((err: unknown) => log.warn({ err }, 'failed to journal a refused task'));
+    void reportRefusals();
+  };
+
   const refuse = async (
+    signed: SignedTask,
     task: Head | null,
     code: TaskErrorCode,
     reason: string,
@@ -44,6 +80,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
   ): Promise<void> => {
     const correlation_id = task?.correlation_id ?? task?.task_id ?? 'unknown';
     log.warn({ task_id: task?.task_id, correlation_id, error_code: code, reason }, 'task refused');
+    await note(signed, task, code, reason);
     if (task === null || journal.find(task.task_id) !== undefined || taking.has(task.task_id)) return;
     const at = now().toISOString();
     const result = {
@@ -66,14 +103,14 @@ export const createIntake = (options: IntakeOptions): Intake => {
   const judge = (signed: SignedTask): Verdict =>
     verifyTask(signed, { node_id: options.node_id, signers: options.signers(), now: now() });
 
-  const accept = async (payload: TaskPayload): Promise<void> => {
+  const accept = async (signed: SignedTask, payload: TaskPayload): Promise<void> => {
     taking.add(payload.task_id);
     try {
       await journal.accept(payload);
     } catch (err) {
       taking.delete(payload.task_id);
       if (!(err instanceof HostError)) throw err;
-      return refuse(payload, err.code, err.message);
+      return refuse(signed, payload, err.code, err.message);
     }
     taking.delete(payload.task_id);
     options.at?.('accepted', payload.task_id);
@@ -94,21 +131,23 @@ export const createIntake = (options: IntakeOptions): Intake => {
       }
       verdict = judge(signed);
     }
-    if (!verdict.is_valid) return refuse(verdict.task, verdict.code, verdict.reason);
+    if (!verdict.is_valid) return refuse(signed, verdict.task, verdict.code, verdict.reason);
     const { payload } = verdict;
     if (taking.has(payload.task_id)) return;
     const judgement = journal.judge(payload);
     switch (judgement.kind) {
       case 'new':
-        return accept(payload);
+        return accept(signed, payload);
       case 'known':
         if (['finished', 'acknowledged'].includes(judgement.record.state)) runner.repeat(payload.task_id);
         else runner.begin(payload.task_id);
         return;
       case 'forged':
-        return refuse(payload, 'conflict', 'This task ID was used before with different content.');
-      case 'stale':
-        return refuse(payload, 'stale_generation', staleSentence(judgement.slots), staleOutput(judgement.slots));
+        return refuse(signed, payload, 'conflict', 'This task ID was used before with different content.');
+      case 'stale': {
+        const { slots } = judgement;
+        return refuse(signed, payload, 'stale_generation', staleSentence(slots), staleOutput(slots));
+      }
       default:
         judgement satisfies never;
     }
@@ -117,6 +156,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
   return {
     deliver: async (tasks) => {
       // In order of delivery: a newer generation that comes first makes the older one stale.
+      void reportRefusals();
       await Promise.all(
         tasks.map((signed) => take(signed).catch((err: unknown) => log.error({ err }, 'failed to accept task'))),
       );

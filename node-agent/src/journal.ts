@@ -2,11 +2,11 @@
  * Tasks of this host and their state, written before acting: accepted, begun, finished, acknowledged. So a task runs
  * once however often it is delivered, a restart continues where the process ended, and an earlier owner of a slot
  * cannot return (`newest generation per slot`). A task ID always has the same content; signing times are not part of
- * it, because a redelivery is signed again.
+ * it, because a redelivery is signed again. Refused tasks are written too, once each, until the control plane knows them.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { TaskPayload, TaskResult, TaskSlot } from '@gpuaas/contract/node';
+import type { TaskPayload, TaskRefusal, TaskResult, TaskSlot } from '@gpuaas/contract/node';
 import { type JournalFile, type JournalFs, openJournalFile } from './journal-file.ts';
 import { hasUserData, withoutUserData } from './journal-user-data.ts';
 import { type StaleSlot, staleSlots } from './stale.ts';
@@ -17,6 +17,8 @@ type Entry = Readonly<
   | { e: 'begun'; at: string; task_id: string }
   | { e: 'finished'; at: string; task_id: string; result: TaskResult }
   | { e: 'acknowledged'; at: string; task_id: string }
+  | { e: 'refused'; refusal: TaskRefusal }
+  | { e: 'refusal_reported'; at: string; key: string }
 >;
 
 export type TaskRecord = Readonly<{
@@ -53,6 +55,11 @@ export type Journal = Readonly<{
    */
   finish(taskId: string, result: TaskResult): Promise<boolean>;
   acknowledge(taskId: string): Promise<boolean>;
+  /** False if it is written already, or more are than an attacker may make the host keep. */
+  refuse(refusal: TaskRefusal): Promise<boolean>;
+  /** Refusals that the control plane does not know yet, oldest first. */
+  unreportedRefusals(): readonly TaskRefusal[];
+  refusalReported(key: string): Promise<void>;
   /** The result of a task, also of a recently acknowledged one. */
   resultOf(taskId: string): Promise<TaskResult | null>;
   close(): Promise<void>;
@@ -70,6 +77,9 @@ export type JournalOptions = Readonly<{
   onError?: (err: unknown) => void;
   fs?: JournalFs;
 }>;
+
+/** A flood of forged tasks must not fill the disk: beyond this, refusals are only logged. */
+const REFUSALS_MAX = 200;
 
 const canonical = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(canonical);
@@ -172,6 +182,15 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
       if (isWritten) await tidy();
       return isWritten;
     },
+    refuse: async (refusal) => {
+      if (!memory.mayRefuse(refusal.key)) return false;
+      await write({ e: 'refused', refusal }, true);
+      return true;
+    },
+    unreportedRefusals: memory.unreportedRefusals,
+    refusalReported: async (key) => {
+      await settle({ e: 'refusal_reported', at: at(), key });
+    },
     resultOf: async (taskId) => memory.find(taskId)?.result ?? (await findResult(file, taskId)),
     close: file.close,
   };
@@ -193,6 +212,7 @@ const createMemory = () => {
   const newest = new Map<string, number>();
   /** Tasks whose line in the file holds user data. */
   const withUserData = new Set<string>();
+  const refusals = new Map<string, Readonly<{ refusal: TaskRefusal; reported_at: string | null }>>();
   const isOver = (taskId: string): boolean => {
     const state = tasks.get(taskId)?.state;
     return state === undefined || state === 'finished' || state === 'acknowledged';
@@ -208,6 +228,16 @@ const createMemory = () => {
   const apply = (entry: Entry): void => {
     if (entry.e === 'generations') {
       for (const [slotId, generation] of Object.entries(entry.generations)) raise(slotId, generation);
+      return;
+    }
+    if (entry.e === 'refused') {
+      if (!refusals.has(entry.refusal.key))
+        refusals.set(entry.refusal.key, { refusal: entry.refusal, reported_at: null });
+      return;
+    }
+    if (entry.e === 'refusal_reported') {
+      const known = refusals.get(entry.key);
+      if (known !== undefined) refusals.set(entry.key, { ...known, reported_at: entry.at });
       return;
     }
     if (entry.e === 'accepted') {
@@ -252,7 +282,16 @@ const createMemory = () => {
     forget: (before: Date) => {
       for (const record of tasks.values())
         if (record.state === 'acknowledged' && record.at < before.toISOString()) tasks.delete(record.task_id);
+      for (const [key, { reported_at }] of refusals)
+        if (reported_at !== null && reported_at < before.toISOString()) refusals.delete(key);
     },
-    wants: (entry: Entry) => entry.e !== 'generations' && tasks.has(entry.task_id),
+    wants: (entry: Entry) => {
+      if (entry.e === 'generations') return false;
+      if (entry.e === 'refused') return refusals.has(entry.refusal.key);
+      return entry.e === 'refusal_reported' ? refusals.has(entry.key) : tasks.has(entry.task_id);
+    },
+    mayRefuse: (key: string) => !refusals.has(key) && refusals.size < REFUSALS_MAX,
+    unreportedRefusals: () =>
+      [...refusals.values()].flatMap(({ refusal, reported_at }) => (reported_at === null ? [refusal] : [])),
   };
 };

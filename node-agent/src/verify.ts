@@ -7,15 +7,13 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import {
   CLOCK_SKEW_MAX_MS,
   type SignedTask,
-  type TASK_ERRORS,
   TASK_KINDS,
+  type TaskErrorCode,
   type TaskPayload,
   type TrustBundle,
   taskTreeBytes,
 } from '@gpuaas/contract/node';
 import { paramsMismatch, payloadMismatch } from './schemas.ts';
-
-export type TaskErrorCode = (typeof TASK_ERRORS)[number];
 
 export type Verdict =
   | Readonly<{ is_valid: true; payload: TaskPayload }>

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { SignedTask, TaskKind, TaskPayload, TaskResult, TrustBundle } from '@gpuaas/contract/node';
+import type { SignedTask, TaskKind, TaskPayload, TaskRefusal, TaskResult, TrustBundle } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import * as x509 from '@peculiar/x509';
 
@@ -121,6 +121,7 @@ export const startPlatform = async () => {
   const held = new Set<Held>();
   const state = {
     results: new Map<string, TaskResult[]>(),
+    refusals: [] as TaskRefusal[],
     starts: [] as string[],
     progress: [] as { task_id: string; percent: number }[],
     logs: [] as { first_number: number; agent_start_id: string; lines: Record<string, unknown>[] }[],
@@ -236,6 +237,10 @@ export const startPlatform = async () => {
       all.push(body);
       state.results.set(taskId ?? '', all);
       return json(res, 200, { is_accepted: true, reason: null });
+    }
+    if (what === 'refusals') {
+      state.refusals.push(...(body as { refusals: TaskRefusal[] }).refusals);
+      return json(res, 200, { is_accepted: true });
     }
     if (what === 'health') {
       state.health.push(body);

@@ -7,7 +7,7 @@ import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common
 import { Id } from '../ids.ts';
 import { HealthReport } from './health.ts';
 import { Inventory } from './inventory.ts';
-import { SignedTask, TaskProgress, TaskResult } from './task.ts';
+import { SignedTask, TaskProgress, TaskRefusal, TaskResult } from './task.ts';
 import { TASK_KINDS } from './task-kinds.ts';
 
 export type NodeOperation = Readonly<{
@@ -146,6 +146,15 @@ export const nodeApi = defineNode({
     body: TaskResult,
     bodyMax: 8 * 1024 * 1024,
     response: Closed({ is_accepted: Type.Boolean(), reason: Nullable(Type.String()) }),
+  },
+  refusalReport: {
+    method: 'POST',
+    path: '/internal/v1/nodes/{node_id}/refusals',
+    summary: 'Report tasks that the agent refused: replayed, forged, addressed to another node, expired or stale',
+    auth: 'certificate',
+    params: node,
+    body: Closed({ refusals: Type.Array(TaskRefusal, { minItems: 1, maxItems: 20 }) }),
+    response: Closed({ is_accepted: Type.Boolean() }),
   },
   healthReport: {
     method: 'POST',

@@ -6,6 +6,7 @@ import type { Peer } from '../agents/certificate-register.ts';
 import type { Heartbeats } from '../agents/heartbeat.ts';
 import type { Dispatcher } from '../agents/poll-dispatcher.ts';
 import type { Caller } from '../agents/refusal-audit.ts';
+import { type RefusalDeps, recordRefusals } from '../agents/task-refusal.ts';
 import { finish, health, progress, type ResultDeps, start } from '../agents/task-result.ts';
 import { notFound } from '../errors.ts';
 import { type InventoryDeps, record } from '../services/inventory.ts';
@@ -19,6 +20,7 @@ export type NodeApiDeps = EnrollDeps &
   ResultDeps &
   ShipDeps &
   InventoryDeps &
+  RefusalDeps &
   Readonly<{ dispatcher: Dispatcher; heartbeats: Heartbeats; releases: Releases }>;
 
 export type NodeCtx = Readonly<{
@@ -49,6 +51,7 @@ export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
   taskStart: (_ctx, { params, body }) => start(deps, params, body),
   taskProgress: (_ctx, { params, body }) => progress(deps, params, body),
   taskResult: (_ctx, { params, body }) => finish(deps, params, body),
+  refusalReport: ({ caller, peer }, { body }) => recordRefusals(deps, caller, peer.node_id, body),
   healthReport: ({ peer }, { body }) => health(deps, peer.node_id, body),
   inventoryReport: ({ peer }, { body }) => record(deps, peer.node_id, body),
   logShip: ({ peer }, { body }) => ship(deps, peer, body),

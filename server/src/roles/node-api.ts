@@ -13,13 +13,14 @@ import { createNodeHandlers } from '../node-api/handlers.ts';
 import { createNodeApi, type NodeApiServer } from '../node-api/server.ts';
 import { createAgentReleases } from '../ports/objects/agent-releases.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
+import { createAgentMetrics } from '../telemetry/agent-metrics.ts';
 import type { RoleContext } from './role.ts';
 
 const REFRESH_INTERVAL_MS = 1_000;
 
 export type NodeApi = Readonly<{ url: string; dispatcher: Dispatcher; server: NodeApiServer }>;
 
-export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promise<NodeApi> => {
+export const startNodeApi = async ({ deps, hub, shutdown, telemetry }: RoleContext): Promise<NodeApi> => {
   const { config, database, clock, log, secrets } = deps;
   const { host, port, names } = config.node_api;
   const trustCache = await createTrustCache({ database, secrets, clock });
@@ -48,6 +49,7 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
       log_quota: createLogQuota(clock),
       dispatcher,
       heartbeats,
+      metrics: createAgentMetrics(telemetry),
       releases: createAgentReleases(config.node_api.releases_dir),
     }),
     register,
