@@ -12,6 +12,7 @@ import { httpReadBench, httpWriteBench } from './http.ts';
 import { packingBenches } from './packing.ts';
 import { placementBench, placementScaleBench } from './placement.ts';
 import { placementHttpBench } from './placement-http.ts';
+import { retryElsewhereBench } from './retry-elsewhere.ts';
 import { slurmBenches } from './slurm.ts';
 import { streamBench } from './stream.ts';
 import { streamsBench } from './streams.ts';
@@ -33,6 +34,7 @@ const BENCHES: readonly Bench[] = [
   contentionBench,
   fleetBench,
   streamsBench,
+  retryElsewhereBench,
   ...slurmBenches,
   ...agentsBenches,
   ...diskBenches,

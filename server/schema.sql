@@ -28,7 +28,7 @@ begin
   if not exists (select from wipe_proofs where id = new.wipe_proof_id and created_at >= new.created_at) then
     raise exception 'claim % is newer than its proof', new.id using errcode = 'check_violation';
   end if;
-  if not exists (select from allocations where id = new.allocation_id and state in ('releasing', 'release_failed', 'released', 'failed')) then
+  if new.move_id is null and not exists (select from allocations where id = new.allocation_id and state in ('releasing', 'release_failed', 'released', 'failed')) then
     raise exception 'the allocation of claim % has not ended', new.id using errcode = 'check_violation';
   end if;
   return new;
@@ -39,7 +39,7 @@ CREATE OR REPLACE FUNCTION check_custody()
  LANGUAGE plpgsql
 AS $function$
 begin
-  if (select sum(gpu_count) from allocation_resource_claims where allocation_id = new.id and released_at is null) is distinct from new.gpu_count then
+  if (select sum(gpu_count) from allocation_resource_claims where allocation_id = new.id and released_at is null and move_id is null) is distinct from new.gpu_count then
     raise exception 'allocation % does not hold % GPUs', new.id, new.gpu_count using errcode = 'check_violation';
   end if;
   return new;
@@ -311,6 +311,8 @@ END) stored,
   fell_ill_at timestamp with time zone,
   reboot_wanted_at timestamp with time zone,
   reboot_reason text,
+  launch_failures integer default 0 not null,
+  launch_failed_at timestamp with time zone,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
@@ -319,10 +321,12 @@ END) stored,
   constraint nodes_check1 CHECK (host_role = 'worker_compute'::text OR occupancy = 'free'::text),
   constraint nodes_check2 CHECK ((reboot_wanted_at IS NULL) = (reboot_reason IS NULL)),
   constraint nodes_check3 CHECK (reboot_wanted_at IS NULL OR reboot_required),
+  constraint nodes_check4 CHECK (launch_failures = 0 OR launch_failed_at IS NOT NULL),
   constraint nodes_gpu_count_check CHECK (gpu_count >= 1 AND gpu_count <= 64),
   constraint nodes_health_check CHECK (health = ANY (ARRAY['ok'::text, 'unhealthy'::text, 'unknown'::text])),
   constraint nodes_host_role_check CHECK (host_role = ANY (ARRAY['platform_control'::text, 'app_control'::text, 'worker_compute'::text])),
   constraint nodes_id_check CHECK (id ~~ 'nod\_%'::text),
+  constraint nodes_launch_failures_check CHECK (launch_failures >= 0),
   constraint nodes_name_check CHECK (name ~ '^[A-Za-z0-9-]{1,64}$'::text),
   constraint nodes_occupancy_check CHECK (occupancy = ANY (ARRAY['free'::text, 'sliced'::text, 'exclusive'::text, 'cleaning'::text, 'cleanup_blocked'::text])),
   constraint nodes_state_check CHECK (state = ANY (ARRAY['bootstrap_issued'::text, 'enrolling'::text, 'active'::text, 'offline'::text, 'quarantined'::text, 'draining'::text, 'retired'::text, 'removing'::text, 'deleted'::text])),
@@ -337,6 +341,7 @@ END),
 );
 CREATE INDEX nodes_by_illness ON nodes USING btree (fell_ill_at) WHERE (fell_ill_at IS NOT NULL);
 CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
+CREATE INDEX nodes_cooling ON nodes USING btree (launch_failed_at) WHERE (launch_failures > 0);
 CREATE UNIQUE INDEX nodes_live_name ON nodes USING btree (name) WHERE (state <> 'deleted'::text);
 grant insert, select, update on nodes to gpuaas_app;
 
@@ -578,6 +583,35 @@ create table allocation_installs (
 );
 grant delete, insert, select, update on allocation_installs to gpuaas_app;
 
+create table allocation_moves (
+  id text not null,
+  allocation_id text not null,
+  organization_id text not null,
+  project_id text not null,
+  number integer not null,
+  from_node_id text not null,
+  to_node_id text not null,
+  slot_ids text[] not null,
+  partition_id integer,
+  scores jsonb not null,
+  task_id text not null,
+  reason text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint allocation_moves_pkey PRIMARY KEY (id),
+  constraint allocation_moves_allocation_id_from_node_id_key UNIQUE (allocation_id, from_node_id),
+  constraint allocation_moves_allocation_id_number_key UNIQUE (allocation_id, number),
+  constraint allocation_moves_allocation_id_to_node_id_key UNIQUE (allocation_id, to_node_id),
+  constraint allocation_moves_id_allocation_id_from_node_id_key UNIQUE (id, allocation_id, from_node_id),
+  constraint allocation_moves_check CHECK (from_node_id <> to_node_id),
+  constraint allocation_moves_id_check CHECK (id ~~ 'mov\_%'::text),
+  constraint allocation_moves_number_check CHECK (number > 0),
+  constraint allocation_moves_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
+  constraint allocation_moves_from_node_id_fkey FOREIGN KEY (from_node_id) REFERENCES nodes(id),
+  constraint allocation_moves_to_node_id_fkey FOREIGN KEY (to_node_id) REFERENCES nodes(id)
+);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON allocation_moves FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+grant insert, select on allocation_moves to gpuaas_app;
+
 create table allocation_placements (
   allocation_id text not null,
   organization_id text not null,
@@ -767,12 +801,13 @@ CASE
     END
     ELSE NULL::text
 END) stored,
+  adopted_generation integer,
+  move_id text,
   live_kind text generated always as (
 CASE
-    WHEN (released_at IS NULL) THEN claim_kind
+    WHEN ((released_at IS NULL) AND (move_id IS NULL)) THEN claim_kind
     ELSE NULL::text
 END) stored,
-  adopted_generation integer,
   constraint allocation_resource_claims_pkey PRIMARY KEY (id),
   constraint allocation_resource_claims_adopted_generation_check CHECK (adopted_generation <= 1000000001),
   constraint allocation_resource_claims_check CHECK ((claim_kind = 'slot'::text) = (slot_id IS NOT NULL)),
@@ -785,18 +820,20 @@ END) stored,
   constraint allocation_resource_claims_id_check CHECK (id ~~ 'clm\_%'::text),
   constraint allocation_resource_claims_allocation_id_organization_id_p_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint claim_fits_allocation FOREIGN KEY (allocation_id, node_id, live_kind) REFERENCES allocations(id, node_id, claimable_as),
+  constraint claim_left_by_move FOREIGN KEY (move_id, allocation_id, node_id) REFERENCES allocation_moves(id, allocation_id, from_node_id),
   constraint node_is_in_mode FOREIGN KEY (node_id, node_mode) REFERENCES nodes(id, claim_mode),
   constraint released_with_proof FOREIGN KEY (wipe_proof_id, target_id, allocation_id, is_proof_verified) REFERENCES wipe_proofs(id, target_id, allocation_id, is_verified),
   constraint slot_is_taken FOREIGN KEY (slot_id, node_id, node_mode) REFERENCES node_resource_slots(id, node_id, claim_mode)
 );
 CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (allocation_id);
+CREATE INDEX claims_left ON allocation_resource_claims USING btree (move_id) WHERE ((move_id IS NOT NULL) AND (released_at IS NULL));
 CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
 CREATE INDEX claims_released_by_node ON allocation_resource_claims USING btree (node_id, released_at) WHERE (released_at IS NOT NULL);
-CREATE TRIGGER born_live BEFORE INSERT ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION refuse_released_claim();
-CREATE TRIGGER change_once BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (old.released_at IS NOT NULL OR old.id IS DISTINCT FROM new.id OR old.allocation_id IS DISTINCT FROM new.allocation_id OR old.organization_id IS DISTINCT FROM new.organization_id OR old.project_id IS DISTINCT FROM new.project_id OR old.claim_kind IS DISTINCT FROM new.claim_kind OR old.node_id IS DISTINCT FROM new.node_id OR old.slot_id IS DISTINCT FROM new.slot_id OR old.gpu_count IS DISTINCT FROM new.gpu_count OR old.slot_generation IS DISTINCT FROM new.slot_generation OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_claim_change();
+CREATE TRIGGER born_live BEFORE INSERT ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL OR new.move_id IS NOT NULL) EXECUTE FUNCTION refuse_released_claim();
+CREATE TRIGGER change_once BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (old.released_at IS NOT NULL OR old.move_id IS NOT NULL AND new.move_id IS DISTINCT FROM old.move_id OR old.id IS DISTINCT FROM new.id OR old.allocation_id IS DISTINCT FROM new.allocation_id OR old.organization_id IS DISTINCT FROM new.organization_id OR old.project_id IS DISTINCT FROM new.project_id OR old.claim_kind IS DISTINCT FROM new.claim_kind OR old.node_id IS DISTINCT FROM new.node_id OR old.slot_id IS DISTINCT FROM new.slot_id OR old.gpu_count IS DISTINCT FROM new.gpu_count OR old.slot_generation IS DISTINCT FROM new.slot_generation OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_claim_change();
 CREATE TRIGGER never_removed BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION refuse_claim_change();
 CREATE TRIGGER release BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION check_claim_release();
 grant insert, select, update on allocation_resource_claims to gpuaas_app;
@@ -1717,7 +1754,7 @@ create table workflow_steps (
   started_at timestamp with time zone not null,
   finished_at timestamp with time zone not null,
   constraint workflow_steps_pkey PRIMARY KEY (run_id, sequence),
-  constraint workflow_steps_outcome_check CHECK (outcome = ANY (ARRAY['next'::text, 'wait'::text, 'done'::text, 'stuck'::text, 'error'::text, 'timeout'::text, 'cancelled'::text, 'retried'::text])),
+  constraint workflow_steps_outcome_check CHECK (outcome = ANY (ARRAY['next'::text, 'wait'::text, 'done'::text, 'failed'::text, 'stuck'::text, 'error'::text, 'timeout'::text, 'cancelled'::text, 'retried'::text])),
   constraint workflow_steps_sequence_check CHECK (sequence > 0),
   constraint workflow_steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES workflow_runs(id)
 );
@@ -1733,6 +1770,10 @@ create policy scope on allocation_access_grants
 
 alter table allocation_installs enable row level security;
 create policy scope on allocation_installs
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table allocation_moves enable row level security;
+create policy scope on allocation_moves
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
 alter table allocation_placements enable row level security;

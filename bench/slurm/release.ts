@@ -5,6 +5,7 @@
  * calls. Acceptance and proof share a transaction, since no host stands between them.
  */
 import { api } from '@gpuaas/contract';
+import { findAllocation } from '../../server/src/db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../../server/src/db/client.ts';
 import { type HeldSlot, listHeldSlots } from '../../server/src/db/lifecycle.ts';
 import { judgeWipe } from '../../server/src/domain/wipe.ts';
@@ -30,7 +31,11 @@ const prove = async (tx: Tx, id: string, slots: readonly HeldSlot[]): Promise<vo
   );
   if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
   const node_id = slots[0]?.node_id ?? '';
-  await proveCleanup(tx, id, { task_id: `tsk_${id}`, node_id, verdict, may_try_again: false });
+  await proveCleanup(
+    tx,
+    { allocation_id: id, node_id, move_id: null },
+    { task_id: `tsk_${id}`, node_id, verdict, may_try_again: false },
+  );
 };
 
 const releaseOnce = async (database: Database, made: Made): Promise<void> => {
@@ -47,10 +52,12 @@ const releaseOnce = async (database: Database, made: Made): Promise<void> => {
       fingerprint: '',
     },
     async ({ tx, ...write }) => {
-      // What is held does not change by the acceptance, so both are asked in one packet.
+      // What is held does not change by the acceptance, so both are asked together.
       const [answer, slots] = await Promise.all([
         release({ tx, ...write }, { params, query: {}, body: {}, if_match: undefined, last_event_id: undefined }),
-        listHeldSlots(tx, made.id),
+        findAllocation(tx, made.id).then((row) =>
+          listHeldSlots(tx, { allocation_id: made.id, node_id: row?.node_id ?? '' }),
+        ),
       ]);
       // The workflow is not the tenant.
       tx.enter(PLATFORM);

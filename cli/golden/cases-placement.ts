@@ -213,6 +213,7 @@ export const placementCases: readonly Case[] = [
   line('admin-node-list', `admin node list --region eu-north-1 --state active ${T}`),
   line('admin-node-get', `admin node get demo-h200-01 ${T}`),
   line('admin-node-slots', `admin node slots ${node} ${T}`),
+  line('admin-node-clear-failures', `admin node clear-failures ${node} --reason recabled ${T}`),
   line('admin-node-hold', `admin node hold ${node} --reason acme ${T}`),
   line('admin-node-drain', `admin node drain ${node} --reason fans ${T}`),
   line('admin-node-resume', `admin node resume ${node} --reason fixed ${T}`, {

@@ -11,7 +11,12 @@ import { shortDuration } from './table.ts';
 type Progress = NonNullable<Allocation['progress']>;
 export type FinishedStep = Readonly<{ label: string; is_ok: boolean; duration_ms: number; detail: string | null }>;
 
-const ENDS: Readonly<Record<string, boolean | undefined>> = { next: true, done: true, stuck: false };
+const ENDS: Readonly<Record<string, boolean | undefined>> = {
+  next: true,
+  done: true,
+  failed: false,
+  stuck: false,
+};
 const LABEL_WIDTH = 18;
 const BAR_WIDTH = 12;
 const FRAMES = ['-', '\\', '|', '/'];

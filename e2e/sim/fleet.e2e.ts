@@ -155,6 +155,45 @@ test('a whole host is handed over; its process is killed and it is not taken for
   await whole.kill('SIGKILL');
 });
 
+/** As an operator who has checked the hosts. */
+const clearFailures = async (): Promise<void> => {
+  for (const name of SLICE_HOSTS) {
+    const params = { node_id: (await nodeOf(name)).id };
+    await platform.client.adminNodeLaunchFailuresClear({ params, body: { reason: 'The fault is cleared.' } });
+  }
+};
+
+test('a launch whose host fails becomes active on another host, and the failed one is flagged, wiped and clean', async () => {
+  const nodes = await Promise.all(SLICE_HOSTS.map(nodeOf));
+  // Both are empty and alike, so the first is the best.
+  const [bad, good] = nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  assert.ok(bad && good);
+  addFault(machineDir(fleetDir, bad.name), { when: 'slice.vm_start', do: 'fail', message: 'as the test asked' });
+  const { id } = await launch('moves', 'h200-sxm-slice', 2);
+  await reaches(id, 'active');
+  assert.equal(await hostOf(id), good.name);
+  assert.equal(machineState(good.name).domains.length, 1);
+  assert.equal((await nodeOf(bad.name)).launch_failures, 1);
+  const { alerts } = await platform.client.adminNodeHealthGet({ params: { node_id: bad.id } });
+  assert.deepEqual(
+    alerts.map((alert) => alert.id),
+    ['launch_failures'],
+  );
+  const { items } = await platform.client.allocationTimeline({ params: { project_id, allocation_id: id }, query: {} });
+  assert.ok(items.some(({ step, outcome }) => step === 'startVm' && outcome === 'failed'));
+  await eventually(
+    'the host that it left is clean',
+    async () => (await slotsOf(bad.name)).every((slot) => slot.status === 'available') || undefined,
+  );
+  assert.deepEqual(machineState(bad.name).domains, []);
+  clearSlices();
+  await release(id);
+  await reaches(id, 'released');
+  await clearFailures();
+  assert.equal((await nodeOf(bad.name)).launch_failures, 0);
+  await everySlotIsClean();
+});
+
 for (const kind of ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start', 'slice.vm_readiness'] as const)
   test(`a host that fails at ${kind} leaves a failed allocation and a clean slot`, async () => {
     onSlices({ when: kind, do: 'fail', message: 'as the test asked' });
@@ -163,6 +202,7 @@ for (const kind of ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start',
     assert.ok(failed.state_reason, 'it says why');
     assert.doesNotMatch(failed.state_reason ?? '', /as the test asked/, 'words of a host are not a tenant’s');
     clearSlices();
+    await clearFailures();
     await eventually(
       'its slot is clean',
       async () =>

@@ -62,6 +62,8 @@ export type SchedulerNode = Readonly<{
   oldest_claim_at_s: number | null;
   held_for: 'baremetal' | null;
   health: Health;
+  /** Launches that failed on it since one last succeeded; absent in snapshots of older versions. */
+  launch_failures?: number;
   /** A prerequisite check newer than the node's boot has passed. */
   runtime_validated: boolean;
   /** The images it can run; null means any. */
@@ -103,7 +105,7 @@ export type Snapshot = Readonly<{
 }>;
 
 /** The rules that rank nodes, most important first; see scorers.ts. */
-export type ScorerName = 'clean_node' | 'fragmentation' | 'flexible' | 'numa_span' | 'age';
+export type ScorerName = 'cooling' | 'clean_node' | 'fragmentation' | 'flexible' | 'numa_span' | 'age';
 
 export type Policy = Readonly<{
   scorers: readonly ScorerName[];

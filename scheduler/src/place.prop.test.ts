@@ -53,6 +53,7 @@ const nodeArbitrary = (id: string): fc.Arbitrary<SchedulerNode> =>
         oldest_claim_at_s: fc.option(fc.nat({ max: 3 })),
         held_for: mostly<SchedulerNode['held_for']>(null, 'baremetal'),
         health: mostly<SchedulerNode['health']>('ok', 'unhealthy', 'unknown'),
+        launch_failures: fc.constantFrom(0, 0, 0, 1, 2, 3),
         runtime_validated: mostly(true, false),
         image_names: mostly<readonly string[] | null>(null, ['ubuntu'], []),
         slots: fc.oneof(
@@ -124,6 +125,24 @@ describe('placement', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('a node that cools down takes a request only if no cooler node fits, and cooling refuses nothing', () => {
+    const given = { cooling: 0, cool: 0 };
+    fc.assert(
+      fc.property(requestArbitrary, FLEET, (request, nodes) => {
+        const decision = place(request, aSnapshot(nodes));
+        const cooled = place(request, aSnapshot(nodes.map((node) => ({ ...node, launch_failures: 0 }))));
+        assert.equal(decision.kind, cooled.kind);
+        if (decision.kind === 'unplaceable') return;
+        const failures = nodeOf(aSnapshot(nodes), decision).launch_failures ?? 0;
+        given[failures > 0 ? 'cooling' : 'cool'] += 1;
+        const fitting = nodes.filter((node) => rejectedBy(candidateOf(node), request) === null);
+        assert.equal(failures, Math.min(...fitting.map((node) => node.launch_failures ?? 0)));
+      }),
+      { numRuns: 300 },
+    );
+    assertReached(given);
   });
 
   test('only free, complete and legal sets of one ready node are given', () => {

@@ -26,7 +26,7 @@ test('a placed slice names its slots in order, its partition and its scores', ()
     node_id: 'nod_a',
     slot_ids: ['slt_4', 'slt_5', 'slt_6', 'slt_7'],
     partition_id: '2',
-    scores: { clean_node: 0, fragmentation: 16 + 2, flexible: 0, numa_span: 0, age: 7 },
+    scores: { cooling: 0, clean_node: 0, fragmentation: 16 + 2, flexible: 0, numa_span: 0, age: 1 },
   });
 });
 
@@ -280,7 +280,7 @@ test('a placed slice is told in words', () => {
   assert.equal(explainToUser(decision, aSlice(1)), '1 GPU of h200-slice in north fit now.');
   assert.match(
     explainToOperator(decision, aSlice(1)),
-    /slots: slt_0\npartition: 8\nscores: clean_node 1, fragmentation/,
+    /slots: slt_0\npartition: 8\nscores: cooling 0, clean_node 1, fragmentation/,
   );
   const bare = { ...refused(aSlice(4), aSnapshot([])), reasons: [] };
   assert.equal(explainToUser(bare, aSlice(4)), '4 GPUs of h200-slice in north cannot be placed.');

@@ -45,11 +45,25 @@ test('a node with a broken GPU is not kept as clean', () => {
 
 test('among equals the node with the oldest claim comes first', () => {
   inOrder(1, sliced([0], { oldest_claim_at_s: 100.5 }), sliced([3], { oldest_claim_at_s: 200 }));
-  assert.equal(SCORERS.age.score(summarise(sliced([0], { oldest_claim_at_s: 2 ** 40 })), ZERO), 2 ** 32 - 1);
+  assert.equal(SCORERS.age.score(summarise(sliced([0], { oldest_claim_at_s: 2 ** 40 })), ZERO), 2 ** 30 - 1);
   assert.equal(SCORERS.age.score(summarise(sliced([0], { oldest_claim_at_s: -5 })), ZERO), 0);
 });
 
 const ZERO = { mask: 1, size: 1, partition_id: null };
+
+test('a node on which launches failed comes after every other that fits, the more failures the later', () => {
+  inOrder(
+    1,
+    aNode({ capacity_mode: 'flexible' }),
+    sliced([0], { launch_failures: 1 }),
+    aNode({ launch_failures: 2 }),
+    sliced([0], { launch_failures: 3 }),
+  );
+  assert.equal(key(sliced([0], { launch_failures: 9 }), 1), key(sliced([0], { launch_failures: 3 }), 1));
+  assert.equal(key(sliced([0], { launch_failures: -1 }), 1), key(sliced([0]), 1));
+  const whole = (launch_failures: number) => bareMetalScoreKey({ capacity_mode: 'baremetal', launch_failures });
+  assert.ok(bareMetalScoreKey({ capacity_mode: 'flexible' }) < whole(1) && whole(1) < whole(2));
+});
 
 test('where any set is legal, sets of two, four and eight are kept whole by number', () => {
   const any = (free: number): SchedulerNode =>

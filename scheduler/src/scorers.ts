@@ -3,8 +3,9 @@
  * together they are one sortable key per set. A node's key for a GPU count is the key of its best set, so an index
  * over (key, id) has the fleet's winner in its first row. The scheduler and that index must use this one function.
  *
- * The default order is a buddy allocator's over the whole fleet: leave whole nodes whole, then break the smallest set
- * that will do. Among equals the node with the oldest claim comes first: durations are long-tailed, so what has run
+ * A node on which launches failed comes after every other: it cools down until one succeeds there or its failures are
+ * forgotten. Then the order is a buddy allocator's over the whole fleet: leave whole nodes whole, then break the smallest
+ * set that will do. Among equals the node with the oldest claim comes first: durations are long-tailed, so what has run
  * longest will run on, and the other nodes drain.
  */
 import { freeLegalSets, freeMask, type LegalSet, type LegalTable, legalTable, popcount } from './legal-sets.ts';
@@ -17,6 +18,7 @@ export type NodeSummary = Readonly<{
   capacity_mode: CapacityMode;
   occupancy: Occupancy;
   oldest_claim_at_s: number | null;
+  launch_failures: number;
 }>;
 
 type Scorer = Readonly<{
@@ -47,13 +49,20 @@ const lostSets = ({ table, free_mask }: NodeSummary, set: LegalSet): number => {
   return Math.min(lost, LOST_MAX);
 };
 
-/** Unix seconds until the year 2106; whole, because a key is an integer. */
-const SECONDS_MAX = 2 ** 32 - 1;
+/** Unix time until the year 2106 in steps of four seconds; whole, because a key is an integer. */
+const AGE_STEP_S = 4;
+const AGE_MAX = 2 ** 30 - 1;
+
+/** More failures than this cool a node down no further. */
+const COOLING_MAX = 3;
+const coolingOf = (failures: number): number => Math.min(Math.max(Math.trunc(failures), 0), COOLING_MAX);
 
 const isClean = (summary: NodeSummary): boolean =>
   summary.occupancy === 'free' && summary.free_mask === summary.table.slot_mask;
 
 export const SCORERS: Readonly<Record<ScorerName, Scorer>> = {
+  /** Launches that failed on the node lately. */
+  cooling: { radix: COOLING_MAX + 1, score: ({ launch_failures }) => coolingOf(launch_failures) },
   /** A clean node is what bare metal and eight-GPU slices need; a clean flexible one most of all. */
   clean_node: {
     radix: 3,
@@ -74,13 +83,13 @@ export const SCORERS: Readonly<Record<ScorerName, Scorer>> = {
   },
   /** When the oldest claim was made: what has lasted longest will last longest. */
   age: {
-    radix: SECONDS_MAX + 1,
-    score: (summary) => Math.min(Math.max(Math.trunc(summary.oldest_claim_at_s ?? 0), 0), SECONDS_MAX),
+    radix: AGE_MAX + 1,
+    score: (summary) => Math.min(Math.max(Math.trunc((summary.oldest_claim_at_s ?? 0) / AGE_STEP_S), 0), AGE_MAX),
   },
 };
 
 export const DEFAULT_POLICY: Policy = {
-  scorers: ['clean_node', 'fragmentation', 'flexible', 'numa_span', 'age'],
+  scorers: ['cooling', 'clean_node', 'fragmentation', 'flexible', 'numa_span', 'age'],
   alternatives_max: 6,
 };
 
@@ -90,6 +99,7 @@ export const summarise = (node: SchedulerNode): NodeSummary => ({
   capacity_mode: node.capacity_mode,
   occupancy: node.occupancy,
   oldest_claim_at_s: node.oldest_claim_at_s,
+  launch_failures: node.launch_failures ?? 0,
 });
 
 export type ScoredSet = Readonly<{ set: LegalSet; key: number }>;
@@ -125,9 +135,9 @@ export const bestSet = (summary: NodeSummary, gpuCount: number, policy: Policy):
 export const nodeScoreKey = (summary: NodeSummary, gpuCount: number, policy: Policy = DEFAULT_POLICY): number | null =>
   bestSet(summary, gpuCount, policy)?.key ?? null;
 
-/** Bare metal takes nodes that can do nothing else first. */
-export const bareMetalScoreKey = (node: Pick<SchedulerNode, 'capacity_mode'>): number =>
-  node.capacity_mode === 'baremetal' ? 0 : 1;
+/** Bare metal takes nodes that can do nothing else first, of those that do not cool down. */
+export const bareMetalScoreKey = (node: Pick<SchedulerNode, 'capacity_mode' | 'launch_failures'>): number =>
+  coolingOf(node.launch_failures ?? 0) * 2 + (node.capacity_mode === 'baremetal' ? 0 : 1);
 
 export const scoresOf = (summary: NodeSummary, set: LegalSet, policy: Policy): Partial<Record<ScorerName, number>> =>
   Object.fromEntries(policy.scorers.map((name) => [name, SCORERS[name].score(summary, set)]));

@@ -483,6 +483,10 @@ export type Node = {
   is_held: boolean;
   held_reason: string | null;
   health: 'ok' | 'unhealthy' | 'unknown';
+  /** Launches that failed on it since one last succeeded. At 3, placement stops until they are cleared. */
+  launch_failures: number;
+  /** When a launch last failed on it. */
+  launch_failed_at: string | null;
   is_runtime_validated: boolean;
   /** The newest discovery differs from what was approved. */
   has_hardware_change: boolean;
@@ -1277,7 +1281,7 @@ export type WorkflowStep = {
   sequence: number;
   step: string;
   attempt: number;
-  outcome: 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
+  outcome: 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;
   /** When it started. */
   started_at: string;
@@ -1568,6 +1572,7 @@ export const operations = {
   adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
   adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
+  adminNodeLaunchFailuresClear: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/launch-failures/clear', idempotency: 'required', body: true },
   adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
   adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
   adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
@@ -3529,6 +3534,17 @@ export type Operations = {
       params: node;
       body: {
         is_held: boolean;
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** Clear the failed launches of a node, so that placement resumes */
+  adminNodeLaunchFailuresClear: {
+    request: {
+      params: node;
+      body: {
         /** Reason, recorded in the audit row. */
         reason: string;
       };

@@ -19,7 +19,7 @@ import { createKeysDeps, installKeys } from '../src/workflows/install-keys.ts';
 import { bindPower } from '../src/workflows/power-slice.ts';
 import { provisionBaremetal } from '../src/workflows/provision-baremetal.ts';
 import { provisionSlice } from '../src/workflows/provision-slice.ts';
-import { releaseAllocation } from '../src/workflows/release-allocation.ts';
+import { cleanLeftHost, releaseAllocation } from '../src/workflows/release-allocation.ts';
 import { anyOf } from './arbitrary.ts';
 import { HOST_OUTPUTS } from './host-output.ts';
 
@@ -64,7 +64,7 @@ const verified = ({ payload, proof, signature }: SignedTask): NodeTaskRow => {
     params: task.params as Output,
     created_at: issued_at,
     state: 'running',
-    ...{ slot_id: null, slot_generation: null, state_reason: null, output: null, finished_at: null },
+    ...{ slot_id: null, slot_generation: null, state_reason: null, error_code: null, output: null, finished_at: null },
     workflow_run_id: null,
   };
 };
@@ -142,6 +142,7 @@ export const settle = async (database: Database, play: HostPlay = {}): Promise<s
     bind(provisionSlice, deps),
     bind(provisionBaremetal, deps),
     bind(releaseAllocation, deps),
+    bind(cleanLeftHost, deps),
     ...bindPower(deps),
     bind(installKeys, createKeysDeps({ database, retry_delay_ms: 0 })),
   ]);

@@ -19,6 +19,7 @@ type Mine =
   | 'adminNodeGet'
   | 'adminNodeSlotList'
   | 'adminNodeHold'
+  | 'adminNodeLaunchFailuresClear'
   | 'adminHoldCreate'
   | 'adminNodeDrain'
   | 'adminNodeConvertPlan'
@@ -44,6 +45,10 @@ export const fleetScenarios: Pick<Scenarios, Mine> = {
   adminNodeHold: async (tenants) => ({
     ...(await atNode(tenants)),
     body: { is_held: true, reason: 'For the big run' },
+  }),
+  adminNodeLaunchFailuresClear: async (tenants) => ({
+    ...(await atNode(tenants)),
+    body: { reason: 'New cables' },
   }),
   adminHoldCreate: async (tenants) => {
     await newNode(tenants, { capacity_mode: 'baremetal' });

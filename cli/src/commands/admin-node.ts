@@ -42,7 +42,7 @@ const readUnapproved = async (
 
 /** What an operator has to do. */
 const needs = (
-  { id, has_hardware_change, reboot_required, finding_count }: Node,
+  { id, has_hardware_change, reboot_required, finding_count, launch_failures }: Node,
   unapproved: ReadonlySet<string>,
 ): string =>
   [
@@ -50,6 +50,7 @@ const needs = (
     ...(has_hardware_change ? ['review'] : []),
     ...(reboot_required ? ['reboot'] : []),
     ...(finding_count > 0 ? ['reconcile'] : []),
+    ...(launch_failures > 0 ? ['launches fail'] : []),
   ].join(', ');
 
 /** Names are unique and every command accepts them, so the ID is the column to drop. */
@@ -137,6 +138,18 @@ export const adminNode: Group = {
       'Hold a node for bare metal: no slices are placed on it',
       heldWord,
     ),
+    command({
+      name: 'clear-failures',
+      summary: 'Clear failed launches of a node, so that placement resumes',
+      args: node,
+      flags: { reason, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const request = { params: { node_id: await nodeId(cli, args.node) }, body: { reason: flags.reason } };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call('adminNodeLaunchFailuresClear', request, options);
+        cli.out.done(`Failed launches of node ${answer.data.name} (${answer.data.id}) are cleared.`, answer);
+      },
+    }),
     toggleCommand('adminNodeHold', 'unhold', { is_held: false }, 'Release a hold', heldWord),
     toggleCommand(
       'adminNodeDrain',

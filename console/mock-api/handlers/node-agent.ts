@@ -95,6 +95,8 @@ export const nodeAgent = {
       created_at: world.ago(),
       booted_at: world.ago(600_000),
       health: 'unknown',
+      launch_failures: 0,
+      launch_failed_at: null,
       is_runtime_validated: false,
       is_connected: false,
       last_seen_at: null,

@@ -66,6 +66,18 @@ export const node = {
     row.version += 1;
     return nodeView(ctx)(row);
   },
+  adminNodeLaunchFailuresClear: async (ctx: MockCtx, { params, body }: Req<'adminNodeLaunchFailuresClear'>) => {
+    const row = getNode(ctx, params.node_id);
+    ctx.note({ launch_failures_before: row.launch_failures, reason: body.reason });
+    if (refuse(refuseNode(ctx.world, row, 'clear_launch_failures'))) return nodeView(ctx)(row);
+    row.launch_failures = 0;
+    row.version += 1;
+    ctx.emit('node.launch_failures_changed', {
+      subject: row.id,
+      data: { node_id: row.id, name: row.name, launch_failures: 0, is_placement_stopped: false, reason: body.reason },
+    });
+    return nodeView(ctx)(row);
+  },
   adminHoldCreate: async (ctx: MockCtx, { body }: Req<'adminHoldCreate'>) => {
     const { world } = ctx;
     const rows = [...world.nodes.values()].filter(

@@ -18,6 +18,7 @@ export const nodeFacts = (world: World, node: Node): NodeFacts => {
     capacity_mode: node.capacity_mode,
     occupancy: occupancyOf(world, node),
     is_held: node.is_held,
+    launch_failures: node.launch_failures,
     gpu_count: node.gpu_count,
     last_seen_at: node.is_connected ? world.ago() : node.last_seen_at,
     claims,

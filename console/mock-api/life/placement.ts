@@ -61,6 +61,7 @@ export const schedulerNode = (world: World, node: Node): SchedulerNode => {
     oldest_claim_at_s: claimed.length === 0 ? null : Math.floor(Date.parse(claimed.toSorted()[0] ?? '') / 1000),
     held_for: node.is_held ? 'baremetal' : null,
     health: node.health,
+    launch_failures: node.launch_failures,
     runtime_validated: node.is_runtime_validated,
     image_names: null,
     slots: slots.map(schedulerSlot),

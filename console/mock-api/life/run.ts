@@ -2,6 +2,7 @@
  * Runs of workflows: one step after the other, each with its task on a host, its line in the timeline and its event. A run
  * whose turn was raised (cancelled, retried, overtaken by a release) lets what was planned for it pass by.
  */
+import { workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import type { PathStep, Run } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { PATHS, type PathName, workflowOf } from './paths.ts';
@@ -98,8 +99,10 @@ const enterStep = (world: World, run: Run, index: number, plan: RunPlan): void =
     const failing = plan.failing?.step === at.step ? plan.failing : null;
     if (failing) {
       endTask(world, run.task_id, { state: 'failed', reason: failing.reason, error_code: failing.error_code });
-      recordStep(world, run, 'stuck', failing.reason);
-      endRun(world, run, 'stuck', failing.reason);
+      // A launch that failed leaves nothing to retry: its cleanup has a run of its own.
+      const isLaunch = workflowWords(run.workflow).phase === 'launch';
+      recordStep(world, run, isLaunch ? 'failed' : 'stuck', failing.reason);
+      endRun(world, run, isLaunch ? 'done' : 'stuck', failing.reason);
       plan.onStuck?.(run, failing.reason);
       return;
     }

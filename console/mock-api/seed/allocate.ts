@@ -1,4 +1,5 @@
 /** Allocations that were there before the demo began, with the runs, claims and usage that they would have left. */
+import { workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, Node, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -83,6 +84,7 @@ export const pastRun = (world: World, row: Allocation, path: PathName, atMs: num
   let at = atMs;
   for (const step of run.path) {
     const isStuck = step.step === stuckAt;
+    const end = workflowWords(run.workflow).phase === 'launch' ? 'failed' : 'stuck';
     const started_at = new Date(at).toISOString();
     at += step.seconds * 8_000;
     run.step = step.step;
@@ -90,7 +92,7 @@ export const pastRun = (world: World, row: Allocation, path: PathName, atMs: num
       sequence: run.steps.length + 1,
       step: step.step,
       attempt: 1,
-      outcome: isStuck ? 'stuck' : step === run.path.at(-1) ? 'done' : 'next',
+      outcome: isStuck ? end : step === run.path.at(-1) ? 'done' : 'next',
       detail: null,
       started_at,
       finished_at: new Date(at).toISOString(),

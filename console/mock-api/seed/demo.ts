@@ -186,8 +186,9 @@ const seedFailed = (world: World, past: Past): void => {
   row.released_at = new Date(start + 240_000).toISOString();
   const run = pastRun(world, row, 'provision-slice', start, lastHostStep('provision-slice'));
   run.state = 'done';
+  run.state_reason = reason;
   run.finished_at = run.state_since;
-  for (const step of run.steps) if (step.outcome === 'stuck') step.detail = reason;
+  for (const step of run.steps) if (step.outcome === 'failed') step.detail = reason;
   pastRun(world, row, 'release-allocation', start + 125_000);
 };
 

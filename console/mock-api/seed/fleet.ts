@@ -29,6 +29,8 @@ export const addNode = (world: World, name: string, number: number, over: Partia
     is_held: false,
     held_reason: null,
     health: 'ok',
+    launch_failures: 0,
+    launch_failed_at: null,
     is_runtime_validated: true,
     reboot_required: false,
     reboot_reason: null,

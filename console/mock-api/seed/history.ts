@@ -74,7 +74,7 @@ const tasksOf = (world: World, row: Allocation): void => {
     for (const step of run.steps) {
       const kind = run.path.find((one) => one.step === step.step)?.kind ?? null;
       if (kind === null) continue;
-      const isBad = step.outcome === 'stuck';
+      const isBad = step.outcome === 'stuck' || step.outcome === 'failed';
       task(world, row, kind, step.started_at, {
         finished_at: step.finished_at,
         ...(isBad

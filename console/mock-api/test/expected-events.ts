@@ -54,6 +54,7 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminAllocationForceRelease: 'allocation.changed',
   adminAllocationForceCleanup: 'allocation.changed',
   adminNodeHold: null,
+  adminNodeLaunchFailuresClear: null,
   adminHoldCreate: null,
   adminNodeDrain: 'node.changed',
   adminNodeConvert: null,

@@ -66,6 +66,7 @@ export const platformScenarios = {
     return { params: { node_id: proof.node_id, slot_id: present(proof.slot_id, 'a slot') } };
   },
   adminWipeProofVerify: () => ({}),
+  adminNodeLaunchFailuresClear: (api) => ({ params: at(api), body: REASON }),
   adminNodeHold: (api) => ({ params: at(api), body: { is_held: true, ...REASON } }),
   adminHoldCreate: () => ({
     body: { region_name: 'us-buffalo-1', gpu_model: 'H200 SXM', node_count: 1, ...REASON },

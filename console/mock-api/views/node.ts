@@ -57,6 +57,8 @@ export const nodeView =
       host_role: node.host_role,
       state_since: node.state_since,
       held_reason: node.held_reason,
+      launch_failures: node.launch_failures,
+      launch_failed_at: node.launch_failed_at,
       is_runtime_validated: node.is_runtime_validated,
       reboot_reason: node.reboot_reason,
       reconciled_at: node.is_connected ? world.ago(24_000) : node.reconciled_at,

@@ -108,6 +108,16 @@ export const events = defineEvents({
       state_reason: Type.Union([Type.String(), Type.Null()]),
     }),
   },
+  'node.launch_failures_changed': {
+    summary: 'A launch failed on a host, or its failures were cleared.',
+    data: Closed({
+      node_id: Id('node'),
+      ...named,
+      launch_failures: Type.Integer({ minimum: 0 }),
+      is_placement_stopped: Type.Boolean(),
+      reason: Type.String(),
+    }),
+  },
   'node.drift_changed': {
     summary: 'The drift of a host changed: findings appeared, changed or were resolved.',
     data: Closed({

@@ -30,7 +30,7 @@ export const WorkflowStep = Closed({
   sequence: Type.Integer(),
   step: Type.String(),
   attempt: Type.Integer(),
-  outcome: StringEnum(['next', 'wait', 'done', 'stuck', 'error', 'timeout', 'cancelled', 'retried']),
+  outcome: StringEnum(['next', 'wait', 'done', 'failed', 'stuck', 'error', 'timeout', 'cancelled', 'retried']),
   detail: Nullable(Type.String()),
   started_at: Time('When it started.'),
   finished_at: Time('When it ended.'),

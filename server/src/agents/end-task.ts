@@ -1,6 +1,6 @@
 /**
- * Ends a task in one transaction: its row, the signal to the run that waits for it, and the processor of its kind from
- * `result-processors.ts`. A result takes effect in no other way.
+ * Ends a task in one transaction: its row, the signal to the run that waits for it, the processor of its kind from
+ * `result-processors.ts`, and what a launch says about its host. A result takes effect in no other way.
  */
 import { isTaskKind, type TaskKind } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
@@ -15,13 +15,10 @@ import { suspectSlots } from '../db/slot-approval.ts';
 import { quarantineReason } from '../domain/task.ts';
 import { signalRun } from '../workflows/engine/run.ts';
 import { TASK_FINISHED } from '../workflows/host-task.ts';
+import { noteLaunchTask } from './launch-failures.ts';
 import { RESULT_PROCESSORS, type ResultProcessor } from './result-processors.ts';
 
-export type EndContext = Readonly<{
-  now: Date;
-  /** Why the agent did not do it. */
-  error_code?: string | null;
-}>;
+export type EndContext = Readonly<{ now: Date }>;
 export type Ended = Readonly<{
   /** False when the result came too late. */
   is_accepted: boolean;
@@ -35,7 +32,7 @@ const processorOf = (kind: string): ResultProcessor<TaskKind> | undefined =>
 type NamedSlots = Readonly<{ slots?: ReadonlyArray<Readonly<{ slot_id: string; generation: number }>> }>;
 
 /** What late or refused work could have touched is given to no other tenant before an operator repaired it. */
-const suspect = async (tx: Tx, task: NodeTaskRow & Readonly<{ error_code: string | null }>): Promise<void> => {
+const suspect = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
   const reason = quarantineReason(task);
   const { slots = [] } = task.params as NamedSlots;
   if (reason !== null && slots.length > 0) await suspectSlots(tx, { node_id: task.node_id, slots, reason });
@@ -49,8 +46,10 @@ const end = async (tx: Tx, task: NodeTaskRow, ctx: EndContext): Promise<string |
       ? ((await processor?.completed?.(tx, task, (task.output ?? {}) as never, ctx.now)) ?? null)
       : null;
   if (rejection !== null) await rejectTask(tx, task.id, rejection);
-  if (rejection === null) await suspect(tx, { ...task, error_code: ctx.error_code ?? null });
-  await processor?.ended?.(tx, rejection === null ? task : { ...task, state: 'failed', state_reason: rejection });
+  if (rejection === null) await suspect(tx, task);
+  const ended: NodeTaskRow = rejection === null ? task : { ...task, state: 'failed', state_reason: rejection };
+  await processor?.ended?.(tx, ended);
+  await noteLaunchTask(tx, ended);
   return rejection;
 };
 

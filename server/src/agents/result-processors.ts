@@ -9,6 +9,7 @@
 import type { TaskKind, TaskOutput } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
+import { LAUNCH_SOURCE, RESERVED_SOURCE } from '../domain/launch-failures.ts';
 import { FUTURE_REPORT, isFromFuture } from '../domain/report-time.ts';
 import { endClone } from '../workflows/install.ts';
 import { recordDiscovery } from './discovery.ts';
@@ -32,6 +33,7 @@ export const RESULT_PROCESSORS: ResultProcessors = {
   'diag.health_probe': {
     completed: async (tx, task, { report }, now) => {
       if (isFromFuture(report, now)) return FUTURE_REPORT;
+      if (report.source === LAUNCH_SOURCE) return RESERVED_SOURCE;
       await recordHealth(tx, task.node_id, report);
       return undefined;
     },

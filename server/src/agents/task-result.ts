@@ -9,8 +9,9 @@ import type { Clock } from '@gpuaas/kit';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { type AgentTaskRow, findAgentTask, lockAgentTask } from '../db/agent-task.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { noteProgress, noteResult, startTask, type TaskOnNode, type TaskResult } from '../db/node-task.ts';
+import { noteProgress, noteStart, startTask, type TaskOnNode, type TaskResult } from '../db/node-task.ts';
 import { noteHostGeneration } from '../db/slot-approval.ts';
+import { LAUNCH_SOURCE } from '../domain/launch-failures.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { FUTURE_REPORT, FUTURE_TIME, isFromFuture } from '../domain/report-time.ts';
 import { isTaskOpen } from '../domain/task.ts';
@@ -122,13 +123,13 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
     if (body.state === 'failed' && body.error_code === 'clock_skew' && isRunningAttempt(task, body.attempt))
       return { is_accepted: false, reason: 'The task waits until the clock of this host is corrected.' };
     const { state, error_code, reason, output } = checkedResult(task.kind, body);
-    const result = { id: task.id, attempt: body.attempt, state, reason, output };
-    const { is_accepted, rejection } = await finishTask(tx, result, { now: deps.clock.now(), error_code });
+    const result = { id: task.id, attempt: body.attempt, state, error_code, reason, output };
+    const { is_accepted, rejection } = await finishTask(tx, result, { now: deps.clock.now() });
     if (!is_accepted)
       return isSameResult(task, result)
         ? { is_accepted: true, reason: null }
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
-    await noteResult(tx, task.id, { error_code, started_at: body.started_at });
+    await noteStart(tx, task.id, body.started_at);
     if (error_code === 'stale_generation') await learnGenerations(tx, task.node_id, output);
     return { is_accepted: true, reason: rejection };
   });
@@ -138,6 +139,8 @@ export const health = async (
   nodeId: string,
   body: NodeBody<'healthReport'>,
 ): Promise<NodeResponse<'healthReport'>> => {
+  // What the control plane reports about its launches is not the host's to change.
+  if (body.report.source === LAUNCH_SOURCE) return { is_accepted: false };
   if (isFromFuture(body.report, deps.clock.now()))
     throw new AppError('invalid_request', FUTURE_REPORT, {
       errors: [

@@ -37,11 +37,14 @@ export const findSshFacts = async (reader: Reader, allocationId: string): Promis
   ).rows[0];
 
 /** Whether the guest itself said that it is not what was claimed: of a machine's readiness that is its GPUs. */
-export const hasGpusMissing = async (reader: Reader, allocationId: string): Promise<boolean> =>
+export const hasGpusMissing = async (
+  reader: Reader,
+  { allocation_id, node_id }: Readonly<{ allocation_id: string; node_id: string }>,
+): Promise<boolean> =>
   (
     await reader.query(
-      `select from node_tasks where allocation_id = $1 and kind = 'slice.vm_readiness' and state = 'failed'
-         and error_code = 'drift' limit 1`,
-      [allocationId],
+      `select from node_tasks where allocation_id = $1 and node_id = $2 and kind = 'slice.vm_readiness'
+         and state = 'failed' and error_code = 'drift' limit 1`,
+      [allocation_id, node_id],
     )
   ).rowCount === 1;

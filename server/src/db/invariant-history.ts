@@ -67,7 +67,7 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
         when t.finished_at > t.expires_at then 'result accepted after expiry' else 'result accepted after another attempt had started' end as detail
       from node_tasks t where t.finished_at > ${FRESH} and case when t.state in ('expired', 'unknown', 'cancelled') then t.output is not null
         else t.finished_at > t.expires_at or exists (select from node_tasks n
-          where n.allocation_id = t.allocation_id and n.kind = t.kind and n.attempt > t.attempt and n.created_at < t.finished_at) end`,
+          where n.allocation_id = t.allocation_id and n.node_id = t.node_id and n.kind = t.kind and n.attempt > t.attempt and n.created_at < t.finished_at) end`,
   },
   {
     name: 'proof_is_of_its_task',
@@ -77,7 +77,7 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
         when t.finished_at > p.created_at then 'its task finished after it'
         when n.id is not null then 'attempt ' || n.attempt || ' had started' else 'its task wiped another generation of the slot' end as detail
       from wipe_proofs p join allocation_resource_claims c on c.allocation_id = p.allocation_id and c.wipe_proof_id = p.id left join node_tasks t on t.id = p.task_id
-      left join node_tasks n on n.allocation_id = t.allocation_id and n.kind = t.kind and n.attempt = t.attempt + 1 and n.created_at < p.created_at
+      left join node_tasks n on n.allocation_id = t.allocation_id and n.node_id = t.node_id and n.kind = t.kind and n.attempt > t.attempt and n.created_at < p.created_at
       where p.created_at > ${FRESH} and (t.id is null or t.state <> 'completed' or t.allocation_id is distinct from p.allocation_id
         or t.node_id <> p.node_id or t.finished_at > p.created_at or n.id is not null
         or c.slot_id is not null and not exists (

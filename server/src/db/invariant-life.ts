@@ -1,6 +1,6 @@
 /** What must hold of allocations through their lives, of host tasks, and of the money that they cost. */
 import { type Invariant, RECENT } from './invariant-rule.ts';
-import { ALLOCATION_HELD, ALLOCATION_MOVING, claimIsLive, TASK_OPEN } from './predicates.ts';
+import { ALLOCATION_HELD, ALLOCATION_MOVING, claimCounts, claimIsLive, TASK_OPEN } from './predicates.ts';
 
 /** A run that has just ended or begun is not a missing owner. */
 const SETTLED = "statement_timestamp() - interval '5 minutes'";
@@ -8,10 +8,10 @@ const SETTLED = "statement_timestamp() - interval '5 minutes'";
 export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'claims_end_with_allocation',
-    rule: 'The claims of an allocation are released exactly when the allocation is released.',
+    rule: 'The claims of an allocation are released exactly when the allocation is released, except those its launch left.',
     sql: `select a.id as subject_id, a.state || ' with ' || count(*) filter (where ${claimIsLive('c')}) || ' unreleased and '
         || count(*) filter (where c.released_at is not null) || ' released claims' as detail
-      from allocations a join allocation_resource_claims c on c.allocation_id = a.id
+      from allocations a join allocation_resource_claims c on c.allocation_id = a.id and c.move_id is null
       where a.state ${ALLOCATION_HELD} or a.released_at > ${RECENT} group by a.id
       having case when a.state = 'released' then bool_or(${claimIsLive('c')}) else bool_or(c.released_at is not null) end`,
   },
@@ -126,12 +126,12 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'quota_matches_claims',
-    rule: 'Used quota is the sum of unreleased claims, at both levels.',
+    rule: 'Used quota is the sum of unreleased claims, at both levels, without those that a launch left.',
     sql: `select coalesce(nullif(coalesce(q.project_id, held.project_id), ''), q.organization_id, held.organization_id) as subject_id,
         'used ' || coalesce(q.gpu_used, 0) || ', claims hold ' || coalesce(held.gpus, 0) as detail
       from quotas q full join (
         select c.organization_id, level.project_id, sum(c.gpu_count) as gpus from allocation_resource_claims c
-        cross join lateral (values (''), (c.project_id)) level (project_id) where ${claimIsLive('c')} group by 1, 2) held
+        cross join lateral (values (''), (c.project_id)) level (project_id) where ${claimCounts('c')} group by 1, 2) held
         on held.organization_id = q.organization_id and held.project_id = q.project_id
       where coalesce(q.gpu_used, 0) <> coalesce(held.gpus, 0)`,
   },

@@ -74,13 +74,24 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'claims_match_allocation',
-    rule: 'All claims of an allocation are on one node, match its shape and add up to its GPUs.',
+    rule: 'All claims of an allocation are on one node, match its shape and add up to its GPUs, except those its launch left.',
     sql: `select a.id as subject_id, count(*) || ' claims of ' || sum(c.gpu_count) || ' GPUs on ' || count(distinct c.node_id) || ' nodes for '
         || a.gpu_count || ' GPUs as ' || a.capacity_shape as detail
-      from allocations a join allocation_resource_claims c on c.allocation_id = a.id
+      from allocations a join allocation_resource_claims c on c.allocation_id = a.id and c.move_id is null
       where a.state <> 'released' or a.released_at > ${RECENT} group by a.id
       having count(distinct c.node_id) > 1 or sum(c.gpu_count) <> a.gpu_count or max(c.node_id) is distinct from a.node_id
         or bool_or((c.claim_kind = 'node_exclusive') <> (a.capacity_shape = 'baremetal'))`,
+  },
+  {
+    name: 'left_host_is_cleaned',
+    rule: 'What a launch left is unschedulable, on another node than its allocation, and has a cleanup run until a wipe is proven.',
+    sql: `select c.target_id as subject_id, case when a.node_id = c.node_id then 'the allocation is still there' when s.id is not null then 'slot ' || s.status
+        else 'no cleanup run' end as detail
+      from allocation_resource_claims c join allocations a on a.id = c.allocation_id
+      left join node_resource_slots s on ${claimHoldsSlot('c', 's')} and s.status in ('available', 'reserved', 'in_use')
+      where ${claimIsLive('c')} and c.move_id is not null and (a.node_id = c.node_id or s.id is not null or not exists (
+        select from workflow_runs r where r.subject_id = c.move_id and r.workflow = 'clean-left-host'
+          and (r.state in ('pending', 'running', 'waiting', 'stuck') or r.state_since > statement_timestamp() - interval '5 minutes')))`,
   },
   {
     name: 'slice_is_legal_set',

@@ -99,6 +99,14 @@ describe('invariants', () => {
   /** As the trigger would have given it, which no damage fires. */
   const hashed = ["update wipe_proofs p set proof_hash = wipe_proof_hash(p) where id = 'wpf_test'"] as const;
 
+  const leave = (allocation: TestAllocation) =>
+    ["update allocation_resource_claims set move_id = 'mov_test' where slot_id = $1", slotOf(allocation)] as const;
+  const away = (allocation: TestAllocation) =>
+    ['update allocations set node_id = $2 where id = $1', allocation.id, nodes.empty.id] as const;
+  const cleanup = [
+    `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, deadline_ms, deadline_at)
+     values ('wfr_test', 'clean-left-host', 1, 'mov_test', 'test', '{wipe}', 'wipe', 1, now())`,
+  ] as const;
   const slotOf = (allocation: TestAllocation) => allocation.slot_ids[0] ?? '';
   const told = (allocation: TestAllocation, state: string, order: number) =>
     [
@@ -315,6 +323,23 @@ describe('invariants', () => {
         what: 'bare metal that claims one slot',
         do: () => [["update allocation_resource_claims set claim_kind = 'slot' where allocation_id = $1", metal.id]],
         finds: () => [metal.id],
+      },
+    ],
+    left_host_is_cleaned: [
+      {
+        what: 'a claim left on the node where its allocation is',
+        do: () => [leave(releasing), cleanup],
+        finds: () => [slotOf(releasing)],
+      },
+      {
+        what: 'a left slot that is in use',
+        do: () => [leave(active), away(active), cleanup],
+        finds: () => [slotOf(active)],
+      },
+      {
+        what: 'a left slot that no run cleans up',
+        do: () => [leave(releasing), away(releasing)],
+        finds: () => [slotOf(releasing)],
       },
     ],
     slice_is_legal_set: [

@@ -88,11 +88,13 @@ export const listHoldings = async (reader: Reader, nodeId: string): Promise<Hold
   (
     await reader.query<Holding>(
       `with held as materialized (
-         select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')}
-         union select c.allocation_id, c.claim_kind from allocation_resource_claims c
+         select c.allocation_id, c.claim_kind, c.move_id from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')}
+         union select c.allocation_id, c.claim_kind, c.move_id from allocation_resource_claims c
            where c.node_id = $1 and c.released_at > statement_timestamp() - ${AFTER_RELEASE})
-       select h.allocation_id, h.claim_kind, a.state, a.power_state, ${SHOULD_RUN} as should_run, a.power_run_id is null and not exists (select from node_tasks t
-         where t.allocation_id = h.allocation_id and (t.state ${TASK_OPEN}
+       select h.allocation_id, h.claim_kind, case when h.move_id is null then a.state else 'failed' end as state,
+         case when h.move_id is null then a.power_state end as power_state, h.move_id is null and ${SHOULD_RUN} as should_run,
+         (a.power_run_id is null or h.move_id is not null) and not exists (select from node_tasks t
+         where t.allocation_id = h.allocation_id and t.node_id = $1 and (t.state ${TASK_OPEN}
            or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_idle
        from held h join allocations a on a.id = h.allocation_id order by h.allocation_id`,
       [nodeId],

@@ -3,6 +3,9 @@
  * node-exclusive claim holds the node and every slot on it, because its tenant could write to all of them. Slots and nodes
  * are changed for an allocation only where one of its live claims says that they are its own.
  *
+ * A launch that moved away from a host that failed still holds what it claimed there, until a wipe is proven. So what is
+ * held is always asked for one node: a `Stay`.
+ *
  * Locks are taken in one order everywhere: workflow run, allocation, index row of the node, slots and node, quota.
  */
 import type { Reader, Tx } from './client.ts';
@@ -11,6 +14,11 @@ import { claimHoldsSlot, claimIsLive } from './predicates.ts';
 import { approvedDiskSize } from './slot.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, NodeResourceSlots, Nodes } from './types.gen.ts';
+
+/** An allocation on one node: where it is, or, with the move that left it, where its launch failed. */
+export type Stay = Readonly<{ allocation_id: string; node_id: string; move_id: string | null }>;
+
+type OnNode = Pick<Stay, 'allocation_id' | 'node_id'>;
 
 export type ClaimRow = Readonly<
   Pick<
@@ -25,11 +33,12 @@ export type ClaimRow = Readonly<
     | 'created_at'
     | 'released_at'
     | 'wipe_proof_id'
+    | 'move_id'
   >
 >;
 
 const CLAIM = `c.id, c.allocation_id, c.claim_kind, c.node_id, c.slot_id, c.gpu_count, c.slot_generation, c.created_at,
-  c.released_at, c.wipe_proof_id`;
+  c.released_at, c.wipe_proof_id, c.move_id`;
 
 export const listClaims = async (reader: Reader, allocationIds: readonly string[]): Promise<ClaimRow[]> => {
   const { rows } = await reader.query<ClaimRow>(
@@ -39,12 +48,12 @@ export const listClaims = async (reader: Reader, allocationIds: readonly string[
   return rows;
 };
 
-/** Locks the claims that still hold something. */
-export const lockLiveClaims = async (tx: Tx, allocationId: string): Promise<ClaimRow[]> => {
+/** Locks the claims that still hold something on the node. */
+export const lockLiveClaims = async (tx: Tx, { allocation_id, node_id }: OnNode): Promise<ClaimRow[]> => {
   const { rows } = await tx.query<ClaimRow>(
-    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and ${claimIsLive('c')}
+    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and c.node_id = $2 and ${claimIsLive('c')}
      order by c.id for update`,
-    [allocationId],
+    [allocation_id, node_id],
   );
   return rows;
 };
@@ -56,6 +65,7 @@ export type HeldSlot = Readonly<
     | 'node_id'
     | 'slot_index'
     | 'status'
+    | 'status_reason'
     | 'module_id'
     | 'gpu_pci_address'
     | 'nvme_serial'
@@ -72,20 +82,20 @@ export type HeldSlot = Readonly<
   }
 >;
 
-/** Slots that the allocation `:allocation_id` holds. */
+/** Slots that the allocation `:allocation_id` holds on the node `:node_id`. */
 export const HELD = `from node_resource_slots s join allocation_resource_claims c on c.allocation_id = :allocation_id
-  and ${claimHoldsSlot('c', 's')} and s.parent_slot_id is null`;
+  and c.node_id = :node_id and ${claimHoldsSlot('c', 's')} and s.parent_slot_id is null`;
 
 const LIST_HELD = statement(
-  { allocation_id: 'text' },
-  `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
+  { allocation_id: 'text', node_id: 'text' },
+  `select s.id, s.node_id, s.slot_index, s.status, s.status_reason, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
      s.gpu_pci_address, s.nvme_serial, s.nvme_device, ${approvedDiskSize('s')} as nvme_size_bytes, s.mac_address::text as mac_address,
      host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
    ${HELD} order by s.slot_index`,
 );
 
-export const listHeldSlots = async (reader: Reader, allocationId: string): Promise<HeldSlot[]> =>
-  (await LIST_HELD.query<HeldSlot>(reader, { allocation_id: allocationId })).rows;
+export const listHeldSlots = async (reader: Reader, { allocation_id, node_id }: OnNode): Promise<HeldSlot[]> =>
+  (await LIST_HELD.query<HeldSlot>(reader, { allocation_id, node_id })).rows;
 
 export type HeldNode = Readonly<
   Pick<Nodes, 'id' | 'occupancy'> & {
@@ -93,12 +103,15 @@ export type HeldNode = Readonly<
   }
 >;
 
-/** The node of an exclusive claim; undefined when the allocation holds slots only. */
-export const findHeldNode = async (reader: Reader, allocationId: string): Promise<HeldNode | undefined> => {
+/** The node, if the allocation has an exclusive claim on it; undefined when it holds slots only. */
+export const findHeldNode = async (
+  reader: Reader,
+  { allocation_id, node_id }: OnNode,
+): Promise<HeldNode | undefined> => {
   const { rows } = await reader.query<HeldNode>(
     `select n.id, n.occupancy, n.data_disks from nodes n join allocation_resource_claims c on c.node_id = n.id
-     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'`,
-    [allocationId],
+     where c.allocation_id = $1 and c.node_id = $2 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'`,
+    [allocation_id, node_id],
   );
   return rows[0];
 };

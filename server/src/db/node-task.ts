@@ -29,6 +29,7 @@ export type NodeTaskRow = Readonly<
     | 'slot_generation'
     | 'state'
     | 'state_reason'
+    | 'error_code'
     | 'correlation_id'
     | 'created_at'
     | 'finished_at'
@@ -40,7 +41,7 @@ export type NodeTaskRow = Readonly<
 >;
 
 export const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
-  t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at, t.workflow_run_id`;
+  t.state_reason, t.error_code, t.output, t.correlation_id, t.created_at, t.finished_at, t.workflow_run_id`;
 
 export type NewTask<K extends TaskKind> = Readonly<{
   node_id: string;
@@ -88,12 +89,16 @@ export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): 
   return viewOf(row);
 };
 
-/** What no host has begun is not begun any more. */
-export const cancelQueuedTasks = async (tx: Tx, allocationId: string, reason: string): Promise<void> => {
+/** What the host has not begun is not begun any more. */
+export const cancelQueuedTasks = async (
+  tx: Tx,
+  { allocation_id, node_id }: Readonly<{ allocation_id: string; node_id: string }>,
+  reason: string,
+): Promise<void> => {
   await tx.query(
-    `update node_tasks set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
-     where allocation_id = $1 and state = 'queued'`,
-    [allocationId, reason],
+    `update node_tasks set state = 'cancelled', state_reason = $3, finished_at = clock_timestamp()
+     where allocation_id = $1 and node_id = $2 and state = 'queued'`,
+    [allocation_id, node_id, reason],
   );
 };
 
@@ -101,6 +106,7 @@ export type TaskResult = Readonly<{
   id: string;
   attempt: number;
   state: 'completed' | 'failed';
+  error_code?: string | null;
   reason: string | null;
   output: Readonly<Record<string, unknown>> | null;
 }>;
@@ -108,7 +114,7 @@ export type TaskResult = Readonly<{
 /** Undefined when the task is not this attempt, or not under way any more, or too late. */
 export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
-    `update node_tasks t set state = $3, state_reason = $4, output = $5, finished_at = clock_timestamp()
+    `update node_tasks t set state = $3, state_reason = $4, output = $5, error_code = $6, finished_at = clock_timestamp()
      where t.id = $1 and t.attempt = $2 and t.state ${TASK_HANDED_OUT} and t.expires_at > clock_timestamp() returning ${TASK}`,
     [
       result.id,
@@ -116,6 +122,7 @@ export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRo
       result.state,
       result.reason,
       result.output === null ? null : JSON.stringify(result.output),
+      result.error_code ?? null,
     ],
   );
   return rows[0];
@@ -254,16 +261,12 @@ export const noteProgress = async (
   progress: Readonly<{ percent: number; bytes_per_s: number | null; note: string | null }>,
 ): Promise<boolean> => (await NOTE_PROGRESS.query(tx, { ...progress, ...task })).rowCount === 1;
 
-/** What the host says beside its answer. */
-export const noteResult = async (
-  tx: Tx,
-  id: string,
-  note: Readonly<{ error_code: string | null; started_at: string | null }>,
-): Promise<void> => {
-  await tx.query(
-    'update node_tasks set error_code = $2, started_at = coalesce(started_at, $3::timestamptz) where id = $1',
-    [id, note.error_code, note.started_at],
-  );
+/** When the host says that it began. */
+export const noteStart = async (tx: Tx, id: string, startedAt: string | null): Promise<void> => {
+  await tx.query('update node_tasks set started_at = coalesce(started_at, $2::timestamptz) where id = $1', [
+    id,
+    startedAt,
+  ]);
 };
 
 /** What no host has begun is not begun any more: nobody waits for it. */

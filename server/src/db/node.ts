@@ -2,7 +2,7 @@
 import type { WipeLevel } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
-import { agentIsConnected, claimIsLive } from './predicates.ts';
+import { agentIsConnected, claimIsLive, NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, Nodes } from './types.gen.ts';
 
@@ -29,6 +29,8 @@ export type NodeRow = Readonly<
     | 'is_held'
     | 'held_reason'
     | 'health'
+    | 'launch_failures'
+    | 'launch_failed_at'
     | 'has_hardware_change'
     | 'reboot_required'
     | 'reboot_reason'
@@ -57,7 +59,7 @@ export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('lar
 
 /** The prerequisite check counts while it is newer than the boot. */
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
-  n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
+  n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health, n.launch_failures, n.launch_failed_at,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
   n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
   ${FREE_OF_NODE}, n.version, n.created_at
@@ -264,13 +266,18 @@ export const clearNodeDrift = async (tx: Tx, nodeId: string): Promise<void> => {
 /** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
 export const moveHeldNode = async (
   tx: Tx,
-  move: Readonly<{ allocation_id: string; from: readonly string[]; to: 'cleaning' | 'cleanup_blocked' }>,
+  move: Readonly<{
+    allocation_id: string;
+    node_id: string;
+    from: readonly string[];
+    to: 'cleaning' | 'cleanup_blocked';
+  }>,
 ): Promise<number> => {
   const { rowCount } = await tx.query(
     `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
-     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive' and n.id = c.node_id
+     where c.allocation_id = $1 and c.node_id = $4 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive' and n.id = c.node_id
        and n.occupancy = any ($2)`,
-    [move.allocation_id, move.from, move.to],
+    [move.allocation_id, move.from, move.to, move.node_id],
   );
   return rowCount;
 };
@@ -297,3 +304,54 @@ export const recordRuntimeCheck = async (
     [nodeId, found.is_passed, found.reboot_required, found.has_hardware_change],
   );
 };
+
+export type LaunchFailures = Readonly<
+  Pick<Nodes, 'id' | 'name' | 'launch_failures'> & {
+    /** The time of the database. */
+    at: string;
+  }
+>;
+
+/** Counts one more failed launch. */
+export const addLaunchFailure = async (tx: Tx, nodeId: string): Promise<LaunchFailures | undefined> =>
+  (
+    await tx.query<LaunchFailures>(
+      `update nodes set launch_failures = launch_failures + 1, launch_failed_at = clock_timestamp(), version = version + 1
+       where id = $1 returning id, name, launch_failures, clock_timestamp() as at`,
+      [nodeId],
+    )
+  ).rows[0];
+
+/** Undefined when there are none. */
+export const clearLaunchFailures = async (tx: Tx, nodeId: string): Promise<LaunchFailures | undefined> =>
+  (
+    await tx.query<LaunchFailures>(
+      `update nodes set launch_failures = 0, version = version + 1 where id = $1 and launch_failures > 0
+       returning id, name, launch_failures, clock_timestamp() as at`,
+      [nodeId],
+    )
+  ).rows[0];
+
+type Cooldown = Readonly<{ cooldown_min: number; failures_max: number }>;
+const COOLED = `launch_failures > 0 and launch_failures < $1 and launch_failed_at < clock_timestamp() - make_interval(mins => $2)`;
+
+/** Nodes whose last failed launch is long enough ago, and on which placement has not stopped. */
+export const listCooledNodes = async (reader: Reader, rule: Cooldown): Promise<string[]> =>
+  (
+    await reader.query<{ id: string }>(`select id from nodes where ${COOLED} order by id limit 100`, [
+      rule.failures_max,
+      rule.cooldown_min,
+    ])
+  ).rows.map(({ id }) => id);
+
+export const isNodeCooled = async (reader: Reader, nodeId: string, rule: Cooldown): Promise<boolean> =>
+  (await reader.query(`select from nodes where ${COOLED} and id = $3`, [rule.failures_max, rule.cooldown_min, nodeId]))
+    .rowCount === 1;
+
+export const countFailingNodes = async (reader: Reader, failuresMax: number): Promise<number> =>
+  (
+    await reader.query<{ count: number }>(
+      `select count(*) as count from nodes where launch_failures > 0 and launch_failures >= $1 and not state ${NODE_OVER}`,
+      [failuresMax],
+    )
+  ).rows[0]?.count ?? 0;

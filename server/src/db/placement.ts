@@ -8,7 +8,7 @@ import type { NodePlacementSummary, Nodes } from './types.gen.ts';
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots say whether they have a device, never which. */
-export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health,
+export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
   ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
   (select json_agg(json_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
@@ -41,7 +41,7 @@ type SlotTuple = [
 ];
 
 export type NodeRow = Readonly<
-  Pick<Nodes, 'id' | 'region_name' | 'gpu_model' | 'host_role' | 'is_held' | 'pool_id'> & {
+  Pick<Nodes, 'id' | 'region_name' | 'gpu_model' | 'host_role' | 'is_held' | 'pool_id' | 'launch_failures'> & {
     state: SchedulerNode['state'];
     capacity_mode: SchedulerNode['capacity_mode'];
     occupancy: SchedulerNode['occupancy'];
@@ -105,6 +105,7 @@ export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode
   occupancy: row.occupancy,
   held_for: row.is_held ? 'baremetal' : null,
   health: row.health,
+  launch_failures: row.launch_failures,
   runtime_validated: row.runtime_validated,
   oldest_claim_at_s: oldestClaim(row.slots ?? []),
   image_names: null,

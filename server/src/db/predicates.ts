@@ -64,6 +64,9 @@ export const agentIsConnected = (a: string): string => `coalesce(${agentIsSeen(a
 /** A claim that still holds its slot or node. */
 export const claimIsLive = (c: string): string => `${c}.released_at is null`;
 
+/** A live claim where its allocation is. What a launch left behind counts against nobody's quota. */
+export const claimCounts = (c: string): string => `${claimIsLive(c)} and ${c}.move_id is null`;
+
 /** The live claim `c` holds the slot `s`: its own, or the one on the whole node. */
 export const claimHoldsSlot = (c: string, s: string): string =>
   `${c}.node_id = ${s}.node_id and ${claimIsLive(c)} and (${c}.slot_id = ${s}.id or ${c}.claim_kind = 'node_exclusive')`;

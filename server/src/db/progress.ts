@@ -1,9 +1,13 @@
 /** How far the live run of an allocation is, with what the host says about its task. */
 import type { ProgressFacts } from '../domain/progress.ts';
+import { WORKFLOWS } from '../domain/workflow-steps.ts';
 import type { Reader } from './client.ts';
 import { TASK_OPEN } from './predicates.ts';
 
 export type ProgressRow = ProgressFacts & Readonly<{ allocation_id: string }>;
+
+/** Their allocation says why it moved to another host; a power change or a cleanup has another reason to show. */
+const LAUNCHES = WORKFLOWS.filter(({ phase }) => phase === 'launch').map(({ name }) => name);
 
 /** Completions that a median is taken of, on the same node; where it has none, those among the newest tasks of all. */
 const OWN = 20;
@@ -20,11 +24,15 @@ const MEDIANS = `coalesce((select jsonb_object_agg(k.kind, m.median_s) from unne
         where finished_at is not null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`)})
     ) as median_s) m where m.median_s is not null), '{}')`;
 
-/** Each step that the run has been at: from its first start to its last end, with how it ended last. */
+/** Where a launch that moved to another host began again. */
+const LAST_MOVE = `select max(f.sequence) from workflow_steps f where f.run_id = r.id and f.outcome = 'failed'`;
+
+/** Each step that the run has been at on its host: from its first start to its last end, with how it ended last. */
 const HISTORY = `coalesce((select jsonb_agg(jsonb_build_object('step', h.step, 'outcome', h.outcome,
     'started_at', h.started_at, 'finished_at', h.finished_at)) from (
   select s.step, (array_agg(s.outcome order by s.sequence desc))[1] as outcome, min(s.started_at) as started_at,
-    max(s.finished_at) as finished_at from workflow_steps s where s.run_id = r.id group by s.step) h), '[]')`;
+    max(s.finished_at) as finished_at from workflow_steps s where s.run_id = r.id
+      and s.sequence > coalesce((${LAST_MOVE}), 0) group by s.step) h), '[]')`;
 
 /**
  * Of the newest live run of each allocation; none for those nothing is done about. Medians are read only of the kinds
@@ -37,15 +45,15 @@ export const listProgress = async (
 ): Promise<ProgressRow[]> => {
   const { rows } = await reader.query<ProgressRow>(
     `select distinct on (r.subject_id) r.subject_id as allocation_id, a.capacity_shape, r.workflow, r.step,
-       coalesce((select max(s.finished_at) from workflow_steps s where s.run_id = r.id and s.outcome in ('next', 'retried')),
+       coalesce((select max(s.finished_at) from workflow_steps s where s.run_id = r.id and s.outcome in ('next', 'failed', 'retried')),
          r.created_at) as started_at,
-       t.percent, t.bytes_per_s, t.progress_note as note, ${MEDIANS} as medians_s, case when $4 then ${HISTORY} end as history
+       t.percent, t.bytes_per_s, coalesce(t.progress_note, case when r.workflow = any ($5) then a.state_reason end) as note, ${MEDIANS} as medians_s, case when $4 then ${HISTORY} end as history
      from workflow_runs r join allocations a on a.id = r.subject_id
      left join lateral (select t.percent, t.bytes_per_s, t.progress_note from node_tasks t where t.workflow_run_id = r.id
        and t.state ${TASK_OPEN} order by t.id desc limit 1) t on true
      where r.subject_id = any ($1) and r.workflow = any ($2) and r.finished_at is null
      order by r.subject_id, r.id desc`,
-    [allocationIds, asked.workflows, asked.kinds, asked.with_history],
+    [allocationIds, asked.workflows, asked.kinds, asked.with_history, LAUNCHES],
   );
   return rows;
 };

@@ -1,6 +1,6 @@
 /** GPU limits per organization and project, and what is used of them. '' stands for the whole organization. */
 import type { Reader, Tx } from './client.ts';
-import { claimIsLive } from './predicates.ts';
+import { claimCounts } from './predicates.ts';
 import type { Quotas } from './types.gen.ts';
 
 export type QuotaRow = Readonly<Pick<Quotas, 'organization_id' | 'project_id' | 'gpu_limit' | 'gpu_used' | 'version'>>;
@@ -48,7 +48,7 @@ export const putQuota = async (
        made as (
          insert into quotas (organization_id, project_id, gpu_limit, gpu_used, version)
          select $1, $2, $3, (select coalesce(sum(c.gpu_count), 0) from allocation_resource_claims c
-           where c.organization_id = $1 and $2 in ('', c.project_id) and ${claimIsLive('c')}), 2
+           where c.organization_id = $1 and $2 in ('', c.project_id) and ${claimCounts('c')}), 2
          where $4 = 1 and not exists (select from quotas where organization_id = $1 and project_id = $2)
          on conflict (organization_id, project_id) do nothing returning *)
        select * from changed union all select * from made`,

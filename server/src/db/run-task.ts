@@ -15,42 +15,61 @@ export const findLastAttempt = async (
     )
   ).rows[0]?.attempt ?? 0;
 
-/** Tasks that a host may be working on, whatever for. */
-export const countRunningTasks = async (reader: Reader, allocationId: string): Promise<number> => {
+type OnNode = Readonly<{ allocation_id: string; node_id: string }>;
+
+/** Tasks of the allocation that the host may be working on, whatever for. */
+export const countRunningTasks = async (reader: Reader, { allocation_id, node_id }: OnNode): Promise<number> => {
   const { rows } = await reader.query<{ count: number }>(
-    `select count(*) as count from node_tasks where allocation_id = $1 and state ${TASK_HANDED_OUT}`,
-    [allocationId],
+    `select count(*) as count from node_tasks where allocation_id = $1 and node_id = $2 and state ${TASK_HANDED_OUT}`,
+    [allocation_id, node_id],
   );
   return rows[0]?.count ?? 0;
 };
 
-/** The newest task of the allocation that did not come to what was asked. */
+/** The newest task of the allocation on the node that did not come to what was asked. */
 export const findLastFailure = async (
   reader: Reader,
-  allocationId: string,
+  { allocation_id, node_id }: OnNode,
 ): Promise<Readonly<{ kind: string; state_reason: string | null }> | undefined> =>
   (
     await reader.query<{ kind: string; state_reason: string | null }>(
-      `select kind, state_reason from node_tasks where allocation_id = $1 and state ${TASK_UNDONE}
+      `select kind, state_reason from node_tasks where allocation_id = $1 and node_id = $2 and state ${TASK_UNDONE}
        order by finished_at desc nulls last, id desc limit 1`,
-      [allocationId],
+      [allocation_id, node_id],
     )
   ).rows[0];
 
-/** The newest task of this kind that the run asked for since an operator last took it up again. */
+/** The newest task of this kind that the run asked the node for since an operator last took it up again. */
 export const findRunTask = async (
   reader: Reader,
-  runId: string,
-  kind: string,
+  { run_id, node_id, kind }: Readonly<{ run_id: string; node_id: string; kind: string }>,
 ): Promise<(NodeTaskRow & Readonly<{ age_ms: number; tries: number }>) | undefined> => {
   const { rows } = await reader.query<NodeTaskRow & { age_ms: number; tries: number }>(
     `select ${TASK},
        greatest(0, extract(epoch from clock_timestamp() - coalesce(t.finished_at, t.created_at)) * 1000)::float8 as age_ms,
        (count(*) over ())::integer as tries
-     from node_tasks t where t.workflow_run_id = $1 and t.kind = $2
+     from node_tasks t where t.workflow_run_id = $1 and t.kind = $2 and t.node_id = $3
        and t.created_at > coalesce((select max(s.finished_at) from workflow_steps s where s.run_id = $1 and s.outcome = 'retried'), '-infinity')
      order by t.attempt desc, t.id desc limit 1`,
-    [runId, kind],
+    [run_id, kind, node_id],
   );
   return rows[0];
 };
+
+export type LaunchOfTask = Readonly<{ launch_failures: number; has_user_data: boolean }>;
+
+/** The launch that waits for the task on its node; undefined if it has moved on, ended or was no launch. */
+export const findLaunchOfTask = async (
+  reader: Reader,
+  taskId: string,
+  workflows: readonly string[],
+): Promise<LaunchOfTask | undefined> =>
+  (
+    await reader.query<LaunchOfTask>(
+      `select n.launch_failures, exists (select from allocation_user_data u where u.allocation_id = a.id) as has_user_data
+       from node_tasks t join workflow_runs r on r.id = t.workflow_run_id and r.workflow = any ($2)
+       join allocations a on a.id = t.allocation_id and a.node_id = t.node_id and a.state in ('requested', 'provisioning')
+       join nodes n on n.id = t.node_id where t.id = $1`,
+      [taskId, workflows],
+    )
+  ).rows[0];

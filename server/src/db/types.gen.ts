@@ -45,6 +45,22 @@ export interface AllocationInstalls {
   created_at: string;
 }
 
+export interface AllocationMoves {
+  id: string;
+  allocation_id: string;
+  organization_id: string;
+  project_id: string;
+  number: number;
+  from_node_id: string;
+  to_node_id: string;
+  slot_ids: string[];
+  partition_id: number | null;
+  scores: unknown;
+  task_id: string;
+  reason: string;
+  created_at: string;
+}
+
 export interface AllocationPlacements {
   allocation_id: string;
   organization_id: string;
@@ -78,8 +94,9 @@ export interface AllocationResourceClaims {
   wipe_proof_id: string | null;
   is_proof_verified: boolean | null;
   node_mode: string | null;
-  live_kind: string | null;
   adopted_generation: number | null;
+  move_id: string | null;
+  live_kind: string | null;
 }
 
 export interface AllocationUserData {
@@ -472,6 +489,8 @@ export interface Nodes {
   fell_ill_at: string | null;
   reboot_wanted_at: string | null;
   reboot_reason: string | null;
+  launch_failures: number;
+  launch_failed_at: string | null;
 }
 
 export interface OidcRecords {
@@ -857,7 +876,7 @@ export interface WorkflowSteps {
   organization_id: string | null;
   step: string;
   attempt: number;
-  outcome: 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
+  outcome: 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;
   internal_detail: string | null;
   started_at: string;

@@ -5,6 +5,7 @@
  */
 import { type CAPACITY_MODES, CONVERSION_TARGETS, type OCCUPANCIES, type OperationId } from '@gpuaas/contract';
 import { type ConversionFacts, conversionBlockers } from './conversion.ts';
+import { clearRefusal } from './launch-failures.ts';
 import { isNodeOver, type NodeState } from './node-state.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
 import { REFUSALS } from './sentences.ts';
@@ -16,6 +17,7 @@ export type NodeFacts = Readonly<{
   capacity_mode: (typeof CAPACITY_MODES)[number];
   occupancy: (typeof OCCUPANCIES)[number];
   is_held: boolean;
+  launch_failures: number;
   gpu_count: number;
   last_seen_at: string | null;
   claims: ConversionFacts['claims'];
@@ -77,6 +79,8 @@ const RULES = {
   hold: (node) =>
     firstOf(whenOver(node, 'it takes no placements'), node.is_held && done('The node is already held for bare metal.')),
   unhold: (node) => firstOf(!node.is_held && done('The node is not held for bare metal.')),
+  clear_launch_failures: (node) =>
+    firstOf(whenOver(node, 'it takes no placements'), clearRefusal(node.launch_failures)),
   convert: converts,
   approve: (node) =>
     firstOf(
@@ -120,6 +124,7 @@ export const NODE_OPERATIONS = {
   resume: 'adminNodeDrain',
   hold: 'adminNodeHold',
   unhold: 'adminNodeHold',
+  clear_launch_failures: 'adminNodeLaunchFailuresClear',
   convert: 'adminNodeConvert',
   approve: 'adminNodeSlotApprove',
   retire: 'adminNodeRetire',

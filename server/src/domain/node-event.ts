@@ -1,7 +1,7 @@
 /** Events about nodes. Nodes belong to no tenant, so operators and integrations receive them and projects do not. */
 import type { EventData } from '@gpuaas/contract/events';
 
-type NodeEventType = 'node.changed' | 'node.drift_changed' | 'node.rebooted';
+type NodeEventType = 'node.changed' | 'node.drift_changed' | 'node.launch_failures_changed' | 'node.rebooted';
 
 type NodeEvent<T extends NodeEventType> = Readonly<{
   event_type: T;
@@ -31,3 +31,8 @@ export const nodeDrift = (
   data: EventData<'node.drift_changed'>,
   correlationId: string,
 ): NodeEvent<'node.drift_changed'> => about('node.drift_changed', data, correlationId);
+
+export const nodeLaunchFailures = (
+  data: EventData<'node.launch_failures_changed'>,
+  correlationId: string,
+): NodeEvent<'node.launch_failures_changed'> => about('node.launch_failures_changed', data, correlationId);

@@ -69,6 +69,7 @@ const rounded = (seconds: number | null): number | null => (seconds === null ? n
 const STATES: Readonly<Record<StepOutcome, ProgressStep['state']>> = {
   next: 'done',
   done: 'done',
+  failed: 'failed',
   stuck: 'failed',
   error: 'failed',
   timeout: 'failed',

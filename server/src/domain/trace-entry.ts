@@ -159,7 +159,7 @@ const WORKER = 'gpuaas-provisioning-worker';
 const laneOf = (audience: Audience, workflow: string, step: string): TraceEntry['host_role'] =>
   audience === 'tenant' && isHostStep(workflow, step) ? 'worker_compute' : 'platform_control';
 
-const FAILED_OUTCOMES: ReadonlySet<StepOutcome> = new Set(['stuck', 'error', 'timeout']);
+const FAILED_OUTCOMES: ReadonlySet<StepOutcome> = new Set(['failed', 'stuck', 'error', 'timeout']);
 export const isFailedStep = ({ outcome }: StepFact): boolean => FAILED_OUTCOMES.has(outcome);
 
 const levelOf = (isFailed: boolean, isOvercome: boolean, isOddEnd: boolean): TraceEntry['level'] => {

@@ -10,6 +10,7 @@ const OUTCOMES: Readonly<Record<StepOutcome, string>> = {
   next: 'done',
   wait: 'waited',
   done: 'completed',
+  failed: 'failed',
   stuck: 'stopped here',
   error: 'failed',
   timeout: 'timed out',

@@ -145,23 +145,35 @@ export const REINSTALL_SLICE = declare({
   },
 });
 
+const CLEANUP_STEPS = {
+  stopRuntime: {
+    label: 'Stop workloads',
+    usual_s: 15,
+    task: { gpu_slice: 'slice.vm_stop', baremetal: 'allocation.deprovision_user' },
+    doing: 'Workloads are being stopped.',
+    failed: 'Workloads could not be stopped.',
+  },
+  wipe: WIPE_STEP,
+  prove: server('Verify wipe'),
+  block: offPath('Mark cleanup as blocked'),
+} as const;
+
 export const RELEASE_ALLOCATION = declare({
   name: 'release-allocation',
   version: 1,
   label: 'Cleanup',
   phase: 'cleanup',
-  steps: {
-    stopRuntime: {
-      label: 'Stop workloads',
-      usual_s: 15,
-      task: { gpu_slice: 'slice.vm_stop', baremetal: 'allocation.deprovision_user' },
-      doing: 'Workloads are being stopped.',
-      failed: 'Workloads could not be stopped.',
-    },
-    wipe: WIPE_STEP,
-    prove: server('Verify wipe'),
-    block: offPath('Mark cleanup as blocked'),
-  },
+  steps: CLEANUP_STEPS,
+});
+
+/** About one move of a launch: the host that it left. */
+export const CLEAN_LEFT_HOST = declare({
+  name: 'clean-left-host',
+  version: 1,
+  label: 'Cleanup after a move',
+  // Not the progress of the allocation, which is elsewhere.
+  phase: 'repair',
+  steps: CLEANUP_STEPS,
 });
 
 export const INSTALL_KEYS = declare({
@@ -220,6 +232,7 @@ export const WORKFLOWS = [
   REBOOT_SLICE,
   REINSTALL_SLICE,
   RELEASE_ALLOCATION,
+  CLEAN_LEFT_HOST,
   INSTALL_KEYS,
   REPAIR_SLOT,
   WIPE_DISK,

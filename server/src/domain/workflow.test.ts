@@ -31,6 +31,14 @@ test('a step that goes well starts the next one with its first attempt already c
   assert.deepEqual([move.state, move.step, move.attempt], ['running', 'check', 1]);
 });
 
+test('a step that failed and was handled goes on, or ends the run with its reason, and the timeline says so', () => {
+  const move = settle(facts, plan, { kind: 'next', step: 'check', failed: 'No boot.' });
+  assert.deepEqual([move.state, move.step, outcomes(move)], ['running', 'check', ['boot failed']]);
+  assert.equal(move.entries[0]?.detail, 'No boot.');
+  const end = settle(facts, plan, { kind: 'done', failed: 'No boot.' });
+  assert.deepEqual([end.state, end.reason, outcomes(end)], ['done', 'No boot.', ['boot failed']]);
+});
+
 test('a failed step waits for its backoff and keeps its count', () => {
   const move = settle({ ...facts, attempt: 2 }, plan, failure);
   assert.deepEqual([move.state, move.attempt, move.wake], ['waiting', 2, { kind: 'retry', ms: 200 }]);

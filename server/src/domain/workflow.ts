@@ -12,7 +12,7 @@ import { done, type Refusal, refused } from './refusal.ts';
 import { REFUSALS } from './sentences.ts';
 
 export type WorkflowState = EventData<'workflow_run.changed'>['state'];
-export type StepOutcome = 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
+export type StepOutcome = 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
 export type Winding = 'cancel' | 'deadline' | 'failure';
 
 export const workflowMoves = {
@@ -56,10 +56,10 @@ export type Plan = Readonly<{
 }>;
 
 export type StepResult =
-  | Readonly<{ kind: 'next'; step: string }>
+  | Readonly<{ kind: 'next'; step: string; failed?: string }>
   | Readonly<{ kind: 'wait'; ms: number; reason: string }>
   | Readonly<{ kind: 'wait_for_signal'; name: string; timeout_ms: number; reason: string }>
-  | Readonly<{ kind: 'done' }>
+  | Readonly<{ kind: 'done'; failed?: string }>
   | Readonly<{ kind: 'stuck'; reason: string }>
   | Readonly<{ kind: 'error' | 'timeout'; reason: string; detail: string | null }>
   /** No step ran: the run was found at a boundary that it must not pass. */
@@ -171,8 +171,8 @@ const afterFailure = (
         winding: facts.winding,
       };
 
-const afterDone = (facts: RunFacts): NextMove => {
-  if (facts.winding === null) return end(facts, 'done', null);
+const afterDone = (facts: RunFacts, failed: string | null): NextMove => {
+  if (facts.winding === null) return end(facts, 'done', failed);
   if (facts.winding === 'cancel') return end(facts, 'cancelled', facts.cancel_reason ?? 'Cancellation was requested.');
   return end(
     facts,
@@ -193,7 +193,7 @@ const proceed = (facts: RunFacts, plan: Plan, result: StepResult): NextMove => {
       return { ...here, state: 'waiting', attempt: 0, reason: result.reason, wake };
     }
     case 'done':
-      return afterDone(facts);
+      return afterDone(facts, result.failed ?? null);
     case 'stuck':
       return end(facts, 'stuck', result.reason);
     case 'error':
@@ -206,8 +206,10 @@ const proceed = (facts: RunFacts, plan: Plan, result: StepResult): NextMove => {
 
 const entryOf = (facts: RunFacts, result: StepResult): TimelineEntry[] => {
   if (result.kind === 'boundary') return [];
-  const outcome = result.kind === 'wait_for_signal' ? 'wait' : result.kind;
-  const detail = result.kind === 'next' || result.kind === 'done' ? null : result.reason;
+  const isOver = result.kind === 'next' || result.kind === 'done';
+  const failed = isOver ? (result.failed ?? null) : null;
+  const outcome = failed !== null ? 'failed' : result.kind === 'wait_for_signal' ? 'wait' : result.kind;
+  const detail = isOver ? failed : result.reason;
   const internal = result.kind === 'error' || result.kind === 'timeout' ? result.detail : null;
   return [{ step: facts.step, attempt: facts.attempt, outcome, detail, internal_detail: internal }];
 };

@@ -155,6 +155,7 @@ export const handlers = {
   adminTrustKeyRevoke: trustKey.revoke,
   adminLogList: logLine.list,
   adminNodeHold: node.hold,
+  adminNodeLaunchFailuresClear: node.clearLaunchFailures,
   adminHoldCreate: node.holdCreate,
   adminNodeDrain: node.drain,
   adminNodeConvertPlan: node.convertPlan,

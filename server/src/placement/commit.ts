@@ -44,7 +44,8 @@ const judge = (node: SchedulerNode, request: PlacementRequest): Choice | null =>
   return decision.kind === 'placed' ? { node, placed: decision } : null;
 };
 
-export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except' | 'is_patient'>;
+export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except' | 'is_patient'> &
+  Partial<Pick<CandidateQuery, 'except'>>;
 
 /** First look, sent with the question for the catalog; `chooseNode` goes on from its answer. */
 export const lockFirst = (tx: Tx, launch: LaunchQuery, key: KeyColumn): ReturnType<typeof lockLaunch> =>
@@ -68,7 +69,7 @@ export const chooseNode = async (
 ): Promise<Choice | null> => {
   const choice = first ? judge(first, request) : null;
   if (choice !== null) return choice;
-  const except: string[] = first ? [first.id] : [];
+  const except: string[] = [...(query.except ?? []), ...(first ? [first.id] : [])];
   for (const attempt of first === null ? ATTEMPTS.slice(1) : ATTEMPTS) {
     // Most who find nothing at once find nothing at all, and need not look deeper or wait.
     if (attempt !== ATTEMPTS[0] && !(await hasCandidates(tx, { ...query, ...attempt, except }))) break;

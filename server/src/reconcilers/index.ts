@@ -6,6 +6,7 @@ import type { Deps } from '../context.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import type { InvariantWatch } from './check-invariants.ts';
 import { createCapacityCounter } from './count-capacity.ts';
+import { endCooldown } from './end-cooldown.ts';
 import { endGrace } from './end-grace.ts';
 import { ensureTrustKeys } from './ensure-trust-keys.ts';
 import { expireTasks } from './expire-tasks.ts';
@@ -76,6 +77,12 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     interval_ms: 2_000,
     does: 'moves nodes between `active` and `offline` by their last heartbeat',
     create: (deps) => (signal) => markOffline(deps, signal),
+  },
+  {
+    name: 'end-cooldown',
+    interval_ms: 60_000,
+    does: 'forgets failed launches of hosts that had no further one for 30 minutes',
+    create: (deps) => () => endCooldown(deps),
   },
   {
     name: 'ensure-trust-keys',

@@ -9,7 +9,7 @@ import { createKeysDeps, installKeys } from '../workflows/install-keys.ts';
 import { bindPower } from '../workflows/power-slice.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
-import { releaseAllocation } from '../workflows/release-allocation.ts';
+import { cleanLeftHost, releaseAllocation } from '../workflows/release-allocation.ts';
 import { createRepairDeps, repairSlot } from '../workflows/repair-slot.ts';
 import { createDiskDeps, wipeDisk } from '../workflows/wipe-disk.ts';
 import type { RoleContext } from './role.ts';
@@ -32,6 +32,7 @@ const startWorkflows = ({ deps, hub, shutdown, workflows }: RoleContext): void =
       bind(provisionSlice, allocations),
       bind(provisionBaremetal, allocations),
       bind(releaseAllocation, allocations),
+      bind(cleanLeftHost, allocations),
       ...bindPower(allocations),
       bind(installKeys, createKeysDeps({ database: deps.database })),
       bind(wipeDisk, createDiskDeps(deps.database)),

@@ -113,6 +113,7 @@ describe('what may be done with nodes and slots', () => {
       resume: (ctx) => node.drain(ctx, request(params, { ...BECAUSE, is_draining: false })),
       hold: (ctx) => node.hold(ctx, request(params, { ...BECAUSE, is_held: true })),
       unhold: (ctx) => node.hold(ctx, request(params, { ...BECAUSE, is_held: false })),
+      clear_launch_failures: (ctx) => node.clearLaunchFailures(ctx, request(params)),
       convert: async (ctx) => {
         const { capacity_mode } = await getNode(ctx.tx, node_id);
         const to = capacity_mode === 'baremetal' ? 'slice' : 'baremetal';
@@ -145,7 +146,8 @@ describe('what may be done with nodes and slots', () => {
   };
 
   /** Told of what is so already, or of a thing that no operation would be asked about. */
-  const IS_SO = /\balready\b|^The slot is being repaired\.$|^The node is not held|is running\.$|^You requested/;
+  const IS_SO =
+    /\balready\b|^The slot is being repaired\.$|^The node is not held|^No launches have failed|is running\.$|^You requested/;
   const NOT_ASKED = /^No allocation holds the slot|there is no cleanup to retry/;
 
   /** How many operations worked and how many refused. */

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
+import { forgetLaunchFailures } from '../agents/launch-failures.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/node.ts';
@@ -78,6 +79,15 @@ export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>
   await db.holdNode(ctx.tx, before.id, body.is_held ? body.reason : null);
   await refreshSummary(ctx.tx, before.id);
   ctx.note({ is_held_before: before.is_held, is_held_after: body.is_held, reason: body.reason });
+  return nodeView(ctx, ctx.tx, before.id);
+};
+
+/** The host has been checked: placement on it resumes, and its failures are counted anew. */
+export const clearLaunchFailures = async (ctx: WriteCtx, { params, body }: Req<'adminNodeLaunchFailuresClear'>) => {
+  const before = await lockNode(ctx.tx, params.node_id);
+  if (!(await refuseNode(ctx.tx, before, 'clear_launch_failures')))
+    await forgetLaunchFailures(ctx.tx, before.id, { reason: body.reason, correlation_id: ctx.correlation_id });
+  ctx.note({ launch_failures_before: before.launch_failures, reason: body.reason });
   return nodeView(ctx, ctx.tx, before.id);
 };
 

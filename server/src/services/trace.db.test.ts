@@ -155,7 +155,12 @@ describe('following a launch that failed', () => {
     const first = trace.entries.find(({ key }) => key === trace.first_failure_key);
     assert.deepEqual(
       [first?.source, first?.title, first?.detail, first?.host_role],
-      ['workflow', 'Copy image: stopped here', 'The image could not be copied.', 'worker_compute'],
+      [
+        'workflow',
+        'Copy image: failed',
+        'The image could not be copied. No other host has the capacity for it now.',
+        'worker_compute',
+      ],
     );
     assert.deepEqual([...new Set(trace.entries.map(({ source }) => source))].toSorted(), [
       'audit',

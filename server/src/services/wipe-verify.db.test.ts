@@ -27,12 +27,14 @@ const world = async (t: TestContext) => {
   await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
   const prove = (made: TestAllocation) =>
     database.write(PLATFORM, async (tx) => {
-      const targets = (await listHeldSlots(tx, made.id)).map(({ id, nvme_serial, ...slot }) => ({
-        ...slot,
-        slot_id: id,
-        serial: nvme_serial,
-        size_bytes: slot.nvme_size_bytes,
-      }));
+      const targets = (await listHeldSlots(tx, { allocation_id: made.id, node_id: node.id })).map(
+        ({ id, nvme_serial, ...slot }) => ({
+          ...slot,
+          slot_id: id,
+          serial: nvme_serial,
+          size_bytes: slot.nvme_size_bytes,
+        }),
+      );
       const disks = targets.map((target) => ({
         ...provenDisk(target),
         note: 'ümlaut, "quotes" and \\ in the evidence',
@@ -43,7 +45,8 @@ const world = async (t: TestContext) => {
         targets,
         { minimum: 'clear', created_at: new Date().toISOString() },
       );
-      await proveCleanup(tx, made.id, { task_id: `tsk_${made.id}`, node_id: node.id, verdict, may_try_again: false });
+      const stay = { allocation_id: made.id, node_id: node.id, move_id: null };
+      await proveCleanup(tx, stay, { task_id: `tsk_${made.id}`, node_id: node.id, verdict, may_try_again: false });
     });
   /** Three proofs of the first slot: one that proved nothing, and those of two tenants. */
   const tenant = async () => {

@@ -2,9 +2,11 @@
 import { countAllocationsByState } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
+import { countFailingNodes } from '../db/node.ts';
 import { outboxLag } from '../db/outbox.ts';
 import { countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';
 import { countRunsByState } from '../db/workflow-run-view.ts';
+import { LAUNCH_FAILURES_MAX } from '../domain/launch-failures.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Hosts look every minute and tell every two. */
@@ -50,6 +52,15 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
     async () => {
       const ages = await ask((reader) => inventoryAges(reader, LATE_S), null);
       return ages === null ? [] : [{ labels: {}, value: ages.late }];
+    },
+  );
+  telemetry.gauge(
+    'gpuaas_nodes_failing_launches',
+    'Nodes on which so many launches failed in a row that placement stops.',
+    [],
+    async () => {
+      const count = await ask((reader) => countFailingNodes(reader, LAUNCH_FAILURES_MAX), null);
+      return count === null ? [] : [{ labels: {}, value: count }];
     },
   );
   telemetry.gauge('gpuaas_allocations', 'Allocations by state, except released.', ['state'], async () =>

@@ -5,8 +5,8 @@
  * follows, and the host still refuses it while another lease has the slot.
  */
 
-import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
+import type { Stay } from '../db/lifecycle.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { countRunningTasks } from '../db/run-task.ts';
@@ -18,12 +18,11 @@ export type Adopted = Readonly<{ slot_id: string; host_generation: number }>;
 /**
  * Sets the slots of the locked allocation to the host's generations. All or none: a missing one would block the rest.
  */
-export const adoptHostGenerations = async (tx: Tx, row: AllocationRow, given: readonly Adopted[]): Promise<void> => {
-  if (row.node_id === null) throw conflict('The allocation has no node.');
-  await lockSummary(tx, row.node_id);
-  if ((await countRunningTasks(tx, row.id)) > 0)
+export const adoptHostGenerations = async (tx: Tx, stay: Stay, given: readonly Adopted[]): Promise<void> => {
+  await lockSummary(tx, stay.node_id);
+  if ((await countRunningTasks(tx, stay)) > 0)
     throw conflict('The agent is running a task for this allocation. Wait for its result.');
-  const behind = await lockSlotsBehindHost(tx, row.id);
+  const behind = await lockSlotsBehindHost(tx, stay);
   const reported = behind.map(({ slot_index, host_generation }) => `slot ${slot_index}: ${host_generation}`).join(', ');
   if (behind.length === 0) throw conflict('The agent has not reported a newer generation of these slots.');
   const isConfirmed = ({ id, host_generation }: (typeof behind)[number]) =>
@@ -33,6 +32,6 @@ export const adoptHostGenerations = async (tx: Tx, row: AllocationRow, given: re
       'precondition_failed',
       `The agent reported other generations than those confirmed (${reported}).`,
     );
-  await cancelQueuedTasks(tx, row.id, 'An operator adopted the generations of the host.');
-  await adoptGenerations(tx, row.id, behind);
+  await cancelQueuedTasks(tx, stay, 'An operator adopted the generations of the host.');
+  await adoptGenerations(tx, stay.allocation_id, behind);
 };

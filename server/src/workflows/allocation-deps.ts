@@ -1,5 +1,6 @@
 /** The database operations behind the workflows of an allocation. Host tasks are rows, which agents complete. */
-import { findAllocation, lockAllocation } from '../db/allocation.ts';
+import { findAllocation } from '../db/allocation.ts';
+import { findMove } from '../db/allocation-move.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { hasGpusMissing } from '../db/guest.ts';
 import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
@@ -7,6 +8,7 @@ import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { findRunTask } from '../db/run-task.ts';
 import type { AllocationState } from '../domain/allocation.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { type CleanupOutput, judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
@@ -29,8 +31,10 @@ import {
 import { finishPowerChange } from './finish-power-change.ts';
 import { ensureTask, type RetryDelay } from './host-task.ts';
 import { findInstallInputs } from './install.ts';
+import { moveLaunch, whyNotMove } from './move-launch.ts';
 import { proveCleanup } from './prove-cleanup.ts';
 import { failProvisioning } from './start-cleanup.ts';
+import { lockStay, rowOfMove, stayOf } from './stay.ts';
 
 const PHASES: Readonly<Record<AllocationTaskRequest['phase'], readonly AllocationState[]>> = {
   provisioning: ['requested', 'provisioning'],
@@ -47,18 +51,20 @@ const ensureAllocationTask = async (
   request: AllocationTaskRequest,
   retryDelayMs: RetryDelay,
 ): Promise<AllocationTaskProgress> => {
-  const row = await lockAllocation(tx, request.allocation_id);
+  const { stay, ...task } = request;
+  const row = await lockStay(tx, stay);
   if (row === undefined || row.node_id === null || !PHASES[request.phase].includes(row.state)) return { kind: 'gone' };
   if (request.phase === 'power' && row.power_run_id !== request.run_id) return { kind: 'gone' };
   const { node_id } = row;
   const progress = await ensureTask(tx, {
-    ...request,
+    ...task,
+    allocation_id: row.id,
     node_id,
     retryDelayMs,
     prepare: async () => {
       const [slots, node, wipe_minimum] = await Promise.all([
-        listHeldSlots(tx, row.id),
-        findHeldNode(tx, row.id),
+        listHeldSlots(tx, { allocation_id: row.id, node_id }),
+        findHeldNode(tx, { allocation_id: row.id, node_id }),
         findWipeMinimum(tx, node_id),
       ]);
       if (slots.length === 0 && node === undefined)
@@ -87,39 +93,54 @@ export const createAllocationDeps = (
       if (row === undefined) throw notFound('allocation');
       return row;
     },
+    loadLeft: (moveId) =>
+      database.read(PLATFORM, async (reader) => {
+        const move = await findMove(reader, moveId);
+        if (move === undefined) throw notFound('move');
+        const row = await findAllocation(reader, move.allocation_id);
+        if (row === undefined) throw notFound('allocation');
+        return rowOfMove(row, move);
+      }),
     ensureTask: (request) => database.write(PLATFORM, (tx) => ensureAllocationTask(tx, request, retryDelayMs)),
     activate: (id) => (tx, run) => activateAllocation(tx, id, run),
     fail: (id, reason) => (tx, run) => failProvisioning(tx, id, reason, run),
+    whyNotMove: (allocation, failure) => database.read(PLATFORM, (reader) => whyNotMove(reader, allocation, failure)),
+    move: (id, failure) => (tx, run) => moveLaunch(tx, id, failure, run),
     finishPowerChange: (id, end) => (tx) => finishPowerChange(tx, id, end),
-    isBlocked: (id) =>
+    isBlocked: (stay) =>
       database.read(PLATFORM, async (reader) => {
         const [row, node, slots] = await Promise.all([
-          findAllocation(reader, id),
-          findHeldNode(reader, id),
-          listHeldSlots(reader, id),
+          findAllocation(reader, stay.allocation_id),
+          findHeldNode(reader, stay),
+          listHeldSlots(reader, stay),
         ]);
-        if (row === undefined || !CUSTODY_STATES.includes(row.state)) return false;
-        if (row.state === 'release_failed') return true;
+        if (row === undefined) return false;
+        if (stay.move_id === null && !CUSTODY_STATES.includes(row.state)) return false;
+        if (stay.move_id === null && row.state === 'release_failed') return true;
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),
     // An operator who resumes the cleanup changes the reason that the failure left.
-    isUnderReview: async ({ id, state, state_reason, failure_reason }) =>
-      state === 'failed' &&
-      state_reason === failure_reason &&
-      (await database.read(PLATFORM, (reader) => hasGpusMissing(reader, id))),
-    resume: (id) => async (tx, run) => {
-      const row = await resumeCleanup(tx, id, run);
+    isUnderReview: (row) =>
+      database.read(PLATFORM, async (reader) => {
+        if (row.state !== 'failed' || !(await hasGpusMissing(reader, stayOf(row)))) return false;
+        if (stayOf(row).move_id === null) return row.state_reason === row.failure_reason;
+        const slots = await listHeldSlots(reader, stayOf(row));
+        return slots.every(({ status_reason }) => status_reason !== REASONS.cleanup_restarted);
+      }),
+    resume: (stay) => async (tx, run) => {
+      const row = await resumeCleanup(tx, stay, run);
       if (row !== undefined) auditRun(tx, row, 'resume_cleanup', null);
     },
-    withdrawTasks: (id, reason) => (tx) => cancelQueuedTasks(tx, id, reason),
-    block: (id, reason) => (tx, run) => blockCleanup(tx, id, reason, run),
-    judge: ({ id, ...allocation }, runId) =>
+    withdrawTasks: (stay, reason) => (tx) => cancelQueuedTasks(tx, stay, reason),
+    block: (stay, reason) => (tx, run) => blockCleanup(tx, stay, reason, run),
+    judge: (allocation, run_id) =>
       database.read(PLATFORM, async (reader) => {
         const kind = RELEASE_ALLOCATION.steps.wipe.task[allocation.capacity_shape];
+        const stay = stayOf(allocation);
         const [task, node, slots] = await Promise.all([
-          findRunTask(reader, runId, kind),
-          findHeldNode(reader, id),
-          listHeldSlots(reader, id),
+          findRunTask(reader, { run_id, node_id: stay.node_id, kind }),
+          findHeldNode(reader, stay),
+          listHeldSlots(reader, stay),
         ]);
         if (task?.state !== 'completed') return undefined;
         const minimum = await findWipeMinimum(reader, task.node_id);
@@ -149,7 +170,7 @@ export const createAllocationDeps = (
         });
         return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };
       }),
-    prove: (id, judged) => (tx, run) => proveCleanup(tx, id, judged, run),
-    reject: (id, judged) => (tx, run) => rejectProof(tx, id, judged, run),
+    prove: (stay, judged) => (tx, run) => proveCleanup(tx, stay, judged, run),
+    reject: (stay, judged) => (tx, run) => rejectProof(tx, stay, judged, run),
   };
 };

@@ -4,17 +4,20 @@
  */
 import { invariant } from '@gpuaas/kit';
 import type { AllocationRow } from '../db/allocation.ts';
+import type { Stay } from '../db/lifecycle.ts';
+import { MOVING } from '../domain/launch-move.ts';
 import type { FinalPowerState } from '../domain/power.ts';
 import { CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import type { WipeVerdict } from '../domain/wipe.ts';
 import { taskKindOf } from '../domain/workflow-declaration.ts';
 import type { AllocationTaskKind } from '../domain/workflow-steps.ts';
-import { type Commit, done, next, type Outcome, stuck } from './engine/outcome.ts';
+import { type Commit, done, failedDone, failedNext, next, type Outcome } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 import { consumeTaskSignal, waitForTask } from './host-task.ts';
+import { type StayRow, stayOf } from './stay.ts';
 
 export type AllocationTaskRequest = Readonly<{
-  allocation_id: string;
+  stay: Stay;
   kind: AllocationTaskKind;
   run_id: string;
   correlation_id: string;
@@ -43,25 +46,34 @@ export type PowerChangeEnd = Readonly<{
   kind: AllocationTaskKind | null;
 }>;
 
+/** Why and from where a launch moves. */
+export type HostFailure = Readonly<{ run_id: string; kind: AllocationTaskKind; node_id: string; reason: string }>;
+
 export type AllocationDeps = Readonly<{
   load(id: string): Promise<AllocationRow>;
+  /** The allocation on the host that the move left. */
+  loadLeft(moveId: string): Promise<StayRow>;
   ensureTask(request: AllocationTaskRequest): Promise<AllocationTaskProgress>;
   activate(id: string): Commit;
   /** Ends provisioning as failed and starts cleanup. */
   fail(id: string, reason: string): Commit;
+  /** Why a launch whose host task failed cannot go on elsewhere; null when another host fits now. */
+  whyNotMove(allocation: AllocationRow, failure: Omit<HostFailure, 'reason'>): Promise<string | null>;
+  /** Claims another host, and leaves the present one to cleanup. */
+  move(id: string, failure: HostFailure): Commit;
   /** Ends a power change. */
   finishPowerChange(id: string, end: PowerChangeEnd): Commit;
   /** Whether an earlier cleanup was blocked. */
-  isBlocked(id: string): Promise<boolean>;
+  isBlocked(stay: Stay): Promise<boolean>;
   /** Whether it failed because the guest OS saw a hardware fault that no operator has handled yet. */
-  isUnderReview(allocation: AllocationRow): Promise<boolean>;
-  resume(id: string): Commit;
+  isUnderReview(allocation: StayRow): Promise<boolean>;
+  resume(stay: Stay): Commit;
   /** Cancels tasks that have not started: they must not run together with the next ones. */
-  withdrawTasks(id: string, reason: string): Commit;
-  block(id: string, reason: string): Commit;
-  judge(allocation: AllocationRow, runId: string): Promise<JudgedWipe | undefined>;
-  prove(id: string, judged: JudgedWipe): Commit;
-  reject(id: string, judged: JudgedWipe): Commit;
+  withdrawTasks(stay: Stay, reason: string): Commit;
+  block(stay: Stay, reason: string): Commit;
+  judge(allocation: StayRow, runId: string): Promise<JudgedWipe | undefined>;
+  prove(stay: Stay, judged: JudgedWipe): Commit;
+  reject(stay: Stay, judged: JudgedWipe): Commit;
 }>;
 
 export const TRIES_MAX = CLEANUP_TRIES_MAX;
@@ -81,14 +93,14 @@ export type HostTaskOutcome = Outcome<never> | 'completed' | 'failed' | 'gone';
 /** The result of the running step's task, or the outcome of a step that has to wait for it. */
 export const runAllocationTask = async (
   deps: AllocationDeps,
-  allocation: AllocationRow,
+  allocation: StayRow,
   ctx: StepContext,
   phase: AllocationTaskRequest['phase'],
 ): Promise<HostTaskOutcome> => {
   const { kind, doing } = hostWorkOf(ctx, allocation);
   consumeTaskSignal(ctx);
   const outcome = await deps.ensureTask({
-    allocation_id: allocation.id,
+    stay: stayOf(allocation),
     kind,
     phase,
     run_id: ctx.run.id,
@@ -98,16 +110,26 @@ export const runAllocationTask = async (
   return outcome.kind === 'open' || outcome.kind === 'later' ? waitForTask(outcome, doing) : outcome.kind;
 };
 
-/** A provisioning step. A refused task is not retried: the allocation fails and is cleaned up. */
-export const provisionThen =
+/**
+ * A provisioning step. A host task that failed is not retried on its host: the launch moves to another one and starts
+ * again at the first step there. Where it cannot, the allocation fails and is cleaned up, and nothing is left for an
+ * operator to retry.
+ */
+export const provisionFrom =
+  <const First extends string>(first: First) =>
   <const Step extends string>(then: Step) =>
-  async (deps: AllocationDeps, allocation: AllocationRow, ctx: StepContext): Promise<Outcome<Step>> => {
+  async (deps: AllocationDeps, allocation: AllocationRow, ctx: StepContext): Promise<Outcome<First | Step>> => {
     const outcome = await runAllocationTask(deps, allocation, ctx, 'provisioning');
     if (outcome === 'completed') return next(then);
     if (outcome === 'gone') return done();
     if (outcome !== 'failed') return outcome;
-    const { failed } = hostWorkOf(ctx, allocation);
-    return stuck(failed, deps.fail(allocation.id, failed));
+    const { kind, failed } = hostWorkOf(ctx, allocation);
+    const failure = { run_id: ctx.run.id, kind, node_id: stayOf(allocation).node_id };
+    const refusal = await deps.whyNotMove(allocation, failure);
+    const reason = `${failed} ${refusal ?? MOVING}`;
+    return refusal === null
+      ? failedNext(first, reason, deps.move(allocation.id, { ...failure, reason }))
+      : failedDone(reason, deps.fail(allocation.id, reason));
   };
 
 export const activate = async (deps: AllocationDeps, allocation: AllocationRow) => done(deps.activate(allocation.id));

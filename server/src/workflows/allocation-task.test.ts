@@ -22,6 +22,7 @@ const slot: TaskFacts['slots'][number] = {
   node_id: mintId('nod'),
   slot_index: 0,
   status: 'reserved',
+  status_reason: null,
   generation: 1,
   module_id: 1,
   gpu_pci_address: '0000:1b:00.0',

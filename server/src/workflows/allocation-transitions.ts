@@ -3,10 +3,10 @@
  * Each may run twice: it reads the locked row first and does nothing if the state has moved on.
  */
 import { invariant } from '@gpuaas/kit';
-import { type AllocationRow, lockAllocation, moveAllocation, noteAllocation } from '../db/allocation.ts';
+import { type AllocationRow, moveAllocation, noteAllocation } from '../db/allocation.ts';
 import { insertSystemAudit, type SystemAction } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
-import { lockLiveClaims } from '../db/lifecycle.ts';
+import { lockLiveClaims, type Stay } from '../db/lifecycle.ts';
 import { moveHeldNode } from '../db/node.ts';
 import { cancelQueuedTasks, rejectTask } from '../db/node-task.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
@@ -22,18 +22,10 @@ import type { WipeVerdict } from '../domain/wipe.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { grantsInstalledAtStart } from './access-grant.ts';
 import type { JudgedWipe } from './allocation-steps.ts';
+import { type Cause, lockChanging, lockStay, type StayRow, stayOf } from './stay.ts';
 
 /** States whose remaining claims wait for a wipe proof. */
 export const CUSTODY_STATES: readonly AllocationState[] = ['releasing', 'release_failed', 'failed'];
-
-/** The request or run that changes an allocation. Without one, the launch of the allocation stands for it. */
-export type Cause = Readonly<{ correlation_id: string }>;
-
-/** Locks an allocation that is about to change: what is recorded of the change has the correlation ID of its cause. */
-export const lockChanging = async (tx: Tx, id: string, cause?: Cause): Promise<AllocationRow | undefined> => {
-  const row = await lockAllocation(tx, id);
-  return row === undefined ? undefined : { ...row, correlation_id: cause?.correlation_id ?? row.correlation_id };
-};
 
 type ChangedAllocation = Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'correlation_id'>;
 
@@ -94,50 +86,62 @@ const moveClaimed = async (tx: Tx, nodeId: string | null, change: () => Promise<
 };
 
 /** Everything claimed waits for a wipe. A bare-metal tenant could write to slots that were never reserved for it. */
-const startCleaning = (tx: Tx, row: AllocationRow, reason: string): Promise<void> =>
+const startCleaning = (tx: Tx, row: StayRow, reason: string): Promise<void> =>
   moveClaimed(tx, row.node_id, async () => {
     const from = ['available', 'reserved', 'in_use', 'cleanup_blocked'];
-    await moveHeldSlots(tx, { allocation_id: row.id, from, to: 'cleaning', reason });
-    await moveHeldNode(tx, { allocation_id: row.id, from: ['exclusive', 'cleanup_blocked'], to: 'cleaning' });
+    const { allocation_id, node_id } = stayOf(row);
+    await moveHeldSlots(tx, { allocation_id, node_id, from, to: 'cleaning', reason });
+    await moveHeldNode(tx, { allocation_id, node_id, from: ['exclusive', 'cleanup_blocked'], to: 'cleaning' });
   });
 
 /** Active and charged from now on. Does nothing if a release was accepted first. */
 export const activateAllocation = async (tx: Tx, id: string, cause?: Cause): Promise<void> => {
   const row = await lockChanging(tx, id, cause);
   if (row?.state !== 'provisioning') return;
+  const { allocation_id, node_id } = stayOf(row);
   // Neither reserved nor in-use slots are schedulable, so the placement index does not change.
   await Promise.all([
     enter(tx, row, 'active', null),
     billingEffect(row.state, 'active') === 'open' ? insertUsage(tx, id) : undefined,
-    moveHeldSlots(tx, { allocation_id: id, from: ['reserved'], to: 'in_use', reason: null, event: 'provisioned' }),
+    moveHeldSlots(tx, {
+      ...{ allocation_id, node_id, reason: null },
+      from: ['reserved'],
+      to: 'in_use',
+      event: 'provisioned',
+    }),
     grantsInstalledAtStart(tx, { ...row, state: 'active', power_state: 'on' }),
   ]);
 };
 
-/** Blocks cleanup: claims stay, marked for an operator. */
-export const blockCleanup = async (tx: Tx, id: string, reason: string, cause?: Cause): Promise<void> => {
-  const row = await lockChanging(tx, id, cause);
+/** Blocks cleanup: claims stay, marked for an operator. An allocation that moved on is not touched. */
+export const blockCleanup = async (tx: Tx, stay: Stay, reason: string, cause?: Cause): Promise<void> => {
+  const { allocation_id: id, node_id, move_id } = stay;
+  const row = await lockStay(tx, stay, cause);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
-  const claims = await lockLiveClaims(tx, id);
+  const claims = await lockLiveClaims(tx, stay);
   if (claims.length === 0) return;
-  await cancelQueuedTasks(tx, id, reason);
-  const stateReason = blockedReason(id, reason, await findLastFailure(tx, id));
-  await moveClaimed(tx, row.node_id, async () => {
+  await cancelQueuedTasks(tx, stay, reason);
+  const stateReason = blockedReason(id, reason, await findLastFailure(tx, stay));
+  await moveClaimed(tx, node_id, async () => {
+    const held = { allocation_id: id, node_id };
     const event = 'cleanup_blocked';
-    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason: stateReason, event });
-    await moveHeldNode(tx, { allocation_id: id, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
+    await moveHeldSlots(tx, { ...held, from: ['cleaning'], to: event, reason: stateReason, event });
+    await moveHeldNode(tx, { ...held, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
   });
   auditRun(tx, row, 'block_cleanup', reason);
+  if (move_id !== null) return;
   if (row.state === 'releasing') return enter(tx, row, 'release_failed', reason);
   await noteAllocation(tx, id, { reason, deadline_s: STATE_DEADLINE_S.release_failed });
   emitAllocation(tx, row, row.state, reason);
 };
 
 /** Resumes a blocked cleanup. Undefined when there is none. */
-export const resumeCleanup = async (tx: Tx, id: string, cause?: Cause): Promise<AllocationRow | undefined> => {
-  const row = await lockChanging(tx, id, cause);
+export const resumeCleanup = async (tx: Tx, stay: Stay, cause?: Cause): Promise<AllocationRow | undefined> => {
+  const id = stay.allocation_id;
+  const row = await lockStay(tx, stay, cause);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return undefined;
   await startCleaning(tx, row, REASONS.cleanup_restarted);
+  if (stay.move_id !== null) return row;
   if (row.state === 'release_failed') await enter(tx, row, 'releasing', null);
   else await noteAllocation(tx, id, { reason: 'Cleanup is running.', deadline_s: STATE_DEADLINE_S[row.state] });
   return row;
@@ -151,8 +155,8 @@ const rejectionOf = ({ reason, disks }: WipeVerdict): string => {
 };
 
 /** The evidence proves nothing. It is stored as such, and the task counts as failed. */
-export const rejectProof = async (tx: Tx, id: string, judged: JudgedWipe, cause?: Cause): Promise<void> => {
-  const row = await lockChanging(tx, id, cause);
+export const rejectProof = async (tx: Tx, stay: Stay, judged: JudgedWipe, cause?: Cause): Promise<void> => {
+  const row = await lockStay(tx, stay, cause);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
   for (const disk of judged.verdict.disks)
     tx.defer(

@@ -33,7 +33,8 @@ export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reas
 const NO_RESPONSE = 'The agent did not respond in time, so the power state is unknown. Start or stop the VM.';
 
 const NOT_COPIED = REINSTALL_SLICE.steps.cloneImage.failed;
-const BAD_USER_DATA = 'The user data was refused: cloud-init cannot parse it, or it sets something that the control plane manages.';
+const BAD_USER_DATA =
+  'The user data was refused: cloud-init cannot parse it, or it sets something that the control plane manages.';
 const MAYBE_EMPTY =
   'The agent did not report how the image copy ended. The boot disk may not boot. Reinstall the VM, or release the allocation.';
 
@@ -59,13 +60,14 @@ const revokeGrants = async (tx: Tx, row: AllocationRow, end: PowerChangeEnd): Pr
 export const finishPowerChange = async (tx: Tx, id: string, end: PowerChangeEnd): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'active' || row.power_run_id !== end.run_id) return;
-  const refused = end.kind === null ? undefined : await findRunTask(tx, end.run_id, end.kind);
+  const of = { run_id: end.run_id, node_id: row.node_id ?? '' };
+  const refused = end.kind === null ? undefined : await findRunTask(tx, { ...of, kind: end.kind });
   const isKnown = end.kind === null || refused?.state === 'failed';
   const to = isKnown ? end.to : 'unknown';
   // A task that has not started must not start after the tenant saw the end of the change.
   if (to === 'unknown') await cancelRunTasks(tx, end.run_id, 'The power change was abandoned.');
   const isReinstall = row.power_state === 'reinstalling';
-  const clone = isReinstall ? await findRunTask(tx, end.run_id, 'slice.image_clone') : undefined;
+  const clone = isReinstall ? await findRunTask(tx, { ...of, kind: 'slice.image_clone' }) : undefined;
   const reason = cloneReason(clone) ?? (isKnown ? end.reason : NO_RESPONSE);
   if (isReinstall) await dropInstall(tx, { allocation_id: id, run_id: end.run_id, clone });
   const moved = await movePower(tx, { id, from: powerSourcesOf(to), to, reason, run_id: null, grace_s: null });

@@ -1,7 +1,7 @@
 /**
  * How a run has a host do one thing. There is one way: in one transaction, the task of this run and kind is found or
  * created. A step that runs twice creates one task. An offline host is waited for and never counts as done. No task of
- * an allocation is created while a host may still run another one of it. `createRunHostTask` is for steps outside an
+ * an allocation is created while its host may still run another one of it. `createRunHostTask` is for steps outside an
  * allocation, `runAllocationTask` of `allocation-steps.ts` for the steps of its life. `install-keys.ts` calls `ensureTask`
  * itself: it collects the keys under the allocation's lock, in the transaction that creates the task.
  */
@@ -45,11 +45,11 @@ export type TaskProgress<K extends TaskKind> =
 
 /** The progress of this run's task, which is created if it does not exist. */
 export const ensureTask = async <K extends TaskKind>(tx: Tx, request: TaskRequest<K>): Promise<TaskProgress<K>> => {
-  const { allocation_id, kind, run_id } = request;
+  const { allocation_id, node_id, kind, run_id } = request;
   const ofAllocation = { allocation_id: allocation_id ?? null, kind };
   const [task, running, lastAttempt] = await Promise.all([
-    findRunTask(tx, run_id, kind),
-    allocation_id === undefined ? 0 : countRunningTasks(tx, allocation_id),
+    findRunTask(tx, { run_id, node_id, kind }),
+    allocation_id === undefined ? 0 : countRunningTasks(tx, { allocation_id, node_id }),
     findLastAttempt(tx, ofAllocation),
   ]);
   if (task !== undefined) {

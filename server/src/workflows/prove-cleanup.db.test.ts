@@ -22,10 +22,12 @@ const world = async (t: TestContext) => {
 
 type World = Awaited<ReturnType<typeof world>>;
 
+const stayOn = ({ id, node_id }: TestAllocation) => ({ allocation_id: id, node_id, move_id: null });
+
 /** Proves with evidence that is complete, about the generation that is `behind` the slot's own. */
 const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
-    const targets = (await listHeldSlots(tx, made.id)).map((slot) => ({
+    const targets = (await listHeldSlots(tx, stayOn(made))).map((slot) => ({
       slot_id: slot.id,
       serial: slot.nvme_serial,
       generation: slot.generation - behind,
@@ -38,7 +40,7 @@ const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<v
       minimum: 'clear',
       created_at: new Date().toISOString(),
     });
-    await proveCleanup(tx, made.id, { task_id: 'tsk_test', node_id: made.node_id, verdict, may_try_again: false });
+    await proveCleanup(tx, stayOn(made), { task_id: 'tsk_test', node_id: made.node_id, verdict, may_try_again: false });
   });
 
 const indexRow = async ({ sql }: World, nodeId: string): Promise<unknown> =>
@@ -92,7 +94,7 @@ test('a proof that comes again finds nothing held and changes nothing', async (t
     verdict: { is_verified: true, reason: null, disks: [] },
     may_try_again: false,
   };
-  await w.database.write(PLATFORM, (tx) => proveCleanup(tx, made.id, again));
+  await w.database.write(PLATFORM, (tx) => proveCleanup(tx, stayOn(made), again));
   const { rows } = await w.sql.query(
     `select (select count(*)::int from outbox_events where subject = $1 and data ->> 'state' = 'released') as told,
        (select array_agg(gpu_used) from quotas where organization_id = $2) as used`,

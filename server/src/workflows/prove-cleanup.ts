@@ -7,12 +7,14 @@ import { invariant, mintId } from '@gpuaas/kit';
 import type { SchedulerNode } from '@gpuaas/scheduler';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
+import type { Stay } from '../db/lifecycle.ts';
 import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
 import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/statements/release.ts';
 import { summaryRow } from '../placement/summary.ts';
 import type { JudgedWipe } from './allocation-steps.ts';
-import { allocationChanged, auditProven, type Cause, CUSTODY_STATES, lockChanging } from './allocation-transitions.ts';
+import { allocationChanged, auditProven, CUSTODY_STATES } from './allocation-transitions.ts';
 import { isFit, nodeAfterWipe } from './node-after-wipe.ts';
+import { type Cause, lockStay } from './stay.ts';
 
 type Written = Pick<ProvenRelease, 'proofs' | 'claims'>;
 
@@ -59,12 +61,13 @@ const endOf = (row: AllocationRow): Pick<ProvenRelease['allocation'], 'from' | '
   reason: row.state === 'releasing' ? null : row.failure_reason,
 });
 
-/** May run twice: without claims it does nothing. */
-export const proveCleanup = async (tx: Tx, id: string, judged: JudgedWipe, cause?: Cause): Promise<void> => {
+/** May run twice: without claims it does nothing. A host that the launch left is freed without the allocation and its quota. */
+export const proveCleanup = async (tx: Tx, stay: Stay, judged: JudgedWipe, cause?: Cause): Promise<void> => {
+  const { allocation_id: id, move_id } = stay;
   const { node_id } = judged;
   invariant(judged.verdict.is_verified, 'only a verified wipe frees anything');
   const [row, , holding, found] = await Promise.all([
-    lockChanging(tx, id, cause),
+    lockStay(tx, stay, cause),
     lockSummary(tx, node_id),
     findHolding(tx, id, node_id),
     loadSchedulerNode(tx, node_id),
@@ -86,7 +89,8 @@ export const proveCleanup = async (tx: Tx, id: string, judged: JudgedWipe, cause
         nodeAfterWipe(node, new Map(slots.map((slot) => [slot.id, slot.is_fit])), holding),
         gpu_model,
       ),
-      events: [allocationChanged(row, end.to, end.reason)],
+      is_left: move_id !== null,
+      events: move_id === null ? [allocationChanged(row, end.to, end.reason)] : [],
     }),
   );
   auditProven(tx, row, end.reason, judged.task_id);

@@ -2,8 +2,10 @@
 import type { AllocationRow } from '../db/allocation.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { PROVISION_SLICE } from '../domain/workflow-steps.ts';
-import { type AllocationDeps, abort, activate, PROVISION_DEADLINE_MS, provisionThen } from './allocation-steps.ts';
+import { type AllocationDeps, abort, activate, PROVISION_DEADLINE_MS, provisionFrom } from './allocation-steps.ts';
 import { workflow } from './engine/workflow.ts';
+
+const provisionThen = provisionFrom('leaseBundle');
 
 export const provisionSlice = workflow<AllocationDeps, AllocationRow, StepOf<typeof PROVISION_SLICE>>({
   declared: PROVISION_SLICE,

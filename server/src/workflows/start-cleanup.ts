@@ -4,8 +4,9 @@
  * them.
  */
 import type { AllocationRow } from '../db/allocation.ts';
+import { listLeftStays } from '../db/allocation-move.ts';
 import type { Tx } from '../db/client.ts';
-import { lockLiveClaims } from '../db/lifecycle.ts';
+import { listHeldSlots, lockLiveClaims, type Stay } from '../db/lifecycle.ts';
 import { lockSummary } from '../db/placement.ts';
 import { cancelOwnRuns, enterCleanup } from '../db/statements/release.ts';
 import { closeUsage, lockOpenUsage } from '../db/usage.ts';
@@ -17,17 +18,29 @@ import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { type Adopted, adoptHostGenerations } from './adopt-generation.ts';
-import { allocationChanged, auditRun, type Cause, lockChanging, resumeCleanup } from './allocation-transitions.ts';
+import { allocationChanged, auditRun, resumeCleanup } from './allocation-transitions.ts';
 import { newRun, runChanged, type StartRun, signalRun, startRun } from './engine/run.ts';
 import { POWER_WORKFLOWS } from './power-slice.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
-import { RUNTIME_ABSENT, releaseAllocation } from './release-allocation.ts';
+import { cleanLeftHost, RUNTIME_ABSENT, releaseAllocation } from './release-allocation.ts';
+import { type Cause, lockChanging, stayOf } from './stay.ts';
 
 /** Joins a live run: an allocation is never cleaned up by two. */
 const cleanupOf = (row: AllocationRow): StartRun => ({
   workflow: releaseAllocation,
   subject_id: row.id,
+  ...ownerOf(row),
+});
+
+/** The cleanup of a host that a launch left is about the move. */
+export const cleanupOfMove = (row: AllocationRow, moveId: string): StartRun => ({
+  workflow: cleanLeftHost,
+  subject_id: moveId,
+  ...ownerOf(row),
+});
+
+const ownerOf = (row: AllocationRow): Pick<StartRun, 'organization_id' | 'project_id' | 'correlation_id'> => ({
   organization_id: row.organization_id,
   project_id: row.project_id,
   correlation_id: row.correlation_id,
@@ -51,6 +64,7 @@ const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry): Promise<s
   tx.defer(
     enterCleanup(tx, {
       allocation_id: row.id,
+      node_id: stayOf(row).node_id,
       from: sourcesOf(entry.to),
       deadline_s: STATE_DEADLINE_S[entry.to],
       ...entry,
@@ -109,16 +123,41 @@ export type Cleanup = Readonly<{
   adopted?: readonly Adopted[] | undefined;
 }>;
 
-/** Restarts a blocked cleanup, or signals the current one, and names its run. Frees nothing. */
+/** Those of the confirmed generations that are about slots of this stay. */
+const adoptedOn = async (tx: Tx, stay: Stay, adopted: readonly Adopted[]): Promise<readonly Adopted[] | undefined> => {
+  const slots = adopted.length === 0 ? [] : await listHeldSlots(tx, stay);
+  const own = adopted.filter(({ slot_id }) => slots.some(({ id }) => id === slot_id));
+  return own.length === 0 ? undefined : own;
+};
+
+const restart = async (tx: Tx, stay: Stay, run: StartRun, cleanup: Cleanup): Promise<string> => {
+  if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, stay, cleanup.adopted);
+  await resumeCleanup(tx, stay, cleanup.cause);
+  const { id: run_id } = await startRun(tx, run);
+  if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id, name: RUNTIME_ABSENT });
+  return run_id;
+};
+
+/**
+ * Restarts blocked cleanups, or signals the current ones, and names the run of the first: of the allocation, and of the
+ * hosts that its launch left. Frees nothing.
+ */
 export const restartCleanup = async (tx: Tx, cleanup: Cleanup): Promise<string> => {
   const row = await lockChanging(tx, cleanup.allocation_id, cleanup.cause);
   if (row === undefined) throw notFound('allocation');
+  const left = await listLeftStays(tx, row.id);
   const refusal = cleanupRefusal(row.state);
-  if (refusal !== null) throw conflict(refusal.reason);
-  if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict(REFUSALS.nothing_to_clean);
-  if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, row, cleanup.adopted);
-  await resumeCleanup(tx, row.id, cleanup.cause);
-  const run = await startRun(tx, cleanupOf(row));
-  if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id: run.id, name: RUNTIME_ABSENT });
-  return run.id;
+  if (refusal !== null && left.length === 0) throw conflict(refusal.reason);
+  const isHeld = refusal === null && (await lockLiveClaims(tx, stayOf(row))).length > 0;
+  const own = isHeld ? [{ stay: stayOf(row), run: cleanupOf(row) }] : [];
+  const others = left.map((stay) => ({ stay, run: cleanupOfMove(row, stay.move_id ?? '') }));
+  const runs: string[] = [];
+  const all = [...own, ...others];
+  for (const { stay, run } of all) {
+    const adopted = all.length === 1 ? cleanup.adopted : await adoptedOn(tx, stay, cleanup.adopted ?? []);
+    runs.push(await restart(tx, stay, run, { ...cleanup, adopted }));
+  }
+  const [first] = runs;
+  if (first === undefined) throw conflict(REFUSALS.nothing_to_clean);
+  return first;
 };

@@ -3,7 +3,7 @@ import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { duration } from '../../format/time.ts';
 
-const FAILED_OUTCOMES: readonly string[] = ['stuck', 'error', 'timeout'];
+const FAILED_OUTCOMES: readonly string[] = ['failed', 'stuck', 'error', 'timeout'];
 
 export const isFailedEntry = ({ outcome }: Pick<TimelineEntry, 'outcome'>): boolean =>
   FAILED_OUTCOMES.includes(outcome);

@@ -48,6 +48,7 @@ const OUTCOMES: Readonly<Record<string, Readonly<{ word: string; tone: Tone }>>>
   done: { word: 'Finished', tone: 'good' },
   wait: { word: 'Waited', tone: 'busy' },
   retried: { word: 'Retried', tone: 'warn' },
+  failed: { word: 'Failed', tone: 'bad' },
   error: { word: 'Failed', tone: 'bad' },
   timeout: { word: 'Timed out', tone: 'bad' },
   stuck: { word: 'Stopped', tone: 'bad' },

@@ -47,6 +47,19 @@ const Holding = ({ node }: Readonly<{ node: Node }>) => (
   </ReasonAction>
 );
 
+const Failures = ({ node }: Readonly<{ node: Node }>) => (
+  <ReasonAction
+    label="Clear failures"
+    title={`Clear failed launches of ${node.name}`}
+    disabledReason={why(node, 'clear_launch_failures')}
+    operation="adminNodeLaunchFailuresClear"
+    request={(reason) => ({ params: { node_id: node.id }, body: { reason } })}
+    command={(reason) => cli(['clear-failures', node.name], [['reason', reason]])}
+  >
+    New launches can be placed on this node again. Check the host first: see Health for the last failure.
+  </ReasonAction>
+);
+
 const Ending = ({ node }: Readonly<{ node: Node }>) => {
   const navigate = useNavigate();
   const params = { node_id: node.id };
@@ -137,6 +150,7 @@ export const NodeActions = ({ node, onTab }: Readonly<{ node: Node; onTab: (tab:
     />
     <Draining node={node} />
     <Holding node={node} />
+    {node.launch_failures > 0 && <Failures node={node} />}
     <ActionButton variant="default" disabledReason={why(node, 'convert')} onClick={() => onTab('convert')}>
       Convert
     </ActionButton>

@@ -94,6 +94,14 @@ export const nodeNotices = (
   node: Node,
 ): readonly Readonly<{ text: string; tab: 'candidates' | 'inventory' | 'health' }>[] => [
   ...(node.health === 'unhealthy' ? [{ text: 'An alert blocks placement on this node.', tab: 'health' as const }] : []),
+  ...(node.launch_failures > 0
+    ? [
+        {
+          text: `${count(node.launch_failures, 'launch', 'launches')} in a row failed on the host.`,
+          tab: 'health' as const,
+        },
+      ]
+    : []),
   ...(node.has_hardware_change
     ? [{ text: 'The latest discovery differs from the approved slots.', tab: 'candidates' as const }]
     : []),

@@ -3,21 +3,21 @@
  * that holds it move above what the host knows, together: tasks of either are then of the newest claim the host has seen.
  */
 import type { Tx } from '../client.ts';
-import { HELD } from '../lifecycle.ts';
+import { HELD, type Stay } from '../lifecycle.ts';
 import { claimIsLive } from '../predicates.ts';
 import { statement } from '../statement.ts';
 
 export type SlotBehindHost = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
 
 const LOCK_SLOTS_BEHIND_HOST = statement(
-  { allocation_id: 'text' },
+  { allocation_id: 'text', node_id: 'text' },
   `select s.id, s.slot_index, s.generation, s.host_generation ${HELD} where s.host_generation > s.generation
    order by s.slot_index for update of s, c`,
 );
 
-/** What an allocation holds and its host has seen a later claim of; locked. */
-export const lockSlotsBehindHost = async (tx: Tx, allocationId: string): Promise<SlotBehindHost[]> =>
-  (await LOCK_SLOTS_BEHIND_HOST.query<SlotBehindHost>(tx, { allocation_id: allocationId })).rows;
+/** What an allocation holds on the node and its host has seen a later claim of; locked. */
+export const lockSlotsBehindHost = async (tx: Tx, { allocation_id, node_id }: Stay): Promise<SlotBehindHost[]> =>
+  (await LOCK_SLOTS_BEHIND_HOST.query<SlotBehindHost>(tx, { allocation_id, node_id })).rows;
 
 export const adoptGenerations = async (
   tx: Tx,

@@ -92,15 +92,23 @@ const PARAMETERS = {
 } as const;
 
 /** Not for a node that is sliced already: the foreign key of its claims keeps it so. */
-const OCCUPY = `node as (
+export const OCCUPY = `node as (
     update nodes set occupancy = :occupancy, version = version + 1 where id = :node_id and occupancy = 'free'),`;
 
-const CLAIM_COLUMNS =
-  'id, allocation_id, organization_id, project_id, claim_kind, node_id, slot_id, gpu_count, slot_generation';
+/** Part of every statement that claims; so are the claims themselves, on slots or on the whole node. */
+export const RESERVE_SLOTS = `update node_resource_slots set status = 'reserved', status_since = clock_timestamp(), status_reason = null,
+      generation = generation + 1, last_claimed_at = clock_timestamp(), version = version + 1
+    where id = any (:slot_ids) and node_id = :node_id and status = 'available' returning id, generation`;
+const INSERT_CLAIMS = `insert into allocation_resource_claims
+      (id, allocation_id, organization_id, project_id, claim_kind, node_id, slot_id, gpu_count, slot_generation)`;
 const SLOT_CLAIMS = `select (:claim_ids)[array_position(:slot_ids, slot.id)], :allocation_id, :organization_id, :project_id,
       'slot', :node_id, slot.id, 1, slot.generation from slot`;
 const NODE_CLAIM = `values ((:claim_ids)[1], :allocation_id, :organization_id, :project_id, 'node_exclusive', :node_id, null,
       :gpu_count, null)`;
+export const CLAIMS = {
+  gpu_slice: `${INSERT_CLAIMS} ${SLOT_CLAIMS}`,
+  baremetal: `${INSERT_CLAIMS} ${NODE_CLAIM}`,
+} as const;
 
 const claimStatement = (occupy: string, claims: string) =>
   statement(
@@ -114,12 +122,9 @@ const claimStatement = (occupy: string, claims: string) =>
       'requested', :requested_by, :ssh_key_ids, :tags, :is_protected, :max_duration_s, :correlation_id, :created_at, :created_at,
       :created_at + make_interval(secs => :deadline_s))),
   slot as (
-    update node_resource_slots set status = 'reserved', status_since = clock_timestamp(), status_reason = null,
-      generation = generation + 1, last_claimed_at = clock_timestamp(), version = version + 1
-    where id = any (:slot_ids) and node_id = :node_id and status = 'available' returning id, generation),
+    ${RESERVE_SLOTS}),
   ${occupy}
   claim as (
-    insert into allocation_resource_claims (${CLAIM_COLUMNS})
     ${claims} returning 1),
   placement as (
     insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, partition_id, vm_profile_name, vcpu_count,
@@ -145,9 +150,9 @@ const claimStatement = (occupy: string, claims: string) =>
   );
 
 const STATEMENTS = {
-  slice: claimStatement(OCCUPY, SLOT_CLAIMS),
-  slice_beside_others: claimStatement('', SLOT_CLAIMS),
-  node: claimStatement(OCCUPY, NODE_CLAIM),
+  slice: claimStatement(OCCUPY, CLAIMS.gpu_slice),
+  slice_beside_others: claimStatement('', CLAIMS.gpu_slice),
+  node: claimStatement(OCCUPY, CLAIMS.baremetal),
 };
 
 /**

@@ -5,6 +5,7 @@ import { statement } from '../statement.ts';
 
 export type SlotMove = Readonly<{
   allocation_id: string;
+  node_id: string;
   from: readonly string[];
   to: string;
   reason: string | null;
@@ -13,7 +14,7 @@ export type SlotMove = Readonly<{
 }>;
 
 const MOVE_HELD = statement(
-  { allocation_id: 'text', from: 'text[]', to: 'text', reason: 'text | null', event: 'text | null' },
+  { allocation_id: 'text', node_id: 'text', from: 'text[]', to: 'text', reason: 'text | null', event: 'text | null' },
   `with held as (select s.id ${HELD} where s.status = any (:from))
    update node_resource_slots t set status = :to, status_reason = :reason, status_since = clock_timestamp(), version = t.version + 1,
      health_detail = case when :event is null then t.health_detail else (t.health_detail - 'wipe_proof_id') || jsonb_build_object(

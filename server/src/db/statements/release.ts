@@ -37,6 +37,7 @@ export const cancelOwnRuns = async (
 
 export type CleanupStart = Readonly<{
   allocation_id: string;
+  node_id: string;
   from: readonly AllocationState[];
   to: 'releasing' | 'failed';
   reason: string;
@@ -52,13 +53,14 @@ export type CleanupStart = Readonly<{
 
 const CLEAN_NODE = `node as (
        update nodes n set occupancy = 'cleaning', version = n.version + 1 from allocation_resource_claims c
-       where c.allocation_id = :allocation_id and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive' and n.id = c.node_id
-         and n.occupancy in ('exclusive', 'cleanup_blocked')),`;
+       where c.allocation_id = :allocation_id and c.node_id = :node_id and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'
+         and n.id = c.node_id and n.occupancy in ('exclusive', 'cleanup_blocked')),`;
 
 const cleanupStatement = (node: string) =>
   statement(
     {
       allocation_id: 'text',
+      node_id: 'text',
       from: 'text[]',
       to: 'text',
       reason: 'text',
@@ -75,7 +77,7 @@ const cleanupStatement = (node: string) =>
        from (select clock_timestamp() as at) t where a.id = :allocation_id and a.state = any (:from) returning 1),
      task as (
        update node_tasks set state = 'cancelled', state_reason = :task_reason, finished_at = clock_timestamp()
-       where allocation_id = :allocation_id and state = 'queued'),
+       where allocation_id = :allocation_id and node_id = :node_id and state = 'queued'),
      held as (select s.id ${HELD} where s.status in ('available', 'reserved', 'in_use', 'cleanup_blocked')),
      slot as (
        update node_resource_slots t set status = 'cleaning', status_reason = :reason, status_since = clock_timestamp(), version = t.version + 1
@@ -117,7 +119,7 @@ export type Holding = Readonly<{
 const FIND_HOLDING = statement(
   { allocation_id: 'text', node_id: 'text' },
   `select coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'slot_id', c.slot_id, 'gpu_count', c.gpu_count) order by c.id)
-       from allocation_resource_claims c where c.allocation_id = :allocation_id and ${claimIsLive('c')}), '[]') as claims,
+       from allocation_resource_claims c where c.allocation_id = :allocation_id and c.node_id = :node_id and ${claimIsLive('c')}), '[]') as claims,
      exists (select from allocation_resource_claims o where o.node_id = :node_id and ${claimIsLive('o')}
        and o.allocation_id <> :allocation_id) as is_shared,
      array(select s.id from node_resource_slots s where s.node_id = :node_id and s.quarantine_reason is not null) as suspect_slot_ids,
@@ -125,7 +127,7 @@ const FIND_HOLDING = statement(
        where s.node_id = :node_id and s.status <> 'available' and s.last_claimed_at is not null), '{}') as claimed_at_s`,
 );
 
-/** What the allocation still holds, and what will be left of the node without it. */
+/** What the allocation still holds on the node, and what will be left of the node without it. */
 export const findHolding = async (reader: Reader, allocationId: string, nodeId: string): Promise<Holding> => {
   const { rows } = await FIND_HOLDING.query<Holding>(reader, { allocation_id: allocationId, node_id: nodeId });
   return rows[0] ?? { claims: [], is_shared: false, suspect_slot_ids: [], claimed_at_s: {} };
@@ -148,6 +150,8 @@ export type ProvenRelease = Readonly<{
   /** A slot that is not fit is quarantined. */
   slots: readonly Readonly<{ id: string; generation: number; is_reset: boolean; is_fit: boolean }>[];
   summary: SummaryRow;
+  /** A host that the launch left: the allocation and its quota are elsewhere. */
+  is_left: boolean;
   events: readonly NewOutboxEvent[];
 }>;
 
@@ -173,6 +177,7 @@ const RELEASE = statement(
     not_reset_reason: 'text',
     unfit_reason: 'text',
     reboot_reason: 'text',
+    is_left: 'boolean',
     events: 'jsonb',
     ...SUMMARY_STATE,
   },
@@ -207,19 +212,19 @@ const RELEASE = statement(
      update allocations a set state = :to, state_reason = :reason, state_deadline_at = null, version = a.version + 1,
        state_since = case when a.state = :to then a.state_since else t.at end,
        released_at = case when :to = 'released' then t.at else a.released_at end
-     from (select clock_timestamp() as at) t where a.id = :allocation_id and a.state = :from returning 1),
+     from (select clock_timestamp() as at) t where a.id = :allocation_id and a.state = :from and not :is_left returning 1),
    summary as (${SET_SUMMARY} returning 1),
    event as (${INSERT_EVENTS}),
    organization_quota as (
-     update quotas set gpu_used = gpu_used - :gpu_count where organization_id = :organization_id and project_id = ''
+     update quotas set gpu_used = gpu_used - :gpu_count where organization_id = :organization_id and project_id = '' and not :is_left
        and (select count(*) from slot) + (select count(*) from claim) > 0 returning 1),
    project_quota as (
-     update quotas set gpu_used = gpu_used - :gpu_count where organization_id = :organization_id and project_id = :project_id
+     update quotas set gpu_used = gpu_used - :gpu_count where organization_id = :organization_id and project_id = :project_id and not :is_left
        and (select count(*) from organization_quota) >= 0)
    select require((select count(*) from claim) = cardinality(:claim_ids), 'claims'),
      require((select count(*) from slot) = cardinality(:slot_ids), 'slots'),
      require((select count(*) from summary) = 1, 'summary'),
-     require((select count(*) from moved) = 1, 'allocation')`,
+     require((select count(*) from moved) = case when :is_left then 0 else 1 end, 'allocation')`,
 );
 
 /**
@@ -247,6 +252,7 @@ export const releaseClaimSet = (tx: Tx, release: ProvenRelease): Promise<unknown
     not_reset_reason: REASONS.gpu_not_reset,
     unfit_reason: REASONS.slot_not_schedulable,
     reboot_reason: REASONS.reboot_for_gpu,
+    is_left: release.is_left,
     events: eventRecords(events),
   });
 };

@@ -9,10 +9,10 @@ export type CommittingRun = Pick<WorkflowRunRow, 'id' | 'correlation_id'>;
 export type Commit = (tx: Tx, run: CommittingRun) => Promise<void>;
 
 export type Outcome<Step extends string> =
-  | Readonly<{ kind: 'next'; step: Step; commit: Commit | undefined }>
+  | Readonly<{ kind: 'next'; step: Step; commit: Commit | undefined; failed?: string }>
   | Readonly<{ kind: 'wait'; ms: number; reason: string }>
   | Readonly<{ kind: 'wait_for_signal'; name: string; timeout_ms: number; reason: string }>
-  | Readonly<{ kind: 'done'; commit: Commit | undefined }>
+  | Readonly<{ kind: 'done'; commit: Commit | undefined; failed?: string }>
   | Readonly<{ kind: 'stuck'; reason: string; commit: Commit | undefined }>;
 
 /** Continue with another step. */
@@ -34,6 +34,17 @@ export const waitForSignal = (name: string, timeoutMs: number, reason: string): 
 });
 
 export const done = (commit?: Commit): Outcome<never> => ({ kind: 'done', commit });
+
+/** The step failed, and the run continues with another one. The timeline shows the reason. */
+export const failedNext = <const Step extends string>(step: Step, failed: string, commit?: Commit): Outcome<Step> => ({
+  kind: 'next',
+  step,
+  commit,
+  failed,
+});
+
+/** The step failed, and the run has handled it: nothing is left for an operator. The reason stays with the run. */
+export const failedDone = (failed: string, commit?: Commit): Outcome<never> => ({ kind: 'done', commit, failed });
 
 /** Stop until an operator retries. Everyone who may see the run sees the reason. */
 export const stuck = (reason: string, commit?: Commit): Outcome<never> => ({ kind: 'stuck', reason, commit });

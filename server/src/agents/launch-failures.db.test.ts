@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { mintId } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { type HostPlay, settle, truth } from '../../test/host.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import { tripBreaker } from '../db/health-report.ts';
+import { putUserData } from '../db/user-data.ts';
+import { COOLDOWN_MIN, LAUNCH_FAILURES_MAX } from '../domain/launch-failures.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { endCooldown } from '../reconcilers/end-cooldown.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { provisionSlice } from '../workflows/provision-slice.ts';
+import { forgetLaunchFailures } from './launch-failures.ts';
+import { health } from './task-result.ts';
+
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const node = async (): Promise<TestNode> => {
+    const made = await aNode(sql);
+    await database.write(PLATFORM, (tx) => refreshSummary(tx, made.id));
+    return made;
+  };
+  const launch = async (on: TestNode, userData?: string) => {
+    const made = await anAllocation(sql, { node: on });
+    const { organization_id, project_id } = made;
+    await database.write(PLATFORM, async (tx) => {
+      await refreshSummary(tx, on.id);
+      if (userData !== undefined)
+        await putUserData(tx, { allocation_id: made.id, organization_id, project_id, user_data: userData });
+      await startRun(tx, {
+        workflow: provisionSlice,
+        ...{ subject_id: made.id, organization_id, project_id, correlation_id: mintId('cor') },
+      });
+    });
+    return made;
+  };
+  const look = async ({ id }: TestNode) =>
+    (
+      await sql.query(
+        `select n.launch_failures as failures, n.health, s.key_1 is not null as offered, s.key_1::float8 as key,
+           coalesce((select jsonb_agg(x.value ->> 'message') from jsonb_array_elements(n.health_detail -> 'alerts') x), '[]') as alerts,
+           (select count(*)::int from outbox_events e where e.subject = n.id and e.event_type = 'node.launch_failures_changed') as events
+         from nodes n join node_placement_summary s on s.node_id = n.id where n.id = $1`,
+        [id],
+      )
+    ).rows[0];
+  return { database, sql, node, launch, look };
+};
+
+const failing = (bad: TestNode, kind = 'slice.vm_start'): HostPlay => ({
+  answer: (task) => (task.kind === kind && task.node_id === bad.id ? null : truth(task)),
+});
+
+test('each failed launch cools its host down and flags it; at the limit placement stops until an operator clears it', async (t) => {
+  const w = await world(t);
+  const [bad, good] = [await w.node(), await w.node()];
+  let last = (await w.look(bad)).key;
+  for (let count = 1; count <= LAUNCH_FAILURES_MAX; count++) {
+    await w.launch(bad);
+    await settle(w.database, failing(bad));
+    const at = await w.look(bad);
+    const isStopped = count === LAUNCH_FAILURES_MAX;
+    assert.deepEqual(
+      [at.failures, at.events, at.alerts.length, at.health, at.offered],
+      [count, count, 1, isStopped ? 'unhealthy' : 'ok', !isStopped],
+    );
+    assert.match(at.alerts[0], /Last failure: The test host failed\.$/);
+    if (!isStopped) assert.ok(at.key > last, 'it comes later in the order than before');
+    last = at.key;
+  }
+  assert.deepEqual([(await w.look(good)).failures, (await w.look(good)).health], [0, 'ok']);
+  await assertInvariants(w.database);
+
+  const why = { reason: 'New cables', correlation_id: 'c-test' };
+  assert.equal(await w.database.write(PLATFORM, (tx) => forgetLaunchFailures(tx, bad.id, why)), true);
+  assert.equal(await w.database.write(PLATFORM, (tx) => forgetLaunchFailures(tx, bad.id, why)), false);
+  const cleared = await w.look(bad);
+  assert.deepEqual([cleared.failures, cleared.health, cleared.offered, cleared.alerts], [0, 'ok', true, []]);
+  await assertInvariants(w.database);
+});
+
+test('the circuit breaker keeps placement on a host that fails launches, and its score still cools', async (t) => {
+  const w = await world(t);
+  const [bad] = [await w.node(), await w.node()];
+  await w.database.write(PLATFORM, (tx) => tripBreaker(tx, 'Test.'));
+  const before = (await w.look(bad)).key;
+  for (let count = 0; count < LAUNCH_FAILURES_MAX; count++) {
+    await w.launch(bad);
+    await settle(w.database, failing(bad));
+  }
+  const at = await w.look(bad);
+  assert.deepEqual([at.failures, at.health, at.offered, at.alerts.length], [LAUNCH_FAILURES_MAX, 'ok', true, 1]);
+  assert.ok(at.key > before);
+});
+
+test('a launch that succeeds on the host, or time without a failure, ends the cooldown; neither lifts a stop', async (t) => {
+  const w = await world(t);
+  const [bad] = [await w.node(), await w.node()];
+  await w.launch(bad);
+  await settle(w.database, failing(bad));
+  assert.equal((await w.look(bad)).failures, 1);
+  await w.launch(bad);
+  await settle(w.database);
+  assert.deepEqual([(await w.look(bad)).failures, (await w.look(bad)).alerts], [0, []]);
+
+  const fail = (failures: number, minutes: number) =>
+    w.sql.query(
+      'update nodes set launch_failures = $2, launch_failed_at = now() - make_interval(mins => $3) where id = $1',
+      [bad.id, failures, minutes],
+    );
+  await fail(2, COOLDOWN_MIN - 5);
+  assert.equal(await endCooldown(w), 0);
+  await fail(2, COOLDOWN_MIN + 5);
+  assert.equal(await endCooldown(w), 1);
+  assert.equal((await w.look(bad)).failures, 0);
+  await fail(LAUNCH_FAILURES_MAX, COOLDOWN_MIN + 5);
+  assert.equal(await endCooldown(w), 0);
+  await w.launch(bad);
+  await settle(w.database);
+  assert.equal((await w.look(bad)).failures, LAUNCH_FAILURES_MAX);
+});
+
+test('user data that keeps a guest OS from becoming ready moves the launch and blames no host', async (t) => {
+  const w = await world(t);
+  const [first, second] = [await w.node(), await w.node()];
+  const made = await w.launch(first, '#cloud-config\nbootcmd: [poweroff]');
+  const play: HostPlay = { answer: (task) => (task.kind === 'slice.vm_readiness' ? null : truth(task)) };
+  await settle(w.database, play);
+  assert.deepEqual([(await w.look(first)).failures, (await w.look(second)).failures], [0, 0]);
+  const { rows } = await w.sql.query('select state, node_id from allocations where id = $1', [made.id]);
+  assert.deepEqual(rows, [{ state: 'failed', node_id: second.id }]);
+});
+
+test('an agent cannot speak for the launches of the control plane', async (t) => {
+  const w = await world(t);
+  const [bad] = [await w.node(), await w.node()];
+  await w.launch(bad);
+  await settle(w.database, failing(bad));
+  const report = { source: 'launches', observed_at: new Date().toISOString(), successes: [], alerts: [] };
+  const deps = { database: w.database, clock: { now: () => new Date() } as never };
+  assert.deepEqual(await health(deps, bad.id, { report }), { is_accepted: false });
+  assert.equal((await w.look(bad)).alerts.length, 1);
+});

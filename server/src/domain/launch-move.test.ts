@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TASK_ERRORS, TASK_KINDS } from '@gpuaas/contract/node';
+import fc from 'fast-check';
+import { type FailedLaunchTask, isHostAtFault, LAUNCH_HOSTS_MAX, moveRefusal } from './launch-move.ts';
+
+const failed = (over: Partial<FailedLaunchTask> = {}): FailedLaunchTask => ({
+  kind: 'slice.vm_start',
+  error_code: 'host_error',
+  has_user_data: false,
+  ...over,
+});
+const anyTask = fc.record({
+  kind: fc.constantFrom(...TASK_KINDS),
+  error_code: fc.option(fc.constantFrom(...TASK_ERRORS)),
+  has_user_data: fc.boolean(),
+});
+
+test('a launch is tried on a bounded number of hosts, whatever failed', () => {
+  fc.assert(
+    fc.property(anyTask, fc.nat(10), (task, tried) => {
+      if (tried >= LAUNCH_HOSTS_MAX) assert.notEqual(moveRefusal(task, tried), null);
+    }),
+  );
+  assert.equal(moveRefusal(failed(), LAUNCH_HOSTS_MAX - 1), null);
+  assert.equal(moveRefusal(failed(), LAUNCH_HOSTS_MAX), `It was tried on ${LAUNCH_HOSTS_MAX} hosts.`);
+});
+
+test('what any host would refuse is not tried on another one, and blames none', () => {
+  for (const task of [failed({ error_code: 'bad_params' }), failed({ error_code: 'blocked', has_user_data: true })]) {
+    assert.equal(moveRefusal(task, 1), 'Another host would refuse it as well.');
+    assert.equal(isHostAtFault(task), false);
+  }
+  // Without user data the same refusal is about the host.
+  assert.equal(moveRefusal(failed({ error_code: 'blocked' }), 1), null);
+  assert.equal(isHostAtFault(failed({ error_code: null })), true);
+});
+
+test('a guest OS that runs the tenant’s user data blames its host only for missing hardware', () => {
+  const ready = failed({ kind: 'slice.vm_readiness', error_code: 'timeout', has_user_data: true });
+  assert.equal(moveRefusal(ready, 1), null);
+  assert.equal(isHostAtFault(ready), false);
+  assert.equal(isHostAtFault({ ...ready, error_code: 'drift' }), true);
+  assert.equal(isHostAtFault({ ...ready, has_user_data: false }), true);
+});
+
+test('whoever is blamed could have been left', () => {
+  fc.assert(fc.property(anyTask, (task) => !isHostAtFault(task) || moveRefusal(task, 1) === null));
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { aNode, BAREMETAL_SKU, REGION, SLICE_SKU } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import { findNode } from '../db/node.ts';
+import { chooseElsewhere, fitsElsewhere, type SoldLaunch } from './elsewhere.ts';
+import { refreshSummary } from './summary.ts';
+
+test('a launch finds the next best host for what was sold, never one that it left', async (t) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const [left, other] = [await aNode(sql), await aNode(sql)];
+  for (const { id } of [left, other]) await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+  const node = await database.read(PLATFORM, (reader) => findNode(reader, left.id));
+  const launch = (shape: SoldLaunch['capacity_shape']): SoldLaunch => ({
+    capacity_shape: shape,
+    sku_name: shape === 'baremetal' ? BAREMETAL_SKU : SLICE_SKU,
+    region_name: REGION,
+    gpu_count: shape === 'baremetal' ? 8 : 2,
+    organization_id: 'org_any',
+    image_name: null,
+  });
+  for (const shape of ['gpu_slice', 'baremetal'] as const) {
+    const fits = (except: readonly string[]) =>
+      database.read(PLATFORM, (reader) => fitsElsewhere(reader, launch(shape), node?.gpu_model ?? '', except));
+    const chosen = async (except: readonly string[]) =>
+      (await database.write(PLATFORM, (tx) => chooseElsewhere(tx, launch(shape), except)))?.node.id ?? null;
+    assert.deepEqual([await fits([left.id]), await chosen([left.id])], [true, other.id]);
+    assert.deepEqual([await fits([left.id, other.id]), await chosen([left.id, other.id])], [false, null]);
+  }
+});

@@ -1,0 +1,59 @@
+/**
+ * Another host for a launch that was accepted. It asks for what was sold: quota, price and catalog were settled when the
+ * launch was accepted and are not asked again.
+ */
+import { DEFAULT_POLICY, type PlacementRequest, place } from '@gpuaas/scheduler';
+import type { AllocationRow } from '../db/allocation.ts';
+import type { Reader, Tx } from '../db/client.ts';
+import { type Choice, chooseNode } from './commit.ts';
+import { wideSnapshot } from './refusal.ts';
+import { keyColumnOf } from './request.ts';
+
+export type SoldLaunch = Readonly<
+  Pick<AllocationRow, 'capacity_shape' | 'sku_name' | 'region_name' | 'gpu_count' | 'organization_id' | 'image_name'>
+>;
+
+const requestOf = (launch: SoldLaunch): PlacementRequest => ({
+  shape: launch.capacity_shape,
+  sku: launch.sku_name,
+  region: launch.region_name,
+  gpu_count: launch.gpu_count,
+  allowed_gpu_counts: [launch.gpu_count],
+  gpus_per_node: launch.gpu_count,
+  tenant_id: launch.organization_id,
+  image: launch.image_name,
+  quota_gpus_remaining: null,
+});
+
+/** Whether a node other than these fits now. Nothing is locked: the move decides again. */
+export const fitsElsewhere = async (
+  reader: Reader,
+  launch: SoldLaunch,
+  gpuModel: string,
+  except: readonly string[],
+): Promise<boolean> => {
+  const request = requestOf(launch);
+  const { nodes, ...snapshot } = await wideSnapshot(reader, request, gpuModel);
+  const others = nodes.filter(({ id }) => !except.includes(id));
+  const decision = place(
+    request,
+    { ...snapshot, nodes: others, regions: [], skus: [] },
+    { ...DEFAULT_POLICY, alternatives_max: 0 },
+  );
+  return decision.kind === 'placed';
+};
+
+/** A locked node other than these that takes the launch, or null. */
+export const chooseElsewhere = (tx: Tx, launch: SoldLaunch, except: readonly string[]): Promise<Choice | null> =>
+  chooseNode(
+    tx,
+    requestOf(launch),
+    {
+      region_name: launch.region_name,
+      sku_name: launch.sku_name,
+      organization_id: launch.organization_id,
+      key: keyColumnOf(launch.gpu_count, launch.capacity_shape === 'baremetal'),
+      except,
+    },
+    undefined,
+  );

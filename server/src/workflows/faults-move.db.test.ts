@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import { isWhole } from '../../test/allocation-faults.ts';
+import { testDatabase } from '../../test/database.ts';
+import { playHost, truth } from '../../test/host.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
+import { runFaults, undisturbedPath } from '../../test/workflow-faults.ts';
+import { PLATFORM } from '../db/client.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { createAllocationDeps } from './allocation-deps.ts';
+import { provisionBaremetal } from './provision-baremetal.ts';
+import { provisionSlice } from './provision-slice.ts';
+
+/** Launches on a host that fails their first task, each with one other host to go to. */
+const suiteOn = async (t: TestContext, shape: 'gpu_slice' | 'baremetal', failing: string) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const deps = createAllocationDeps({ database, retry_delay_ms: () => 0 });
+  let bad = '';
+  const fresh = async () => {
+    // The hosts of earlier scenarios take nothing more.
+    await sql.query("update nodes set state = 'draining'");
+    await sql.query(`update node_placement_summary set key_1 = null, key_2 = null, key_4 = null, key_8 = null, key_node = null,
+      is_schedulable = false`);
+    const facts = shape === 'baremetal' ? {} : { gpu_count: 2, partitions: false };
+    const [from, to] = [await aNode(sql, facts), await aNode(sql, facts)];
+    const made = await anAllocation(sql, { node: from, shape });
+    for (const { id } of [from, to]) await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+    bad = from.id;
+    return { deps, subject_id: made.id, from: from.id, to: to.id };
+  };
+  const answer = async () =>
+    void (await playHost(database, {
+      answer: (task) => (task.kind === failing && task.node_id === bad ? null : truth(task)),
+    }));
+  const look = async (id: string) => {
+    const { rows } = await sql.query(
+      `select a.state, a.node_id, q.gpu_used,
+         (select count(*) from usage_records u where u.allocation_id = a.id)::int as usage,
+         (select jsonb_agg(jsonb_build_array(c.node_id, c.move_id is not null) order by c.id) from allocation_resource_claims c
+            where c.allocation_id = a.id and c.released_at is null) as claims,
+         (select jsonb_agg(distinct jsonb_build_array(s.node_id, s.status)) from node_resource_slots s join allocation_resource_claims c
+            on c.node_id = s.node_id and (c.slot_id = s.id or c.slot_id is null) where c.allocation_id = a.id) as slots,
+         (select count(*) from workflow_runs r join allocation_moves m on m.id = r.subject_id where m.allocation_id = a.id)::int as left_runs,
+         (select count(*) from audit_logs l where l.target_id = a.id and l.action = 'allocation.move')::int as audited
+       from allocations a join quotas q on q.organization_id = a.organization_id and q.project_id = '' where a.id = $1`,
+      [id],
+    );
+    return rows[0];
+  };
+  return { database, fresh, answer, look };
+};
+
+for (const { workflow, shape, failing } of [
+  { workflow: provisionSlice, shape: 'gpu_slice', failing: 'slice.bundle_lease' },
+  { workflow: provisionBaremetal, shape: 'baremetal', failing: 'allocation.provision_user' },
+] as const)
+  test(`a move of ${workflow.name} survives every fault: held on one host, the left one held for its wipe`, async (t) => {
+    const { database, fresh, answer, look } = await suiteOn(t, shape, failing);
+    const path = undisturbedPath(workflow, shape);
+    const gpus = shape === 'baremetal' ? 8 : 1;
+    const expected = [...path.slice(0, 2), ...path];
+    await runFaults<ReturnType<typeof createAllocationDeps>, never, string, Awaited<ReturnType<typeof fresh>>>({
+      database,
+      workflow: workflow as never,
+      fresh,
+      answer,
+      check: async ({ subject_id, from, to }, run, fault) => {
+        const at = await look(subject_id);
+        const hasMoved = at.node_id === to;
+        const claims = hasMoved
+          ? [
+              [from, true],
+              [to, false],
+            ]
+          : [[from, false]];
+        assert.deepEqual(at.claims, claims);
+        assert.deepEqual([at.gpu_used, at.left_runs, at.audited], [gpus, hasMoved ? 1 : 0, hasMoved ? 1 : 0]);
+        const statuses = new Map<string, string>(at.slots);
+        if (hasMoved) assert.equal(statuses.get(from), 'cleaning');
+        if (isWhole(run)) assert.deepEqual([at.state, at.usage, statuses.get(to)], ['active', 1, 'in_use']);
+        else assert.deepEqual([at.state, at.usage, statuses.get(at.node_id)], ['failed', 0, 'cleaning']);
+        // Faults around the move; the later steps are those of any launch.
+        if (fault === null || fault.at <= 5) await assertInvariants(database);
+      },
+      // Each execution loads; each but the last asks its host; the second decides and moves; the last activates.
+      expected: { path: expected, calls: 2 * expected.length + 2 },
+    });
+  });
