@@ -238,6 +238,7 @@ create table access_policies (
   allows_service_accounts boolean default false not null,
   version integer default 1 not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
+  requires_recording boolean default false not null,
   constraint access_policies_pkey PRIMARY KEY (organization_id),
   constraint access_policies_recording_days_check CHECK (recording_days >= 1 AND recording_days <= 365),
   constraint access_policies_session_idle_s_check CHECK (session_idle_s >= 60 AND session_idle_s <= 1800),

@@ -61,6 +61,7 @@ const policy: AccessPolicy = {
   session_max_s: 43_200,
   ends_with_sign_in: true,
   records_terminals: false,
+  requires_recording: false,
   recording_days: 30,
   allows_service_accounts: false,
   version: 2,

@@ -35,6 +35,8 @@ export type AccessPolicy = {
   ends_with_sign_in: boolean;
   /** Terminal output is recorded. The user is informed when a terminal opens. */
   records_terminals: boolean;
+  /** Sessions that cannot be recorded are refused: SSH, forwarded ports and serial consoles. Terminals are recorded. Open sessions without recording end. */
+  requires_recording: boolean;
   /** How long recordings are kept. */
   recording_days: number;
   /** Whether service accounts may open sessions. They have no SSH keys, so they cannot have grants. */
@@ -2706,7 +2708,7 @@ export type Operations = {
     };
     response: AccessPolicy;
   };
-  /** Change the access policy of the organization. Shorter limits also apply to open sessions. Recording is decided when a session opens. */
+  /** Change the access policy of the organization. Shorter limits and `requires_recording` also apply to open sessions. Whether a terminal is recorded is decided when it opens. */
   accessPolicyUpdate: {
     request: {
       params: {
@@ -2722,6 +2724,8 @@ export type Operations = {
         ends_with_sign_in?: boolean | undefined;
         /** Terminal output is recorded. The user is informed when a terminal opens. */
         records_terminals?: boolean | undefined;
+        /** Sessions that cannot be recorded are refused: SSH, forwarded ports and serial consoles. Terminals are recorded. Open sessions without recording end. */
+        requires_recording?: boolean | undefined;
         /** How long recordings are kept. */
         recording_days?: number | undefined;
         /** Whether service accounts may open sessions. They have no SSH keys, so they cannot have grants. */

@@ -12,6 +12,7 @@ const SETTINGS = {
   session_max_s: 'seconds',
   ends_with_sign_in: 'yes or no',
   records_terminals: 'yes or no',
+  requires_recording: 'yes or no',
   recording_days: 'days',
   allows_service_accounts: 'yes or no',
 } as const satisfies Readonly<Record<keyof Change, string>>;
@@ -41,6 +42,7 @@ const fieldsOf = (policy: AccessPolicy): Record<string, unknown> => ({
   session_max_s: `${policy.session_max_s} (${shortDuration(policy.session_max_s * 1000)})`,
   ends_with_sign_in: policy.ends_with_sign_in,
   records_terminals: policy.records_terminals,
+  requires_recording: policy.requires_recording,
   recording_days: policy.recording_days,
   allows_service_accounts: policy.allows_service_accounts,
   version: policy.version,

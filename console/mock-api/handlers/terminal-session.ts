@@ -1,7 +1,13 @@
 /** Tickets and sessions. The gateway of a ticket is `mock:`, which terminal/connect.ts answers in the page itself. */
 
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
-import { sessionNotice, sessionRefusal, TICKET_S } from '../../../server/src/domain/session.ts';
+import {
+  isRecorded,
+  recordingRefusal,
+  sessionNotice,
+  sessionRefusal,
+  TICKET_S,
+} from '../../../server/src/domain/session.ts';
 import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
 import { conflict, invalidField, notFound, Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -32,10 +38,12 @@ export const terminalSession = {
     assertPort(body.kind, body.port);
     const is_writable = ctx.holds('allocation.connect', row.organization_id, row.project_id);
     if (!is_writable && body.kind !== 'console') throw new Refusal('permission_denied', REFUSALS.console_only);
+    const policy = must(world.policies.get(row.organization_id), 'organization');
+    const unrecorded = recordingRefusal(policy, body.kind);
+    if (unrecorded !== null) throw new Refusal('permission_denied', unrecorded);
     const refusal = sessionRefusal(powerFacts(row), body.kind);
     if (refusal !== null) throw conflict(refusal);
-    const policy = world.policies.get(row.organization_id);
-    const is_recorded = policy?.records_terminals === true && body.kind === 'terminal';
+    const is_recorded = isRecorded(policy, body.kind);
     const id = world.mint('terminal_session');
     const session: Session = {
       id,
@@ -54,7 +62,7 @@ export const terminalSession = {
       created_at: world.ago(),
       opened_at: null,
       closed_at: null,
-      expires_at: world.ago(-(policy?.session_max_s ?? 28_800) * 1000),
+      expires_at: world.ago(-policy.session_max_s * 1000),
       end_reason: null,
       end_message: null,
       correlation_id: ctx.correlation_id,

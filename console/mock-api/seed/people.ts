@@ -47,10 +47,11 @@ const organization = (world: World, name: string, display_name: string, limit: n
   world.quotas.set(id, { organization_id: id, project_id: null, limit, version: 2 });
   world.policies.set(id, {
     organization_id: id,
-    session_idle_s: 900,
-    session_max_s: 28_800,
+    session_idle_s: 1_800,
+    session_max_s: 14_400,
     ends_with_sign_in: false,
     records_terminals: false,
+    requires_recording: false,
     recording_days: 30,
     allows_service_accounts: false,
     version: 1,

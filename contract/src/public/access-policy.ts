@@ -28,6 +28,11 @@ const settings = {
   records_terminals: Type.Boolean({
     description: 'Terminal output is recorded. The user is informed when a terminal opens.',
   }),
+  requires_recording: Type.Boolean({
+    description:
+      'Sessions that cannot be recorded are refused: SSH, forwarded ports and serial consoles. Terminals are recorded. ' +
+      'Open sessions without recording end.',
+  }),
   recording_days: Type.Integer({
     minimum: 1,
     maximum: RECORDING_DAYS_MAX,
@@ -68,7 +73,8 @@ export const accessPolicyApi = define({
     path,
     tag,
     summary: 'Change the access policy of the organization',
-    description: 'Shorter limits also apply to open sessions. Recording is decided when a session opens.',
+    description:
+      'Shorter limits and `requires_recording` also apply to open sessions. Whether a terminal is recorded is decided when it opens.',
     access: 'tenant',
     permission: 'organization.update',
     audit: 'access_policy.update',

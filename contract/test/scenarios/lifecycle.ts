@@ -48,6 +48,24 @@ export const lifeScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'an organization that forbids access without recording refuses every session but a terminal',
+    play: async ({ addNode, must, refused, active, organization_id }) => {
+      await addNode('slice');
+      const { at } = await active('recorded');
+      const params = { organization_id };
+      const { version } = await must('owner', 'accessPolicyGet', { params });
+      const body = { requires_recording: true };
+      await refused('permission_denied', 'member', 'accessPolicyUpdate', { params, body, if_match: version });
+      await must('owner', 'accessPolicyUpdate', { params, body, if_match: version });
+      for (const kind of ['ssh', 'console'])
+        await refused('permission_denied', 'member', 'terminalTicketCreate', { ...at, body: { kind } });
+      await refused('permission_denied', 'owner', 'terminalTicketCreate', {
+        ...at,
+        body: { kind: 'forward', port: 80 },
+      });
+    },
+  },
+  {
     name: 'a change names the version that was read, and what is released is changed no more',
     play: async ({ addNode, must, refused, active, settle }) => {
       await addNode('slice');

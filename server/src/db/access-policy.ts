@@ -10,6 +10,7 @@ export type AccessSettings = Readonly<
     | 'session_max_s'
     | 'ends_with_sign_in'
     | 'records_terminals'
+    | 'requires_recording'
     | 'recording_days'
     | 'allows_service_accounts'
   >
@@ -24,11 +25,12 @@ export const ACCESS_DEFAULTS: AccessSettings = {
   session_max_s: 14_400,
   ends_with_sign_in: false,
   records_terminals: false,
+  requires_recording: false,
   recording_days: 30,
   allows_service_accounts: false,
 };
 
-const POLICY = `p.organization_id, p.session_idle_s, p.session_max_s, p.ends_with_sign_in, p.records_terminals, p.recording_days,
+const POLICY = `p.organization_id, p.session_idle_s, p.session_max_s, p.ends_with_sign_in, p.records_terminals, p.requires_recording, p.recording_days,
   p.allows_service_accounts, p.version, p.updated_at`;
 
 export const findAccessPolicy = async (reader: Reader, organizationId: string): Promise<AccessPolicyRow | undefined> =>
@@ -51,6 +53,7 @@ const UPDATE_ACCESS_POLICY = statement(
     session_max_s: 'integer | null',
     ends_with_sign_in: 'boolean | null',
     records_terminals: 'boolean | null',
+    requires_recording: 'boolean | null',
     recording_days: 'integer | null',
     allows_service_accounts: 'boolean | null',
   },
@@ -58,7 +61,7 @@ const UPDATE_ACCESS_POLICY = statement(
      session_max_s),
      ends_with_sign_in = coalesce(:ends_with_sign_in, ends_with_sign_in), records_terminals = coalesce(:records_terminals,
      records_terminals),
-     recording_days = coalesce(:recording_days, recording_days), allows_service_accounts = coalesce(:allows_service_accounts,
+     requires_recording = coalesce(:requires_recording, requires_recording), recording_days = coalesce(:recording_days, recording_days), allows_service_accounts = coalesce(:allows_service_accounts,
      allows_service_accounts),
      version = version + 1, updated_at = clock_timestamp()
    where p.organization_id = :organization_id and p.version = :version returning ${POLICY}`,
@@ -79,6 +82,7 @@ export const updateAccessPolicy = async (
       session_max_s: change.session_max_s ?? null,
       ends_with_sign_in: change.ends_with_sign_in ?? null,
       records_terminals: change.records_terminals ?? null,
+      requires_recording: change.requires_recording ?? null,
       recording_days: change.recording_days ?? null,
       allows_service_accounts: change.allows_service_accounts ?? null,
     })

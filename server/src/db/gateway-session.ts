@@ -40,6 +40,8 @@ export type SessionAccessRow = Readonly<{
   is_token_elsewhere: boolean;
   is_sign_in_over: boolean;
   allows_service_accounts: boolean;
+  is_recorded: boolean;
+  requires_recording: boolean;
   is_over: boolean;
   session_idle_s: number;
   task_state: NodeTaskState | null;
@@ -50,7 +52,7 @@ export type SessionAccessRow = Readonly<{
 export const listSessionAccess = async (reader: Reader, ids: readonly string[]): Promise<SessionAccessRow[]> =>
   (
     await reader.query<SessionAccessRow>(
-      `select s.id, s.state, s.kind, s.is_writable, s.principal_id, s.principal_kind, s.close_requested_by,
+      `select s.id, s.state, s.kind, s.is_writable, s.is_recorded, s.principal_id, s.principal_kind, s.close_requested_by,
          a.state as allocation_state, a.power_state,
          pr.deleted_at is null and case s.principal_kind when 'user' then coalesce(u.state = 'active', false)
            else coalesce(v.state = 'enabled' and v.deleted_at is null and v.project_id = s.project_id, false) end as is_account_good,
@@ -63,6 +65,7 @@ export const listSessionAccess = async (reader: Reader, ids: readonly string[]):
          coalesce(p.ends_with_sign_in, false) and (s.credential_id is null or s.credential_id like 'wse\\_%')
            and coalesce(coalesce(w.idle_expires_at, s.credential_expires_at) <= clock_timestamp(), false) as is_sign_in_over,
          coalesce(p.allows_service_accounts, false) as allows_service_accounts,
+         coalesce(p.requires_recording, false) as requires_recording,
          least(s.expires_at, s.created_at + make_interval(secs => coalesce(p.session_max_s, $2))) <= clock_timestamp() as is_over,
          coalesce(p.session_idle_s, $3) as session_idle_s,
          k.state as task_state, k.state_reason as task_reason, n.state = 'offline' as is_node_offline

@@ -11,6 +11,7 @@ export interface AccessPolicies {
   allows_service_accounts: boolean;
   version: number;
   updated_at: string;
+  requires_recording: boolean;
 }
 
 export interface AllocationAccessGrants {

@@ -17,6 +17,8 @@ export const REFUSALS = {
   key_already_granted: 'The key is already granted.',
   grant_of_others: 'Only its owner, its grantor or a project admin can revoke this grant.',
   session_of_others: 'Only its owner or a project admin can end this session.',
+  session_not_recorded:
+    'The access policy of the organization forbids sessions that are not recorded. Open a terminal instead.',
   console_only: 'You have read access to the console only. Other sessions need allocation.connect.',
 
   organization_name_taken: (name: string) => `The name "${name}" is taken.`,

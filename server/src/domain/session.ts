@@ -53,6 +53,16 @@ export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string |
     : `The VM is ${facts.power_state}. Wait until that completes, or open its console.`;
 };
 
+export type RecordingPolicy = Readonly<{ records_terminals: boolean; requires_recording: boolean }>;
+
+/** Only a terminal can be recorded: the other kinds carry encrypted or arbitrary bytes, or what the VM prints anyway. */
+export const isRecorded = (policy: RecordingPolicy, kind: SessionKind): boolean =>
+  kind === 'terminal' && (policy.records_terminals || policy.requires_recording);
+
+/** Why the access policy forbids a session of this kind. */
+export const recordingRefusal = (policy: RecordingPolicy, kind: SessionKind): string | null =>
+  policy.requires_recording && !isRecorded(policy, kind) ? REFUSALS.session_not_recorded : null;
+
 /** The notice before a session. */
 export const sessionNotice = (isRecorded: boolean): string | null =>
   isRecorded ? 'Your organization records this terminal.' : null;

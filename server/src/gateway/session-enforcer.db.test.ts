@@ -200,6 +200,16 @@ describe('a session that may not go on', () => {
     await endsWith(stage, open, 'revoked', () => policy(stage, 'ends_with_sign_in = true'));
   });
 
+  it('ends when the policy forbids access that is not recorded, and no ticket of before opens one', async () => {
+    const stage = await at.stage();
+    const { ticket } = await stage.ticket({});
+    const open = await stage.session();
+    await endsWith(stage, open, 'revoked', () => policy(stage, 'requires_recording = true'));
+    assert.match(open.client.words.at(-1).message, /not recorded/);
+    const late = await stage.client(ticket);
+    assert.equal('status' in late && late.status, 403);
+  });
+
   it('ends when its account is disabled', async () => {
     const stage = await at.stage();
     await endsWith(stage, await stage.session(), 'revoked', () =>

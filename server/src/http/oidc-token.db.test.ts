@@ -32,7 +32,11 @@ test('a token of the issuer reaches what its scopes allow, and only from clients
   const tokens = { name: 'wider', scopes: ['all'], expires_in_s: 3_600 };
   must(await reader.post('/api/v1/tokens', tokens), 403);
 
-  const maker = await holder({ client_id: 'partner', scp: ['project.*', 'self.read', 'of.another.api'], scope: undefined });
+  const maker = await holder({
+    client_id: 'partner',
+    scp: ['project.*', 'self.read', 'of.another.api'],
+    scope: undefined,
+  });
   assert.deepEqual(must(await maker.get('/api/v1/me'), 200).body.credential.scopes, ['project.*', 'self.read']);
   must(await maker.post(projects, { name: 'by-a-maker' }), 201);
   must(await maker.get('/api/v1/ssh-keys'), 403);

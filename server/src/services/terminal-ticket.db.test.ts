@@ -143,6 +143,19 @@ describe('a ticket', () => {
     await setPolicy({ records_terminals: false });
   });
 
+  it('is for a recorded terminal only, where the policy forbids access that is not recorded', async () => {
+    await setPolicy({ requires_recording: true });
+    const terminal = await ask(tenants.acme.owner, { kind: 'terminal' });
+    assert.match(must(terminal, 201).body.notice, /records/);
+    assert.equal((await rowOf(terminal)).is_recorded, true);
+    for (const body of [{ kind: 'ssh' }, { kind: 'console' }, { kind: 'forward', port: 8080 }]) {
+      const refused = await ask(tenants.acme.owner, body);
+      assert.deepEqual([refused.status, refused.body.code], [403, 'permission_denied'], body.kind);
+      assert.match(refused.body.detail, /not recorded/);
+    }
+    await setPolicy({ requires_recording: false });
+  });
+
   it('is refused beyond what one allocation may have open; what is over or was never used does not count', async () => {
     const full = await newActive(tenants);
     const first = await aSession(tenants.sql, full, { state: 'open', principal_id: 'usr_x' });

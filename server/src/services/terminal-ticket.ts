@@ -12,7 +12,14 @@ import { ACCESS_DEFAULTS, type AccessSettings, findAccessPolicy } from '../db/ac
 import { lockAllocation } from '../db/allocation.ts';
 import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
 import { REFUSALS } from '../domain/sentences.ts';
-import { SESSIONS_MAX, sessionNotice, sessionRefusal, TICKET_S } from '../domain/session.ts';
+import {
+  isRecorded,
+  recordingRefusal,
+  SESSIONS_MAX,
+  sessionNotice,
+  sessionRefusal,
+  TICKET_S,
+} from '../domain/session.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
 import { callerHolds, isSignIn, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
@@ -41,6 +48,8 @@ const assertAllowed = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boo
       'permission_denied',
       'The access policy of the organization does not allow service accounts to connect. An owner can change it.',
     );
+  const unrecorded = recordingRefusal(policy, kind);
+  if (unrecorded !== null) throw new AppError('permission_denied', unrecorded);
   const isWritable = mayConnect(ctx);
   if (!isWritable && kind !== 'console') throw new AppError('permission_denied', REFUSALS.console_only);
   return isWritable;
@@ -73,7 +82,7 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicke
   invariant(row.node_id !== null, `allocation ${row.id} is somewhere`);
   const id = mintId('ses');
   const ticket = randomBytes(32).toString('base64url');
-  const is_recorded = policy.records_terminals && kind === 'terminal';
+  const is_recorded = isRecorded(policy, kind);
   const made = await insertSession(tx, {
     ...{ id, organization_id: row.organization_id, project_id: row.project_id, allocation_id, node_id: row.node_id },
     ...{ kind, port: body.port ?? null, cols: body.cols ?? COLS_DEFAULT, rows: body.rows ?? ROWS_DEFAULT },

@@ -85,6 +85,7 @@ test('a policy is changed by what differs, within its bounds', () => {
     session_max_s: 28_800,
     ends_with_sign_in: true,
     records_terminals: false,
+    requires_recording: false,
     recording_days: 30,
     allows_service_accounts: false,
   };

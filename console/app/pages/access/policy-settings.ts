@@ -64,6 +64,11 @@ export const POLICY_SWITCHES = [
     meaning: 'Stores terminal output. Users see a notice when they open a terminal.',
   },
   {
+    name: 'requires_recording',
+    label: 'Allow recorded sessions only',
+    meaning: 'Records terminals. Refuses SSH, forwarded ports and serial consoles, and ends those that are open.',
+  },
+  {
     name: 'allows_service_accounts',
     label: 'Allow sessions by service accounts',
     meaning: 'Service accounts have no SSH keys, so they get no access grants.',
