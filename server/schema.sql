@@ -738,7 +738,7 @@ END) stored,
   constraint node_resource_slots_node_id_slot_index_key UNIQUE (node_id, slot_index),
   constraint available_is_complete CHECK (status <> 'available'::text OR gpu_pci_address IS NOT NULL AND nvme_serial IS NOT NULL AND nvme_device IS NOT NULL AND mac_address IS NOT NULL AND private_ip IS NOT NULL AND fabric_claim_mode = 'per_slot_vf'::text AND fabric_vf_pci_address IS NOT NULL AND fabric_claim_mode IS NOT NULL),
   constraint available_is_not_suspect CHECK (status <> 'available'::text OR quarantine_reason IS NULL),
-  constraint available_is_wiped CHECK (status <> 'available'::text OR last_claimed_at IS NULL OR wipe_proof_id IS NOT NULL AND wiped_at IS NOT NULL AND wiped_at >= last_claimed_at),
+  constraint available_is_wiped CHECK (status <> 'available'::text OR wiped_at IS NOT NULL AND (last_claimed_at IS NULL OR wiped_at >= last_claimed_at)),
   constraint drift_needs_reapproval CHECK (drift IS NULL OR approval <> 'approved'::text),
   constraint node_resource_slots_approval_check CHECK (approval = ANY (ARRAY['approved'::text, 'disabled'::text, 'needs_reapproval'::text])),
   constraint node_resource_slots_check CHECK (approval = 'disabled'::text AND approved_at IS NULL OR approved_by IS NOT NULL AND approved_at IS NOT NULL AND discovery_task_id IS NOT NULL),
@@ -764,6 +764,8 @@ END) stored,
   constraint slot_on_compute_host FOREIGN KEY (node_id, region_name, host_role) REFERENCES nodes(id, region_name, host_role),
   constraint wiped_with_proof FOREIGN KEY (wipe_proof_id, id, wipe_outcome) REFERENCES wipe_proofs(id, slot_id, outcome)
 );
+CREATE INDEX slots_by_disk ON node_resource_slots USING btree (nvme_serial) WHERE (nvme_serial IS NOT NULL);
+CREATE INDEX slots_by_gpu ON node_resource_slots USING btree (gpu_uuid) WHERE (gpu_uuid IS NOT NULL);
 CREATE INDEX slots_by_status ON node_resource_slots USING btree (status, node_id) WHERE (status <> ALL (ARRAY['available'::text, 'in_use'::text]));
 CREATE UNIQUE INDEX slots_gpu ON node_resource_slots USING btree (node_id, gpu_pci_address) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_ip ON node_resource_slots USING btree (network_id, private_ip) WHERE (approval = 'approved'::text);

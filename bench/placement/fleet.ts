@@ -27,13 +27,21 @@ const INVENTORY = `
     select 'nod_' || lpad(n::text, 26, '0'), p.id, p.modules from generate_series(1, NODES) n cross join (values
       (1, array[1,2,3,4,5,6,7,8]), (2, array[1,2,3,4]), (3, array[5,6,7,8]), (4, array[1,3]), (5, array[2,4]), (6, array[5,7]), (7, array[6,8]),
       (8, array[1]), (9, array[2]), (10, array[3]), (11, array[4]), (12, array[5]), (13, array[6]), (14, array[7]), (15, array[8])) p (id, modules);
+  set session_replication_role = replica;
+  insert into wipe_proofs (id, node_id, slot_id, disk_serial, task_id, method, is_verified, evidence, correlation_id, sequence, previous_hash, proof_hash, created_at)
+    select 'wpf_' || lpad((n * 8 + s)::text, 26, '0'), 'nod_' || lpad(n::text, 26, '0'), 'slt_' || lpad((n * 8 + s)::text, 26, '0'), 'serial-' || (n * 8 + s),
+      'tsk_bench', 'nvme_sanitize', true, '{}', 'bench', 1, wipe_chain_genesis('slt_' || lpad((n * 8 + s)::text, 26, '0')), sha256('bench'),
+      now() - interval '2 days'
+    from generate_series(1, NODES) n cross join generate_series(0, 7) s;
   insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, module_id, numa_node, nvme_serial,
-      nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address, approved_by, approved_at, discovery_task_id, content)
+      nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address, approved_by, approved_at, discovery_task_id, content, wipe_proof_id, wiped_at, wipe_outcome)
     select 'slt_' || lpad((n * 8 + s)::text, 26, '0'), 'nod_' || lpad(n::text, 26, '0'), '${REGION}', s, 'approved', 'available', 'ok',
       '0000:' || lpad(to_hex(16 + s), 2, '0') || ':00.0', (array[2,4,3,1,5,7,6,8])[s + 1], s / 4, 'serial-' || (n * 8 + s),
       '/dev/disk/by-id/nvme-' || (n * 8 + s), ('02:00:' || regexp_replace(lpad(to_hex(n * 8 + s), 8, '0'), '(..)(..)(..)(..)', '\\1:\\2:\\3:\\4'))::macaddr,
-      ('10.100.0.' || (10 + s))::inet, 'nod_' || n, 'per_slot_vf', '0000:' || lpad(to_hex(64 + s), 2, '0') || ':00.2', 'usr_bench', now(), 'tsk_bench', '{"nvme_size_bytes": 3840755982336}'
+      ('10.100.0.' || (10 + s))::inet, 'nod_' || n, 'per_slot_vf', '0000:' || lpad(to_hex(64 + s), 2, '0') || ':00.2', 'usr_bench', now(), 'tsk_bench', '{"nvme_size_bytes": 3840755982336}',
+      'wpf_' || lpad((n * 8 + s)::text, 26, '0'), now() - interval '2 days', 'verified'
     from generate_series(1, NODES) n cross join generate_series(0, 7) s;
+  set session_replication_role = origin;
   insert into organizations (id, name, display_name, kind) select 'org_' || lpad(t::text, 26, '0'), 'bench-' || t, 'Bench', 'enterprise' from generate_series(1, ${TENANTS}) t;
   insert into projects (id, organization_id, name, display_name)
     select 'prj_' || lpad(t::text, 26, '0'), 'org_' || lpad(t::text, 26, '0'), 'default', 'Default' from generate_series(1, ${TENANTS}) t;`;

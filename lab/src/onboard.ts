@@ -123,7 +123,11 @@ const schedulable = ({ client, signal }: Onboarding, node_id: string) =>
   until(signal, async () => {
     const node = await client.adminNodeGet({ params: { node_id } });
     if (node.state !== 'active' && node.state !== 'offline') return node;
-    return node.state === 'active' && node.is_connected && node.is_runtime_validated ? node : undefined;
+    if (node.state !== 'active' || !node.is_connected || !node.is_runtime_validated) return undefined;
+    const { items } = await client.adminNodeSlotList({ params: { node_id }, query: { limit: 100 } });
+    return items.some(({ status, wipe_proof_id }) => status === 'quarantined' && wipe_proof_id === null)
+      ? undefined
+      : node;
   });
 
 export const onboard = async (given: Onboarding): Promise<void> => {

@@ -3793,7 +3793,7 @@ export type Operations = {
     };
     response: Slot;
   };
-  /** Approve candidates into slots: all, or those named. The request names the discovery by its hash; a newer discovery returns 412. A refusal lists every blocker. A changed slot can be approved again only while it has no claim. */
+  /** Approve candidates into slots: all, or those named. The request names the discovery by its hash; a newer discovery returns 412. A refusal lists every blocker. A new slot is quarantined until its first wipe, which approval starts, is proven. A changed slot can be approved again only while it has no claim. */
   adminNodeSlotApprove: {
     request: {
       params: node;

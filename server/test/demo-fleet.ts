@@ -7,7 +7,7 @@ import { ID_PREFIXES } from '@gpuaas/contract';
 import { PLATFORM } from '../src/db/client.ts';
 import type { TestApp } from './app.ts';
 import { candidate } from './candidate.ts';
-import { anEnrolledNode, discover, discovery } from './discovered.ts';
+import { anEnrolledNode, discover, discovery, proveFirstWipes } from './discovered.ts';
 import type { NodeFacts, Sql } from './placement.ts';
 import { must } from './tenants.ts';
 
@@ -40,5 +40,6 @@ export const seedFleet = async (app: TestApp): Promise<void> => {
     const at = `/api/v1/admin/nodes/${id}`;
     const { map } = must(await root.get(`${at}/slice-topology/discovery`), 200).body;
     must(await root.post(`${at}/resource-slots/approve`, { map_hash: map.map_hash }), 200);
+    await proveFirstWipes(database, id);
   }
 };

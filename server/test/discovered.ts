@@ -5,9 +5,12 @@ import { recordDiscovery } from '../src/agents/discovery.ts';
 import type { Database } from '../src/db/client.ts';
 import { PLATFORM } from '../src/db/client.ts';
 import { insertTask } from '../src/db/node-task.ts';
+import { lockSummary } from '../src/db/placement.ts';
+import { restoreSlot } from '../src/db/slot-approval.ts';
+import { REASONS } from '../src/domain/reasons.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { candidate } from './candidate.ts';
-import { aNode, type NodeFacts, type Sql } from './placement.ts';
+import { aNode, aProof, type NodeFacts, type Sql } from './placement.ts';
 
 type Output = TaskOutput<'slice.topology_discover'>;
 let hosts = 0;
@@ -74,6 +77,32 @@ export const discover = (database: Database, nodeId: string, output: Output = di
     );
     await recordDiscovery(tx, { id, node_id: nodeId }, output);
     return id;
+  });
+
+/** The first wipe of every slot that was approved just now is proven at once, without a host; its run ends. */
+export const proveFirstWipes = (database: Database, nodeId: string): Promise<void> =>
+  database.write(PLATFORM, async (tx) => {
+    await lockSummary(tx, nodeId);
+    const { rows } = await tx.query<{ id: string; nvme_serial: string }>(
+      'select id, nvme_serial from node_resource_slots where node_id = $1 and status_reason = $2',
+      [nodeId, REASONS.first_wipe],
+    );
+    for (const { id, nvme_serial } of rows) {
+      const wipe_proof_id = await aProof(tx, { node_id: nodeId, slot_id: id, serial: nvme_serial });
+      await restoreSlot(tx, { id, wipe_proof_id, status: 'available', reason: null });
+    }
+    const ids = rows.map(({ id }) => id);
+    await tx.query(
+      `update workflow_runs set state = 'done', finished_at = clock_timestamp(), lease_owner = null, lease_until = null,
+         waiting_for = null, signal_deadline_at = null where subject_id = any ($1) and finished_at is null`,
+      [ids],
+    );
+    await tx.query(
+      `update node_tasks set state = 'cancelled', finished_at = clock_timestamp() where node_id = $1 and kind = 'node.cleanup'
+         and finished_at is null`,
+      [nodeId],
+    );
+    await refreshSummary(tx, nodeId);
   });
 
 /** A node without slots whose agent was seen just now. */

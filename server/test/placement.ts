@@ -4,7 +4,9 @@
  */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
+import type { Tx } from '../src/db/client.ts';
 import type { DataDisk } from '../src/db/node.ts';
+import { insertWipeProof } from '../src/db/statements/prove.ts';
 import { candidate, DISK_BYTES } from './candidate.ts';
 
 /** A transaction, or a client signed in as the owner of the tables. */
@@ -100,7 +102,21 @@ export type SlotFacts = Readonly<{
 const hex = (value: number, width: number): string => value.toString(16).padStart(width, '0');
 let serial = 0;
 
-/** One approved, complete and available slot. */
+/** A verified wipe of a slot, with its audit row; its id. */
+export const aProof = (sql: Sql, of: Readonly<{ node_id: string; slot_id: string; serial: string }>): Promise<string> =>
+  insertWipeProof(sql as Tx, {
+    node_id: of.node_id,
+    slot_id: of.slot_id,
+    allocation_id: null,
+    disk_serial: of.serial,
+    task_id: 'tsk_first_wipe',
+    method: 'nvme_sanitize',
+    is_verified: true,
+    evidence: { serial: of.serial, gpu_reset: { is_ok: true } },
+    correlation_id: 'test-first-wipe',
+  });
+
+/** One approved, complete and available slot, wiped. */
 export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: SlotFacts = {}): Promise<string> => {
   const id = mintId('slt');
   const n = ++serial;
@@ -117,6 +133,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
     fabric_vf_pci_address: `0000:${hex(64 + index, 2)}:00.1`,
     wipe_method: 'nvme_sanitize',
   });
+  const status = facts.status ?? 'available';
   await sql.query(
     `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid,
        module_id, numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode,
@@ -132,13 +149,20 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
       facts.region_name ?? REGION,
       index,
       facts.approval ?? 'approved',
-      facts.status ?? 'available',
+      status === 'available' ? 'quarantined' : status,
       facts.health ?? 'ok',
       facts.network_id ?? nodeId,
       isApproved ? 'usr_00000000000000000000000000' : null,
       JSON.stringify(found),
     ],
   );
+  if (status === 'available') {
+    const proofId = await aProof(sql, { node_id: nodeId, slot_id: id, serial: `NVME-${id}` });
+    await sql.query("update node_resource_slots set status = 'available', wipe_proof_id = $2 where id = $1", [
+      id,
+      proofId,
+    ]);
+  }
   return id;
 };
 

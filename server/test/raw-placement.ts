@@ -75,7 +75,7 @@ const makeRows = (sql: Client) => {
       region_name: 'site-a',
       slot_index: index,
       approval: 'approved',
-      status: 'available',
+      status: 'quarantined',
       health: 'ok',
       gpu_pci_address: `${address}:01:00.0`,
       nvme_serial: `SERIAL${count}`,
@@ -145,12 +145,22 @@ const makeRows = (sql: Client) => {
     ...row,
   });
   const node = (row?: Row) => add('nodes')(nodeRow(row));
-  const slot = (nodeId: string, row?: Row) => add('node_resource_slots')(slotRow(nodeId, row));
   const allocation = (nodeId: string | null, row?: Row) => add('allocations')(allocationRow(nodeId, row));
   const claim = (allocationId: string, nodeId: string, slotId: string | null, row?: Row) =>
     add('allocation_resource_claims')(claimRow(allocationId, nodeId, slotId, row));
   const proof = (allocationId: string, nodeId: string, slotId: string | null, row?: Row) =>
     add('wipe_proofs')(proofRow(allocationId, nodeId, slotId, row));
+  /** Available, with a wipe proof, unless its status is given. */
+  const slot = async (nodeId: string, row?: Row) => {
+    const id = await add('node_resource_slots')(slotRow(nodeId, row));
+    if (row?.['status'] !== undefined) return id;
+    const proofId = await add('wipe_proofs')({ ...proofRow('', nodeId, id), allocation_id: null, disk_serial: id });
+    await sql.query("update node_resource_slots set status = 'available', wipe_proof_id = $2 where id = $1", [
+      id,
+      proofId,
+    ]);
+    return id;
+  };
   return {
     nodeRow,
     slotRow,

@@ -2,7 +2,7 @@
 import { PLATFORM } from '../src/db/client.ts';
 import { insertOwnership } from '../src/db/disk-ownership.ts';
 import { DISK_BYTES } from './candidate.ts';
-import { anEnrolledNode, discover } from './discovered.ts';
+import { anEnrolledNode, discover, proveFirstWipes } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
 import { must, strangeId, type Tenants } from './tenants.ts';
 
@@ -26,8 +26,10 @@ export const newApprovedSlot = async (tenants: Tenants) => {
   const node_id = await newDiscovered(tenants);
   const { map_hash } = await mapOf(tenants, node_id);
   const approved = await tenants.superadmin.post(pathOf(node_id, 'resource-slots/approve'), { map_hash });
-  const [slot] = must(approved, 200).body.slots;
-  return { node_id, slot_id: slot.id as string, version: slot.version as number };
+  const [{ id: slot_id }] = must(approved, 200).body.slots;
+  await proveFirstWipes(tenants.test.db.database, node_id);
+  const slot = must(await tenants.superadmin.get(pathOf(node_id, `resource-slots/${slot_id}`)), 200).body;
+  return { node_id, slot_id: slot_id as string, version: slot.version as number };
 };
 
 const atDiscovered = async (tenants: Tenants) => ({

@@ -125,7 +125,7 @@ const approve = command({
       );
     }
     const count = wanted.length === 1 ? '1 slot' : `${wanted.length} slots`;
-    await cli.confirm(`Approve ${count} of ${args.node}? Disks are wiped after each use.`, flags.yes);
+    await cli.confirm(`Approve ${count} of ${args.node}? Their disks are wiped now and after each use.`, flags.yes);
     const body = { map_hash: map.map_hash, slot_indexes, wipe_method: flags.wipeMethod };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const client = await cli.client();

@@ -141,6 +141,9 @@ export const topology = {
       if (one.approval_status === 'changed' && slot !== undefined) refuseHeld(slot);
     }
     const slots = wanted.map((one) => approveOne(world, node, one.slot_index, ctx.principal.id));
+    for (const slot of slots)
+      if (slot.wipe_proof_id === null && slot.status === 'available')
+        repair(world, node, slot, ctx.correlation_id, REASONS.first_wipe);
     return { slots: slots.map(slotView(ctx)) };
   },
   adminNodeSlotDisable: async (ctx: MockCtx, req: OnSlot) => {

@@ -24,8 +24,14 @@ export const discover = (world: World, node: Node, correlation_id: string): Node
 };
 
 /** The slot comes back only with a wipe proof. */
-export const repair = (world: World, node: Node, slot: Slot, correlation_id: string): void => {
-  moveSlot(world, slot, 'quarantined', REASONS.slot_in_repair);
+export const repair = (
+  world: World,
+  node: Node,
+  slot: Slot,
+  correlation_id: string,
+  reason: string = REASONS.slot_in_repair,
+): void => {
+  moveSlot(world, slot, 'quarantined', reason);
   startRun(world, {
     path: 'repair-slot',
     subject_id: slot.id,

@@ -105,7 +105,7 @@ export const adminSlotApi = define({
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve',
     summary: 'Approve candidates into slots: all, or those named',
     description:
-      'The request names the discovery by its hash; a newer discovery returns 412. A refusal lists every blocker. A changed slot can be approved again only while it has no claim.',
+      'The request names the discovery by its hash; a newer discovery returns 412. A refusal lists every blocker. A new slot is quarantined until its first wipe, which approval starts, is proven. A changed slot can be approved again only while it has no claim.',
     permission: 'admin.slot.approve',
     audit: 'node.slot.approve',
     params: node,

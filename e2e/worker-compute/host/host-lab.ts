@@ -137,6 +137,14 @@ const approve = async (cloud: Cloud, node_id: string, slots: number): Promise<vo
     [],
   );
   await client.adminNodeSlotApprove({ params: { node_id }, body: { map_hash: map.map_hash, slot_indexes: whole } });
+  await eventually(
+    'the first wipes are proven',
+    async () => {
+      const { items } = await client.adminNodeSlotList({ params: { node_id }, query: { limit: 100 } });
+      return items.every(({ status }) => status === 'available') || undefined;
+    },
+    SLOW_MS,
+  );
 };
 
 const tinyImage = async (host: ComposedHost) => {

@@ -110,7 +110,8 @@ describe('claims made at once with raw SQL', () => {
 
   it('a slot that is put up for sale while it is being claimed stays taken', async () => {
     const nodeId = await raw.node();
-    const slotId = await raw.slot(nodeId, { status: 'quarantined' });
+    const slotId = await raw.slot(nodeId);
+    await raw.owner.query("update node_resource_slots set status = 'quarantined' where id = $1", [slotId]);
     await first.query('begin');
     await insertRow(first, CLAIMS, raw.claimRow(await raw.allocation(nodeId), nodeId, slotId));
     const selling = await blocked(

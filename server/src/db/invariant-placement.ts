@@ -47,14 +47,24 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'available_slot_is_wiped',
-    rule: 'A schedulable slot was wiped with a verified proof after its last claim; an override counts only where the region allows it.',
+    rule: 'A schedulable slot has a verified wipe of its disk and its GPU since their last claim anywhere; an override counts only where the region allows it.',
     sql: `select s.id as subject_id, case when p.id is null then 'no proof' when p.outcome = 'overridden' then 'the region does not allow overrides'
         when p.outcome <> 'verified' then 'the proof is not verified' else 'the proof is older than the last claim' end as detail
       from node_resource_slots s left join wipe_proofs p on p.id = s.wipe_proof_id and p.slot_id = s.id
-      where s.status = 'available' and s.last_claimed_at is not null
-        and (p.id is null or p.created_at < s.last_claimed_at or s.wiped_at < s.last_claimed_at
-          or p.outcome <> 'verified' and not (p.outcome = 'overridden'
-            and exists (select from regions r where r.name = s.region_name and r.allows_wipe_override)))`,
+      where s.status = 'available' and (p.id is null or p.created_at < s.last_claimed_at or s.wiped_at < s.last_claimed_at
+        or p.outcome <> 'verified' and not (p.outcome = 'overridden'
+          and exists (select from regions r where r.name = s.region_name and r.allows_wipe_override)))
+      union all select s.id, case when coalesce(p.disk_serial, p.evidence ->> 'serial') is distinct from s.nvme_serial
+          then 'the proof is of another disk' else 'the GPU was not reset' end
+      from node_resource_slots s join wipe_proofs p on p.id = s.wipe_proof_id
+      where s.status = 'available' and p.created_at > ${RECENT} and (coalesce(p.disk_serial, p.evidence ->> 'serial') is distinct from s.nvme_serial
+        or p.outcome = 'verified' and p.evidence -> 'gpu_reset' -> 'is_ok' is distinct from 'true')
+      ${['nvme_serial', 'gpu_uuid']
+        .map(
+          (device) => `union all select s.id, 'claimed later in slot ' || o.id from node_resource_slots s
+        join node_resource_slots o on o.${device} = s.${device} and o.id <> s.id where s.status = 'available' and o.last_claimed_at > s.wiped_at`,
+        )
+        .join(' ')}`,
   },
   {
     name: 'proof_is_in_its_chain',

@@ -89,7 +89,9 @@ describe('invariants', () => {
   const proof = (slot: string | null, allocation: string, node: string, verified = true) =>
     [
       `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id, sequence, previous_hash, proof_hash)
-       values ('wpf_test', $1, $2, $3, 'tsk_test', 'blkdiscard', $4, '{}', 'test', 1, wipe_chain_genesis(coalesce($2, $1)), '')`,
+       select 'wpf_test', $1, $2, $3, 'tsk_test', 'blkdiscard', $4, '{}', 'test', coalesce(max(w.sequence), 0) + 1,
+         coalesce((array_agg(w.proof_hash order by w.sequence desc))[1], wipe_chain_genesis(coalesce($2, $1))), ''
+       from wipe_proofs w where w.target_id = coalesce($2, $1)`,
       node,
       slot,
       allocation,
@@ -273,6 +275,42 @@ describe('invariants', () => {
         ],
         finds: () => [nodes.empty.slot_ids[0] ?? ''],
       },
+      {
+        what: 'a slot that was never wiped',
+        do: () => [
+          [
+            'update node_resource_slots set wipe_proof_id = null, wiped_at = null, wipe_outcome = null where id = $1',
+            nodes.empty.slot_ids[0],
+          ],
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+      {
+        what: 'a slot with a wipe of another disk',
+        do: () => [["update node_resource_slots set nvme_serial = 'OTHER' where id = $1", nodes.empty.slot_ids[0]]],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+      {
+        what: 'a slot whose GPU was not reset',
+        do: () => [
+          [
+            "update wipe_proofs set evidence = evidence - 'gpu_reset' where slot_id = $1 and sequence = 1",
+            nodes.empty.slot_ids[0],
+          ],
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+      ...['nvme_serial', 'gpu_uuid'].map((device) => ({
+        what: `a slot whose ${device} was claimed later on another node`,
+        do: () => [
+          [
+            `update node_resource_slots s set ${device} = o.${device} from node_resource_slots o where o.id = $1 and s.id = $2`,
+            nodes.empty.slot_ids[0],
+            slotOf(active),
+          ] as const,
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      })),
     ],
     proof_is_in_its_chain: [
       {
@@ -293,7 +331,7 @@ describe('invariants', () => {
         what: 'a proof that follows nothing',
         do: () => [
           proof(slotOf(active), active.id, active.node_id),
-          ["update wipe_proofs set sequence = 2 where id = 'wpf_test'"],
+          ["update wipe_proofs set sequence = sequence + 1 where id = 'wpf_test'"],
           hashed,
         ],
         finds: () => ['wpf_test'],

@@ -53,23 +53,25 @@ const RECORD = `(id text, slot_index integer, gpu_pci_address text, gpu_uuid tex
   nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, wipe_method text,
   content_hash text, content jsonb)`;
 
-const DISK_CHANGED = `(t.nvme_serial, ${approvedDiskSize('t')}) is distinct from (s.nvme_serial, ${approvedDiskSize('s')})`;
+/** A GPU is known by its UUID, which only a driver reads; without it by its address. */
+const DEVICE_CHANGED = `((t.nvme_serial, ${approvedDiskSize('t')}) is distinct from (s.nvme_serial, ${approvedDiskSize('s')})
+  or coalesce(t.gpu_uuid <> s.gpu_uuid, t.gpu_pci_address is distinct from s.gpu_pci_address))`;
 
-/** New slots, for sale at once: the database refuses whatever is incomplete or bound twice. */
+/** New slots, quarantined until their first wipe is proven: the database refuses whatever is incomplete or bound twice. */
 export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
     `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid, module_id,
        numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address,
-       wipe_method, approved_by, approved_at, discovery_task_id, content_hash, content)
-     select s.id, $1, $2, s.slot_index, 'approved', 'available', 'ok', s.gpu_pci_address, s.gpu_uuid, s.module_id, s.numa_node,
+       wipe_method, approved_by, approved_at, discovery_task_id, content_hash, content, status_reason)
+     select s.id, $1, $2, s.slot_index, 'approved', 'quarantined', 'ok', s.gpu_pci_address, s.gpu_uuid, s.module_id, s.numa_node,
        s.nvme_serial, s.nvme_device, s.mac_address, s.private_ip, $1, 'per_slot_vf', s.fabric_vf_pci_address,
-       s.wipe_method, $3, clock_timestamp(), $4, s.content_hash, s.content
+       s.wipe_method, $3, clock_timestamp(), $4, s.content_hash, s.content, $6
      from jsonb_to_recordset($5) as s ${RECORD}`,
-    [by.node.id, by.node.region_name, by.approved_by, by.discovery_task_id, JSON.stringify(slots)],
+    [by.node.id, by.node.region_name, by.approved_by, by.discovery_task_id, JSON.stringify(slots), REASONS.first_wipe],
   );
 };
 
-/** What a slot has become is approved. With another disk, or another size of it, it is quarantined until it is wiped. */
+/** What a slot has become is approved. With another GPU or disk, or another size of it, it is quarantined until it is wiped. */
 export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
     `update node_resource_slots t set approval = 'approved', drift = null, gpu_pci_address = s.gpu_pci_address,
@@ -77,11 +79,37 @@ export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly W
        nvme_device = s.nvme_device, mac_address = s.mac_address, private_ip = s.private_ip, fabric_claim_mode = 'per_slot_vf',
        fabric_vf_pci_address = s.fabric_vf_pci_address, wipe_method = s.wipe_method,
        approved_by = $2, approved_at = clock_timestamp(), discovery_task_id = $3, content_hash = s.content_hash, content = s.content,
-       status = case when t.status = 'available' and ${DISK_CHANGED} then 'quarantined' else t.status end,
-       status_reason = case when ${DISK_CHANGED} then $5 else t.status_reason end,
+       status = case when t.status = 'available' and ${DEVICE_CHANGED} then 'quarantined' else t.status end,
+       status_reason = case when ${DEVICE_CHANGED} then $5 else t.status_reason end,
+       wipe_proof_id = case when not ${DEVICE_CHANGED} then t.wipe_proof_id end,
+       wiped_at = case when not ${DEVICE_CHANGED} then t.wiped_at end,
+       wipe_outcome = case when not ${DEVICE_CHANGED} then t.wipe_outcome end,
        version = t.version + 1
      from jsonb_to_recordset($4) as s ${RECORD} where t.id = s.id and t.node_id = $1`,
-    [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots), REASONS.disk_changed],
+    [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots), REASONS.device_changed],
+  );
+};
+
+/** Unclaimed slots that have or had a disk or a GPU of these slots, on any node. */
+const ELSEWHERE = `from jsonb_to_recordset($1) as s ${RECORD}
+  join node_resource_slots t on t.id <> s.id and (t.nvme_serial = s.nvme_serial or t.gpu_uuid = s.gpu_uuid)
+    and t.status in ('available', 'quarantined') and not t.id = any (select o.id from jsonb_to_recordset($1) as o (id text))`;
+
+export const listNodesElsewhere = async (reader: Reader, slots: readonly Written[]): Promise<string[]> =>
+  (
+    await reader.query<{ node_id: string }>(`select distinct t.node_id ${ELSEWHERE} order by 1`, [
+      JSON.stringify(slots),
+    ])
+  ).rows.map(({ node_id }) => node_id);
+
+/** A device has one proof, at the slot that has it now: wherever it was before, it must be wiped before it is used again. */
+export const endProofsElsewhere = async (tx: Tx, slots: readonly Written[]): Promise<void> => {
+  await tx.query(
+    `update node_resource_slots n set wipe_proof_id = null, wiped_at = null, wipe_outcome = null, version = n.version + 1,
+       status = 'quarantined', status_reason = $2,
+       status_since = case when n.status = 'quarantined' then n.status_since else clock_timestamp() end
+     from (select distinct t.id ${ELSEWHERE}) e where n.id = e.id`,
+    [JSON.stringify(slots), REASONS.device_elsewhere],
   );
 };
 

@@ -35,6 +35,7 @@ describe('the schema of nodes and slots', () => {
     const nodeId = await raw.node();
     const complete = raw.slotRow(nodeId);
     await raw.allowed(adding(complete));
+    await raw.refused({ code: CHECK, constraint: 'available_is_wiped' }, adding({ ...complete, status: 'available' }));
     const slotId = await raw.slot(nodeId);
     for (const column of [
       'gpu_pci_address',
@@ -46,7 +47,6 @@ describe('the schema of nodes and slots', () => {
       'fabric_vf_pci_address',
     ]) {
       const refusal = { code: CHECK, constraint: 'available_is_complete' };
-      await raw.refused(refusal, adding({ ...complete, [column]: null }));
       await raw.refused(refusal, set(slotId, `${column} = null`));
       await raw.allowed(adding({ ...complete, [column]: null, status: 'quarantined' }));
     }

@@ -93,21 +93,27 @@ export const countOverriddenSlots = async (
 export const approvedDiskSize = (s: string): string => `(${s}.content ->> 'nvme_size_bytes')::bigint`;
 
 /** The size is as approved. */
-export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot; nvme_size_bytes: number | null }>;
+export type RepairSlot = Readonly<{
+  node_id: string;
+  task_slot: TaskSlot;
+  nvme_size_bytes: number | null;
+  /** As approved and never wiped. */
+  is_first: boolean;
+}>;
 
 /** A slot as hosts are told of it. Undefined unless it is complete. */
 export const findRepairSlot = async (reader: Reader, id: string): Promise<RepairSlot | undefined> => {
   const { rows } = await reader.query<TaskSlot & Omit<RepairSlot, 'task_slot'>>(
     `select s.node_id, s.id as slot_id, s.slot_index, s.generation, s.module_id, s.gpu_pci_address, s.nvme_serial, s.nvme_device,
        s.mac_address::text, host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method,
-       ${approvedDiskSize('s')} as nvme_size_bytes
+       ${approvedDiskSize('s')} as nvme_size_bytes, s.wipe_proof_id is null and s.approval = 'approved' as is_first
      from node_resource_slots s where s.id = $1 and ${slotIsComplete('s')}`,
     [id],
   );
   const [row] = rows;
   if (row === undefined) return undefined;
-  const { node_id, nvme_size_bytes, ...task_slot } = row;
-  return { node_id, nvme_size_bytes, task_slot };
+  const { node_id, nvme_size_bytes, is_first, ...task_slot } = row;
+  return { node_id, nvme_size_bytes, is_first, task_slot };
 };
 
 export type NewSlot = Readonly<

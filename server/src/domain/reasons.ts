@@ -8,7 +8,9 @@ export const REASONS = {
   gpu_not_reset: 'The GPU or its fabric function could not be reset. Reboot the host.',
   slot_not_schedulable: 'Wiped, but not schedulable.',
   reboot_for_gpu: 'A GPU could not be reset.',
-  disk_changed: 'Its disk was changed. Repair the slot to have it wiped.',
+  first_wipe: 'Its disk is being wiped before first use.',
+  device_changed: 'Its disk or GPU was changed. Repair the slot to have it wiped.',
+  device_elsewhere: 'Its disk or GPU was approved in another slot. Repair the slot to have it wiped.',
   wipe_overridden: 'Two operators accepted the wipe without proof.',
   override_not_allowed:
     'Two operators accepted the wipe without proof, which the region does not allow. Repair the slot.',

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import type { Candidate } from '@gpuaas/contract/node';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import { candidate, DISK_BYTES } from '../../test/candidate.ts';
-import { anEnrolledNode, discover, discovery, eight } from '../../test/discovered.ts';
+import { anEnrolledNode, discover, discovery, eight, proveFirstWipes } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import type { NodeFacts } from '../../test/placement.ts';
 import { must, type User } from '../../test/tenants.ts';
@@ -39,8 +39,14 @@ const node = (facts: NodeFacts = {}) =>
 const at = (id: string, rest: string): string => `/api/v1/admin/nodes/${id}/${rest}`;
 const mapOf = async (id: string) => must(await root.get(at(id, 'slice-topology/discovery')), 200).body.map;
 const slotsOf = async (id: string) => must(await root.get(at(id, 'resource-slots')), 200).body.items;
-const approve = async (id: string, body: object = {}, as = root) =>
+const approveOnly = async (id: string, body: object = {}, as = root) =>
   as.post(at(id, 'resource-slots/approve'), { map_hash: (await mapOf(id)).map_hash, ...body });
+/** With the first wipe of new slots proven. */
+const approve: typeof approveOnly = async (id, body, as) => {
+  const approved = await approveOnly(id, body, as);
+  await proveFirstWipes(app.db.database, id);
+  return approved;
+};
 const withVersion = (version: number) => ({ 'if-match': `"v${version}"` });
 const onSlot = (slot: { node_id: string; id: string; version: number }, verb: string, as = root) =>
   as.post(at(slot.node_id, `resource-slots/${slot.id}/${verb}`), { reason: 'Tried' }, withVersion(slot.version));
@@ -438,7 +444,7 @@ test('the disk a host boots from is never erased', async () => {
 
 const runOf = async (workflow: string, subject: string) => {
   const { rows } = await sql(
-    'select id, state, state_reason as reason from workflow_runs where workflow = $1 and subject_id = $2',
+    'select id, state, state_reason as reason from workflow_runs where workflow = $1 and subject_id = $2 order by id desc',
     [workflow, subject],
   );
   return rows[0] as { id: string; state: string; reason: string };
@@ -510,6 +516,53 @@ test('a disk that was given up is not erased later', async () => {
   must(await root.post(at(id, `disks/${owned.id}/revoke`), { reason: 'Keep it' }), 200);
 });
 
+test('a new slot is not available before its first wipe is proven, though discovery found nothing on its disk', async () => {
+  const { id } = await host();
+  const [slot] = must(await approveOnly(id, { slot_indexes: [0] }), 200).body.slots;
+  assert.deepEqual([slot.approval, slot.status, slot.wipe_proof_id], ['approved', 'quarantined', null]);
+  await assert.rejects(
+    sql("update node_resource_slots set status = 'available' where id = $1", [slot.id]),
+    /available_is_wiped/,
+  );
+  await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
+  await until('the slot is wiped', async () => (await slotNow(id, slot.id)).status === 'available');
+  const { wipe_outcome, wipe_proof_id } = await slotNow(id, slot.id);
+  assert.deepEqual([wipe_outcome, wipe_proof_id === null], ['verified', false]);
+  await assertInvariants(app.db.database);
+});
+
+test('a host that is added again keeps no slot without a wipe: neither the new one nor the one it had', async () => {
+  const one = await host();
+  must(await approve(one.id, { slot_indexes: [0] }), 200);
+  const [before] = await slotsOf(one.id);
+  assert.equal(before.status, 'available');
+  must(await onSlot(before, 'disable'), 200);
+  const same = candidate(0, {}, hosts);
+  const two = await host({ 0: same });
+  const [slot] = must(await approveOnly(two.id, { slot_indexes: [0] }), 200).body.slots;
+  assert.deepEqual([slot.nvme_serial, slot.status], [before.nvme_serial, 'quarantined']);
+  const old = await slotNow(one.id, before.id);
+  assert.deepEqual([old.status, old.wipe_proof_id], ['quarantined', null]);
+  await proveFirstWipes(app.db.database, two.id);
+  assert.equal((await slotNow(two.id, slot.id)).status, 'available');
+  await assertInvariants(app.db.database);
+});
+
+test('a slot with another GPU is set apart until that is wiped, and so is the slot that had it', async () => {
+  const one = await host();
+  const two = await host();
+  for (const { id } of [one, two]) must(await approve(id, { slot_indexes: [0] }), 200);
+  const gpu_uuid = candidate(0, {}, hosts - 1).gpu_uuid;
+  await two.again({ 0: { gpu_uuid } });
+  must(await approve(two.id, { slot_indexes: [0] }), 200);
+  for (const { id } of [one, two]) {
+    const [slot] = await slotsOf(id);
+    assert.deepEqual([slot.approval, slot.status, slot.wipe_proof_id], ['approved', 'quarantined', null]);
+  }
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${one.id}`), 200).body.free_gpus, 0);
+  await assertInvariants(app.db.database);
+});
+
 test('a slot with another drive is set apart until that is wiped', async () => {
   const { id, again } = await host();
   must(await approve(id), 200);
@@ -526,7 +579,7 @@ test('a disabled slot is not enabled when another has its devices by now', async
   const disabled = must(await onSlot(slot, 'disable'), 200).body;
   const two = await host({ 0: { nvme_serial: slot.nvme_serial } });
   must(await approve(two.id, { slot_indexes: [0] }), 200);
-  const refused = await onSlot(disabled, 'enable');
+  const refused = await onSlot(await slotNow(one.id, disabled.id), 'enable');
   assert.deepEqual([refused.status, refused.body.errors[0].code], [409, 'taken']);
 });
 

@@ -130,7 +130,7 @@ describe('a certificate of erasure', () => {
     const { rows } = await tenants.sql.query('select node_id, slot_id from wipe_proofs where allocation_id = $1', [id]);
     const list = `/api/v1/admin/nodes/${rows[0].node_id}/resource-slots/${rows[0].slot_id}/wipe-proofs`;
     const { items, next_cursor } = must(await tenants.superadmin.get(list), 200).body;
-    assert.deepEqual([items[0].allocation_id, items[0].sequence, next_cursor], [id, 1, null]);
+    assert.deepEqual([items[0].allocation_id, items[0].sequence, next_cursor], [id, 2, null]);
     const verdict = must(await tenants.superadmin.get('/api/v1/admin/wipe-proofs/verify'), 200).body;
     assert.deepEqual([verdict.intact, verdict.findings], [true, []]);
     assert.ok(verdict.proofs >= 1);

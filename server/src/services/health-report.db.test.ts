@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { HealthAlert } from '@gpuaas/contract/node';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import { anEnrolledNode, discover } from '../../test/discovered.ts';
+import { anEnrolledNode, discover, proveFirstWipes } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { must, type User } from '../../test/tenants.ts';
 import { recordHealth } from '../agents/node-health.ts';
@@ -32,6 +32,7 @@ const aHost = async (): Promise<string> => {
   await discover(app.db.database, id);
   const { map } = must(await root.get(at(id, '/slice-topology/discovery')), 200).body;
   must(await root.post(at(id, '/resource-slots/approve'), { map_hash: map.map_hash }), 200);
+  await proveFirstWipes(app.db.database, id);
   return id;
 };
 let clock = Date.parse('2026-11-15T12:00:00Z');

@@ -18,12 +18,16 @@ import { approvalProblems } from '../domain/approval.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { bindingConflicts, boundSlot } from '../domain/slot-binding.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import type { REPAIR_SLOT } from '../domain/workflow-steps.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import { refuseIfAny } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 import { slotViews } from '../views/slot.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { repairSlot } from '../workflows/repair-slot.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -109,7 +113,32 @@ const beingErased = (
       message: `Slot ${slot_index}: disk ${nvme_serial} is queued for wiping. Wait for the wipe, or revoke its approval.`,
     }));
 
-/** Makes slots schedulable. The operator is named and the discovery cited in every row. */
+const FIRST_WIPE: StepOf<typeof REPAIR_SLOT> = 'wipe';
+
+/** Only a proof makes a new slot available: what its disk held before is not known, also where discovery finds no signature. */
+const startFirstWipes = async (ctx: WriteCtx, slots: readonly Readonly<{ id: string }>[]): Promise<void> => {
+  for (const { id } of slots)
+    await startRun(ctx.tx, {
+      workflow: repairSlot,
+      first_step: FIRST_WIPE,
+      subject_id: id,
+      organization_id: null,
+      project_id: null,
+      correlation_id: ctx.correlation_id,
+    });
+};
+
+type Bound = Parameters<typeof db.endProofsElsewhere>[1];
+
+/** The proofs of a device do not follow it: a slot that had it before is not used again without a wipe. */
+const endElsewhere = async (tx: Tx, nodeId: string, rows: Bound): Promise<void> => {
+  const others = (await db.listNodesElsewhere(tx, rows)).filter((id) => id !== nodeId);
+  for (const id of others) await lockSummary(tx, id);
+  await db.endProofsElsewhere(tx, rows);
+  for (const id of others) await refreshSummary(tx, id);
+};
+
+/** Approves slots. The operator is named and the discovery cited in every row. */
 export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlotApprove'>) => {
   const node = await lockNode(ctx.tx, params.node_id);
   const slots = await db.lockSlots(ctx.tx, node.id);
@@ -167,6 +196,11 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
     by,
     rows.filter(({ id }) => !known.has(id)),
   );
+  await startFirstWipes(
+    ctx,
+    rows.filter(({ id }) => !known.has(id)),
+  );
+  await endElsewhere(ctx.tx, node.id, rows);
   await replacePartitions(ctx.tx, node.id, discovery.map.partitions);
   await clearNodeDrift(ctx.tx, node.id);
   await markUnhealthySlots(ctx.tx, node.id);

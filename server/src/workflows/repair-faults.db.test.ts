@@ -46,7 +46,7 @@ test('repair-slot survives every fault: available with a proof of its own disk, 
     check: async ({ subject_id }, run) => {
       const { rows } = await sql.query(
         `select s.status, exists (select from wipe_proofs w where w.id = s.wipe_proof_id and w.is_verified
-           and w.slot_id = s.id and w.disk_serial = s.nvme_serial) as is_proven
+           and w.slot_id = s.id and w.disk_serial = s.nvme_serial and w.sequence > 1) as is_proven
          from node_resource_slots s where s.id = $1`,
         [subject_id],
       );

@@ -1,5 +1,5 @@
 /**
- * Repairs an unclaimed slot. The slot cannot be claimed meanwhile; its devices are rebound, the host is discovered
+ * Repairs an unclaimed slot. A slot that was approved just now enters at the wipe, its first. The slot cannot be claimed meanwhile; its devices are rebound, the host is discovered
  * again, the disk is wiped and the GPU reset. The proof makes the slot available again, with its approval if the
  * hardware is unchanged; otherwise it stays unschedulable until an operator approves the new hardware.
  */
@@ -59,8 +59,8 @@ const restore = async (
   });
   if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, status: 'available', reason: null })))
     throw conflict('The slot was allocated during the repair.');
-  // A discovery from before the wipe still shows the old content of the disk.
-  await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
+  // A discovery from before the wipe still shows the old content of the disk; one that was approved found none.
+  if (!slot.is_first) await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
   await refreshSummary(tx, slot.node_id);
 };
 

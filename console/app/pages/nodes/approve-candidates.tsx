@@ -109,7 +109,11 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
     });
     if (answer === null) return;
     const made = answer.data.slots.map(({ slot_index }) => slot_index);
-    setSaid(made.length === 0 ? 'Already approved. Nothing changed.' : `Approved slots: ${made.join(', ')}.`);
+    setSaid(
+      made.length === 0
+        ? 'Already approved. Nothing changed.'
+        : `Approved slots: ${made.join(', ')}. New slots become available when their first wipe is proven.`,
+    );
     setChosen([]);
   };
   if (indexes.length === 0)

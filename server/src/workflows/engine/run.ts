@@ -53,6 +53,8 @@ export type StartRun = Readonly<{
   organization_id: string | null;
   project_id: string | null;
   correlation_id: string;
+  /** Another step than the workflow's first. */
+  first_step?: string;
   /** Milliseconds until the deadline; the workflow's default when absent. */
   deadline_ms?: number | undefined;
 }>;
@@ -67,7 +69,7 @@ export const newRun = (start: StartRun): NewRun => ({
   project_id: start.project_id,
   correlation_id: start.correlation_id,
   steps: start.workflow.stepNames,
-  step: start.workflow.first,
+  step: start.first_step ?? start.workflow.first,
   deadline_ms: start.deadline_ms ?? start.workflow.deadlineMs,
 });
 
