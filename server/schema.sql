@@ -831,6 +831,7 @@ END) stored,
 CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (allocation_id);
 CREATE INDEX claims_left ON allocation_resource_claims USING btree (move_id) WHERE ((move_id IS NOT NULL) AND (released_at IS NULL));
 CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
+CREATE INDEX claims_live_by_project ON allocation_resource_claims USING btree (project_id) WHERE (released_at IS NULL);
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
@@ -1561,6 +1562,7 @@ create table terminal_sessions (
 CREATE INDEX terminal_sessions_by_allocation ON terminal_sessions USING btree (allocation_id, id DESC);
 CREATE INDEX terminal_sessions_closed ON terminal_sessions USING btree (closed_at) WHERE (closed_at IS NOT NULL);
 CREATE INDEX terminal_sessions_live ON terminal_sessions USING btree (gateway_url) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
+CREATE INDEX terminal_sessions_live_by_project ON terminal_sessions USING btree (project_id) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
 CREATE INDEX terminal_sessions_unclosed ON terminal_sessions USING btree (allocation_id) WHERE (state <> 'closed'::text);
 CREATE INDEX terminal_sessions_unused ON terminal_sessions USING btree (ticket_expires_at) WHERE (state = 'ticketed'::text);
 grant delete, insert, select, update on terminal_sessions to gpuaas_app;
@@ -1727,6 +1729,7 @@ CREATE INDEX workflow_runs_by_subject ON workflow_runs USING btree (subject_id, 
 CREATE INDEX workflow_runs_deadline ON workflow_runs USING btree (deadline_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_due ON workflow_runs USING btree (workflow, workflow_version, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE UNIQUE INDEX workflow_runs_live ON workflow_runs USING btree (workflow, subject_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
+CREATE INDEX workflow_runs_live_by_project ON workflow_runs USING btree (project_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_stuck ON workflow_runs USING btree (id) WHERE (state = 'stuck'::text);
 grant insert, select, update on workflow_runs to gpuaas_app;
 
