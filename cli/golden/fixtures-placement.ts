@@ -325,8 +325,14 @@ export const placementAnswers = {
   },
   usageSummaryGet: {
     since: '2026-11-01T00:00:00.000Z',
-    cost: { amount_minor: 128_055, currency: 'USD' },
-    cost_per_hour: { amount_minor: 1_800, currency: 'USD' },
+    costs: [
+      { amount_minor: 4_200, currency: 'EUR' },
+      { amount_minor: 128_055, currency: 'USD' },
+    ],
+    costs_per_hour: [
+      { amount_minor: 0, currency: 'EUR' },
+      { amount_minor: 1_800, currency: 'USD' },
+    ],
     running_allocations: 2,
     running_gpus: 4,
   },

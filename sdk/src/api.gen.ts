@@ -1094,8 +1094,10 @@ export type UsageRecord = {
 export type UsageSummary = {
   /** Start of the current month, in UTC. */
   since: string;
-  cost: Money;
-  cost_per_hour: Money;
+  /** Cost since then, one entry per currency. */
+  costs: Money[];
+  /** Current cost per hour, one entry per currency. */
+  costs_per_hour: Money[];
   /** Allocations that are charged now. */
   running_allocations: number;
   running_gpus: number;

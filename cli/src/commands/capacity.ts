@@ -100,11 +100,11 @@ export const usage: Group = {
       run: async (cli) => {
         const [client, project_id] = [await cli.client(), await cli.project()];
         const found = await client.usageSummaryGet({ params: { project_id } }, { signal: cli.signal });
-        const { since, cost, cost_per_hour, running_allocations, running_gpus } = found;
+        const { since, costs, costs_per_hour, running_allocations, running_gpus } = found;
         cli.out.item(found, {
           since: shortTime(since),
-          cost: price(cost),
-          'cost per hour': price(cost_per_hour),
+          cost: costs.map(price).join(' + '),
+          'cost per hour': costs_per_hour.map(price).join(' + '),
           'running allocations': running_allocations,
           'running GPUs': running_gpus,
         });

@@ -15,3 +15,6 @@ export const money = ({ amount_minor, currency }: Money): string => {
   const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
   return format.format(amount_minor / 10 ** digits);
 };
+
+/** Amounts of several currencies, which cannot be added. */
+export const moneys = (amounts: readonly Money[]): string => amounts.map(money).join(' + ');

@@ -60,8 +60,8 @@ export const capacity = {
     const ofMonth = rows.map((one) => costSince(chargeOf(one), since, world.now()));
     return {
       since: new Date(since).toISOString(),
-      cost: USD(sum(ofMonth)),
-      cost_per_hour: USD(sum(running.map((one) => one.gpu_count * one.gpu_hourly_price.amount_minor))),
+      costs: [USD(sum(ofMonth))],
+      costs_per_hour: [USD(sum(running.map((one) => one.gpu_count * one.gpu_hourly_price.amount_minor)))],
       running_allocations: running.length,
       running_gpus: sum(running.map((one) => one.gpu_count)),
     };

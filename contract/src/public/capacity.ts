@@ -35,8 +35,8 @@ export const UsageRecord = Closed({
 /** What the project costs, in one look. */
 export const UsageSummary = Closed({
   since: Time('Start of the current month, in UTC.'),
-  cost: Money,
-  cost_per_hour: Money,
+  costs: Type.Array(Money, { minItems: 1, description: 'Cost since then, one entry per currency.' }),
+  costs_per_hour: Type.Array(Money, { minItems: 1, description: 'Current cost per hour, one entry per currency.' }),
   running_allocations: Type.Integer({ description: 'Allocations that are charged now.' }),
   running_gpus: Type.Integer(),
 });

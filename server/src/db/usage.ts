@@ -87,17 +87,17 @@ export type UsageTotals = Readonly<{
   partial: PartialUsage[];
 }>;
 
-/** A project's charged time that reaches beyond a moment. A platform sells in one currency: that of its catalog. */
-export const getUsageTotals = async (reader: Reader, projectId: string, since: string): Promise<UsageTotals> => {
-  const { rows } = await reader.query<UsageTotals>(
-    `select sold.currency, coalesce(sum(u.cost_minor) filter (where u.is_whole), 0)::bigint as closed_minor,
-       coalesce(jsonb_agg(jsonb_build_object('gpu_count', u.gpu_count, 'gpu_hourly_price_minor', u.gpu_hourly_price_minor,
-         'started_at', u.started_at, 'ended_at', u.ended_at, 'cost_minor', u.cost_minor)) filter (where not u.is_whole), '[]') as partial
-     from (select coalesce(min(currency), 'USD') as currency from sku_catalog) sold
-     left join (select *, ended_at is not null and started_at >= $2 as is_whole from usage_records
-       where project_id = $1 and coalesce(ended_at, 'infinity'::timestamptz) > $2) u on u.currency = sold.currency
-     group by sold.currency`,
-    [projectId, since],
-  );
-  return rows[0] ?? { currency: 'USD', closed_minor: 0, partial: [] };
-};
+/** A project's charged time that reaches beyond a moment, per currency. The currencies of the catalog are always among them. */
+export const listUsageTotals = async (reader: Reader, projectId: string, since: string): Promise<UsageTotals[]> =>
+  (
+    await reader.query<UsageTotals>(
+      `with u as (select *, ended_at is not null and started_at >= $2 as is_whole from usage_records
+         where project_id = $1 and coalesce(ended_at, 'infinity'::timestamptz) > $2)
+       select sold.currency, coalesce(sum(u.cost_minor) filter (where u.is_whole), 0)::bigint as closed_minor,
+         coalesce(jsonb_agg(jsonb_build_object('gpu_count', u.gpu_count, 'gpu_hourly_price_minor', u.gpu_hourly_price_minor,
+           'started_at', u.started_at, 'ended_at', u.ended_at, 'cost_minor', u.cost_minor)) filter (where not u.is_whole), '[]') as partial
+       from (select currency from sku_catalog union select currency from u) sold
+       left join u on u.currency = sold.currency group by sold.currency order by sold.currency`,
+      [projectId, since],
+    )
+  ).rows;

@@ -50,13 +50,13 @@ test('the month costs what its records are listed with, and of older ones only w
   const node = await aNode(sql);
   const [mine, others] = [await aTenant(sql), await aTenant(sql)];
   /** An allocation whose only record is this one. */
-  const used = async (tenant: Tenant, gpus: number, started: string, ended: string | null) => {
+  const used = async (tenant: Tenant, gpus: number, started: string, ended: string | null, currency = 'USD') => {
     const { id } = await anAllocation(sql, { node, tenant });
     const cost =
       ended === null ? null : usageCost({ gpu_count: gpus, gpu_hourly_price_minor: PRICE }, micros(started, ended));
     await sql.query(
       `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor, currency,
-         started_at, ended_at, cost_minor, correlation_id) values ($1, $2, $3, $4, 'test-slice', $5, $6, 'USD', $7, $8, $9, 'c')`,
+         started_at, ended_at, cost_minor, correlation_id) values ($1, $2, $3, $4, 'test-slice', $5, $6, $10, $7, $8, $9, 'c')`,
       [
         mintId('usg'),
         id,
@@ -67,14 +67,15 @@ test('the month costs what its records are listed with, and of older ones only w
         started,
         ended,
         cost?.toString() ?? null,
+        currency,
       ],
     );
   };
   const ctx = contextOf(database, mine);
   assert.deepEqual(await summaryGet(ctx), {
     since: MONTH,
-    cost: { amount_minor: 0, currency: 'USD' },
-    cost_per_hour: { amount_minor: 0, currency: 'USD' },
+    costs: [{ amount_minor: 0, currency: 'USD' }],
+    costs_per_hour: [{ amount_minor: 0, currency: 'USD' }],
     running_allocations: 0,
     running_gpus: 0,
   });
@@ -84,9 +85,9 @@ test('the month costs what its records are listed with, and of older ones only w
   await used(mine, 4, '2026-03-17T10:00:00.007Z', null);
   await used(others, 8, '2026-03-05T00:00:00.000Z', null);
   const within = await summaryGet(ctx);
-  assert.equal(within.cost.amount_minor, await listed(ctx));
+  assert.deepEqual(within.costs, [{ amount_minor: await listed(ctx), currency: 'USD' }]);
   assert.deepEqual(
-    [within.running_allocations, within.running_gpus, within.cost_per_hour.amount_minor],
+    [within.running_allocations, within.running_gpus, within.costs_per_hour[0]?.amount_minor],
     [1, 4, 4 * PRICE],
   );
 
@@ -105,6 +106,12 @@ test('the month costs what its records are listed with, and of older ones only w
   );
   const since = whole.map((cost, n) => cost - (february[n] ?? 0)).reduce((sum, part) => sum + part, 0);
   const all = await summaryGet(ctx);
-  assert.equal(all.cost.amount_minor, before + since);
+  assert.deepEqual(all.costs, [{ amount_minor: before + since, currency: 'USD' }]);
   assert.deepEqual([all.running_allocations, all.running_gpus], [2, 5]);
+
+  await used(mine, 1, '2026-03-17T09:20:30.456Z', null, 'EUR');
+  const both = await summaryGet(ctx);
+  assert.deepEqual(both.costs, [{ amount_minor: PRICE, currency: 'EUR' }, ...all.costs]);
+  assert.deepEqual(both.costs_per_hour, [{ amount_minor: PRICE, currency: 'EUR' }, ...all.costs_per_hour]);
+  assert.deepEqual([both.running_allocations, both.running_gpus], [3, 6]);
 });

@@ -1,7 +1,7 @@
 /** Charged time of a project. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
-import { getUsageTotals, listUsage, type UsageRow } from '../db/usage.ts';
+import { listUsage, listUsageTotals, type UsageRow, type UsageTotals } from '../db/usage.ts';
 import { costSince, costSoFar, monthStart } from '../domain/usage.ts';
 import { onlyText, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -33,15 +33,23 @@ export const summaryGet = async (ctx: ReadCtx) => {
   const nowMs = ctx.deps.clock.now().getTime();
   const sinceMs = monthStart(nowMs);
   const since = new Date(sinceMs).toISOString();
-  const { currency, closed_minor, partial } = await ctx.read((reader) => getUsageTotals(reader, projectOf(ctx), since));
-  const running = partial.filter(({ ended_at }) => ended_at === null);
-  const total = <T>(items: readonly T[], of: (item: T) => number) => items.reduce((sum, item) => sum + of(item), 0);
-  const money = (amount_minor: number) => ({ amount_minor, currency });
+  const totals = await ctx.read((reader) => listUsageTotals(reader, projectOf(ctx), since));
+  const sum = <T>(items: readonly T[], of: (item: T) => number) => items.reduce((total, item) => total + of(item), 0);
+  const runningOf = ({ partial }: UsageTotals) => partial.filter(({ ended_at }) => ended_at === null);
+  const running = totals.flatMap(runningOf);
+  const perCurrency = (of: (total: UsageTotals) => number) =>
+    totals.length === 0
+      ? [{ amount_minor: 0, currency: 'USD' }]
+      : totals.map((total) => ({ amount_minor: of(total), currency: total.currency }));
   return {
     since,
-    cost: money(closed_minor + total(partial, (record) => costSince(record, sinceMs, nowMs))),
-    cost_per_hour: money(total(running, (record) => record.gpu_count * record.gpu_hourly_price_minor)),
+    costs: perCurrency(
+      ({ closed_minor, partial }) => closed_minor + sum(partial, (record) => costSince(record, sinceMs, nowMs)),
+    ),
+    costs_per_hour: perCurrency((total) =>
+      sum(runningOf(total), (record) => record.gpu_count * record.gpu_hourly_price_minor),
+    ),
     running_allocations: running.length,
-    running_gpus: total(running, ({ gpu_count }) => gpu_count),
+    running_gpus: sum(running, ({ gpu_count }) => gpu_count),
   };
 };

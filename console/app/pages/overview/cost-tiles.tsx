@@ -2,7 +2,7 @@
 import './overview.css';
 import type { ReactNode } from 'react';
 import { useRead } from '../../api/read.ts';
-import { money } from '../../format/money.ts';
+import { moneys } from '../../format/money.ts';
 import { count } from '../../format/size.ts';
 import { day } from '../../format/time.ts';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
@@ -27,12 +27,12 @@ export const CostTiles = ({ projectId, link }: Readonly<{ projectId: string; lin
     <div className="cost-tiles">
       <Tile
         label="Cost this month"
-        value={data === undefined ? '…' : money(data.cost)}
+        value={data === undefined ? '…' : moneys(data.costs)}
         note={data === undefined ? WAITING : `since ${day(data.since)}`}
       />
       <Tile
         label="Cost per hour now"
-        value={data === undefined ? '…' : money(data.cost_per_hour)}
+        value={data === undefined ? '…' : moneys(data.costs_per_hour)}
         note="until released"
       />
       <Tile
