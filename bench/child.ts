@@ -32,6 +32,7 @@ export const startApi = (databaseUrl: string, stateDir: string): Promise<Listeni
     {
       DATABASE_URL: databaseUrl,
       GPUAAS_RATE_LIMIT_PER_MINUTE: '100000000',
+      GPUAAS_LIMITS: 'all=100000000',
       GPUAAS_STATE_DIR: stateDir,
       GPUAAS_PORT: '0',
     },

@@ -49,6 +49,7 @@ const seed = async (url: string): Promise<Fixture> => {
       name: 'bench',
       display_name: 'Bench',
       kind: 'personal',
+      created_by: null,
     });
     await insertMembership(tx, { organization_id: fixture.organization_id, user_id: fixture.user_id, role: 'owner' });
     await insertProject(tx, {

@@ -212,6 +212,28 @@ CREATE OR REPLACE FUNCTION wipe_chain_genesis(target text)
  IMMUTABLE PARALLEL SAFE
 RETURN sha256(convert_to(('gpuaas wipe proof chain '::text || target), 'UTF8'::name));
 
+create table users (
+  id text not null,
+  issuer text not null,
+  subject text not null,
+  name text not null,
+  email text,
+  email_verified boolean default false not null,
+  platform_role text,
+  state text default 'active'::text not null,
+  version integer default 1 not null,
+  last_seen_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint users_pkey PRIMARY KEY (id),
+  constraint users_issuer_subject_key UNIQUE (issuer, subject),
+  constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
+  constraint users_name_check CHECK (name <> ''::text),
+  constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
+  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
+);
+CREATE INDEX users_by_email ON users USING btree (lower(email));
+grant insert, select, update on users to gpuaas_app;
+
 create table organizations (
   id text not null,
   name text not null,
@@ -219,13 +241,16 @@ create table organizations (
   kind text not null,
   version integer default 1 not null,
   created_at timestamp with time zone default now() not null,
+  created_by text,
   constraint organizations_pkey PRIMARY KEY (id),
   constraint organizations_name_key UNIQUE (name),
   constraint organizations_display_name_check CHECK (display_name <> ''::text),
   constraint organizations_id_check CHECK (id ~~ 'org\_%'::text),
   constraint organizations_kind_check CHECK (kind = ANY (ARRAY['personal'::text, 'enterprise'::text])),
-  constraint organizations_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
+  constraint organizations_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint organizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id)
 );
+CREATE INDEX organizations_by_creator ON organizations USING btree (created_by) WHERE (created_by IS NOT NULL);
 grant insert, select, update on organizations to gpuaas_app;
 
 create table access_policies (
@@ -510,28 +535,6 @@ CREATE TRIGGER grants_end AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN
 CREATE TRIGGER install AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN (old.state = 'active'::text AND new.state <> 'active'::text) EXECUTE FUNCTION install_ends_with_power();
 CREATE TRIGGER power BEFORE INSERT OR UPDATE OF state, capacity_shape ON allocations FOR EACH ROW EXECUTE FUNCTION power_follows_state();
 grant insert, select, update on allocations to gpuaas_app;
-
-create table users (
-  id text not null,
-  issuer text not null,
-  subject text not null,
-  name text not null,
-  email text,
-  email_verified boolean default false not null,
-  platform_role text,
-  state text default 'active'::text not null,
-  version integer default 1 not null,
-  last_seen_at timestamp with time zone,
-  created_at timestamp with time zone default now() not null,
-  constraint users_pkey PRIMARY KEY (id),
-  constraint users_issuer_subject_key UNIQUE (issuer, subject),
-  constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
-  constraint users_name_check CHECK (name <> ''::text),
-  constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
-  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
-);
-CREATE INDEX users_by_email ON users USING btree (lower(email));
-grant insert, select, update on users to gpuaas_app;
 
 create table allocation_access_grants (
   id text not null,
@@ -879,6 +882,7 @@ create table service_accounts (
   constraint service_accounts_state_check CHECK (state = ANY (ARRAY['enabled'::text, 'disabled'::text])),
   constraint service_accounts_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id)
 );
+CREATE INDEX service_accounts_by_organization ON service_accounts USING btree (organization_id) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX service_accounts_name ON service_accounts USING btree (project_id, name) WHERE (deleted_at IS NULL);
 grant insert, select, update on service_accounts to gpuaas_app;
 
@@ -912,6 +916,7 @@ create table api_tokens (
   constraint api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
 CREATE INDEX api_tokens_access_expiry ON api_tokens USING btree (expires_at) WHERE (kind = 'access'::text);
+CREATE INDEX api_tokens_by_organization ON api_tokens USING btree (organization_id) WHERE ((organization_id IS NOT NULL) AND (revoked_at IS NULL));
 CREATE INDEX api_tokens_by_service_account ON api_tokens USING btree (service_account_id, id) WHERE (service_account_id IS NOT NULL);
 CREATE INDEX api_tokens_by_user ON api_tokens USING btree (user_id, id) WHERE (user_id IS NOT NULL);
 grant delete, insert, select, update on api_tokens to gpuaas_app;
@@ -1560,9 +1565,11 @@ create table terminal_sessions (
   constraint terminal_sessions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 CREATE INDEX terminal_sessions_by_allocation ON terminal_sessions USING btree (allocation_id, id DESC);
+CREATE INDEX terminal_sessions_by_organization ON terminal_sessions USING btree (organization_id) WHERE (closed_at IS NULL);
 CREATE INDEX terminal_sessions_closed ON terminal_sessions USING btree (closed_at) WHERE (closed_at IS NOT NULL);
 CREATE INDEX terminal_sessions_live ON terminal_sessions USING btree (gateway_url) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
 CREATE INDEX terminal_sessions_live_by_project ON terminal_sessions USING btree (project_id) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
+CREATE INDEX terminal_sessions_recorded ON terminal_sessions USING btree (organization_id) WHERE is_recorded;
 CREATE INDEX terminal_sessions_unclosed ON terminal_sessions USING btree (allocation_id) WHERE (state <> 'closed'::text);
 CREATE INDEX terminal_sessions_unused ON terminal_sessions USING btree (ticket_expires_at) WHERE (state = 'ticketed'::text);
 grant delete, insert, select, update on terminal_sessions to gpuaas_app;

@@ -49,6 +49,7 @@ export const cases: readonly Case[] = [
   }),
   line('organization-create', `organization create acme ${T}`),
   line('organization-update', `organization update --display-name Ada ${T}`),
+  line('organization-limit-list', `organization limit list ${T}`),
   line('organization-member-list', `organization member list ${T}`),
   line('organization-member-update', `organization member update ada@example.org --role viewer ${T}`),
   line('organization-member-remove', `organization member remove grace@example.org --yes ${T}`),

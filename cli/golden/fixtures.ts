@@ -1,4 +1,6 @@
 /** One answer for every operation, typed by the sdk: a change of the contract that the commands do not follow fails to compile. */
+
+import { LIMIT_NAMES, LIMITS } from '@gpuaas/contract';
 import type {
   AuditLog,
   CallId,
@@ -175,6 +177,12 @@ export const answers: Answers = {
   organizationCreate: enterprise,
   organizationGet: organization,
   organizationUpdate: organization,
+  organizationLimitList: {
+    items: LIMIT_NAMES.map((name, n) => {
+      const { per, unit, counts, kind } = LIMITS[name];
+      return { name, per, unit, counts, max: LIMITS[name].default, used: kind === 'rows' ? n : null };
+    }),
+  },
   organizationMemberList: page(member, {
     ...member,
     user_id: ids.otherUser,

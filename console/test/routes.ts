@@ -62,7 +62,7 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] =>
     ...tabs('project-access', `${project}/access`, ['members', 'service-accounts']),
     { name: 'service-account', path: `${project}/access?account=${cast.service_account_id}` },
     { name: 'project-trace', path: `${project}/trace?id=${allocation('failed')}` },
-    ...tabs('organization', organization, ['projects', 'members', 'invitations', 'policy']),
+    ...tabs('organization', organization, ['projects', 'members', 'invitations', 'policy', 'limits']),
     { name: 'audit', path: `${organization}/audit` },
     { name: 'nodes', path: '/platform/nodes' },
     { name: 'nodes-none', path: '/platform/nodes?q=nothing-like-it' },

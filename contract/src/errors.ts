@@ -75,6 +75,12 @@ export const ERRORS = {
     title: 'Quota exceeded',
     help: 'Release an allocation, or request a larger quota.',
   },
+  limit_exceeded: {
+    status: 409,
+    retryable: false,
+    title: 'Limit exceeded',
+    help: 'Remove what you no longer need, or ask an operator to raise the limit. The limits of an organization: `gpuaas organization limit list`.',
+  },
   sku_disabled: {
     status: 409,
     retryable: false,

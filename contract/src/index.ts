@@ -14,6 +14,14 @@ export {
 } from './define.ts';
 export { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 export { ID_PREFIXES, type IdKind } from './ids.ts';
+export {
+  type CountedLimit,
+  LIMIT_NAMES,
+  LIMITS,
+  type LimitName,
+  type LimitValues,
+  limitRefusal,
+} from './limits.ts';
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';

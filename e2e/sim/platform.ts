@@ -106,6 +106,7 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
     GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
     GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
     GPUAAS_TICKET_RATE_PER_MINUTE: NO_LIMIT,
+    GPUAAS_LIMITS: `all=${NO_LIMIT}`,
     ...options.env,
   };
   const servers: Running[] = [];

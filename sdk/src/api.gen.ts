@@ -611,6 +611,18 @@ export type Organization = {
   created_at: string;
 };
 
+export type OrganizationLimit = {
+  name: 'requests_per_minute' | 'tickets_per_minute' | 'streams' | 'sessions' | 'recordings' | 'projects' | 'service_accounts' | 'service_account_tokens' | 'invitations' | 'organizations' | 'personal_tokens' | 'ssh_keys';
+  /** Whose usage it limits. `user`: usage of the caller. */
+  per: 'organization' | 'user';
+  max: number;
+  /** Null for a rate or a count of one API process. */
+  used: number | null;
+  unit: string;
+  /** What it counts. */
+  counts: string;
+};
+
 export type OrganizationMember = {
   /** ID of the user. */
   user_id: string;
@@ -678,7 +690,7 @@ export type Problem = {
   detail: string;
   /** Path of the request. */
   instance: string;
-  code: 'invalid_request' | 'idempotency_key_missing' | 'unauthenticated' | 'permission_denied' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'conflict' | 'already_exists' | 'idempotency_in_flight' | 'insufficient_capacity' | 'quota_exceeded' | 'sku_disabled' | 'region_disabled' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'precondition_required' | 'rate_limited' | 'header_too_large' | 'internal' | 'unavailable';
+  code: 'invalid_request' | 'idempotency_key_missing' | 'unauthenticated' | 'permission_denied' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'conflict' | 'already_exists' | 'idempotency_in_flight' | 'insufficient_capacity' | 'quota_exceeded' | 'limit_exceeded' | 'sku_disabled' | 'region_disabled' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'precondition_required' | 'rate_limited' | 'header_too_large' | 'internal' | 'unavailable';
   correlation_id: string;
   /** Whether the same request can succeed later. */
   retryable: boolean;
@@ -1373,6 +1385,12 @@ export const ERRORS = {
     "title": "Quota exceeded",
     "help": "Release an allocation, or request a larger quota."
   },
+  "limit_exceeded": {
+    "status": 409,
+    "retryable": false,
+    "title": "Limit exceeded",
+    "help": "Remove what you no longer need, or ask an operator to raise the limit. The limits of an organization: `gpuaas organization limit list`."
+  },
   "sku_disabled": {
     "status": 409,
     "retryable": false,
@@ -1467,6 +1485,7 @@ export const operations = {
   organizationCreate: { method: 'POST', path: '/api/v1/organizations', idempotency: 'required', body: true },
   organizationGet: { method: 'GET', path: '/api/v1/organizations/{organization_id}' },
   organizationUpdate: { method: 'PATCH', path: '/api/v1/organizations/{organization_id}', ifMatch: true, body: true },
+  organizationLimitList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/limits' },
   organizationMemberList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/members', page: true },
   organizationMemberUpdate: { method: 'PATCH', path: '/api/v1/organizations/{organization_id}/members/{user_id}', ifMatch: true, body: true },
   organizationMemberRemove: { method: 'DELETE', path: '/api/v1/organizations/{organization_id}/members/{user_id}' },
@@ -1683,6 +1702,18 @@ export type Operations = {
       };
     };
     response: Organization;
+  };
+  /** List limits of the organization and of the caller, and their usage. An operator sets the limits. GPU limits are quotas: see the quota of a project. */
+  organizationLimitList: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+      };
+    };
+    response: {
+      items: OrganizationLimit[];
+    };
   };
   /** List members and their roles */
   organizationMemberList: {

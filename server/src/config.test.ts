@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { LIMIT_NAMES, LIMITS } from '@gpuaas/contract';
 import { ConfigError } from '@gpuaas/kit';
 import { readConfig } from './config.ts';
 
@@ -67,6 +68,17 @@ it('a browser stays signed in for eight hours unused and a day at the most, unle
       () => readConfig({ ...PRODUCTION, [name]: bad }),
       (err: unknown) => err instanceof ConfigError && err.message.includes(name),
     );
+});
+
+it('limits are those of the contract unless they are set, one by one or all', () => {
+  const limitsOf = (text: string) => readConfig({ ...PRODUCTION, GPUAAS_LIMITS: text }).limits;
+  assert.deepEqual(limitsOf(''), Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])));
+  const some = limitsOf('projects=7, streams=3000');
+  assert.deepEqual([some.projects, some.streams, some.ssh_keys], [7, 3000, LIMITS.ssh_keys.default]);
+  const all = limitsOf('all=9,projects=7');
+  assert.deepEqual([all.projects, all.streams], [7, 9]);
+  for (const wrong of ['project=7', 'projects', 'projects=0', 'projects=-1', 'projects=many', 'constructor=1'])
+    assert.throws(() => limitsOf(wrong), /GPUAAS_LIMITS/, wrong);
 });
 
 it('the console is a public client unless it has a secret', () => {

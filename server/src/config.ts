@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LIMIT_NAMES, LIMITS, type LimitName, type LimitValues } from '@gpuaas/contract';
 import { ConfigReader, type Env } from '@gpuaas/kit';
 
 export const ROLES = [
@@ -84,6 +85,8 @@ export type Config = Readonly<{
   validate_responses: boolean;
   rate_limit_per_minute: number;
   anonymous_rate_limit_per_minute: number;
+  /** Of each organization, and some of each user: see the contract. */
+  limits: LimitValues;
   /** Tickets of sessions, per principal. */
   ticket_rate_per_minute: number;
   /** How long a client may take to send its headers, and its whole request. */
@@ -147,6 +150,21 @@ const listOf = (text: string): string[] =>
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean);
+
+const LIMIT_MAX = 100_000_000;
+
+/** `projects=200,streams=1000`; `all` stands for every limit that is not named. */
+const readLimits = (read: ConfigReader): LimitValues => {
+  const given = new Map<string, number>();
+  for (const entry of listOf(read.text('GPUAAS_LIMITS', ''))) {
+    const [, name = '', digits] = /^(\w+)=(\d{1,9})$/.exec(entry) ?? [];
+    const max = Number(digits);
+    if ((name === 'all' || Object.hasOwn(LIMITS, name)) && max >= 1 && max <= LIMIT_MAX) given.set(name, max);
+    else read.problem('GPUAAS_LIMITS', `must list name=number with names of ${LIMIT_NAMES.join(', ')}, not "${entry}"`);
+  }
+  const maxOf = (name: LimitName): number => given.get(name) ?? given.get('all') ?? LIMITS[name].default;
+  return Object.fromEntries(LIMIT_NAMES.map((name) => [name, maxOf(name)])) as LimitValues;
+};
 
 const gatewayConfig = (
   read: ConfigReader,
@@ -257,6 +275,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       max: 100_000_000,
     }),
     ticket_rate_per_minute: read.integer('GPUAAS_TICKET_RATE_PER_MINUTE', 120, { min: 1, max: 100_000_000 }),
+    limits: readLimits(read),
     headers_timeout_ms: read.integer('GPUAAS_HEADERS_TIMEOUT_MS', 10_000, { min: 100, max: 600_000 }),
     request_timeout_ms: read.integer('GPUAAS_REQUEST_TIMEOUT_MS', 20_000, { min: 100, max: 600_000 }),
     trust_proxy: read.optional('GPUAAS_TRUST_PROXY') ?? null,

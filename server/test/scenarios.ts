@@ -100,6 +100,7 @@ export const scenarios: Scenarios = {
     body: { display_name: 'Acme & Söhne' },
     if_match: await versionOf(owner(tenants), `/api/v1/organizations/${tenants.acme.organization_id}`),
   }),
+  organizationLimitList: atOrganization,
   organizationMemberList: atOrganization,
   organizationMemberUpdate: async (tenants) => ({
     as: owner(tenants),

@@ -1,4 +1,4 @@
-import { type Organization, TENANT_ROLES } from '@gpuaas/sdk';
+import { type Organization, type OrganizationLimit, TENANT_ROLES } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import { organizationMember } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
@@ -53,6 +53,31 @@ const member: Group = {
   ],
 };
 
+const limitColumns: readonly Column<OrganizationLimit>[] = [
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'PER', value: ({ per }) => per },
+  { header: 'USED', value: ({ used }) => (used === null ? '-' : String(used)), align: 'right' },
+  { header: 'MAX', value: ({ max }) => String(max), align: 'right' },
+  { header: 'COUNTS', value: ({ counts }) => counts, shrink: 'cut', optional: true },
+];
+
+const limit: Group = {
+  name: 'limit',
+  summary: 'Show limits of an organization',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'List limits of the organization and of yourself, and their usage',
+      scope: 'organization',
+      run: async (cli) => {
+        const params = { organization_id: await cli.organization() };
+        const { items } = await (await cli.client()).organizationLimitList({ params }, { signal: cli.signal });
+        cli.out.list({ items, next_cursor: null }, limitColumns);
+      },
+    }),
+  ],
+};
+
 export const organization: Group = {
   name: 'organization',
   summary: 'Manage organizations and their members',
@@ -104,5 +129,6 @@ export const organization: Group = {
     }),
     member,
     accessPolicy,
+    limit,
   ],
 };

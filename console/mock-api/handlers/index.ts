@@ -20,6 +20,7 @@ import { me } from './me.ts';
 import { node } from './node.ts';
 import { nodeAgent } from './node-agent.ts';
 import { organization } from './organization.ts';
+import { organizationLimit } from './organization-limit.ts';
 import { project } from './project.ts';
 import { serviceAccount } from './service-account.ts';
 import { sshKey } from './ssh-key.ts';
@@ -35,6 +36,7 @@ import { workflowRun } from './workflow-run.ts';
 export const handlers = {
   ...me,
   ...organization,
+  ...organizationLimit,
   ...invitation,
   ...project,
   ...serviceAccount,

@@ -25,6 +25,7 @@ export const tenantScenarios = {
   organizationCreate: () => ({ body: { name: 'initech' } }),
   organizationGet: (api) => ({ params: ofOrganization(api) }),
   organizationUpdate: (api) => ({ params: ofOrganization(api), body: { display_name: 'Acme AI' }, if_match: 1 }),
+  organizationLimitList: (api) => ({ params: ofOrganization(api) }),
   organizationMemberList: (api) => ({ params: ofOrganization(api) }),
   organizationMemberUpdate: (api) => ({ params: member(api), body: { role: 'admin' }, if_match: 1 }),
   organizationMemberRemove: (api) => ({ params: member(api) }),

@@ -71,6 +71,7 @@ export const apiTokenApi = define({
     }),
     status: 201,
     response: TokenCreated,
+    errors: ['limit_exceeded'],
   },
   apiTokenRevoke: {
     method: 'DELETE',

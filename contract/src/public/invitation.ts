@@ -57,6 +57,7 @@ export const invitationApi = define({
       invitation: Invitation,
       token: Type.String({ description: 'Shown once. Send it to the invited person.' }),
     }),
+    errors: ['limit_exceeded'],
   },
   invitationRevoke: {
     method: 'DELETE',

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
+import { LIMIT_NAMES } from '../limits.ts';
 import { TENANT_ROLES } from '../roles.ts';
 
 export const Organization = Closed({
@@ -20,6 +21,15 @@ export const OrganizationMember = Closed({
   role: StringEnum(TENANT_ROLES),
   version: Type.Integer(),
   created_at: Time('When the user joined.'),
+});
+
+export const OrganizationLimit = Closed({
+  name: StringEnum(LIMIT_NAMES),
+  per: StringEnum(['organization', 'user'], { description: 'Whose usage it limits. `user`: usage of the caller.' }),
+  max: Type.Integer(),
+  used: Nullable(Type.Integer({ description: 'Null for a rate or a count of one API process.' })),
+  unit: Type.String({ examples: ['projects'] }),
+  counts: Type.String({ description: 'What it counts.' }),
 });
 
 const params = Closed({ organization_id: Id('organization') });
@@ -52,7 +62,7 @@ export const organizationApi = define({
     status: 201,
     response: Organization,
     location: '/api/v1/organizations/{id}',
-    errors: ['already_exists'],
+    errors: ['already_exists', 'limit_exceeded'],
   },
   organizationGet: {
     method: 'GET',
@@ -81,6 +91,20 @@ export const organizationApi = define({
     body: Closed({ display_name: DisplayText('Display name.') }),
     status: 200,
     response: Organization,
+  },
+  organizationLimitList: {
+    method: 'GET',
+    path: '/api/v1/organizations/{organization_id}/limits',
+    tag: 'Organizations',
+    summary: 'List limits of the organization and of the caller, and their usage',
+    description: 'An operator sets the limits. GPU limits are quotas: see the quota of a project.',
+    access: 'tenant',
+    permission: 'organization.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    status: 200,
+    response: Closed({ items: Type.Array(OrganizationLimit) }),
   },
   organizationMemberList: {
     method: 'GET',

@@ -55,7 +55,7 @@ export const projectApi = define({
     status: 201,
     response: Project,
     location: '/api/v1/projects/{id}',
-    errors: ['already_exists'],
+    errors: ['already_exists', 'limit_exceeded'],
   },
   projectGet: {
     method: 'GET',

@@ -57,7 +57,7 @@ export const serviceAccountApi = define({
     status: 201,
     response: ServiceAccountSecret,
     location: '/api/v1/projects/{project_id}/service-accounts/{service_account.id}',
-    errors: ['already_exists'],
+    errors: ['already_exists', 'limit_exceeded'],
   },
   serviceAccountGet: {
     method: 'GET',
@@ -154,7 +154,7 @@ export const serviceAccountApi = define({
     body: TokenCreate,
     status: 201,
     response: TokenCreated,
-    errors: ['conflict'],
+    errors: ['conflict', 'limit_exceeded'],
   },
   serviceAccountTokenRevoke: {
     method: 'DELETE',
@@ -202,6 +202,6 @@ export const serviceAccountApi = define({
       expires_in: Type.Integer(),
       scope: Type.String(),
     }),
-    errors: ['unauthenticated'],
+    errors: ['unauthenticated', 'limit_exceeded'],
   },
 });

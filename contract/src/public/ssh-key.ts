@@ -53,7 +53,7 @@ export const sshKeyApi = define({
     status: 201,
     response: SshKey,
     location: '/api/v1/ssh-keys/{id}',
-    errors: ['already_exists'],
+    errors: ['already_exists', 'limit_exceeded'],
   },
   sshKeyGet: {
     method: 'GET',

@@ -86,7 +86,7 @@ export const terminalSessionApi = define({
     }),
     status: 201,
     response: TerminalTicket,
-    errors: ['conflict'],
+    errors: ['conflict', 'limit_exceeded'],
   },
   terminalSessionList: {
     ...read,

@@ -2,18 +2,22 @@ import type { TenantRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
 import type { Organizations, TenantMemberships, Users } from './types.gen.ts';
 
-export type OrganizationRow = Readonly<Organizations>;
+export type OrganizationRow = Readonly<Omit<Organizations, 'created_by'>>;
 
 export type MemberRow = Readonly<
   Pick<TenantMemberships, 'user_id' | 'role' | 'version' | 'created_at'> & Pick<Users, 'name' | 'email'>
 >;
 
+const ORGANIZATION = 'o.id, o.name, o.display_name, o.kind, o.version, o.created_at';
 const MEMBER = 'm.user_id, u.name, u.email, m.role, m.version, m.created_at';
 
-export const insertOrganization = (tx: Tx, row: Pick<OrganizationRow, 'id' | 'name' | 'display_name' | 'kind'>) =>
+export const insertOrganization = (
+  tx: Tx,
+  row: Pick<Organizations, 'id' | 'name' | 'display_name' | 'kind' | 'created_by'>,
+) =>
   tx.query<OrganizationRow>(
-    'insert into organizations (id, name, display_name, kind) values ($1, $2, $3, $4) returning *',
-    [row.id, row.name, row.display_name, row.kind],
+    `insert into organizations as o (id, name, display_name, kind, created_by) values ($1, $2, $3, $4, $5) returning ${ORGANIZATION}`,
+    [row.id, row.name, row.display_name, row.kind, row.created_by],
   );
 
 /** Only for the platform's scope: names are unique across tenants that cannot see each other. */
@@ -21,7 +25,7 @@ export const organizationNameTaken = async (reader: Reader, name: string): Promi
   (await reader.query('select 1 as one from organizations where name = $1', [name])).rowCount > 0;
 
 export const findOrganization = async (reader: Reader, id: string): Promise<OrganizationRow | undefined> =>
-  (await reader.query<OrganizationRow>('select * from organizations where id = $1', [id])).rows[0];
+  (await reader.query<OrganizationRow>(`select ${ORGANIZATION} from organizations o where o.id = $1`, [id])).rows[0];
 
 export const listOrganizationsOf = async (
   reader: Reader,
@@ -30,7 +34,7 @@ export const listOrganizationsOf = async (
 ): Promise<(OrganizationRow & Readonly<{ role: TenantRole }>)[]> =>
   (
     await reader.query<OrganizationRow & Readonly<{ role: TenantRole }>>(
-      `select o.*, m.role from organizations o join tenant_memberships m on m.organization_id = o.id
+      `select ${ORGANIZATION}, m.role from organizations o join tenant_memberships m on m.organization_id = o.id
        where m.user_id = $1 and ($2::text is null or o.id > $2) order by o.id limit $3`,
       [userId, page.after, page.limit],
     )
@@ -42,7 +46,7 @@ export const listOrganizations = async (
 ): Promise<OrganizationRow[]> =>
   (
     await reader.query<OrganizationRow>(
-      'select * from organizations where ($1::text is null or id > $1) and ($2::text is null or name = $2) order by id limit $3',
+      `select ${ORGANIZATION} from organizations o where ($1::text is null or o.id > $1) and ($2::text is null or o.name = $2) order by o.id limit $3`,
       [page.after, page.name, page.limit],
     )
   ).rows;
@@ -55,7 +59,7 @@ export const updateOrganization = async (
 ): Promise<OrganizationRow | undefined> =>
   (
     await tx.query<OrganizationRow>(
-      'update organizations set display_name = $3, version = version + 1 where id = $1 and version = $2 returning *',
+      `update organizations o set display_name = $3, version = version + 1 where o.id = $1 and o.version = $2 returning ${ORGANIZATION}`,
       [id, version, displayName],
     )
   ).rows[0];

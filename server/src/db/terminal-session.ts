@@ -39,7 +39,7 @@ const SESSION = `s.id, s.allocation_id, s.kind, s.port, s.state, s.is_writable, 
   s.correlation_id`;
 
 /** A ticket that nobody used in time is no session. */
-const IS_SESSION = "(s.state <> 'ticketed' or s.ticket_expires_at > clock_timestamp())";
+export const IS_SESSION = "(s.state <> 'ticketed' or s.ticket_expires_at > clock_timestamp())";
 
 /** What a session is opened with, and what its gateway is told. */
 type SessionOpening =

@@ -520,6 +520,7 @@ export interface Organizations {
   kind: 'personal' | 'enterprise';
   version: number;
   created_at: string;
+  created_by: string | null;
 }
 
 export interface OsImageSkus {

@@ -27,6 +27,7 @@ import * as nodeAgent from '../services/node-agent.ts';
 import * as nodeImage from '../services/node-image.ts';
 import * as nodeEnd from '../services/node-retire.ts';
 import * as organization from '../services/organization.ts';
+import * as organizationLimit from '../services/organization-limit.ts';
 import * as osImage from '../services/os-image.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
@@ -54,6 +55,7 @@ export const handlers = {
   organizationCreate: organization.create,
   organizationGet: organization.get,
   organizationUpdate: organization.update,
+  organizationLimitList: organizationLimit.list,
   organizationMemberList: organization.memberList,
   organizationMemberUpdate: organization.memberUpdate,
   organizationMemberRemove: organization.memberRemove,

@@ -3,7 +3,7 @@
  * come from our own page), rate limit, authorize (before the body is read), validate, then the pipeline with
  * idempotency, handler and audit.
  */
-import { api, type ErrorCode, locationOf, type Operation } from '@gpuaas/contract';
+import { api, type ErrorCode, limitRefusal, locationOf, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
 import { AppError, notFound } from '../errors.ts';
@@ -27,6 +27,8 @@ export type Gate = Readonly<{
   anonymousLimit: RateLimit;
   /** Tickets of sessions, which cost hosts something, count apart and beside. */
   tickets: RateLimit;
+  /** The same of all principals of an organization together. */
+  organizations: Readonly<Record<'requests_per_minute' | 'tickets_per_minute', RateLimit>>;
   streams: Streams;
 }>;
 
@@ -91,6 +93,16 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     return error;
   };
 
+  /** What counts for an organization: not the attempts of strangers, who could use up what its members have. */
+  const limitOrganization = (organizationId: string, nowMs: number): void => {
+    const take = (name: keyof Gate['organizations']): void => {
+      const waitS = gate.organizations[name].take(organizationId, nowMs);
+      refuseFor(waitS, limitRefusal(name, deps.config.limits[name]));
+    };
+    take('requests_per_minute');
+    if (operation === api.terminalTicketCreate) take('tickets_per_minute');
+  };
+
   /** Runs before the body is read: a stranger cannot make us parse a megabyte. */
   const onRequest = async (request: FastifyRequest): Promise<void> => {
     const state = request.state;
@@ -129,6 +141,9 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     }
     limit(gate.callers, state.principal.id, nowMs);
     if (operation === api.terminalTicketCreate) limit(gate.tickets, state.principal.id, nowMs);
+    const { home } = state.principal;
+    // A service account belongs to one organization, wherever it knocks.
+    if (home !== null) limitOrganization(home.organization_id, nowMs);
     const params = validators.params(request.params) as Record<string, string>;
     let decision = await authorize(state.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {
@@ -136,6 +151,8 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       state.principal = await gate.authenticate(credential, caller, { fresh: true, ...waiting });
       decision = await authorize(state.principal, operation, params, gate.organizationOf);
     }
+    if (home === null && decision.organization_id !== null && (decision.allowed || decision.visible))
+      limitOrganization(decision.organization_id, nowMs);
     if (!decision.allowed) throw await refuseDecision(request, state, decision);
     state.decision = decision;
   };
@@ -213,7 +230,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     { admitted, req }: ReturnType<typeof admit>,
   ): Promise<FastifyReply> => {
     const { whenClosing, open } = gate.streams;
-    const close = open(request.state.principal?.id ?? request.ip);
+    const close = open(request.state.principal?.id ?? request.ip, admitted.ctx.organization_id);
     try {
       const items = (await handle(readContext(admitted), req)) as AsyncIterable<object>;
       return await sendStream(reply, format, items, {

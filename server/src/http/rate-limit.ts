@@ -12,9 +12,8 @@ export type RateLimit = Readonly<{
 }>;
 
 /** For the answer of a limit: throws unless it is 0. */
-export const refuseFor = (waitS: number): void => {
-  if (waitS > 0)
-    throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
+export const refuseFor = (waitS: number, sentence = `Too many requests; wait ${waitS} seconds.`): void => {
+  if (waitS > 0) throw new AppError('rate_limited', sentence, { retry_after_s: waitS });
 };
 
 /** Who has one IPv6 address has the 2^64 beside it, so those count as one; an IPv4 address in IPv6 form is itself. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { it, type TestContext } from 'node:test';
+import { limitRefusal } from '@gpuaas/contract';
 import Fastify from 'fastify';
 import { AppError } from '../errors.ts';
 import { createStreams, sendStream } from './stream.ts';
@@ -48,11 +49,11 @@ const open = async (t: TestContext, format: string, caller: Caller) => {
 };
 
 const never = new AbortController().signal;
-const { whenClosing } = createStreams(never);
+const { whenClosing } = createStreams(never, 1);
 
 it('an event stream ends when the process stops', async (t) => {
   const stop = new AbortController();
-  const { whenClosing } = createStreams(stop.signal);
+  const { whenClosing } = createStreams(stop.signal, 1);
   const stream = await open(t, 'text/event-stream', { stillAllowed: async () => true, whenClosing });
   stop.abort();
   // Without help from the client, which would keep its connection for the next request.
@@ -75,13 +76,24 @@ it('a list breaks off for a caller who may not read any more, and does not look 
 });
 
 it('a caller has 32 streams open at most, and others still have theirs', () => {
-  const streams = createStreams(never);
-  const closers = Array.from({ length: 32 }, () => streams.open('usr_a'));
+  const streams = createStreams(never, 100);
+  const closers = Array.from({ length: 32 }, () => streams.open('usr_a', 'org_a'));
   assert.throws(
-    () => streams.open('usr_a'),
+    () => streams.open('usr_a', 'org_a'),
     (err: unknown) => err instanceof AppError && err.code === 'rate_limited',
   );
-  streams.open('usr_b')();
+  streams.open('usr_b', 'org_a')();
   closers.pop()?.();
-  streams.open('usr_a');
+  streams.open('usr_a', 'org_a');
+});
+
+it('an organization has a limited number of streams, whoever holds them, and others still have theirs', () => {
+  const streams = createStreams(never, 3);
+  const closers = ['sva_a', 'sva_b', 'sva_c'].map((caller) => streams.open(caller, 'org_a'));
+  assert.throws(() => streams.open('sva_d', 'org_a'), { code: 'rate_limited', message: limitRefusal('streams', 3) });
+  streams.open('sva_d', 'org_b')();
+  streams.open('usr_operator', null)();
+  closers.pop()?.();
+  streams.open('sva_d', 'org_a');
+  assert.throws(() => streams.open('sva_e', 'org_a'), { code: 'rate_limited' });
 });

@@ -1,9 +1,10 @@
 /**
  * Streaming responses. The reader sets the pace: nothing is fetched ahead of the connection. Open streams periodically
- * check whether their caller is still allowed, each caller has a limited number, and endless streams end when the
- * process stops.
+ * check whether their caller is still allowed, each caller and each organization has a limited number, and endless streams
+ * end when the process stops.
  */
 import { once } from 'node:events';
+import { limitRefusal } from '@gpuaas/contract';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '../errors.ts';
 
@@ -13,12 +14,31 @@ const STREAMS_PER_CALLER_MAX = 32;
 export type Streams = Readonly<{
   /** Calls `end` when the process stops, at once if it already does, unless the returned function was called before. */
   whenClosing(end: () => void): () => void;
-  /** Counts one more stream of the caller, until the returned function is called. */
-  open(caller: string): () => void;
+  /** Counts one more stream of the caller and of the organization, until the returned function is called. */
+  open(caller: string, organizationId: string | null): () => void;
 }>;
 
-export const createStreams = (closing: AbortSignal): Streams => {
+/** Open streams by whose they are; what `add` returns counts one down. */
+const countOpen = () => {
   const counts = new Map<string, number>();
+  return {
+    of: (key: string): number => counts.get(key) ?? 0,
+    add: (key: string): (() => void) => {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      return () => {
+        const left = (counts.get(key) ?? 1) - 1;
+        if (left === 0) counts.delete(key);
+        else counts.set(key, left);
+      };
+    },
+  };
+};
+
+const refuseStream = (sentence: string) => new AppError('rate_limited', sentence, { retry_after_s: 5 });
+
+export const createStreams = (closing: AbortSignal, organizationMax: number): Streams => {
+  const callers = countOpen();
+  const organizations = countOpen();
   // One listener for all: a signal looks through all its listeners for each that is added.
   const ends = new Set<() => void>();
   closing.addEventListener('abort', () => {
@@ -30,15 +50,14 @@ export const createStreams = (closing: AbortSignal): Streams => {
       else ends.add(end);
       return () => void ends.delete(end);
     },
-    open: (caller) => {
-      const count = counts.get(caller) ?? 0;
-      if (count >= STREAMS_PER_CALLER_MAX)
-        throw new AppError('rate_limited', `You have ${count} open streams. Close one first.`, { retry_after_s: 5 });
-      counts.set(caller, count + 1);
+    open: (caller, organizationId) => {
+      const count = callers.of(caller);
+      if (count >= STREAMS_PER_CALLER_MAX) throw refuseStream(`You have ${count} open streams. Close one first.`);
+      if (organizationId !== null && organizations.of(organizationId) >= organizationMax)
+        throw refuseStream(limitRefusal('streams', organizationMax));
+      const closers = [callers.add(caller), ...(organizationId === null ? [] : [organizations.add(organizationId)])];
       return () => {
-        const left = (counts.get(caller) ?? 1) - 1;
-        if (left === 0) counts.delete(caller);
-        else counts.set(caller, left);
+        for (const close of closers) close();
       };
     },
   };

@@ -40,7 +40,13 @@ const create = async (tx: Tx, token: VerifiedToken, request: Request): Promise<v
     platform_role: request.superadmin ? 'superadmin' : null,
   });
   const name = await organizationName(tx, token);
-  await insertOrganization(tx, { id: organizationId, name, display_name: token.name, kind: 'personal' });
+  await insertOrganization(tx, {
+    id: organizationId,
+    name,
+    display_name: token.name,
+    kind: 'personal',
+    created_by: userId,
+  });
   await insertMembership(tx, { organization_id: organizationId, user_id: userId, role: 'owner' });
   await insertProject(tx, { id: projectId, organization_id: organizationId, name: 'default', display_name: 'Default' });
   const bound = { organization_id: organizationId, project_id: projectId };

@@ -104,7 +104,11 @@ export const createApi = async ({
       callers: createRateLimit(config.rate_limit_per_minute),
       anonymousLimit,
       tickets: createRateLimit(config.ticket_rate_per_minute),
-      streams: createStreams(shutdown.signal),
+      organizations: {
+        requests_per_minute: createRateLimit(config.limits.requests_per_minute),
+        tickets_per_minute: createRateLimit(config.limits.tickets_per_minute),
+      },
+      streams: createStreams(shutdown.signal, config.limits.streams),
     },
     telemetry,
     system: {

@@ -7,6 +7,7 @@ import { AppError, notFound } from '../errors.ts';
 import { assertScopesWithin, lifetimeWithin } from '../identity/scopes.ts';
 import { mintToken } from '../identity/token.ts';
 import { callerHolds, principalOf } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -35,6 +36,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'apiTokenCreate'>) => 
   const caller = principalOf(ctx);
   assertScopesWithin(caller, body.scopes);
   const project_id = await projectBinding(ctx, body.project_id);
+  await assertBelowLimit(ctx, 'personal_tokens', caller.id);
   const { token, hash, prefix } = mintToken('personal');
   const id = mintId('tok');
   const api_token = await db.insertApiToken(ctx.tx, {

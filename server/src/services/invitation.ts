@@ -8,6 +8,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { hashToken, mintToken } from '../identity/token.ts';
 import { organizationOf, principalOf } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -29,6 +30,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) =
   const roles = await assertStillAllowed(ctx, 'invitation.create');
   if (body.role === 'owner' && !roles.includes('tenant:owner'))
     throw new AppError('permission_denied', REFUSALS.invite_owner);
+  await assertBelowLimit(ctx, 'invitations', organization_id);
   const { token, hash } = mintToken('invitation');
   const id = mintId('inv');
   const invitation = await db.insertInvitation(ctx.tx, {

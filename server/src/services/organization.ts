@@ -9,6 +9,7 @@ import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { organizationOf, principalOf, resourceChanged } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -25,17 +26,22 @@ export const list = (ctx: ReadCtx, { query }: Req<'organizationList'>) =>
 export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>) => {
   const id = mintId('org');
   const projectId = mintId('prj');
+  const created_by = principalOf(ctx).id;
+  // Whoever has left an organization does not see it any more, but it counts.
+  ctx.tx.enter({ tenant_id: '*', principal_id: created_by });
+  await assertBelowLimit(ctx, 'organizations', created_by);
   // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction works for the new
   // one.
-  ctx.tx.enter({ tenant_id: id, principal_id: principalOf(ctx).id });
+  ctx.tx.enter({ tenant_id: id, principal_id: created_by });
   try {
     const inserted = await db.insertOrganization(ctx.tx, {
       id,
       name: body.name,
       display_name: body.display_name ?? body.name,
       kind: 'enterprise',
+      created_by,
     });
-    await db.insertMembership(ctx.tx, { organization_id: id, user_id: principalOf(ctx).id, role: 'owner' });
+    await db.insertMembership(ctx.tx, { organization_id: id, user_id: created_by, role: 'owner' });
     await insertProject(ctx.tx, { id: projectId, organization_id: id, name: 'default', display_name: 'Default' });
     ctx.setTarget(id);
     ctx.emit('organization.created', {

@@ -11,6 +11,7 @@ import { AppError, notFound } from '../errors.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerHolds, onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -53,6 +54,7 @@ export const list = async (ctx: ReadCtx, { query }: Req<'projectList'>) => {
 
 export const create = async (ctx: WriteCtx, { body }: Req<'projectCreate'>) => {
   const id = mintId('prj');
+  await assertBelowLimit(ctx, 'projects', organizationOf(ctx));
   try {
     const inserted = await db.insertProject(ctx.tx, {
       id,

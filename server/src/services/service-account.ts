@@ -12,6 +12,7 @@ import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { assertScopesWithin, lifetimeWithin } from '../identity/scopes.ts';
 import { hashesEqual, hashToken, mintToken } from '../identity/token.ts';
 import { onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -34,6 +35,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'serviceAccountCreate'
   if (!(await holdProject(ctx.tx, project_id))) throw notFound('project');
   await assertStillAllowed(ctx, 'service_account.create');
   assertScopesWithin(principalOf(ctx), ROLES.service_account);
+  await assertBelowLimit(ctx, 'service_accounts', organizationOf(ctx));
   try {
     const service_account = await db.insertServiceAccount(ctx.tx, {
       id,
@@ -119,6 +121,7 @@ export const tokenCreate = async (ctx: WriteCtx, { params, body }: Req<'serviceA
   if (account.state !== 'enabled') throw conflict(REFUSALS.service_account_disabled);
   await assertStillAllowed(ctx, 'service_account.token.create');
   assertScopesWithin(principalOf(ctx), body.scopes);
+  await assertBelowLimit(ctx, 'service_account_tokens', organizationOf(ctx));
   const { token, hash, prefix } = mintToken('service_account');
   const id = mintId('tok');
   const api_token = await tokens.insertApiToken(ctx.tx, {
@@ -168,6 +171,7 @@ export const tokenIssue = async (ctx: WriteCtx, { body }: Req<'serviceAccountTok
         { pointer: '/body/scope', code: 'unknown_scope', message: 'includes no permission of service accounts' },
       ],
     });
+  await assertBelowLimit(ctx, 'service_account_tokens', account.organization_id);
   const { token, hash, prefix } = mintToken('access');
   const id = mintId('tok');
   await tokens.insertApiToken(ctx.tx, {

@@ -7,6 +7,7 @@ import { REFUSALS } from '../domain/sentences.ts';
 import { parseSshPublicKey } from '../domain/ssh-public-key.ts';
 import { AppError, notFound } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -26,6 +27,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'sshKeyCreate'>) => {
     throw new AppError('invalid_request', key, {
       errors: [{ pointer: '/body/public_key', code: 'ssh_key', message: key }],
     });
+  await assertBelowLimit(ctx, 'ssh_keys', principalOf(ctx).id);
   try {
     const row = await db.insertSshKey(ctx.tx, {
       id: mintId('key'),

@@ -23,6 +23,7 @@ import {
 import { AppError, conflict, notFound } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
 import { callerHolds, isSignIn, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -79,10 +80,12 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicke
   if (refusal !== null) throw conflict(refusal);
   if (live >= SESSIONS_MAX)
     throw conflict(`The allocation has reached its limit of ${live} sessions. Close one, or wait for one to end.`);
+  await assertBelowLimit(ctx, 'sessions', row.organization_id);
+  const is_recorded = isRecorded(policy, kind);
+  if (is_recorded) await assertBelowLimit(ctx, 'recordings', row.organization_id);
   invariant(row.node_id !== null, `allocation ${row.id} is somewhere`);
   const id = mintId('ses');
   const ticket = randomBytes(32).toString('base64url');
-  const is_recorded = isRecorded(policy, kind);
   const made = await insertSession(tx, {
     ...{ id, organization_id: row.organization_id, project_id: row.project_id, allocation_id, node_id: row.node_id },
     ...{ kind, port: body.port ?? null, cols: body.cols ?? COLS_DEFAULT, rows: body.rows ?? ROWS_DEFAULT },

@@ -12,6 +12,7 @@ import { TabList } from '../../ui/tab-list.tsx';
 import { AccessPolicyPanel } from './access-policy.tsx';
 import { Invitations } from './invitations.tsx';
 import { NewOrganizationDialog, RenameOrganizationForm } from './organization-forms.tsx';
+import { OrganizationLimits } from './organization-limits.tsx';
 import { OrganizationMembers } from './organization-members.tsx';
 import { Projects } from './projects.tsx';
 
@@ -20,6 +21,7 @@ const TABS = [
   ['members', 'Members'],
   ['invitations', 'Invitations'],
   ['policy', 'Access policy'],
+  ['limits', 'Limits'],
 ] as const;
 
 export const OrganizationPage = () => {
@@ -90,6 +92,9 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
         </Tabs.Panel>
         <Tabs.Panel value="policy">
           <AccessPolicyPanel organizationId={organizationId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="limits">
+          <OrganizationLimits organizationId={organizationId} />
         </Tabs.Panel>
       </Tabs>
       <FormDialog title="Rename organization" isOpen={asking === 'rename'} onClose={close}>

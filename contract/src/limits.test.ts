@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { it } from 'node:test';
+import { LIMIT_NAMES, LIMITS, limitRefusal } from './limits.ts';
+
+const README = readFileSync(new URL('../../doc/api/README.md', import.meta.url), 'utf8');
+
+it('the documentation lists every limit with whom it is for and its default', () => {
+  const listed = [...README.matchAll(/^\| `(\w+)` \| (organization|user) \| ([\d,]+) \|/gm)].map(
+    ([, name, per, max]) => [name, per, max],
+  );
+  assert.deepEqual(
+    listed,
+    LIMIT_NAMES.map((name) => [name, LIMITS[name].per, LIMITS[name].default.toLocaleString('en')]),
+  );
+});
+
+it('a refusal states the limit, how to get below it and its name', () => {
+  assert.equal(
+    limitRefusal('projects', 100),
+    'The organization has reached its limit of 100 projects. Delete a project, or ask an operator to raise the limit projects.',
+  );
+  assert.match(limitRefusal('ssh_keys', 5), /^You have reached your limit of 5 SSH keys\. /);
+});
