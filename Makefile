@@ -1,6 +1,6 @@
 # Everything a person or CI runs. `make help` prints the line behind each target's `##`.
 .DEFAULT_GOAL := help
-.PHONY: help install up down reset logs test check types fix gen agent console console-demo bench
+.PHONY: help install up down reset logs test check types fix gen agent sbom console console-demo bench
 MAKEFLAGS += --no-print-directory
 
 NODE := ./tools/node.sh
@@ -49,6 +49,9 @@ gen: install ## Write the generated files: contract documents, schema, types, wo
 
 agent: install ## Build the node agent: dist/gpuaas-node-agent.mjs and its digest
 	@exec $(NODE) tools/bundle-agent.ts
+
+sbom: install ## Write the software bill of materials: dist/sbom.cdx.json (CycloneDX)
+	@exec $(NODE) tools/sbom.ts
 
 console: install ## Build the web console and the API reference, which the server serves
 	@$(NODE) tools/build-console.ts

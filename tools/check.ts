@@ -8,6 +8,7 @@ import { consoleBudget } from './check/console-budget.ts';
 import { documentPaths } from './check/documents.ts';
 import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
 import { importRules } from './check/imports.ts';
+import { lockfileDigests } from './check/lockfile.ts';
 import { tableOwners } from './check/table-owners.ts';
 import { textRules } from './check/text-rules.ts';
 
@@ -33,6 +34,7 @@ const CHECKS: readonly Check[] = [
   breakingChange,
   textRules,
   tableOwners,
+  lockfileDigests,
   documentPaths,
 ];
 
