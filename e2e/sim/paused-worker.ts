@@ -15,13 +15,14 @@ import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
 
 /**
  * A step that has a host do something is executed at least twice: to ask for it, and to go on when it is done. Between
- * the two it may look in vain, which is no boundary of its own. Other steps are executed once.
+ * the two it may look in vain, which is no boundary of its own. Other steps are executed once. A launch whose host failed
+ * moves in the execution that finds the failed task.
  */
 export type Boundary = Readonly<{
   subject_id: string;
   workflow: string;
   step: string;
-  execution: 'ask' | 'go_on' | 'only';
+  execution: 'ask' | 'go_on' | 'only' | 'move';
   /** What the step has its host do; null where it needs no host. */
   kind: string | null;
   point: FailPoint;
@@ -48,8 +49,9 @@ const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
     );
     if (rows.length === 0) return 'ask';
     if (rows.every(({ state }) => state === 'completed')) return 'go_on';
-    if (boundary.execution !== 'go_on') return 'look';
-    // The task may be completed between this look and that of the step, which would then pass its boundary unseen.
+    if (rows.some(({ state }) => state === 'failed')) return 'move';
+    if (boundary.execution === 'ask') return 'look';
+    // The task may end between this look and that of the step, which would then pass its boundary unseen.
     await pause(LOOK_AGAIN_MS);
     return executionOf(run, boundary);
   };

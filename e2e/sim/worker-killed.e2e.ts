@@ -1,5 +1,5 @@
 /**
- * `kill -9` of the provisioning worker at every boundary of provision and release, with real agents on simulated hosts.
+ * `kill -9` of the provisioning worker at every boundary of provision, move and release, with real agents on simulated hosts.
  * Many runs are held at a boundary each and die with one process: the worker that comes next finds every one of them in
  * another place. What the runs had come to is read from the database before anybody takes them up again.
  */
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { Client as SqlClient } from 'pg';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
+import { addFault } from '../../node-agent/src/host/sim/fault.ts';
 import type { State } from '../../node-agent/src/host/sim/state.ts';
 import { provisionBaremetal } from '../../server/src/workflows/provision-baremetal.ts';
 import { provisionSlice } from '../../server/src/workflows/provision-slice.ts';
@@ -146,10 +147,10 @@ const machines = (): State[] =>
 const domains = () => machines().flatMap((machine) => machine.domains);
 const users = () => machines().flatMap((machine) => Object.keys(machine.users));
 
-/** What every allocation left behind: one correlation id everywhere, and no host was asked for anything twice. */
+/** What every allocation left behind: the correlation ids of its requests and no other, and no host was asked for anything twice. */
 const checkTraces = async (ids: readonly string[]): Promise<void> => {
-  const { rows } = await sql.query<{ id: string; ids: string[]; again: number; open: number }>(
-    `select a.id,
+  const { rows } = await sql.query<{ id: string; requests: number; ids: string[]; again: number; open: number }>(
+    `select a.id, case when a.release_requested_at is null then 1 else 2 end as requests,
        array(select distinct x.correlation_id from (
          select correlation_id from workflow_runs where subject_id = a.id
          union all select correlation_id from node_tasks where allocation_id = a.id
@@ -161,7 +162,7 @@ const checkTraces = async (ids: readonly string[]): Promise<void> => {
     [ids],
   );
   assert.equal(rows.length, ids.length);
-  for (const row of rows) assert.deepEqual([row.ids.length, row.again, row.open], [1, 0, 0], row.id);
+  for (const row of rows) assert.deepEqual([row.ids.length, row.again, row.open], [row.requests, 0, 0], row.id);
 };
 
 const isClean = async (): Promise<void> => {
@@ -236,7 +237,7 @@ test('a worker killed at every boundary of release: everything is wiped once, pr
   const strikes = [...strikesOf(PATHS.releaseSlice, slices), ...strikesOf(PATHS.releaseBaremetal, wholes)];
   assert.equal(strikes.length, 15 + 15);
   await strike(strikes);
-  startWorker([]);
+  const { worker } = startWorker([]);
   await allReach([...slices, ...wholes], 'released');
   await checkTraces([...slices, ...wholes]);
   assert.deepEqual([domains(), users(), await heldBy([...slices, ...wholes])], [[], [], 0]);
@@ -246,4 +247,74 @@ test('a worker killed at every boundary of release: everything is wiped once, pr
   );
   assert.deepEqual(rows, [{ status: 'available', occupancy: 'free', count: HOSTS * 8 }]);
   await isClean();
+  await worker.kill('SIGKILL');
+});
+
+test('a worker killed around the move of a launch: it is on one host at every moment, and active on another in the end', async () => {
+  const points = ['claimed', 'acted', 'committed'] as const;
+  const { items: nodes } = await platform.client.adminNodeList({ query: { limit: 200 } });
+  const [bad, ...others] = nodes;
+  assert.ok(bad !== undefined && others.length === HOSTS - 1);
+  const drain = (is_draining: boolean) =>
+    Promise.all(
+      others.map(({ id }) =>
+        platform.client.adminNodeDrain({ params: { node_id: id }, body: { is_draining, reason: 'The test.' } }),
+      ),
+    );
+  addFault(machineDir(fleetDir, bad.name), { when: 'slice.bundle_lease', do: 'fail', message: 'as the test asked' });
+  await drain(true);
+  const ids = await Promise.all(points.map((point) => launch(`moves-${point}`, 'h200-sxm-slice', 1)));
+  await drain(false);
+  const boundaries = points.map((point, index): Boundary => {
+    const at = { step: 'leaseBundle', execution: 'move', kind: 'slice.bundle_lease' } as const;
+    return { subject_id: ids[index] ?? '', workflow: provisionSlice.name, point, ...at };
+  });
+  const dying = startWorker(boundaries.map((boundary) => ({ path: PATHS.provisionSlice, boundary })));
+  await eventually(
+    'the launches are at their boundary',
+    () => dying.reached().length >= points.length || undefined,
+    PATIENCE_MS,
+  );
+  await dying.worker.kill('SIGKILL');
+
+  const placesOf = async () =>
+    (
+      await sql.query<{ id: string; is_left: boolean; live: number; left_claims: number; runs: number }>(
+        `select a.id, a.node_id <> $2 as is_left,
+           (select count(*) from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null
+              and c.move_id is null and c.node_id = a.node_id)::integer as live,
+           (select count(*) from allocation_resource_claims c where c.allocation_id = a.id and c.move_id is not null)::integer as left_claims,
+           (select count(*) from workflow_runs r join allocation_moves m on m.id = r.subject_id where m.allocation_id = a.id)::integer as runs
+         from allocations a where a.id = any ($1)`,
+        [ids, bad.id],
+      )
+    ).rows;
+  for (const { id, ...place } of await placesOf()) {
+    const hasMoved = id === ids[points.indexOf('committed')];
+    const moves = hasMoved ? 1 : 0;
+    assert.deepEqual(place, { is_left: hasMoved, live: 1, left_claims: moves, runs: moves }, id);
+  }
+  await isClean();
+
+  const { worker } = startWorker([]);
+  await allReach(ids, 'active');
+  for (const { id, ...place } of await placesOf())
+    assert.deepEqual(place, { is_left: true, live: 1, left_claims: 1, runs: 1 }, id);
+  await eventually(
+    'the host that they left is wiped',
+    async () =>
+      (await sql.query("select from node_resource_slots where node_id = $1 and status <> 'available'", [bad.id]))
+        .rowCount === 0 || undefined,
+    PATIENCE_MS,
+  );
+  const { rows } = await sql.query<{ allocation_id: string }>(
+    'select allocation_id from usage_records where allocation_id = any ($1) order by 1',
+    [ids],
+  );
+  const charged = rows.map(({ allocation_id }) => allocation_id);
+  assert.deepEqual(charged, ids.toSorted(), 'each is charged once');
+  const flagged = await platform.client.adminNodeGet({ params: { node_id: bad.id } });
+  assert.deepEqual([flagged.launch_failures, flagged.health], [ids.length, 'unhealthy']);
+  await isClean();
+  await worker.kill('SIGKILL');
 });
