@@ -67,7 +67,7 @@ module.exports = {
       'db-knows-nothing-above-it',
       'Queries serve every layer above and know none.',
       'db',
-      'http|node-api|gateway|roles|services|agents|identity|sessions|logs|pipeline|views|workflows|reconcilers|placement|ports',
+      'http|node-api|gateway|roles|services|agents|identity|sessions|logs|sealing|pipeline|views|workflows|reconcilers|placement|ports',
     ),
     layer(
       'http-never-touches-db-or-ports',
@@ -97,13 +97,13 @@ module.exports = {
     layer(
       'services-do-not-know-http',
       'A service is called by any edge, not only by HTTP.',
-      '(services|views|pipeline|identity|agents|sessions|logs)',
+      '(services|views|pipeline|identity|agents|sessions|logs|sealing)',
       'http|node-api|gateway|roles|reconcilers',
     ),
     layer(
       'only-services-know-services',
       'An operation is called by an edge; what operations share lies in a directory of its own.',
-      '(pipeline|views|identity|agents|sessions|logs)',
+      '(pipeline|views|identity|agents|sessions|logs|sealing)',
       'services',
     ),
     layer(
@@ -122,7 +122,7 @@ module.exports = {
       'ports-know-no-layer',
       'A port is replaced by its stand-in without anyone noticing.',
       'ports',
-      'http|node-api|gateway|roles|services|views|pipeline|identity|agents|sessions|logs|workflows|reconcilers|placement|domain|db',
+      'http|node-api|gateway|roles|services|views|pipeline|identity|agents|sessions|logs|sealing|workflows|reconcilers|placement|domain|db',
     ),
     {
       name: 'only-roles-wire',

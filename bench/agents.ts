@@ -182,7 +182,7 @@ const measure = (): Promise<Figures> => {
   assertFilesMay(POLLS + OTHER_FILES);
   return withFleet(POLLS, async (fleet) => {
     const config = readConfig({ DATABASE_URL: fleet.url, GPUAAS_STATE_DIR: fleet.dir });
-    const trust = await readTrust(fleet.database, config.platform_key);
+    const trust = await readTrust(fleet.database, config.trust_keys ?? new Map());
     const agentsFile = join(fleet.dir, 'agents.json');
     const identityFile = join(fleet.dir, 'bare.json');
     await writeFile(agentsFile, JSON.stringify(await enrolAll(fleet.database, trust, POLLS)), { mode: 0o600 });

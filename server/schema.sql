@@ -197,6 +197,12 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION sealed_version(sealed bytea)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN CASE WHEN (octet_length(sealed) >= 2) THEN ((get_byte(sealed, 0) * 256) + get_byte(sealed, 1)) ELSE '-1'::integer END;
+
 CREATE OR REPLACE FUNCTION take_wiped_at()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1109,6 +1115,48 @@ create table invitations (
 CREATE INDEX invitations_by_organization ON invitations USING btree (organization_id, id);
 grant insert, select, update on invitations to gpuaas_app;
 
+create table trust_keys (
+  id text not null,
+  purpose text not null,
+  state text not null,
+  state_since timestamp with time zone default clock_timestamp() not null,
+  public_pem text,
+  fingerprint_sha256 text,
+  sealed_private_key bytea,
+  retires_at timestamp with time zone,
+  version integer default 1 not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint trust_keys_pkey PRIMARY KEY (id),
+  constraint trust_keys_fingerprint_sha256_key UNIQUE (fingerprint_sha256),
+  constraint trust_keys_fingerprint_sha256_check CHECK (fingerprint_sha256 ~ '^[0-9a-f]{64}$'::text),
+  constraint trust_keys_id_check CHECK (id ~~ 'tky\_%'::text),
+  constraint trust_keys_made CHECK ((state = 'requested'::text) = (sealed_private_key IS NULL) AND (sealed_private_key IS NULL) = (public_pem IS NULL) AND (sealed_private_key IS NULL) = (fingerprint_sha256 IS NULL)),
+  constraint trust_keys_purpose_check CHECK (purpose = ANY (ARRAY['node_ca'::text, 'task_signer'::text, 'certificate_signer'::text])),
+  constraint trust_keys_state_check CHECK (state = ANY (ARRAY['requested'::text, 'staged'::text, 'active'::text, 'grace'::text, 'retired'::text, 'revoked'::text]))
+);
+CREATE UNIQUE INDEX trust_keys_one_active ON trust_keys USING btree (purpose) WHERE (state = 'active'::text);
+grant insert, select, update on trust_keys to gpuaas_app;
+
+create table listener_requests (
+  id text not null,
+  names text[] not null,
+  csr_pem text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  answered_at timestamp with time zone,
+  certificate_pem text,
+  ca_key_id text,
+  refusal text,
+  constraint listener_requests_pkey PRIMARY KEY (id),
+  constraint listener_requests_check CHECK ((answered_at IS NULL) = (certificate_pem IS NULL AND refusal IS NULL)),
+  constraint listener_requests_check1 CHECK ((certificate_pem IS NULL) = (ca_key_id IS NULL)),
+  constraint listener_requests_csr_pem_check CHECK (octet_length(csr_pem) <= 8192),
+  constraint listener_requests_names_check CHECK (cardinality(names) >= 1 AND cardinality(names) <= 100),
+  constraint listener_requests_ca_key_id_fkey FOREIGN KEY (ca_key_id) REFERENCES trust_keys(id)
+);
+CREATE INDEX listener_requests_by_age ON listener_requests USING btree (created_at);
+CREATE INDEX listener_requests_open ON listener_requests USING btree (created_at) WHERE (answered_at IS NULL);
+grant delete, insert, select, update on listener_requests to gpuaas_app;
+
 create table log_lines (
   logged_at timestamp with time zone not null,
   service text not null,
@@ -1165,27 +1213,6 @@ create table node_enrollments (
 );
 CREATE UNIQUE INDEX node_enrollments_one_open ON node_enrollments USING btree (node_id) WHERE ((used_at IS NULL) AND (revoked_at IS NULL));
 grant insert, select, update on node_enrollments to gpuaas_app;
-
-create table trust_keys (
-  id text not null,
-  purpose text not null,
-  state text not null,
-  state_since timestamp with time zone default clock_timestamp() not null,
-  public_pem text not null,
-  fingerprint_sha256 text not null,
-  sealed_private_key bytea not null,
-  retires_at timestamp with time zone,
-  version integer default 1 not null,
-  created_at timestamp with time zone default clock_timestamp() not null,
-  constraint trust_keys_pkey PRIMARY KEY (id),
-  constraint trust_keys_fingerprint_sha256_key UNIQUE (fingerprint_sha256),
-  constraint trust_keys_fingerprint_sha256_check CHECK (fingerprint_sha256 ~ '^[0-9a-f]{64}$'::text),
-  constraint trust_keys_id_check CHECK (id ~~ 'tky\_%'::text),
-  constraint trust_keys_purpose_check CHECK (purpose = ANY (ARRAY['node_ca'::text, 'task_signer'::text, 'certificate_signer'::text])),
-  constraint trust_keys_state_check CHECK (state = ANY (ARRAY['staged'::text, 'active'::text, 'grace'::text, 'retired'::text, 'revoked'::text]))
-);
-CREATE UNIQUE INDEX trust_keys_one_active ON trust_keys USING btree (purpose) WHERE (state = 'active'::text);
-grant insert, select, update on trust_keys to gpuaas_app;
 
 create table node_certificates (
   serial_number text not null,
@@ -1398,6 +1425,44 @@ CREATE INDEX outbox_events_by_project ON outbox_events USING btree (project_id, 
 CREATE INDEX outbox_events_by_subject ON outbox_events USING btree (subject, id);
 CREATE INDEX outbox_events_unsent ON outbox_events USING btree (xid, id) WHERE (sent_at IS NULL);
 grant delete, insert, select, update on outbox_events to gpuaas_app;
+
+create table platform_key_holders (
+  process_id text not null,
+  kind text not null,
+  service text not null,
+  versions integer[] not null,
+  sealing_version integer not null,
+  seen_at timestamp with time zone default clock_timestamp() not null,
+  constraint platform_key_holders_pkey PRIMARY KEY (process_id, kind),
+  constraint platform_key_holders_kind_check CHECK (kind = ANY (ARRAY['platform'::text, 'trust'::text])),
+  constraint platform_key_holders_versions_check CHECK (cardinality(versions) > 0)
+);
+grant delete, insert, select, update on platform_key_holders to gpuaas_app;
+
+create table platform_keys (
+  kind text not null,
+  version integer not null,
+  state text not null,
+  state_since timestamp with time zone default clock_timestamp() not null,
+  check_value bytea not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint platform_keys_pkey PRIMARY KEY (kind, version),
+  constraint platform_keys_check_value_check CHECK (octet_length(check_value) = 16),
+  constraint platform_keys_kind_check CHECK (kind = ANY (ARRAY['platform'::text, 'trust'::text])),
+  constraint platform_keys_state_check CHECK (state = ANY (ARRAY['available'::text, 'active'::text, 'retiring'::text, 'retired'::text])),
+  constraint platform_keys_version_check CHECK (version >= 1 AND version <= 65535)
+);
+CREATE UNIQUE INDEX platform_keys_one_active ON platform_keys USING btree (kind) WHERE (state = 'active'::text);
+CREATE UNIQUE INDEX platform_keys_one_retiring ON platform_keys USING btree (kind) WHERE (state = 'retiring'::text);
+grant insert, select, update on platform_keys to gpuaas_app;
+
+create table platform_secrets (
+  name text not null,
+  sealed_secret bytea not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint platform_secrets_pkey PRIMARY KEY (name)
+);
+grant insert, select, update on platform_secrets to gpuaas_app;
 
 create table tenant_memberships (
   organization_id text not null,
@@ -1833,6 +1898,10 @@ alter table invitations enable row level security;
 create policy scope on invitations
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
+alter table listener_requests enable row level security;
+create policy platform_only on listener_requests
+  using ((gpuaas_tenant() = '*'::text));
+
 alter table log_lines enable row level security;
 create policy platform_only on log_lines
   using ((gpuaas_tenant() = '*'::text));
@@ -1864,6 +1933,18 @@ alter table outbox_events enable row level security;
 create policy scope on outbox_events
   using (((gpuaas_tenant() = '*'::text) OR (organization_id = gpuaas_tenant())))
   with check (true);
+
+alter table platform_key_holders enable row level security;
+create policy platform_only on platform_key_holders
+  using ((gpuaas_tenant() = '*'::text));
+
+alter table platform_keys enable row level security;
+create policy platform_only on platform_keys
+  using ((gpuaas_tenant() = '*'::text));
+
+alter table platform_secrets enable row level security;
+create policy platform_only on platform_secrets
+  using ((gpuaas_tenant() = '*'::text));
 
 alter table project_memberships enable row level security;
 create policy scope on project_memberships

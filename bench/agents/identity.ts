@@ -2,12 +2,12 @@
 import 'reflect-metadata';
 import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { TASK_KINDS } from '@gpuaas/contract/node';
-import { systemClock } from '@gpuaas/kit';
+import { silentLog, systemClock } from '@gpuaas/kit';
 import * as x509 from '@peculiar/x509';
 import { createTrustCache, type Trust } from '../../server/src/agents/trust.ts';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
-import { createSecrets } from '../../server/src/ports/secrets/secrets.ts';
-import { issueNodeCertificate, issueServerCertificate } from '../../server/src/ports/trust/x509.ts';
+import { createSecrets, type KeyRing } from '../../server/src/ports/secrets/secrets.ts';
+import { createListenerCsr, issueNodeCertificate, issueServerCertificate } from '../../server/src/ports/trust/x509.ts';
 import { nodeId } from '../placement/fleet.ts';
 
 const LIFE_S = 24 * 3600;
@@ -30,14 +30,17 @@ export type Agents = Readonly<{
 
 export type ServerIdentity = Readonly<{ key: string; cert: string; ca: string }>;
 
-export const readTrust = async (database: Database, platformKey: Buffer): Promise<Trust> =>
-  (await createTrustCache({ database, secrets: createSecrets(platformKey), clock: systemClock })).current();
+export const readTrust = async (database: Database, keys: KeyRing): Promise<Trust> => {
+  const secrets = createSecrets({ kind: 'trust', keys, active: () => 1 });
+  return (await createTrustCache({ database, secrets, clock: systemClock, log: silentLog() })).current();
+};
 
 /** For a server that is none of ours and shows a certificate of the same kind. */
 export const issueServer = async ({ ca, bundle }: Trust): Promise<ServerIdentity> => {
   const names = ['localhost', '127.0.0.1'];
-  const issued = await issueServerCertificate(ca.issuer, { names, now: new Date(), life_s: LIFE_S });
-  return { key: issued.private_pem, cert: issued.certificate_pem, ca: bundle.ca_bundle_pem };
+  const { csr_pem, private_pem } = await createListenerCsr();
+  const issued = await issueServerCertificate(ca.issuer, { csr_pem, names, now: new Date(), life_s: LIFE_S });
+  return { key: private_pem, cert: issued.certificate_pem, ca: bundle.ca_bundle_pem };
 };
 
 const makeKey = async (): Promise<Readonly<{ key: string; csr_pem: string }>> => {

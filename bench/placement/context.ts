@@ -25,7 +25,7 @@ const NO_STREAMS: Ctx['deps']['events'] = { follow: () => Promise.reject(new Err
 
 /** Made once a process, as the server does. */
 const log = silentLog();
-const secrets = createSecrets(Buffer.alloc(32));
+const secrets = createSecrets({ kind: 'platform', keys: new Map([[1, Buffer.alloc(32)]]), active: () => 1 });
 
 export const contextFor = (database: Database, tenant: Tenant, operation: string): Ctx => {
   return {

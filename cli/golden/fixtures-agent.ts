@@ -9,6 +9,7 @@ const later = '2026-11-15T10:18:21.000Z';
 const page = <T>(...items: T[]) => ({ items, next_cursor: null });
 
 type Key = Operations['adminTrustKeyGet']['response'];
+type PlatformKey = Operations['adminPlatformKeyRotate']['response'];
 type Task = Operations['adminNodeAgentUpdate']['response'];
 type Agent = Operations['adminNodeAgentGet']['response'];
 type Line = Operations['adminLogList']['response']['items'][number];
@@ -35,6 +36,16 @@ const agent: Agent = {
     { serial_number: '4f01', not_before: time, not_after: later, revoked_at: null, revoked_reason: null },
     { serial_number: '4f00', not_before: time, not_after: later, revoked_at: time, revoked_reason: 'enrolled again' },
   ],
+};
+const platformKey: PlatformKey = {
+  kind: 'platform',
+  version: 2,
+  state: 'active',
+  state_since: time,
+  sealed_values: 240,
+  process_count: 5,
+  processes_without_key: 0,
+  created_at: time,
 };
 const task: Task = {
   id: id('tsk', '1a'),
@@ -116,9 +127,15 @@ export const agentAnswers = {
       error_code: 'blocked',
     },
   ),
+  adminPlatformKeyList: page<PlatformKey>(
+    platformKey,
+    { ...platformKey, version: 1, state: 'retiring', sealed_values: 17 },
+    { ...platformKey, kind: 'trust', version: 1, sealed_values: 6, process_count: 1 },
+  ),
+  adminPlatformKeyRotate: platformKey,
   adminTrustKeyList: page<Key>(key, { ...key, id: id('tky', '2b'), purpose: 'node_ca', state: 'active' }),
   adminTrustKeyGet: key,
-  adminTrustKeyCreate: key,
+  adminTrustKeyCreate: { ...key, state: 'requested', fingerprint_sha256: null },
   adminTrustKeyActivate: { ...key, state: 'active', version: 2, nodes_without_key: 2 },
   adminTrustKeyRetire: { ...key, state: 'retired', version: 2 },
   adminTrustKeyRevoke: { ...key, state: 'revoked', version: 2 },

@@ -25,6 +25,7 @@ export {
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
+export type { PlatformKeyKind } from './public/admin-platform-key.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
 export {
   ALLOCATION_STATES,

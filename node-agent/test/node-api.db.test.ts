@@ -113,6 +113,7 @@ describe('the agent and the real node API', () => {
     const keys = '/api/v1/admin/trust-keys';
     for (const purpose of ['node_ca', 'task_signer']) {
       const { id, version } = (await admin.post(keys, { purpose, reason: 'yearly' })).body;
+      await until('it is created', async () => (await admin.get(`${keys}/${id}`)).body.state === 'staged');
       await change("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [id]);
       const moved = await admin.post(`${keys}/${id}/activate`, { reason: 'yearly' }, { 'if-match': `"v${version}"` });
       assert.equal(moved.status, 200, JSON.stringify(moved.body));

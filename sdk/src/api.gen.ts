@@ -1634,6 +1634,8 @@ export const operations = {
   adminNodeImagePull: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/pull', idempotency: 'required', body: true },
   adminNodeImageEvict: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/evict', idempotency: 'required', body: true },
   adminNodeImageVerify: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/verify', idempotency: 'required', body: true },
+  adminPlatformKeyList: { method: 'GET', path: '/api/v1/admin/platform-keys', page: true },
+  adminPlatformKeyRotate: { method: 'POST', path: '/api/v1/admin/platform-keys/rotate', idempotency: 'required', body: true },
   adminTrustKeyList: { method: 'GET', path: '/api/v1/admin/trust-keys', page: true },
   adminTrustKeyGet: { method: 'GET', path: '/api/v1/admin/trust-keys/{trust_key_id}' },
   adminTrustKeyCreate: { method: 'POST', path: '/api/v1/admin/trust-keys', idempotency: 'required', body: true },
@@ -4322,6 +4324,64 @@ export type Operations = {
     };
     response: NodeTask;
   };
+  /** List the versions of the platform key and of the trust key. The keys themselves are settings of the processes. `available`: some process holds it. `active`: it seals. `retiring`: values that it sealed are being sealed again. `retired`: nothing is sealed with it; remove it from the settings. */
+  adminPlatformKeyList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        kind?: 'platform' | 'trust' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        kind: 'platform' | 'trust';
+        /** Its number in the configuration of the processes. */
+        version: number;
+        state: 'available' | 'active' | 'retiring' | 'retired';
+        /** When this state began. */
+        state_since: string;
+        /** Values in the database that only this version opens. */
+        sealed_values: number;
+        /** Running processes that hold this version. */
+        process_count: number;
+        /** Running processes that hold a key of this kind, but not this version. */
+        processes_without_key: number;
+        /** When a process first reported it. */
+        created_at: string;
+      }[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Seal with the newest version from now on, and seal all earlier values again. Refused while a running process lacks that version, and while an earlier rotation is not complete. Requests continue meanwhile. */
+  adminPlatformKeyRotate: {
+    request: {
+      body: {
+        kind: 'platform' | 'trust';
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      kind: 'platform' | 'trust';
+      /** Its number in the configuration of the processes. */
+      version: number;
+      state: 'available' | 'active' | 'retiring' | 'retired';
+      /** When this state began. */
+      state_since: string;
+      /** Values in the database that only this version opens. */
+      sealed_values: number;
+      /** Running processes that hold this version. */
+      process_count: number;
+      /** Running processes that hold a key of this kind, but not this version. */
+      processes_without_key: number;
+      /** When a process first reported it. */
+      created_at: string;
+    };
+  };
   /** List keys that sign node certificates, tasks and wipe certificates, newest first */
   adminTrustKeyList: {
     request: {
@@ -4338,10 +4398,11 @@ export type Operations = {
         /** ID of the trust key. */
         id: string;
         purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-        state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+        state: 'requested' | 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
         /** When this state began. */
         state_since: string;
-        fingerprint_sha256: string;
+        /** Null until a process with the right key has created it. */
+        fingerprint_sha256: string | null;
         /** When it stops being trusted. */
         retires_at: string | null;
         version: number;
@@ -4364,10 +4425,11 @@ export type Operations = {
       /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      state: 'requested' | 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When this state began. */
       state_since: string;
-      fingerprint_sha256: string;
+      /** Null until a process with the right key has created it. */
+      fingerprint_sha256: string | null;
       /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
@@ -4375,7 +4437,7 @@ export type Operations = {
       created_at: string;
     };
   };
-  /** Stage a new key, which agents trust before it signs */
+  /** Stage a new key, which agents trust before it signs. The key is `requested` until a process that holds the key for its purpose has created it, and then `staged`. */
   adminTrustKeyCreate: {
     request: {
       body: {
@@ -4388,10 +4450,11 @@ export type Operations = {
       /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      state: 'requested' | 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When this state began. */
       state_since: string;
-      fingerprint_sha256: string;
+      /** Null until a process with the right key has created it. */
+      fingerprint_sha256: string | null;
       /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
@@ -4415,10 +4478,11 @@ export type Operations = {
       /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      state: 'requested' | 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When this state began. */
       state_since: string;
-      fingerprint_sha256: string;
+      /** Null until a process with the right key has created it. */
+      fingerprint_sha256: string | null;
       /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
@@ -4444,10 +4508,11 @@ export type Operations = {
       /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      state: 'requested' | 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When this state began. */
       state_since: string;
-      fingerprint_sha256: string;
+      /** Null until a process with the right key has created it. */
+      fingerprint_sha256: string | null;
       /** When it stops being trusted. */
       retires_at: string | null;
       version: number;
@@ -4471,10 +4536,11 @@ export type Operations = {
       /** ID of the trust key. */
       id: string;
       purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      state: 'requested' | 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When this state began. */
       state_since: string;
-      fingerprint_sha256: string;
+      /** Null until a process with the right key has created it. */
+      fingerprint_sha256: string | null;
       /** When it stops being trusted. */
       retires_at: string | null;
       version: number;

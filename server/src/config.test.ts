@@ -14,6 +14,7 @@ const PRODUCTION = {
   GPUAAS_PUBLIC_URL: 'https://api.example/',
   GPUAAS_GATEWAY_PUBLIC_URL: 'wss://gateway.example/',
   GPUAAS_PLATFORM_KEY: Buffer.alloc(32, 7).toString('base64'),
+  GPUAAS_TRUST_KEY: Buffer.alloc(32, 8).toString('base64'),
 };
 
 it('production starts with an issuer, a public address, both https, and a key', () => {
@@ -28,6 +29,7 @@ it('production does not start without any one of them, and says which', () => {
     GPUAAS_PUBLIC_URL: 'http://api.example',
     GPUAAS_GATEWAY_PUBLIC_URL: 'ws://gateway.example',
     GPUAAS_PLATFORM_KEY: 'c2hvcnQ=',
+    GPUAAS_TRUST_KEY: '1:c2hvcnQ=',
   };
   for (const [name, value] of Object.entries(wrong))
     for (const bad of [value, ''])
@@ -53,7 +55,8 @@ it('a gateway is named to clients and to hosts as it is configured, and lets in 
     (err: unknown) => err instanceof ConfigError && err.message.includes('GPUAAS_GATEWAY_AGENT_URL'),
   );
   const elsewhere = { ...PRODUCTION, GPUAAS_GATEWAY_PUBLIC_URL: '' };
-  assert.doesNotThrow(() => readConfig(elsewhere, 'gpuaas-provisioning-worker'));
+  const { GPUAAS_TRUST_KEY: _, ...unsigned } = elsewhere;
+  assert.doesNotThrow(() => readConfig(unsigned, 'gpuaas-provisioning-worker'));
 });
 
 it('a browser stays signed in for eight hours unused and a day at the most, unless told otherwise', () => {
@@ -97,4 +100,40 @@ it('a console that is named must be there', (t) => {
   );
   writeFileSync(join(folder, 'index.html'), '');
   assert.equal(readConfig(named).console_dir, folder);
+});
+
+it('a key may have several versions, each once', () => {
+  const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+  const ring = (text: string) => readConfig({ ...PRODUCTION, GPUAAS_PLATFORM_KEY: text }).platform_keys;
+  assert.deepEqual([...ring(key(1))], [[1, Buffer.alloc(32, 1)]]);
+  assert.deepEqual(
+    [...ring(`2:${key(2)}, 1:${key(1)}`)],
+    [
+      [2, Buffer.alloc(32, 2)],
+      [1, Buffer.alloc(32, 1)],
+    ],
+  );
+  for (const bad of [`0:${key(1)}`, `70000:${key(1)}`, `1:${key(1)},1:${key(2)}`, `${key(1)},`, `x:${key(1)}`])
+    assert.throws(() => ring(bad), ConfigError, bad);
+});
+
+it('only the node API is given the trust key', () => {
+  assert.ok(readConfig(PRODUCTION, 'gpuaas-node-api').trust_keys);
+  assert.throws(
+    () => readConfig(PRODUCTION, 'gpuaas-api,gpuaas-terminal-gateway'),
+    (err: unknown) => err instanceof ConfigError && /GPUAAS_TRUST_KEY is for processes with the role/.test(err.message),
+  );
+});
+
+it('in development both keys are created together, and the key of an earlier build stays the trust key', (t) => {
+  const GPUAAS_STATE_DIR = mkdtempSync(join(tmpdir(), 'gpuaas-keys-'));
+  t.after(() => rmSync(GPUAAS_STATE_DIR, { recursive: true, force: true }));
+  const env = { DATABASE_URL: 'postgresql://unused', GPUAAS_STATE_DIR };
+  const api = readConfig(env, 'gpuaas-api');
+  const signing = readConfig(env, 'gpuaas-node-api');
+  assert.equal(api.trust_keys, null);
+  assert.deepEqual(signing.platform_keys, api.platform_keys);
+  assert.notDeepEqual(signing.trust_keys, api.platform_keys);
+  rmSync(join(GPUAAS_STATE_DIR, 'trust.key'));
+  assert.deepEqual(readConfig(env, 'gpuaas-node-api').trust_keys, api.platform_keys);
 });

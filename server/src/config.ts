@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { LIMIT_NAMES, LIMITS, type LimitName, type LimitValues } from '@gpuaas/contract';
 import { ConfigReader, type Env } from '@gpuaas/kit';
+import type { KeyRing } from './ports/secrets/secrets.ts';
 
 export const ROLES = [
   'gpuaas-api',
@@ -95,33 +96,69 @@ export type Config = Readonly<{
   trust_proxy: string | null;
   /** Bearer token for /metrics; without it only this machine may read them. */
   metrics_token: string | null;
-  platform_key: Buffer;
+  /** Seals secrets of tenants and sessions. */
+  platform_keys: KeyRing;
+  /** Seals the CA of hosts and the signer of tasks; null in a process that signs nothing. */
+  trust_keys: KeyRing | null;
   audit_heads_file: string;
 }>;
 
-/**
- * In development the control plane key is made on first start; in production it must be given, or a restart would lose
- * it.
- */
-const platformKey = (read: ConfigReader, mode: Config['mode'], stateDir: string): Buffer => {
-  const given = read.optional('GPUAAS_PLATFORM_KEY');
-  if (given !== undefined) {
-    const key = Buffer.from(given, 'base64');
-    if (key.length !== 32)
-      read.problem('GPUAAS_PLATFORM_KEY', 'must be 32 bytes in base64 (`openssl rand -base64 32`)');
-    return key;
+const VERSION_MAX = 65_535;
+const KEY_FORMAT = 'must be 32 bytes in base64 (`openssl rand -base64 32`), or several with numbers: 2:<key>,1:<key>';
+
+/** A key without a number is version 1. */
+const parseRing = (text: string): KeyRing | undefined => {
+  const ring = new Map<number, Buffer>();
+  for (const part of text.split(',')) {
+    const [, number = '1', base64 = ''] = /^\s*(?:(\d{1,5}):)?([A-Za-z0-9+/]{43}=)\s*$/.exec(part) ?? [];
+    const version = Number(number);
+    if (base64 === '' || version < 1 || version > VERSION_MAX || ring.has(version)) return undefined;
+    ring.set(version, Buffer.from(base64, 'base64'));
   }
-  if (mode === 'production') {
-    read.problem('GPUAAS_PLATFORM_KEY', 'must be set in production');
-    return Buffer.alloc(32);
+  return ring;
+};
+
+/** In production a key must be given, or a restart would lose it; in development it is in a file. */
+const readRing = (read: ConfigReader, mode: Config['mode'], name: string, file: string): KeyRing => {
+  const given = read.optional(name);
+  if (given === undefined && mode === 'production') {
+    read.problem(name, 'must be set in production');
+    return new Map();
   }
-  const file = join(stateDir, 'platform.key');
-  if (!existsSync(file)) {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-  }
-  chmodSync(file, 0o600);
-  return Buffer.from(readFileSync(file, 'utf8'), 'base64');
+  if (given === undefined) chmodSync(file, 0o600);
+  const ring = parseRing((given ?? readFileSync(file, 'utf8')).trim());
+  if (ring === undefined) read.problem(given === undefined ? file : name, KEY_FORMAT);
+  return ring ?? new Map();
+};
+
+/** Together, whichever role starts first: each process reads the files of the keys that it holds. */
+const createKeyFiles = (stateDir: string, platformFile: string, trustFile: string): void => {
+  const newKey = (): string => `${randomBytes(32).toString('base64')}\n`;
+  const write = (file: string, key: string): void => writeFileSync(file, key, { mode: 0o600, flag: 'wx' });
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  // A platform key without a trust key is of an earlier build, in which it sealed the trust keys too.
+  if (!existsSync(trustFile))
+    write(trustFile, existsSync(platformFile) ? readFileSync(platformFile, 'utf8') : newKey());
+  if (!existsSync(platformFile)) write(platformFile, newKey());
+};
+
+/** Who signs certificates of hosts and tasks. */
+const SIGNING_ROLE: Role = 'gpuaas-node-api';
+
+const keyRings = (
+  read: ConfigReader,
+  mode: Config['mode'],
+  roles: readonly Role[],
+  stateDir: string,
+): Pick<Config, 'platform_keys' | 'trust_keys'> => {
+  const [platformFile, trustFile] = [join(stateDir, 'platform.key'), join(stateDir, 'trust.key')];
+  if (mode === 'development') createKeyFiles(stateDir, platformFile, trustFile);
+  const platform_keys = readRing(read, mode, 'GPUAAS_PLATFORM_KEY', platformFile);
+  if (roles.includes(SIGNING_ROLE))
+    return { platform_keys, trust_keys: readRing(read, mode, 'GPUAAS_TRUST_KEY', trustFile) };
+  if (read.optional('GPUAAS_TRUST_KEY') !== undefined)
+    read.problem('GPUAAS_TRUST_KEY', `is for processes with the role ${SIGNING_ROLE} only; remove it here`);
+  return { platform_keys, trust_keys: null };
 };
 
 const parseRoles = (read: ConfigReader, text: string): readonly Role[] => {
@@ -280,7 +317,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
     request_timeout_ms: read.integer('GPUAAS_REQUEST_TIMEOUT_MS', 20_000, { min: 100, max: 600_000 }),
     trust_proxy: read.optional('GPUAAS_TRUST_PROXY') ?? null,
     metrics_token: read.optional('GPUAAS_METRICS_TOKEN') ?? null,
-    platform_key: platformKey(read, mode, stateDir),
+    ...keyRings(read, mode, wantedRoles, stateDir),
     audit_heads_file: read.text('GPUAAS_AUDIT_HEADS_FILE', join(stateDir, 'audit-heads.jsonl')),
   };
   read.finish();

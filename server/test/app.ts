@@ -8,7 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, createLog, createShutdown, type Log, silentLog } from '@gpuaas/kit';
 import type { InjectOptions } from 'fastify';
+import { ensureTrustKeys } from '../src/agents/trust.ts';
 import { type Config, readConfig } from '../src/config.ts';
+import { PLATFORM } from '../src/db/client.ts';
+import { createSecrets, type KeyRing, type Secrets } from '../src/ports/secrets/secrets.ts';
 import { type App, startProcess } from '../src/roles/process.ts';
 import { seedCatalog } from '../src/seed/demo-catalog.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
@@ -43,6 +46,8 @@ export type TestApp = Readonly<{
   /** The control plane's superadmin. */
   admin(): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
   logs: Record<string, unknown>[];
+  /** Sealed with the trust key of this control plane, for tests that create the keys of the channel themselves. */
+  trustSecrets: Secrets;
 }>;
 
 export type TestClock = Clock & Readonly<{ advance(ms: number): void }>;
@@ -67,6 +72,12 @@ export type TestAppOptions = Readonly<{
   /** Settings on top of those that every test has. */
   env?: Readonly<Record<string, string>>;
 }>;
+
+/** The same for every test, so that processes of one test share them. */
+export const TEST_KEYS: Readonly<{ platform_keys: KeyRing; trust_keys: KeyRing }> = {
+  platform_keys: new Map([[1, Buffer.alloc(32, 1)]]),
+  trust_keys: new Map([[1, Buffer.alloc(32, 2)]]),
+};
 
 export const ADMIN_EMAIL = 'root@example.com';
 
@@ -93,7 +104,7 @@ export const startTestApp = async (
     await rm(stateDir, { recursive: true, force: true });
   });
   await seedCatalog(db.database);
-  const config: Config = {
+  let config: Config = {
     ...readConfig({
       DATABASE_URL: db.ownerUrl,
       GPUAAS_OIDC_ISSUER: issuer.url,
@@ -113,10 +124,12 @@ export const startTestApp = async (
       GPUAAS_SUPERADMIN_EMAILS: ADMIN_EMAIL,
       ...options.env,
     }),
+    ...TEST_KEYS,
     // Whether somebody built it here must not matter.
     console_dir: null,
     ...overrides,
   };
+  if (!config.roles.includes('gpuaas-node-api')) config = { ...config, trust_keys: null };
   const app = await startProcess({
     config,
     log,
@@ -125,6 +138,13 @@ export const startTestApp = async (
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const { http } = app;
+  const trustSecrets = createSecrets({
+    kind: 'trust',
+    keys: config.trust_keys ?? TEST_KEYS.trust_keys,
+    active: () => 1,
+  });
+  // In a test without the node API nothing else would create them.
+  await db.database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets: trustSecrets, clock: app.deps.clock }));
 
   const bearer = (token: string | null): Caller => {
     const call: Caller['call'] = async (method, path, body, headers = {}) => {
@@ -175,6 +195,7 @@ export const startTestApp = async (
     db,
     bearer,
     logs,
+    trustSecrets,
     user: (name) => signIn(name, `${name}@example.com`),
     admin: () => signIn('root', ADMIN_EMAIL),
   };

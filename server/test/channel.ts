@@ -50,9 +50,8 @@ export const useChannel = (overrides: Partial<Config> = {}, options: TestAppOpti
   return () => channel;
 };
 
-export const openChannel = (test: TestApp): Channel => {
+export const openChannel = (test: TestApp, url: string = test.app.node_api?.url ?? ''): Channel => {
   const { database } = test.db;
-  const url = test.app.node_api?.url ?? '';
   const change: Channel['change'] = async (text, values = []) => {
     await database.write(PLATFORM, (tx) => tx.query(text, values));
   };

@@ -1,6 +1,5 @@
 /** The embedded issuer on loopback, mounted in Fastify the way the server mounts it, and people who sign in there. */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { type Clock, createLog, silentLog } from '@gpuaas/kit';
 import Fastify from 'fastify';
@@ -12,14 +11,14 @@ import {
   type EmbeddedIssuerOptions,
 } from '../src/identity/issuer/embedded.ts';
 import { createTokenVerifier } from '../src/ports/identity/verifier.ts';
-import { createSecrets } from '../src/ports/secrets/secrets.ts';
 import { Browser, type Page } from './browser.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
+import { testSecrets } from './secrets.ts';
 
 export const PASSWORD = 'correct horse battery';
 export const SCOPE = 'openid profile email offline_access';
 export const DEV_GRANT = 'urn:gpuaas:grant:dev';
-export const secrets = createSecrets(randomBytes(32));
+export const secrets = testSecrets();
 
 type Running = Readonly<{
   origin: string;

@@ -10,10 +10,12 @@ import type { Gateway } from '../src/roles/terminal-gateway.ts';
 import type { TestAgent } from './agent.ts';
 import { startTestApp, type TestApp, type TestAppOptions } from './app.ts';
 import { type Channel, openChannel } from './channel.ts';
+import { testDatabase } from './database.ts';
 import { type AllocationFacts, aCatalog, anAllocation, type TestAllocation } from './placement.ts';
 import { until } from './until.ts';
 
-export const GATEWAY_ROLES = ['gpuaas-api', 'gpuaas-node-api', 'gpuaas-terminal-gateway'] as const;
+/** Of a process that does not hold the trust key: it can do everything that it is for. */
+export const GATEWAY_ROLES = ['gpuaas-api', 'gpuaas-terminal-gateway'] as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into words whose shape the contract already checked
 type Json = any;
@@ -136,10 +138,12 @@ export const joinedGateway = async (
   overrides: Partial<Config> = {},
   options: TestAppOptions = {},
 ): Promise<TestGateway> => {
-  const test = await startTestApp(t, { roles: GATEWAY_ROLES, ...overrides }, options);
+  const db = options.db ?? (await testDatabase(t));
+  const signer = await startTestApp(t, { roles: ['gpuaas-node-api'] }, { ...options, db });
+  const test = await startTestApp(t, { roles: GATEWAY_ROLES, ...overrides }, { ...options, db });
   const { gateway } = test.app;
   if (gateway === null) throw new Error('the app has no gateway');
-  const channel = openChannel(test);
+  const channel = openChannel(test, signer.app.node_api?.url);
   let users = 0;
 
   const stage: TestGateway['stage'] = async (facts = {}) => {

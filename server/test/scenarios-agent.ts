@@ -1,5 +1,8 @@
 /** Scenarios of agents, of the keys of their channel, and of logs. */
+
 import { randomUUID } from 'node:crypto';
+import { insertFreshKey } from '../src/agents/trust.ts';
+import { PLATFORM } from '../src/db/client.ts';
 import { anEnrolledNode } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
 import { must, type Tenants } from './tenants.ts';
@@ -20,16 +23,15 @@ const atNode = async (tenants: Tenants) => {
   return { as: tenants.superadmin, params: { node_id: String(node.id) } };
 };
 
-const KEYS = '/api/v1/admin/trust-keys';
-
 /** One of a purpose is staged at a time; those that other scenarios left make room. */
 export const newStagedKey = async (tenants: Tenants): Promise<Readonly<{ id: string; version: number }>> => {
   await tenants.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
-  const made = must(await tenants.superadmin.post(KEYS, { purpose: 'task_signer', ...because }), 201).body;
-  await tenants.sql.query("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [
-    made.id,
-  ]);
-  return made;
+  const { db, app, trustSecrets: secrets } = tenants.test;
+  const id = await db.database.write(PLATFORM, (tx) =>
+    insertFreshKey(tx, { secrets, clock: app.deps.clock }, { purpose: 'task_signer', state: 'staged' }),
+  );
+  await tenants.sql.query("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [id]);
+  return { id, version: 1 };
 };
 const atKey = async (tenants: Tenants) => {
   const { id, version } = await newStagedKey(tenants);
@@ -45,6 +47,8 @@ type Mine =
   | 'adminNodeRetire'
   | 'adminNodeDelete'
   | 'adminNodeTaskList'
+  | 'adminPlatformKeyList'
+  | 'adminPlatformKeyRotate'
   | 'adminTrustKeyList'
   | 'adminTrustKeyGet'
   | 'adminTrustKeyCreate'
@@ -71,6 +75,17 @@ export const agentScenarios: Pick<Scenarios, Mine> = {
     return at;
   },
   adminNodeTaskList: atNode,
+  adminPlatformKeyList: async (tenants) => ({ as: tenants.superadmin }),
+  adminPlatformKeyRotate: async (tenants) => {
+    // A version that is only recorded: the processes of a test hold one.
+    await tenants.sql.query("delete from platform_key_holders where kind = 'trust'");
+    await tenants.sql.query("delete from platform_keys where kind = 'trust'");
+    await tenants.sql.query(
+      `insert into platform_keys (kind, version, state, check_value) values
+         ('trust', 1, 'active', decode(repeat('00', 16), 'hex')), ('trust', 2, 'available', decode(repeat('01', 16), 'hex'))`,
+    );
+    return { as: tenants.superadmin, body: { kind: 'trust', ...because } };
+  },
   adminTrustKeyList: async (tenants) => ({ as: tenants.superadmin }),
   adminTrustKeyGet: async (tenants) => ({
     as: tenants.superadmin,
@@ -78,6 +93,7 @@ export const agentScenarios: Pick<Scenarios, Mine> = {
   }),
   adminTrustKeyCreate: async (tenants) => {
     await tenants.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
+    await tenants.sql.query("delete from trust_keys where state = 'requested'");
     return { as: tenants.superadmin, body: { purpose: 'node_ca', ...because } };
   },
   adminTrustKeyActivate: atKey,

@@ -12,7 +12,12 @@ const columns: readonly Column<Key>[] = [
   { header: 'STATE', value: ({ state }) => state },
   { header: 'SINCE', value: ({ state_since }) => shortTime(state_since), optional: true },
   { header: 'UNTIL', value: ({ retires_at }) => shortTime(retires_at), optional: true },
-  { header: 'FINGERPRINT', value: ({ fingerprint_sha256 }) => fingerprint_sha256, shrink: 'cut', optional: true },
+  {
+    header: 'FINGERPRINT',
+    value: ({ fingerprint_sha256 }) => fingerprint_sha256 ?? '-',
+    shrink: 'cut',
+    optional: true,
+  },
 ];
 
 const reason = required(text('Reason, recorded in the audit log'));
@@ -82,7 +87,10 @@ export const adminTrust: Group = {
         const body = { purpose, reason: flags.reason };
         const response = await (await cli.client()).call('adminTrustKeyCreate', { body }, options);
         const { id } = response.data;
-        cli.out.done(`The ${purpose} key ${id} is staged; activate it: gpuaas admin trust activate ${id}`, response);
+        cli.out.done(
+          `The ${purpose} key ${id} is requested; activate it when agents have had 30 s: gpuaas admin trust activate ${id}`,
+          response,
+        );
       },
     }),
     moveCommand({

@@ -8,6 +8,7 @@ import { adminImage } from './admin-image.ts';
 import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.ts';
 import { adminNode } from './admin-node.ts';
 import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
+import { adminPlatformKey } from './admin-platform-key.ts';
 import { adminScheduler } from './admin-scheduler.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
@@ -32,6 +33,7 @@ export const admin: Group = {
     adminClaims,
     adminWipeProof,
     adminTrust,
+    adminPlatformKey,
     adminAudit,
     adminEvents,
     adminOrganization,

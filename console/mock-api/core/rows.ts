@@ -54,6 +54,7 @@ export type Candidate = NonNullable<Discovery['map']>['candidates'][number]['con
 export type Prerequisite = NonNullable<Discovery['map']>['prerequisites'][number];
 export type NodeImage = ResponseRow<'adminNodeImageList'>['images'][number];
 export type Certificate = ResponseRow<'adminNodeAgentGet'>['certificates'][number];
+export type PlatformKey = Item<'adminPlatformKeyList'>;
 export type TrustKey = Item<'adminTrustKeyList'>;
 export type Breaker = ResponseRow<'adminHealthBreakerGet'>;
 export type WipeProof = Item<'adminNodeSlotProofList'>;

@@ -59,6 +59,7 @@ const createRows = () => ({
   slotOverrides: [] as rows.SlotOverride[],
   runs: new Map<string, rows.Run>(),
   trustKeys: [] as rows.TrustKey[],
+  platformKeys: [] as rows.PlatformKey[],
   audit: [] as rows.AuditRow[],
   logs: [] as rows.LogLine[],
   events: [] as rows.KeptEvent[],

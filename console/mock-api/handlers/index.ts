@@ -20,6 +20,7 @@ import { me } from './me.ts';
 import { node } from './node.ts';
 import { nodeAgent } from './node-agent.ts';
 import { organization } from './organization.ts';
+import { platformKey } from './platform-key.ts';
 import { organizationLimit } from './organization-limit.ts';
 import { project } from './project.ts';
 import { serviceAccount } from './service-account.ts';
@@ -63,6 +64,7 @@ export const handlers = {
   ...topology,
   ...health,
   ...inventory,
+  ...platformKey,
   ...trust,
   ...log,
 } satisfies Handlers<PublicApi, MockCtx, MockCtx>;

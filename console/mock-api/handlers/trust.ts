@@ -31,7 +31,11 @@ export const trust = {
     ),
   adminTrustKeyCreate: async (ctx: MockCtx, { body }: Req<'adminTrustKeyCreate'>) => {
     const { world } = ctx;
-    if (world.trustKeys.some((one) => one.purpose === body.purpose && one.state === 'staged'))
+    if (
+      world.trustKeys.some(
+        (one) => one.purpose === body.purpose && (one.state === 'staged' || one.state === 'requested'),
+      )
+    )
       throw conflict(REFUSALS.key_staged);
     const id = world.mint('trust_key');
     const key: TrustKey = {

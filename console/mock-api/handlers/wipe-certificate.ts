@@ -121,12 +121,14 @@ export const wipeCertificate = {
     const { publicKey } = await keyPairOf(world);
     const spki = await crypto.subtle.exportKey('spki', publicKey);
     if (!(spki instanceof ArrayBuffer)) throw new Refusal('unavailable', 'The key cannot be read.');
-    const keys = world.trustKeys.filter((one) => one.purpose === 'certificate_signer' && one.state !== 'staged');
+    const keys = world.trustKeys.flatMap(({ state, ...key }) =>
+      key.purpose === 'certificate_signer' && state !== 'staged' && state !== 'requested' ? [{ ...key, state }] : [],
+    );
     return pageOf(ctx, query, newestFirst(keys), idOf, (key) => ({
       key_id: key.id,
-      state: key.state === 'staged' ? 'active' : key.state,
+      state: key.state,
       public_key_pem: `-----BEGIN PUBLIC KEY-----\n${base64(spki)}\n-----END PUBLIC KEY-----\n`,
-      fingerprint_sha256: key.fingerprint_sha256,
+      fingerprint_sha256: key.fingerprint_sha256 ?? digestOf(key.id),
       created_at: key.created_at,
     }));
   },

@@ -1,6 +1,6 @@
 /** Regions, SKUs, images and keys: what a new platform begins with. */
 import { digestOf } from '../core/random.ts';
-import type { OsImage, Sku, TrustKey } from '../core/rows.ts';
+import type { OsImage, PlatformKey, Sku, TrustKey } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
 export const REGION = 'us-buffalo-1';
@@ -114,6 +114,20 @@ const trustKey = (world: World, purpose: TrustKey['purpose'], state: TrustKey['s
   created_at: world.ago(days * DAY_MS),
 });
 
+const platformKey = (
+  world: World,
+  kind: PlatformKey['kind'],
+  version: number,
+  state: PlatformKey['state'],
+): PlatformKey => ({
+  ...{ kind, version, state },
+  state_since: world.ago(90 * DAY_MS),
+  sealed_values: state === 'active' ? 42 : 0,
+  process_count: kind === 'platform' ? 5 : 1,
+  processes_without_key: 0,
+  created_at: world.ago(90 * DAY_MS),
+});
+
 export const seedCatalog = (world: World): void => {
   world.regions.push(
     region(REGION, 'Buffalo, United States', null),
@@ -144,5 +158,10 @@ export const seedCatalog = (world: World): void => {
     trustKey(world, 'task_signer', 'active', 90),
     trustKey(world, 'certificate_signer', 'active', 90),
     trustKey(world, 'node_ca', 'active', 5),
+  );
+  world.platformKeys.push(
+    platformKey(world, 'platform', 1, 'active'),
+    platformKey(world, 'platform', 2, 'available'),
+    platformKey(world, 'trust', 1, 'active'),
   );
 };

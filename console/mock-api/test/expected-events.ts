@@ -84,6 +84,7 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminNodeImagePull: null,
   adminNodeImageEvict: null,
   adminNodeImageVerify: null,
+  adminPlatformKeyRotate: null,
   adminTrustKeyCreate: null,
   adminTrustKeyActivate: null,
   adminTrustKeyRetire: null,

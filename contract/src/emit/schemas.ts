@@ -23,6 +23,7 @@ import * as adminLog from '../public/admin-log.ts';
 import * as adminNode from '../public/admin-node.ts';
 import * as adminNodeAgent from '../public/admin-node-agent.ts';
 import * as adminNodeTask from '../public/admin-node-task.ts';
+import * as adminPlatformKey from '../public/admin-platform-key.ts';
 import * as adminSlot from '../public/admin-slot.ts';
 import * as adminSlotMap from '../public/admin-slot-map.ts';
 import * as adminTrust from '../public/admin-trust.ts';
@@ -49,7 +50,7 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export type JsonObject = { [key: string]: Json };
 
 const modules = [
-  ...[adminAllocation, adminCapacity, adminImage, adminTrust, adminLog, adminUser],
+  ...[adminAllocation, adminCapacity, adminImage, adminPlatformKey, adminTrust, adminLog, adminUser],
   ...[adminNode, adminNodeAgent, adminEnrollment, adminNodeTask, adminDiscovery, adminDisk],
   ...[adminSlot, adminSlotMap, adminHealth, adminInventory],
   ...[candidate, facts, health, inventory],

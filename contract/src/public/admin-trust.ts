@@ -7,7 +7,7 @@ import { operatorChanges, operatorReads, Reason } from './operator.ts';
 const operatorRead = operatorReads('Nodes');
 const operatorChange = operatorChanges('Nodes');
 
-export const TRUST_KEY_STATES = ['staged', 'active', 'grace', 'retired', 'revoked'] as const;
+export const TRUST_KEY_STATES = ['requested', 'staged', 'active', 'grace', 'retired', 'revoked'] as const;
 export const TRUST_PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const;
 
 const keyFields = {
@@ -15,7 +15,7 @@ const keyFields = {
   purpose: StringEnum(TRUST_PURPOSES),
   state: StringEnum(TRUST_KEY_STATES),
   state_since: Time('When this state began.'),
-  fingerprint_sha256: Type.String(),
+  fingerprint_sha256: Nullable(Type.String({ description: 'Null until a process with the right key has created it.' })),
   retires_at: Nullable(Time('When it stops being trusted.')),
   version: Type.Integer(),
   created_at: Time('When it was created.'),
@@ -55,6 +55,8 @@ export const adminTrustApi = define({
     ...operatorChange,
     path: '/api/v1/admin/trust-keys',
     summary: 'Stage a new key, which agents trust before it signs',
+    description:
+      'The key is `requested` until a process that holds the key for its purpose has created it, and then `staged`.',
     permission: 'admin.trust.update',
     audit: 'trust_key.create',
     body: Closed({ purpose: StringEnum(TRUST_PURPOSES), reason: Reason }),

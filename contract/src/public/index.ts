@@ -16,6 +16,7 @@ import { adminNodeApi } from './admin-node.ts';
 import { adminNodeAgentApi } from './admin-node-agent.ts';
 import { adminNodeTaskApi } from './admin-node-task.ts';
 import { adminOrganizationApi } from './admin-organization.ts';
+import { adminPlatformKeyApi } from './admin-platform-key.ts';
 import { adminQuotaApi } from './admin-quota.ts';
 import { adminSchedulerApi } from './admin-scheduler.ts';
 import { adminSlotApi } from './admin-slot.ts';
@@ -81,6 +82,7 @@ export const api = {
   ...adminDiskApi,
   ...adminHealthApi,
   ...adminInventoryApi,
+  ...adminPlatformKeyApi,
   ...adminTrustApi,
   ...adminLogApi,
 };

@@ -9,7 +9,7 @@ import type { Clock } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { type CertificateRow, listGoodCertificates, listRevoked, revokePredecessors } from '../db/node-certificate.ts';
 import { nodeIdOfNames } from '../ports/trust/x509.ts';
-import type { Trust } from './trust.ts';
+import type { PublicTrust } from './trust.ts';
 
 export type Peer = Pick<CertificateRow, 'node_id' | 'node_name' | 'fingerprint_sha256' | 'enrollment_id'>;
 
@@ -42,7 +42,7 @@ const toKnown = (row: CertificateRow): KnownCertificate => ({
 });
 
 export const createCertificateRegister = (
-  options: Readonly<{ database: Database; clock: Clock; trust: () => Trust }>,
+  options: Readonly<{ database: Database; clock: Clock; trust: () => Pick<PublicTrust, 'ca_ids'> }>,
 ): CertificateRegister => {
   const { database, clock, trust } = options;
   const known = new Map<string, KnownCertificate>();

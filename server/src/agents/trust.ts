@@ -1,65 +1,80 @@
 /**
- * The signing keys of the control plane, opened for use. Every process that issues certificates or signs tasks caches
- * the trusted keys and checks once a second for changes. A new key is staged first: agents trust it while the old one
- * still signs, so no agent sees a signature by an unknown key. An agent that was offline knows only the earlier CA. The
- * listener therefore keeps using a certificate of the oldest trusted CA, so such an agent can reconnect and fetch the
- * new bundle. The first process that needs a key creates it, under a lock.
+ * The signing keys of the control plane. A new key is staged first: agents trust it while the old one still signs, so no
+ * agent sees a signature by an unknown key. An agent that was offline knows only the earlier CA. The listeners therefore
+ * keep using a certificate of the oldest trusted CA, so such an agent can reconnect and fetch the new bundle.
+ *
+ * Only a process that holds the trust key can open the CA of hosts and the signer of tasks, and only it creates them:
+ * the API asks for a key, and this process makes it. It trusts a key of the database only if its private half opens, so
+ * a row that another process wrote is never part of what agents are told to trust. A process without the trust key
+ * reads the public halves. Both check once a second for changes.
  */
-import { createHash, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { TrustBundle } from '@gpuaas/contract/node';
-import { type Clock, invariant, mintId } from '@gpuaas/kit';
+import { type Clock, invariant, type Log, mintId } from '@gpuaas/kit';
 import { type Database, PLATFORM, type Reader, type Tx } from '../db/client.ts';
 import {
   findActiveKeyId,
   insertTrustKey,
+  listRequestedKeys,
   listTrusted,
   lockTrust,
+  purposesOf,
   type TrustKeySecret,
   type TrustPurpose,
 } from '../db/trust-key.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 import { type Secrets, sealedWithAnotherKey } from '../ports/secrets/secrets.ts';
 import { createCa, createSigner, type Issuer, openIssuer, openSigner } from '../ports/trust/x509.ts';
 
-export type TrustDeps = Readonly<{ database: Database; secrets: Secrets; clock: Clock }>;
+type SealDeps = Readonly<{ secrets: Secrets; clock: Clock }>;
+export type TrustDeps = SealDeps & Readonly<{ database: Database; log: Log }>;
 
-export type Trust = Readonly<{
+/** What is known without any key. */
+export type PublicTrust = Readonly<{
   bundle: TrustBundle;
-  ca: Readonly<{ id: string; issuer: Issuer }>;
-  /** The CA of the listener's certificate: the oldest trusted one, which every agent knows. */
-  listener_ca: Readonly<{ id: string; issuer: Issuer }>;
-  signer: Readonly<{ id: string; key: KeyObject }>;
+  /** The CA of the listeners' certificates: the oldest trusted one, which every agent knows. */
+  listener_ca_id: string;
   /** CAs whose certificates are accepted. */
   ca_ids: ReadonlySet<string>;
 }>;
 
-const PURPOSES: readonly TrustPurpose[] = ['node_ca', 'task_signer', 'certificate_signer'];
-
-const boundTo = (id: string): string => `trust_keys/${id}`;
+export type Trust = PublicTrust &
+  Readonly<{
+    ca: Readonly<{ id: string; issuer: Issuer }>;
+    listener_ca: Readonly<{ id: string; issuer: Issuer }>;
+    signer: Readonly<{ id: string; key: KeyObject }>;
+  }>;
 
 /** Creates a key and stores it sealed. */
 export const insertFreshKey = async (
   tx: Tx,
-  { secrets, clock }: Pick<TrustDeps, 'secrets' | 'clock'>,
-  purpose: TrustPurpose,
-  state: 'staged' | 'active',
+  { secrets, clock }: SealDeps,
+  key: Readonly<{ id?: string; purpose: TrustPurpose; state: 'staged' | 'active' }>,
 ): Promise<string> => {
-  const id = mintId('tky');
+  const { id = mintId('tky'), purpose, state } = key;
   const { public_pem, private_pem, fingerprint_sha256 } =
     purpose === 'node_ca' ? await createCa(`GPUaaS node CA ${id}`, clock.now()) : await createSigner();
-  const sealed_private_key = secrets.seal(private_pem, boundTo(id));
+  const sealed_private_key = secrets.seal(private_pem, SEALED_TO.trust_key(id));
   await insertTrustKey(tx, { id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key });
   return id;
 };
 
-/** Ensures an active key of each purpose. */
-export const ensureTrustKeys = async (tx: Tx, deps: Pick<TrustDeps, 'secrets' | 'clock'>): Promise<void> => {
-  const findMissing = async (): Promise<TrustPurpose[]> => {
-    const active = await Promise.all(PURPOSES.map((purpose) => findActiveKeyId(tx, purpose)));
-    return PURPOSES.filter((_, index) => active[index] === undefined);
+/** Ensures an active key of each purpose that these secrets seal, and creates the keys that were requested. */
+export const ensureTrustKeys = async (tx: Tx, deps: SealDeps): Promise<void> => {
+  const purposes = purposesOf(deps.secrets.kind);
+  const findWork = async () => {
+    const [requested, ...active] = await Promise.all([
+      listRequestedKeys(tx, purposes),
+      ...purposes.map((purpose) => findActiveKeyId(tx, purpose)),
+    ]);
+    return { requested, missing: purposes.filter((_, index) => active[index] === undefined) };
   };
-  if ((await findMissing()).length === 0) return;
+  const seen = await findWork();
+  if (seen.requested.length === 0 && seen.missing.length === 0) return;
   await lockTrust(tx);
-  for (const purpose of await findMissing()) await insertFreshKey(tx, deps, purpose, 'active');
+  const { requested, missing } = await findWork();
+  for (const purpose of missing) await insertFreshKey(tx, deps, { purpose, state: 'active' });
+  for (const { id, purpose } of requested) await insertFreshKey(tx, deps, { id, purpose, state: 'staged' });
 };
 
 /** The bundle that agents trust. */
@@ -83,39 +98,69 @@ export const bundleOf = (keys: readonly TrustKeySecret[]): TrustBundle => {
 
 const openKey = (secrets: Secrets, key: TrustKeySecret): string => {
   try {
-    return secrets.open(key.sealed_private_key, boundTo(key.id));
+    return secrets.open(key.sealed_private_key, SEALED_TO.trust_key(key.id));
   } catch (err) {
-    throw sealedWithAnotherKey('trust keys', err);
+    throw sealedWithAnotherKey('trust keys', secrets.kind, err);
   }
 };
 
-const openTrust = async (secrets: Secrets, keys: readonly TrustKeySecret[], bundle: TrustBundle): Promise<Trust> => {
-  const active = (purpose: TrustPurpose): TrustKeySecret => {
-    const key = keys.find((one) => one.purpose === purpose && one.state === 'active');
-    invariant(key !== undefined, `there is an active ${purpose}`);
+/** Whether the private half opens and is the half of what the row publishes. */
+const isOurs = (secrets: Secrets, key: TrustKeySecret): boolean => {
+  try {
+    const published =
+      key.purpose === 'node_ca' ? new X509Certificate(key.public_pem).publicKey : createPublicKey(key.public_pem);
+    return createPublicKey(createPrivateKey(openKey(secrets, key))).equals(published);
+  } catch {
+    return false;
+  }
+};
+
+const publicTrustOf = (keys: readonly TrustKeySecret[]): PublicTrust | undefined => {
+  const cas = keys.filter((key) => key.purpose === 'node_ca');
+  const shown = cas.find((key) => key.state === 'grace') ?? cas.find((key) => key.state === 'active');
+  if (shown === undefined) return undefined;
+  return { bundle: bundleOf(keys), listener_ca_id: shown.id, ca_ids: new Set(cas.map((key) => key.id)) };
+};
+
+const openTrust = async (secrets: Secrets, keys: readonly TrustKeySecret[]): Promise<Trust> => {
+  const known = publicTrustOf(keys);
+  invariant(known !== undefined, 'there is an active node_ca');
+  const find = (isIt: (key: TrustKeySecret) => boolean): TrustKeySecret => {
+    const key = keys.find(isIt);
+    invariant(key !== undefined, 'there is an active key of each purpose');
     return key;
   };
   const open = async (key: TrustKeySecret) => ({
     id: key.id,
     issuer: await openIssuer(key.public_pem, openKey(secrets, key)),
   });
-  const ca = active('node_ca');
-  const shown = keys.find((key) => key.purpose === 'node_ca' && key.state === 'grace') ?? ca;
-  const signer = active('task_signer');
+  const signer = find((key) => key.purpose === 'task_signer' && key.state === 'active');
   return {
-    bundle,
-    ca: await open(ca),
-    listener_ca: await open(shown),
+    ...known,
+    ca: await open(find((key) => key.purpose === 'node_ca' && key.state === 'active')),
+    listener_ca: await open(find((key) => key.id === known.listener_ca_id)),
     signer: { id: signer.id, key: openSigner(openKey(secrets, signer)) },
-    ca_ids: new Set(keys.flatMap((key) => (key.purpose === 'node_ca' ? [key.id] : []))),
   };
 };
 
-/** Reads the keys once, without the cache. */
-export const readTrust = async (reader: Reader, secrets: Secrets): Promise<Trust> => {
-  const keys = await listTrusted(reader);
-  return openTrust(secrets, keys, bundleOf(keys));
+/** The trusted keys that these secrets sealed. The active ones must be among them, or the key of this process is wrong. */
+const listOurs = (secrets: Secrets, keys: readonly TrustKeySecret[], log: Log): TrustKeySecret[] => {
+  const mine = purposesOf(secrets.kind);
+  return keys.filter((key) => {
+    if (!mine.includes(key.purpose)) return false;
+    if (isOurs(secrets, key)) return true;
+    if (key.state === 'active') openKey(secrets, key);
+    log.error(
+      { trust_key_id: key.id, purpose: key.purpose },
+      'a trust key does not open; agents are not told to trust it',
+    );
+    return false;
+  });
 };
+
+/** Reads the keys once, without the cache. */
+export const readTrust = async (reader: Reader, secrets: Secrets, log: Log): Promise<Trust> =>
+  openTrust(secrets, listOurs(secrets, await listTrusted(reader), log));
 
 /** Undefined until a process has created the key. */
 export const findCertificateSigner = async (
@@ -132,18 +177,35 @@ export type TrustCache = Readonly<{
   refresh(): Promise<void>;
 }>;
 
-export const createTrustCache = async ({ database, secrets, clock }: TrustDeps): Promise<TrustCache> => {
+/** Tells whether anything changed: id and state of every key. */
+const stateOf = (keys: readonly TrustKeySecret[]): string => keys.map(({ id, state }) => `${id} ${state}`).join(',');
+
+export const createTrustCache = async ({ database, secrets, clock, log }: TrustDeps): Promise<TrustCache> => {
   await database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets, clock }));
-  let trust = await database.read(PLATFORM, (reader) => readTrust(reader, secrets));
+  const list = () => database.read(PLATFORM, listTrusted);
+  const first = await list();
+  let trust = await openTrust(secrets, listOurs(secrets, first, log));
+  let seen = stateOf(first);
   return {
     current: () => trust,
     refresh: async () => {
-      const keys = await database.read(PLATFORM, listTrusted);
-      const bundle = bundleOf(keys);
-      // The version covers key states, so it also changes with the active signer.
-      const active = keys.find((key) => key.purpose === 'node_ca' && key.state === 'active');
-      if (bundle.version === trust.bundle.version && active?.id === trust.ca.id) return;
-      trust = await openTrust(secrets, keys, bundle);
+      const keys = await list();
+      if (stateOf(keys) === seen) return;
+      trust = await openTrust(secrets, listOurs(secrets, keys, log));
+      seen = stateOf(keys);
+    },
+  };
+};
+
+/** For a process without the trust key. */
+export const createPublicTrust = (
+  database: Database,
+): Readonly<{ current(): PublicTrust | undefined; refresh(): Promise<void> }> => {
+  let trust: PublicTrust | undefined;
+  return {
+    current: () => trust,
+    refresh: async () => {
+      trust = publicTrustOf(await database.read(PLATFORM, listTrusted));
     },
   };
 };

@@ -6,7 +6,12 @@
 import type { Database } from './client.ts';
 
 /** Keys share one space in the database, with those of migrations. */
-export const LOCKS = { relay_outbox: 4_752_010, count_capacity: 4_752_011, trust_keys: 4_752_012 } as const;
+export const LOCKS = {
+  relay_outbox: 4_752_010,
+  count_capacity: 4_752_011,
+  trust_keys: 4_752_012,
+  platform_keys: 4_752_013,
+} as const;
 
 /** Runs `fn` unless someone else holds the lock; says whether it ran. */
 export const runExclusively = async (

@@ -1,11 +1,25 @@
 /** Keys the platform signs with. The lock makes the first process that needs a key make it, once for all. */
 import type { Reader, Tx } from './client.ts';
 import { LOCKS } from './lock.ts';
+import type { KeyKind } from './platform-key.ts';
 import { statement } from './statement.ts';
 import type { TrustKeys } from './types.gen.ts';
 
 export type TrustPurpose = TrustKeys['purpose'];
 export type TrustState = TrustKeys['state'];
+
+/**
+ * Which key seals the private half. A process without the trust key can neither issue certificates for hosts nor sign
+ * tasks. Wipe certificates are signed by the API whenever a tenant reads one.
+ */
+const SEALED_BY: Readonly<Record<TrustPurpose, KeyKind>> = {
+  node_ca: 'trust',
+  task_signer: 'trust',
+  certificate_signer: 'platform',
+};
+
+export const purposesOf = (kind: KeyKind): TrustPurpose[] =>
+  (Object.keys(SEALED_BY) as TrustPurpose[]).filter((purpose) => SEALED_BY[purpose] === kind);
 
 export type TrustKeyRow = Readonly<
   Pick<
@@ -14,10 +28,11 @@ export type TrustKeyRow = Readonly<
   >
 >;
 
+/** Of a key that exists; a requested one has none of these yet. */
+type Material = Readonly<{ public_pem: string; fingerprint_sha256: string; sealed_private_key: Buffer }>;
+
 export type TrustKeySecret = Readonly<
-  Pick<TrustKeys, 'id' | 'purpose' | 'public_pem' | 'fingerprint_sha256' | 'sealed_private_key'> & {
-    state: 'staged' | 'active' | 'grace';
-  }
+  Pick<TrustKeys, 'id' | 'purpose'> & Material & { state: 'staged' | 'active' | 'grace' }
 >;
 
 const KEY = 'id, purpose, state, state_since, fingerprint_sha256, retires_at, version, created_at';
@@ -65,11 +80,12 @@ export const listTrustKeys = async (
   ).rows;
 
 export type CertificateKeyRow = Readonly<
-  Pick<TrustKeys, 'fingerprint_sha256' | 'created_at'> & {
-    key_id: TrustKeys['id'];
-    state: Exclude<TrustKeys['state'], 'staged'>;
-    public_key_pem: TrustKeys['public_pem'];
-  }
+  Pick<TrustKeys, 'created_at'> &
+    Pick<Material, 'fingerprint_sha256'> & {
+      key_id: TrustKeys['id'];
+      state: Exclude<TrustKeys['state'], 'requested' | 'staged'>;
+      public_key_pem: Material['public_pem'];
+    }
 >;
 
 /** Every key that ever signed certificates of erasure, newest first. */
@@ -80,16 +96,12 @@ export const listCertificateKeys = async (
   (
     await reader.query<CertificateKeyRow>(
       `select id as key_id, state, public_pem as public_key_pem, fingerprint_sha256, created_at from trust_keys
-       where purpose = 'certificate_signer' and state <> 'staged' and ($1::text is null or id < $1) order by id desc limit $2`,
+       where purpose = 'certificate_signer' and state not in ('requested', 'staged') and ($1::text is null or id < $1) order by id desc limit $2`,
       [page.before, page.limit],
     )
   ).rows;
 
-export type NewTrustKey = Readonly<
-  Pick<TrustKeys, 'id' | 'purpose' | 'public_pem' | 'fingerprint_sha256' | 'sealed_private_key'> & {
-    state: 'staged' | 'active';
-  }
->;
+export type NewTrustKey = Readonly<Pick<TrustKeys, 'id' | 'purpose'> & Material & { state: 'staged' | 'active' }>;
 
 const INSERT_TRUST_KEY = statement(
   {
@@ -101,9 +113,37 @@ const INSERT_TRUST_KEY = statement(
     sealed_private_key: 'bytea',
   },
   `insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
-   values (:id, :purpose, :state, :public_pem, :fingerprint_sha256, :sealed_private_key)`,
+   values (:id, :purpose, :state, :public_pem, :fingerprint_sha256, :sealed_private_key)
+   on conflict (id) do update set state = excluded.state, state_since = clock_timestamp(), public_pem = excluded.public_pem,
+     fingerprint_sha256 = excluded.fingerprint_sha256, sealed_private_key = excluded.sealed_private_key
+   where trust_keys.state = 'requested'`,
 );
 
+/** Of a purpose that has none staged yet. */
+export const requestTrustKey = async (tx: Tx, id: string, purpose: TrustPurpose): Promise<void> => {
+  await tx.query("insert into trust_keys (id, purpose, state) values ($1, $2, 'requested')", [id, purpose]);
+};
+
+export const listRequestedKeys = async (
+  reader: Reader,
+  purposes: readonly TrustPurpose[],
+): Promise<Pick<TrustKeyRow, 'id' | 'purpose'>[]> =>
+  (
+    await reader.query<Pick<TrustKeyRow, 'id' | 'purpose'>>(
+      "select id, purpose from trust_keys where state = 'requested' and purpose = any ($1) order by id",
+      [purposes],
+    )
+  ).rows;
+
+/** True when a key of this purpose waits for its activation, or to be created. */
+export const isKeyStaged = async (reader: Reader, purpose: TrustPurpose): Promise<boolean> =>
+  (
+    await reader.query("select from trust_keys where purpose = $1 and state in ('requested', 'staged') limit 1", [
+      purpose,
+    ])
+  ).rowCount === 1;
+
+/** A key that was requested gets its content; any other is new. */
 export const insertTrustKey = async (tx: Tx, row: NewTrustKey): Promise<void> => {
   await INSERT_TRUST_KEY.query(tx, row);
 };

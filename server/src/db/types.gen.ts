@@ -282,6 +282,17 @@ export interface Invitations {
   created_at: string;
 }
 
+export interface ListenerRequests {
+  id: string;
+  names: string[];
+  csr_pem: string;
+  created_at: string;
+  answered_at: string | null;
+  certificate_pem: string | null;
+  ca_key_id: string | null;
+  refusal: string | null;
+}
+
 export interface LogLines {
   logged_at: string;
   service: string;
@@ -564,6 +575,30 @@ export interface OutboxEvents {
   last_error: string | null;
 }
 
+export interface PlatformKeyHolders {
+  process_id: string;
+  kind: 'platform' | 'trust';
+  service: string;
+  versions: number[];
+  sealing_version: number;
+  seen_at: string;
+}
+
+export interface PlatformKeys {
+  kind: 'platform' | 'trust';
+  version: number;
+  state: 'available' | 'active' | 'retiring' | 'retired';
+  state_since: string;
+  check_value: Buffer;
+  created_at: string;
+}
+
+export interface PlatformSecrets {
+  name: string;
+  sealed_secret: Buffer;
+  created_at: string;
+}
+
 export interface Pools {
   id: string;
   name: string;
@@ -756,11 +791,11 @@ export interface TopologyDiscoveries {
 export interface TrustKeys {
   id: string;
   purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
-  state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+  state: 'requested' | 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
   state_since: string;
-  public_pem: string;
-  fingerprint_sha256: string;
-  sealed_private_key: Buffer;
+  public_pem: string | null;
+  fingerprint_sha256: string | null;
+  sealed_private_key: Buffer | null;
   retires_at: string | null;
   version: number;
   created_at: string;

@@ -10,6 +10,9 @@ test('every refusal is a sentence that names what it is about', () => {
     REFUSALS.changed(2),
     REFUSALS.too_few_free_nodes(1, 2),
     REFUSALS.no_candidate([0, 1]),
+    REFUSALS.rotation_running(1),
+    REFUSALS.no_newer_key('platform', 2),
+    REFUSALS.key_not_everywhere(2, ['gpuaas-api']),
     ...[
       REFUSALS.organization_name_taken,
       REFUSALS.invitation_ended,

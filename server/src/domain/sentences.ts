@@ -76,6 +76,12 @@ export const REFUSALS = {
   image_retired: 'This version is already retired.',
   disabled_reason: 'disabled_reason is required: users see it.',
 
+  rotation_running: (version: number) =>
+    `Values sealed with version ${version} are still being sealed again. Wait until it is retired.`,
+  no_newer_key: (kind: string, next: number) =>
+    `No process holds a newer ${kind} key. Add version ${next} to GPUAAS_${kind.toUpperCase()}_KEY of every process that has the setting, restart them one by one, and retry.`,
+  key_not_everywhere: (version: number, services: readonly string[]) =>
+    `Version ${version} is missing in running processes: ${services.join('; ')}. Add it there, restart them and retry. A process that crashed is forgotten after 60 s.`,
   key_staged: 'A key of this purpose is already staged. Activate or retire it first.',
   key_not_staged: (state: string) => `The key is ${state}; only a staged key becomes active.`,
   key_not_retirable: (state: string) => `The key is ${state}; only a staged key or a key in grace can be retired.`,

@@ -372,8 +372,7 @@ describe('replicas', () => {
     const hook = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
     const db = await testDatabase(hook);
     const first = await joinedGateway(hook, {}, { db });
-    const { platform_key } = first.test.app.deps.config;
-    const second = await joinedGateway(hook, { platform_key, roles: ['gpuaas-terminal-gateway'] }, { db });
+    const second = await joinedGateway(hook, { roles: ['gpuaas-terminal-gateway'] }, { db });
     const stage = await first.stage();
     const { session_id, ticket } = await stage.ticket();
     const client = asEnd(await stage.client(ticket, { gateway: second.gateway }));

@@ -29,6 +29,7 @@ import * as nodeEnd from '../services/node-retire.ts';
 import * as organization from '../services/organization.ts';
 import * as organizationLimit from '../services/organization-limit.ts';
 import * as osImage from '../services/os-image.ts';
+import * as platformKey from '../services/platform-key.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
 import * as scheduler from '../services/scheduler.ts';
@@ -149,6 +150,8 @@ export const handlers = {
   adminNodeRetire: nodeEnd.retire,
   adminNodeDelete: nodeEnd.remove,
   adminNodeTaskList: nodeAgent.taskList,
+  adminPlatformKeyList: platformKey.list,
+  adminPlatformKeyRotate: platformKey.rotate,
   adminTrustKeyList: trustKey.list,
   adminTrustKeyGet: trustKey.get,
   adminTrustKeyCreate: trustKey.create,

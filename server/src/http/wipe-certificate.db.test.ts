@@ -7,6 +7,7 @@ import { startTestApp, testClock } from '../../test/app.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
 import { CACHE_OVER_MS, makeTenants, must, type Tenants } from '../../test/tenants.ts';
+import { until } from '../../test/until.ts';
 
 const KEYS = '/api/v1/wipe-certificate-keys';
 
@@ -114,6 +115,10 @@ describe('a certificate of erasure', () => {
     const because = { reason: 'yearly' };
     const staged = must(await tenants.superadmin.post(trust, { purpose: 'certificate_signer', ...because }), 201).body;
     assert.equal((await keys()).length, 1, 'a staged key has signed nothing');
+    await until('the worker has created it', async () => {
+      const { state } = must(await tenants.superadmin.get(`${trust}/${staged.id}`), 200).body;
+      return state === 'staged';
+    });
     clock.advance(CACHE_OVER_MS + 60_000);
     const version = (key: { version: number }) => ({ 'if-match': `"v${key.version}"` });
     must(await tenants.superadmin.post(`${trust}/${staged.id}/activate`, because, version(staged)), 200);

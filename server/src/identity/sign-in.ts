@@ -14,6 +14,7 @@ import {
   type HeldWebSession,
   putWebSession,
 } from '../db/web-session.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 import { AppError } from '../errors.ts';
 import type { RelyingParty, SignInSecrets } from '../ports/identity/relying-party.ts';
 import type { Secrets } from '../ports/secrets/secrets.ts';
@@ -50,13 +51,10 @@ type Options = Readonly<{
   sign_in_s: number;
 }>;
 
-const SEALED_TO = 'web sign-in';
 /** Nobody has so many browsers; whoever signs in without end has the sessions that were not used for longest ended. */
 const SESSIONS_MAX = 100;
 /** It travels in an address at sign-out. */
 const ID_TOKEN_MAX_CHARS = 4096;
-
-const idTokenOf = (sessionId: string): string => `web_sessions/${sessionId}/id_token`;
 
 export const createSignIn = (options: Options): SignIn => {
   const { database, secrets, clock, log, relyingParty } = options;
@@ -64,7 +62,7 @@ export const createSignIn = (options: Options): SignIn => {
   const open = (sealed: string | undefined): PendingSignIn | undefined => {
     if (sealed === undefined) return undefined;
     try {
-      return JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), SEALED_TO)) as PendingSignIn;
+      return JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), SEALED_TO.pending_sign_in)) as PendingSignIn;
     } catch {
       return undefined;
     }
@@ -148,7 +146,7 @@ export const createSignIn = (options: Options): SignIn => {
         id,
         user_id: principal.id,
         token_hash: hash,
-        id_token_sealed: isKept ? secrets.seal(idToken, idTokenOf(id)) : null,
+        id_token_sealed: isKept ? secrets.seal(idToken, SEALED_TO.id_token(id)) : null,
         user_agent: request.user_agent,
         source_ip: request.source_ip,
         idle_s: options.idle_s,
@@ -171,7 +169,7 @@ export const createSignIn = (options: Options): SignIn => {
   const idTokenIn = ({ id, id_token_sealed }: HeldWebSession): string | null => {
     if (id_token_sealed === null) return null;
     try {
-      return secrets.open(id_token_sealed, idTokenOf(id));
+      return secrets.open(id_token_sealed, SEALED_TO.id_token(id));
     } catch (err) {
       log.warn({ err, web_session_id: id }, 'failed to decrypt the ID token of a session');
       return null;
@@ -186,7 +184,7 @@ export const createSignIn = (options: Options): SignIn => {
       return {
         url,
         state: own.state,
-        sealed: secrets.seal(JSON.stringify(pending), SEALED_TO).toString('base64url'),
+        sealed: secrets.seal(JSON.stringify(pending), SEALED_TO.pending_sign_in).toString('base64url'),
       };
     },
     returnTo: (sealed) => open(sealed)?.return_to,

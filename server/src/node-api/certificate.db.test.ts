@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
 import { anyone, callNodeApi, newCsr, newKey, openAgent, type TestAgent } from '../../test/agent.ts';
 import { testClock } from '../../test/app.ts';
 import { useChannel } from '../../test/channel.ts';
@@ -22,7 +23,7 @@ describe('certificates of agents', () => {
 
   const platformCa = () => {
     const { test } = channel();
-    return test.db.database.read(PLATFORM, (reader) => readTrust(reader, test.app.deps.secrets));
+    return test.db.database.read(PLATFORM, (reader) => readTrust(reader, test.trustSecrets, silentLog()));
   };
 
   /** A certificate as `issuer` would write it, for a node of ours. */

@@ -11,8 +11,7 @@ import { ROLES } from '../config.ts';
 it('two processes hand out each task once', async (t) => {
   const db = await testDatabase(t);
   const first = await startTestApp(t, { roles: ROLES }, { db });
-  const { platform_key } = first.app.deps.config;
-  const second = await startTestApp(t, { roles: ['gpuaas-node-api'], platform_key }, { db });
+  const second = await startTestApp(t, { roles: ['gpuaas-node-api'] }, { db });
   const channel = openChannel(first);
   const agent = await enrollAgent(channel.url, (await addNode(first)).enrollment);
   const elsewhere = openAgent(second.app.node_api?.url ?? '', agent);

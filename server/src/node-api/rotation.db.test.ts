@@ -22,6 +22,10 @@ describe('rotation of the keys of the agent channel', () => {
     const admin = await channel().test.admin();
     const made = await admin.post(KEYS, { purpose, ...because });
     assert.equal(made.status, 201, JSON.stringify(made.body));
+    await until('the node API has created it', async () => {
+      const { state } = (await admin.get(`${KEYS}/${made.body.id}`)).body;
+      return state === 'staged';
+    });
     return made.body.id;
   };
   /** Time passes in which agents hear of a staged key. */

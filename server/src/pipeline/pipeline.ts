@@ -20,6 +20,7 @@ import {
 } from '../db/idempotency.ts';
 import type { NewOutboxEvent } from '../db/outbox.ts';
 import { insertRecord } from '../db/statements/record.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
@@ -61,9 +62,6 @@ const actorOf = (
   correlation_id: ctx.correlation_id,
 });
 
-/** A sealed answer opens for the request that it was given to, and no other. */
-const boundTo = (id: IdempotencyKey): string => [id.tenant, id.principal_id, id.operation, id.key].join('\0');
-
 const replay = (
   admitted: Admitted,
   stored: StoredResponse,
@@ -73,7 +71,7 @@ const replay = (
   if (!stored.request_hash.equals(requestHash))
     throw new AppError('idempotency_key_reused', REFUSALS.idempotency_key_reused);
   const text = stored.response_sealed
-    ? admitted.ctx.deps.secrets.open(stored.response, boundTo(id))
+    ? admitted.ctx.deps.secrets.open(stored.response, SEALED_TO.response(id))
     : stored.response.toString('utf8');
   return { status: stored.status, body: text === '' ? undefined : JSON.parse(text), replayed: true };
 };
@@ -165,7 +163,7 @@ const storedResponse = (admitted: Admitted, id: IdempotencyKey, requestHash: Buf
   return {
     request_hash: requestHash,
     status: operation.status,
-    response: sealed ? ctx.deps.secrets.seal(text, boundTo(id)) : Buffer.from(text),
+    response: sealed ? ctx.deps.secrets.seal(text, SEALED_TO.response(id)) : Buffer.from(text),
     response_sealed: sealed,
   };
 };

@@ -1,5 +1,5 @@
 /**
- * Creates the first key of each purpose. A process without agents needs them too: the API signs wipe certificates.
+ * Creates the keys that the platform key seals: those that sign wipe certificates. The node API creates the others.
  */
 import type { Clock } from '@gpuaas/kit';
 import { ensureTrustKeys as ensure } from '../agents/trust.ts';

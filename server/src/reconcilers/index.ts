@@ -4,6 +4,7 @@
  */
 import type { Deps } from '../context.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { reseal } from '../sealing/reseal.ts';
 import type { InvariantWatch } from './check-invariants.ts';
 import { createCapacityCounter } from './count-capacity.ts';
 import { endCooldown } from './end-cooldown.ts';
@@ -37,7 +38,10 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     interval_ms: 250,
     does: 'seals audit rows into their chains',
     create: ({ config, database, secrets }) => {
-      const heads = createHeadsFile({ file: config.audit_heads_file, seed: secrets.derive('audit-heads', 32) });
+      const heads = createHeadsFile({
+        file: config.audit_heads_file,
+        seeds: () => secrets.deriveByVersion('audit-heads', 32),
+      });
       return (signal) => sealAudit({ database, heads }, signal);
     },
   },
@@ -86,9 +90,15 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   },
   {
     name: 'ensure-trust-keys',
-    interval_ms: 60_000,
-    does: 'creates the first key of each purpose',
+    interval_ms: 1_000,
+    does: 'creates the key that signs wipe certificates, and those that operators request',
     create: (deps) => () => ensureTrustKeys(deps),
+  },
+  {
+    name: 'reseal',
+    interval_ms: 1_000,
+    does: 'seals values again with the active platform key while another is retiring',
+    create: (deps) => (signal) => reseal(deps, signal),
   },
   {
     name: 'end-grace',

@@ -18,7 +18,8 @@ import { sealAudit } from './seal-audit.ts';
 const headsFile = (t: TestContext) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-heads-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  return createHeadsFile({ file: join(dir, 'heads.jsonl'), seed: randomBytes(32) });
+  const seed = randomBytes(32);
+  return createHeadsFile({ file: join(dir, 'heads.jsonl'), seeds: () => [seed] });
 };
 
 const countSeals = (database: Database): Promise<{ rows: number; seals: number; sealed_rows: number }> =>

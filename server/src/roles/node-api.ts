@@ -1,18 +1,22 @@
 /**
  * The role `gpuaas-node-api`: the listener of agents, and the loops that refresh its caches. Each stops with the
- * process.
+ * process. It is the only role that holds the trust key, so it also creates the keys that operators ask for, signs the
+ * certificates of gateways, and seals the trust keys again when their key is rotated.
  */
+import { invariant } from '@gpuaas/kit';
 import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createHeartbeats } from '../agents/heartbeat.ts';
-import { createListenerCertificates } from '../agents/listener-certificate.ts';
+import { answerListenerRequests, createListenerCertificates, issueHere } from '../agents/listener-certificate.ts';
 import { createDispatcher, type Dispatcher } from '../agents/poll-dispatcher.ts';
 import { auditNodeRefusal } from '../agents/refusal-audit.ts';
-import { createTrustCache } from '../agents/trust.ts';
+import { createTrustCache, ensureTrustKeys } from '../agents/trust.ts';
+import { PLATFORM } from '../db/client.ts';
 import { createLogQuota } from '../logs/log-quota.ts';
 import { createNodeHandlers } from '../node-api/handlers.ts';
 import { createNodeApi, type NodeApiServer } from '../node-api/server.ts';
 import { createAgentReleases } from '../ports/objects/agent-releases.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
+import { reseal } from '../sealing/reseal.ts';
 import { createAgentMetrics } from '../telemetry/agent-metrics.ts';
 import type { RoleContext } from './role.ts';
 
@@ -20,14 +24,16 @@ const REFRESH_INTERVAL_MS = 1_000;
 
 export type NodeApi = Readonly<{ url: string; dispatcher: Dispatcher; server: NodeApiServer }>;
 
-export const startNodeApi = async ({ deps, hub, shutdown, telemetry }: RoleContext): Promise<NodeApi> => {
-  const { config, database, clock, log, secrets } = deps;
+export const startNodeApi = async ({ deps, trustSecrets, hub, shutdown, telemetry }: RoleContext): Promise<NodeApi> => {
+  const { config, database, clock, log } = deps;
+  invariant(trustSecrets !== null, 'the node API holds the trust key');
+  const secrets = trustSecrets;
   const { host, port, names } = config.node_api;
-  const trustCache = await createTrustCache({ database, secrets, clock });
+  const trustCache = await createTrustCache({ database, secrets, clock, log });
   const trust = () => trustCache.current();
   const register = createCertificateRegister({ database, clock, trust });
   await register.refresh();
-  const certificates = createListenerCertificates({ names, clock });
+  const certificates = createListenerCertificates({ clock, obtain: issueHere({ names, clock, trust }) });
   const identity = await certificates.next(trust());
   if (identity === undefined) throw new Error('a new listener has no certificate yet');
   const heartbeats = createHeartbeats({ database, clock, log });
@@ -60,6 +66,7 @@ export const startNodeApi = async ({ deps, hub, shutdown, telemetry }: RoleConte
 
   let announcedVersion = trust().bundle.version;
   const refresh = async (): Promise<void> => {
+    await database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets, clock }));
     await trustCache.refresh();
     const next = await certificates.next(trust());
     if (next !== undefined) server.show(next);
@@ -73,6 +80,12 @@ export const startNodeApi = async ({ deps, hub, shutdown, telemetry }: RoleConte
   const loops = [
     { name: 'refresh-trust', run: refresh },
     { name: 'note-heartbeats', run: () => heartbeats.flush() },
+    {
+      name: 'answer-listener-requests',
+      run: () => answerListenerRequests({ database, clock, trust, names: config.gateway.names }),
+      hub,
+    },
+    { name: 'reseal-trust', run: async (signal: AbortSignal) => void (await reseal({ database, secrets }, signal)) },
   ];
   for (const loop of loops) {
     const running = startReconciler({ ...loop, intervalMs: REFRESH_INTERVAL_MS, log, signal: shutdown.signal });

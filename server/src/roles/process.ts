@@ -17,8 +17,9 @@ import { createEventFeed } from '../pipeline/event-feed.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { startListening } from '../ports/events/listen.ts';
 import { createWaker } from '../ports/events/waker.ts';
-import { createSecrets } from '../ports/secrets/secrets.ts';
 import { createInvariantWatch } from '../reconcilers/check-invariants.ts';
+import { startReconciler } from '../reconcilers/reconciler.ts';
+import { openKeyRings } from '../sealing/key-ring.ts';
 import { addGauges, addInvariantGauge } from '../telemetry/gauges.ts';
 import { createReadiness } from '../telemetry/readiness.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
@@ -52,6 +53,7 @@ export type App = Readonly<{
   gateway: Gateway | null;
 }>;
 
+const FOLLOW_KEYS_INTERVAL_MS = 1_000;
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 
 export const connectDatabase = (config: Config, log: Log, wake: () => void = () => {}): Database =>
@@ -115,12 +117,24 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   const hub = createEventHub();
   const waker = createWaker({ database, hub, log });
   shutdown.add('waker', () => waker.stop());
+  const rings = await openKeyRings({
+    database,
+    service: config.roles.join(','),
+    platform_keys: config.platform_keys,
+    trust_keys: config.trust_keys,
+  });
+  shutdown.add('key holder', () => rings.leave());
+  const following = startReconciler({
+    ...{ name: 'follow-platform-keys', run: rings.follow, log, signal: shutdown.signal },
+    intervalMs: FOLLOW_KEYS_INTERVAL_MS,
+  });
+  shutdown.add('platform keys', () => following.stop());
   const deps: Deps = {
     config,
     database,
     log,
     clock: options.clock ?? systemClock,
-    secrets: createSecrets(config.platform_key),
+    secrets: rings.secrets,
     events: createEventFeed({ database, hub, log }),
   };
   const watch = createInvariantWatch({ database, log });
@@ -136,6 +150,7 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   };
   const context: RoleContext = {
     ...{ deps, hub, telemetry, probes, watch, shutdown },
+    trustSecrets: rings.trustSecrets,
     dev_password: options.dev_password,
     workflows: options.workflows,
   };

@@ -6,6 +6,7 @@ import type { Shutdown } from '@gpuaas/kit';
 import type { Deps } from '../context.ts';
 import type { Probes } from '../http/probes.ts';
 import type { EventHub } from '../ports/events/hub.ts';
+import type { Secrets } from '../ports/secrets/secrets.ts';
 import type { InvariantWatch } from '../reconcilers/check-invariants.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { WorkerOptions } from '../workflows/engine/worker.ts';
@@ -14,6 +15,8 @@ export type WorkflowOptions = Pick<WorkerOptions, 'at' | 'concurrency' | 'lease_
 
 export type RoleContext = Readonly<{
   deps: Deps;
+  /** What seals the CA of hosts and the signer of tasks; null in a process that does not sign. */
+  trustSecrets: Secrets | null;
   /** Wakes this process alone. */
   hub: EventHub;
   telemetry: Telemetry;

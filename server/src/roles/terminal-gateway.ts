@@ -2,10 +2,16 @@
  * The role `gpuaas-terminal-gateway`: a listener for clients, one for agents, and the loops that end sessions. Each
  * stops with the process and notifies its connections.
  */
+import { invariant, type Log, pause } from '@gpuaas/kit';
 import { createCertificateRegister } from '../agents/certificate-register.ts';
-import { createListenerCertificates } from '../agents/listener-certificate.ts';
+import {
+  createListenerCertificates,
+  type ListenerCertificate,
+  type ListenerCertificates,
+  requestIssue,
+} from '../agents/listener-certificate.ts';
 import { auditNodeRefusal } from '../agents/refusal-audit.ts';
-import { createTrustCache } from '../agents/trust.ts';
+import { createPublicTrust, type PublicTrust } from '../agents/trust.ts';
 import { createAgentListener } from '../gateway/agent-listener.ts';
 import { createClientListener } from '../gateway/client-listener.ts';
 import { createRegistry, type Registry } from '../gateway/registry.ts';
@@ -15,6 +21,8 @@ import { createGatewaySessions } from '../sessions/gateway-session.ts';
 import { createGatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { RoleContext } from './role.ts';
 
+const CERTIFICATE_RETRY_MS = 100;
+const CERTIFICATE_TRIES_QUIET = 50;
 const REFRESH_INTERVAL_MS = 1_000;
 const ENFORCE_INTERVAL_MS = 1_000;
 const RECHECK_INTERVAL_MS = 20_000;
@@ -31,17 +39,47 @@ export type Gateway = Readonly<{
 const reached = (url: string, configuredPort: number, port: number): string =>
   configuredPort === 0 ? url.replace(/:0$/, `:${port}`) : url;
 
+/** Hosts cannot reach a gateway without one, and without the node API they could not be called anyway. */
+const firstCertificate = async ({
+  publicTrust,
+  certificates,
+  log,
+  signal,
+}: Readonly<{
+  publicTrust: ReturnType<typeof createPublicTrust>;
+  certificates: ListenerCertificates;
+  log: Log;
+  signal: AbortSignal;
+}>): Promise<ListenerCertificate> => {
+  for (let tries = 0; !signal.aborted; tries++) {
+    await publicTrust.refresh();
+    const known = publicTrust.current();
+    const identity = known === undefined ? undefined : await certificates.next(known);
+    if (identity !== undefined) return identity;
+    if (tries === CERTIFICATE_TRIES_QUIET)
+      log.warn({}, 'waiting for gpuaas-node-api to sign the certificate of this gateway');
+    await pause(CERTIFICATE_RETRY_MS, signal);
+  }
+  throw new Error('stopped before the node API signed a certificate');
+};
+
 export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleContext): Promise<Gateway> => {
-  const { config, database, clock, log, secrets } = deps;
+  const { config, database, clock, log } = deps;
   const { gateway } = config;
   const nowMs = (): number => clock.now().getTime();
-  const trustCache = await createTrustCache({ database, secrets, clock });
-  const trust = () => trustCache.current();
+  const publicTrust = createPublicTrust(database);
+  const trust = (): PublicTrust => {
+    const known = publicTrust.current();
+    invariant(known !== undefined, 'a gateway starts with a certificate');
+    return known;
+  };
+  const certificates = createListenerCertificates({
+    clock,
+    obtain: requestIssue({ names: gateway.names, database }),
+  });
+  const identity = await firstCertificate({ publicTrust, certificates, log, signal: shutdown.signal });
   const register = createCertificateRegister({ database, clock, trust });
   await register.refresh();
-  const certificates = createListenerCertificates({ names: gateway.names, clock });
-  const identity = await certificates.next(trust());
-  if (identity === undefined) throw new Error('a new listener has no certificate yet');
 
   let agentUrl = gateway.agent_url;
   const metrics = createGatewayMetrics(telemetry, () => registry.size());
@@ -82,7 +120,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   });
 
   const refresh = async (): Promise<void> => {
-    await trustCache.refresh();
+    await publicTrust.refresh();
     const next = await certificates.next(trust());
     if (next !== undefined) agents.show(next);
     await register.refresh();

@@ -1,6 +1,5 @@
 import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,11 +7,11 @@ import { type TestContext, test } from 'node:test';
 import { silentLog, systemClock } from '@gpuaas/kit';
 import { testDatabase } from '../../test/database.ts';
 import { anAuditRow } from '../../test/rows.ts';
+import { testSecrets } from '../../test/secrets.ts';
 import type { ReadCtx } from '../context.ts';
 import { type AuditRow, insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM, type Reader, type Scope } from '../db/client.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
-import { createSecrets } from '../ports/secrets/secrets.ts';
 import { sealAudit } from '../reconcilers/seal-audit.ts';
 import { adminAuditLogList, adminAuditLogVerify, auditLogExport, auditLogList } from './audit-log.ts';
 
@@ -21,8 +20,8 @@ const bench = async (t: TestContext) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-heads-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const audit_heads_file = join(dir, 'heads.jsonl');
-  const secrets = createSecrets(randomBytes(32));
-  const heads = createHeadsFile({ file: audit_heads_file, seed: secrets.derive('audit-heads', 32) });
+  const secrets = testSecrets();
+  const heads = createHeadsFile({ file: audit_heads_file, seeds: () => secrets.deriveByVersion('audit-heads', 32) });
   const context = (operation: string, scope: Scope): ReadCtx =>
     ({
       deps: { database, config: { audit_heads_file }, secrets, clock: systemClock, log: silentLog() },

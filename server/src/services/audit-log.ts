@@ -80,7 +80,7 @@ export const adminAuditLogVerify = async (
   const { config, secrets, database, clock, log } = ctx.deps;
   const report = await verifyAudit({
     database,
-    heads: createHeadsFile({ file: config.audit_heads_file, seed: secrets.derive('audit-heads', 32) }),
+    heads: createHeadsFile({ file: config.audit_heads_file, seeds: () => secrets.deriveByVersion('audit-heads', 32) }),
     only: req.query.organization_id ?? null,
   });
   if (!report.intact)

@@ -34,7 +34,8 @@ const bench = async (t: TestContext): Promise<Bench> => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-heads-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, 'sub', 'heads.jsonl');
-  const heads = createHeadsFile({ file, seed: randomBytes(32) });
+  const seed = randomBytes(32);
+  const heads = createHeadsFile({ file, seeds: () => [seed] });
   const verify = (only?: string) => verifyAudit({ database: db.database, heads, only: only ?? null });
   return {
     db,
@@ -249,7 +250,8 @@ describe('audit verify', () => {
     writeFileSync(b.file, whole);
     assert.deepEqual(await b.findings(), {});
     // Lines signed with another key are no heads.
-    const other = createHeadsFile({ file: b.file, seed: randomBytes(32) });
+    const seed = randomBytes(32);
+    const other = createHeadsFile({ file: b.file, seeds: () => [seed] });
     await other.append([{ chain: ORG, sequence: 11, hash: 'ab'.repeat(32), sealed_at: '' }], {
       line: 3,
       hash: '00'.repeat(32),

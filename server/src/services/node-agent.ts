@@ -4,8 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import { invariant, mintId } from '@gpuaas/kit';
-import { ensureTrustKeys } from '../agents/trust.ts';
+import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { isRegion } from '../db/catalog.ts';
 import type { Reader, Tx } from '../db/client.ts';
@@ -44,9 +43,11 @@ const unknownName = (field: string, noun: string, name: string): AppError =>
 
 const createEnrollment = async (ctx: WriteCtx, nodeId: string) => {
   const { config } = ctx.deps;
-  await ensureTrustKeys(ctx.tx, ctx.deps);
   const ca_sha256 = await findShownFingerprint(ctx.tx);
-  invariant(ca_sha256 !== undefined, 'there is an active CA');
+  if (ca_sha256 === undefined)
+    throw new AppError('unavailable', 'gpuaas-node-api has not created the CA of hosts yet. Start it and retry.', {
+      retry_after_s: 5,
+    });
   const token = `gpe_${randomBytes(32).toString('base64url')}`;
   const id = mintId('enr');
   // Of two who open a door at once, the later one ends the other's.

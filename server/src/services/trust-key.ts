@@ -5,7 +5,8 @@
  * hear of it in that time is counted and not waited for: it meets the key before until the end of its grace.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import { bundleOf, ensureTrustKeys, insertFreshKey } from '../agents/trust.ts';
+import { mintId } from '@gpuaas/kit';
+import { bundleOf } from '../agents/trust.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { countNodesWithoutKey } from '../db/node-agent.ts';
@@ -50,11 +51,10 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminTrustKeyGet'>) =>
   ctx.read((reader) => getKey(reader, params.trust_key_id));
 
 export const create = async (ctx: WriteCtx, { body }: Req<'adminTrustKeyCreate'>) => {
-  await ensureTrustKeys(ctx.tx, ctx.deps);
-  const trusted = await db.listTrusted(ctx.tx);
-  if (trusted.some((key) => key.purpose === body.purpose && key.state === 'staged'))
-    throw conflict(REFUSALS.key_staged);
-  const id = await insertFreshKey(ctx.tx, ctx.deps, body.purpose, 'staged');
+  await db.lockTrust(ctx.tx);
+  if (await db.isKeyStaged(ctx.tx, body.purpose)) throw conflict(REFUSALS.key_staged);
+  const id = mintId('tky');
+  await db.requestTrustKey(ctx.tx, id, body.purpose);
   ctx.note({ purpose: body.purpose, reason: body.reason });
   return getKey(ctx.tx, id);
 };

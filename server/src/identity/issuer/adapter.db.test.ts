@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
+import { testSecrets } from '../../../test/secrets.ts';
 import { PLATFORM } from '../../db/client.ts';
-import { createSecrets } from '../../ports/secrets/secrets.ts';
 import { createAdapterFactory } from './adapter.ts';
 
-const secrets = createSecrets(randomBytes(32));
+const secrets = testSecrets();
 
 test('of several requests that use one code or refresh token at the same time, one wins', async (t) => {
   const { database } = await testDatabase(t);

@@ -16,6 +16,7 @@ import {
   type OidcRecordRow,
   upsertOidcRecord,
 } from '../../db/oidc.ts';
+import { SEALED_TO } from '../../domain/sealed.ts';
 import { AppError } from '../../errors.ts';
 import type { Secrets } from '../../ports/secrets/secrets.ts';
 
@@ -51,11 +52,12 @@ export const createAdapterFactory = (
     createHmac('sha256', hashKey).update(`${purpose}\0${value}`).digest();
   const hashOrNull = (purpose: string, value: string | null): Buffer | null =>
     value === null ? null : hash(purpose, value);
-  const place = (model: string, idHash: Buffer): string => `oidc_records/${model}/${idHash.toString('hex')}`;
 
   const open = (row: OidcRecordRow | undefined): Payload | undefined => {
     if (row === undefined) return undefined;
-    const payload = JSON.parse(options.secrets.open(row.sealed_payload, place(row.model, row.id_hash))) as Payload;
+    const payload = JSON.parse(
+      options.secrets.open(row.sealed_payload, SEALED_TO.oidc_record(row.model, row.id_hash)),
+    ) as Payload;
     return row.consumed_at === null
       ? payload
       : { ...payload, consumed: Math.floor(Date.parse(row.consumed_at) / 1000) };
@@ -71,7 +73,7 @@ export const createAdapterFactory = (
           grant_hash: OF_A_GRANT.has(model) ? hashOrNull('grant', text(payload['grantId'])) : null,
           uid_hash: model === 'Session' ? hashOrNull('uid', text(payload['uid'])) : null,
           user_code_hash: hashOrNull('user-code', text(payload['userCode'])),
-          sealed_payload: options.secrets.seal(JSON.stringify(payload), place(model, idHash)),
+          sealed_payload: options.secrets.seal(JSON.stringify(payload), SEALED_TO.oidc_record(model, idHash)),
           ttl_s: expiresIn ?? TTL_DEFAULT_S,
         });
         if (++writes % WRITES_PER_CLEANUP === 0) await deleteExpiredOidcRecords(tx);

@@ -6,26 +6,25 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
 import { deleteRetiredOidcSigningKeys, insertOidcSigningKey, listOidcSigningKeys } from '../../db/oidc.ts';
+import { SEALED_TO } from '../../domain/sealed.ts';
 import { type Secrets, sealedWithAnotherKey } from '../../ports/secrets/secrets.ts';
 
 const ALGORITHM = 'RS256';
 const RETIRED_KEPT_S = 30 * 24 * 3600;
-
-const boundTo = (kid: string): string => `oidc_signing_keys/${kid}`;
 
 const generate = async (secrets: Secrets) => {
   const { privateKey } = await generateKeyPair(ALGORITHM, { modulusLength: 2048, extractable: true });
   const jwk = await exportJWK(privateKey);
   const kid = await calculateJwkThumbprint(jwk);
   const full: JWK = { ...jwk, kid, alg: ALGORITHM, use: 'sig' };
-  return { kid, algorithm: ALGORITHM, sealed_jwk: secrets.seal(JSON.stringify(full), boundTo(kid)) };
+  return { kid, algorithm: ALGORITHM, sealed_jwk: secrets.seal(JSON.stringify(full), SEALED_TO.oidc_signing_key(kid)) };
 };
 
 const open = (secrets: Secrets, row: Readonly<{ kid: string; sealed_jwk: Buffer }>): JWK => {
   try {
-    return JSON.parse(secrets.open(row.sealed_jwk, boundTo(row.kid))) as JWK;
+    return JSON.parse(secrets.open(row.sealed_jwk, SEALED_TO.oidc_signing_key(row.kid))) as JWK;
   } catch (err) {
-    throw sealedWithAnotherKey('signing keys', err);
+    throw sealedWithAnotherKey('signing keys', 'platform', err);
   }
 };
 

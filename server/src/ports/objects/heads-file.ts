@@ -124,16 +124,18 @@ const writeLines = (heads: readonly NewHead[], end: FileEnd, key: KeyObject): { 
   return { text, end: last };
 };
 
-/** `seed` is the 32 bytes of the Ed25519 private key. */
-export const createHeadsFile = (options: Readonly<{ file: string; seed: Buffer }>): HeadsFile => {
-  const privateKey = createPrivateKey({
-    key: Buffer.concat([PKCS8_ED25519, options.seed]),
-    format: 'der',
-    type: 'pkcs8',
-  });
-  const publicKey = createPublicKey(privateKey);
-  const isSigned = (line: ParsedLine): boolean =>
-    verify(null, Buffer.from(payloadText(line.payload)), publicKey, line.signature);
+const privateKeyOf = (seed: Buffer): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, seed]), format: 'der', type: 'pkcs8' });
+
+/**
+ * A seed is the 32 bytes of an Ed25519 private key. The first one signs; lines that any of them signed are valid, so that
+ * lines from before a rotation of the platform key are.
+ */
+export const createHeadsFile = (options: Readonly<{ file: string; seeds: () => readonly Buffer[] }>): HeadsFile => {
+  const isSigned = ({ payload, signature }: ParsedLine): boolean =>
+    options
+      .seeds()
+      .some((seed) => verify(null, Buffer.from(payloadText(payload)), createPublicKey(privateKeyOf(seed)), signature));
 
   return {
     append: async (heads, recorded) => {
@@ -143,7 +145,9 @@ export const createHeadsFile = (options: Readonly<{ file: string; seed: Buffer }
         const last = lastText === null ? null : parseLine(lastText.toString('utf8'));
         const isNewer = last !== null && last.payload.line >= recorded.line && isSigned(last);
         const start = isNewer && lastText !== null ? { line: last.payload.line, hash: sha256(lastText) } : recorded;
-        const { text, end } = writeLines(heads, start, privateKey);
+        const [seed] = options.seeds();
+        if (seed === undefined) throw new Error('there is no key to sign heads with');
+        const { text, end } = writeLines(heads, start, privateKeyOf(seed));
         await handle.truncate(offset);
         const joined = lastText === null && offset > 0 ? '\n' : '';
         await writeAll(handle, Buffer.from(joined + text), offset);

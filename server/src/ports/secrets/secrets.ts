@@ -1,45 +1,89 @@
 /**
- * Keys that live outside the database. `seal` encrypts with the control plane key (AES-256-GCM) and binds the text to
- * where it is stored, so a sealed value copied to another row does not open. `derive` gives each purpose its own key.
+ * Keys that live outside the database, in versions. `seal` encrypts with the active version (AES-256-GCM) and binds the
+ * text to where it is stored, so a sealed value copied to another row does not open. A sealed value starts with the
+ * version that sealed it. `derive` gives each purpose a key of its own that outlives rotations; `deriveByVersion` gives
+ * it one that changes with them.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { PlatformKeyKind } from '@gpuaas/contract';
+
+/** Version to key. */
+export type KeyRing = ReadonlyMap<number, Buffer>;
 
 export type Secrets = Readonly<{
-  seal(plain: string, boundTo: string): Buffer;
+  kind: PlatformKeyKind;
+  seal(plain: string | Buffer, boundTo: string): Buffer;
   open(sealed: Buffer, boundTo: string): string;
+  openBytes(sealed: Buffer, boundTo: string): Buffer;
   derive(purpose: string, bytes: number): Buffer;
+  /** Of every version held, the active one first. */
+  deriveByVersion(purpose: string, bytes: number): readonly Buffer[];
 }>;
 
 /** For a sealed value that does not open. */
-export const sealedWithAnotherKey = (what: string, cause: unknown): Error =>
+export const sealedWithAnotherKey = (what: string, kind: PlatformKeyKind, cause: unknown): Error =>
   new Error(
-    `The ${what} in this database were sealed with another platform key. Restore that key (platform.key or GPUAAS_PLATFORM_KEY), or use another database.`,
+    `The ${what} in this database were sealed with another ${kind} key. Restore that key (${kind}.key or GPUAAS_${kind.toUpperCase()}_KEY), or use another database.`,
     { cause },
   );
 
+const VERSION_BYTES = 2;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const TEXT_AT = VERSION_BYTES + NONCE_BYTES + TAG_BYTES;
 
-export const createSecrets = (key: Buffer): Secrets => {
-  if (key.length !== 32) throw new Error('the platform key must be 32 bytes');
-  const derive = (purpose: string, bytes: number): Buffer =>
-    Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `gpuaas/${purpose}`, bytes));
-  const sealingKey = derive('seal', 32);
+const hkdf = (key: Buffer, purpose: string, bytes: number): Buffer =>
+  Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `gpuaas/${purpose}`, bytes));
+
+/** Tells two keys apart without showing either. */
+export const checkValueOf = (key: Buffer): Buffer => hkdf(key, 'check', 16);
+
+export const createSecrets = (
+  options: Readonly<{
+    kind: PlatformKeyKind;
+    keys: KeyRing;
+    /** The version that seals now. */
+    active(): number;
+    /** What `derive` derives from; a ring that only seals has none. */
+    root?: Buffer;
+  }>,
+): Secrets => {
+  const { kind, keys, root } = options;
+  const sealingKeys = new Map([...keys].map(([version, key]) => [version, hkdf(key, 'seal', 32)] as const));
+  const sealingKey = (version: number): Buffer => {
+    const key = sealingKeys.get(version);
+    if (key === undefined) throw new Error(`This process does not hold version ${version} of the ${kind} key.`);
+    return key;
+  };
+  const openBytes: Secrets['openBytes'] = (sealed, boundTo) => {
+    const key = sealingKey(sealed.readUInt16BE(0));
+    const nonce = sealed.subarray(VERSION_BYTES, VERSION_BYTES + NONCE_BYTES);
+    const tag = sealed.subarray(VERSION_BYTES + NONCE_BYTES, TEXT_AT);
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(boundTo)).setAuthTag(tag);
+    return Buffer.concat([decipher.update(sealed.subarray(TEXT_AT)), decipher.final()]);
+  };
   return {
-    derive,
+    kind,
     seal: (plain, boundTo) => {
+      const version = options.active();
+      const head = Buffer.alloc(VERSION_BYTES + NONCE_BYTES);
+      head.writeUInt16BE(version, 0);
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce).setAAD(Buffer.from(boundTo));
-      const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), text]);
+      nonce.copy(head, VERSION_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', sealingKey(version), nonce).setAAD(Buffer.from(boundTo));
+      const text = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([head, cipher.getAuthTag(), text]);
     },
-    open: (sealed, boundTo) => {
-      const nonce = sealed.subarray(0, NONCE_BYTES);
-      const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', sealingKey, nonce).setAAD(Buffer.from(boundTo)).setAuthTag(tag);
-      return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString(
-        'utf8',
-      );
+    open: (sealed, boundTo) => openBytes(sealed, boundTo).toString('utf8'),
+    openBytes,
+    derive: (purpose, bytes) => {
+      if (root === undefined) throw new Error(`nothing is derived from the ${kind} key`);
+      return hkdf(root, purpose, bytes);
+    },
+    deriveByVersion: (purpose, bytes) => {
+      const active = options.active();
+      const first = (version: number): number => (version === active ? 0 : 1);
+      return [...keys].toSorted(([a], [b]) => first(a) - first(b) || b - a).map(([, key]) => hkdf(key, purpose, bytes));
     },
   };
 };

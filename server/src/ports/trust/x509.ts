@@ -205,18 +205,25 @@ export const issueNodeCertificate = async (
 
 export const issueServerCertificate = async (
   issuer: Issuer,
-  wanted: Readonly<{ names: readonly string[]; now: Date; life_s: number }>,
-): Promise<IssuedCertificate & Readonly<{ private_pem: string }>> => {
-  const keys = await generateEc();
-  const certificate = await issue(issuer, {
-    subject: 'CN=gpuaas-node-api',
-    public_key: keys.publicKey,
+  wanted: Readonly<{ csr_pem: string; names: readonly string[]; now: Date; life_s: number }>,
+): Promise<IssuedCertificate> =>
+  issue(issuer, {
+    subject: 'CN=gpuaas-listener',
+    public_key: await keyOfCsr(wanted.csr_pem),
     usage: '1.3.6.1.5.5.7.3.1',
     names: wanted.names.map((name) => ({ type: isIP(name) === 0 ? ('dns' as const) : ('ip' as const), value: name })),
     now: wanted.now,
     life_s: wanted.life_s,
   });
-  return { ...certificate, private_pem: await exportPem(keys.privateKey) };
+
+/** The key of a listener, and the request to sign it. */
+export const createListenerCsr = async (): Promise<Readonly<{ csr_pem: string; private_pem: string }>> => {
+  const keys = await generateEc();
+  const csr = await x509.Pkcs10CertificateRequestGenerator.create(
+    { name: 'CN=gpuaas-listener', keys, signingAlgorithm: SIGNING },
+    webcrypto,
+  );
+  return { csr_pem: csr.toString('pem'), private_pem: await exportPem(keys.privateKey) };
 };
 
 /**

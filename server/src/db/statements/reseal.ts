@@ -1,0 +1,130 @@
+/**
+ * Every column that holds sealed values, with the kind of key that seals it and what its values are bound to. A rotation
+ * reads and rewrites them from here, so a column that is not in the list would be lost with its key; a test compares the
+ * list with the schema.
+ */
+import { SEALED_TO } from '../../domain/sealed.ts';
+import type { Reader, Tx } from '../client.ts';
+import type { KeyKind } from '../platform-key.ts';
+import { purposesOf } from '../trust-key.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of many tables; each column names the fields that it reads
+type Row = any;
+
+export type SealedColumn = Readonly<{
+  table: string;
+  column: string;
+  kind: KeyKind;
+  /** The primary key, in whose order the table is read. */
+  key: readonly string[];
+  /** Which rows of the table hold a sealed value of this kind. */
+  where?: string;
+  boundTo(row: Row): string;
+}>;
+
+const ofPurposes = (kind: KeyKind): string =>
+  `purpose in (${purposesOf(kind)
+    .map((purpose) => `'${purpose}'`)
+    .join(', ')})`;
+
+const trustKeys = (kind: KeyKind): SealedColumn => ({
+  table: 'trust_keys',
+  column: 'sealed_private_key',
+  kind,
+  key: ['id'],
+  where: ofPurposes(kind),
+  boundTo: ({ id }) => SEALED_TO.trust_key(id),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  trustKeys('trust'),
+  trustKeys('platform'),
+  {
+    table: 'oidc_signing_keys',
+    column: 'sealed_jwk',
+    kind: 'platform',
+    key: ['kid'],
+    boundTo: ({ kid }) => SEALED_TO.oidc_signing_key(kid),
+  },
+  {
+    table: 'oidc_records',
+    column: 'sealed_payload',
+    kind: 'platform',
+    key: ['model', 'id_hash'],
+    boundTo: ({ model, id_hash }) => SEALED_TO.oidc_record(model, id_hash),
+  },
+  {
+    table: 'web_sessions',
+    column: 'id_token_sealed',
+    kind: 'platform',
+    key: ['id'],
+    boundTo: ({ id }) => SEALED_TO.id_token(id),
+  },
+  {
+    table: 'idempotency_keys',
+    column: 'response',
+    kind: 'platform',
+    key: ['tenant', 'principal_id', 'operation', 'key'],
+    where: 'response_sealed',
+    boundTo: SEALED_TO.response,
+  },
+  {
+    table: 'platform_secrets',
+    column: 'sealed_secret',
+    kind: 'platform',
+    key: ['name'],
+    boundTo: ({ name }) => SEALED_TO.platform_secret(name),
+  },
+];
+
+const isSealed = ({ column, where }: SealedColumn): string =>
+  `${column} is not null${where === undefined ? '' : ` and ${where}`}`;
+
+export type SealedRow = Readonly<{ key: readonly unknown[]; bound_to: string; sealed: Buffer }>;
+
+/** Rows behind the last one that another version sealed, locked. Rows that others hold are left for the next pass. */
+export const lockSealedRows = async (
+  tx: Tx,
+  column: SealedColumn,
+  page: Readonly<{ active: number; after: readonly unknown[] | null; limit: number }>,
+): Promise<SealedRow[]> => {
+  const key = column.key.join(', ');
+  const behind = page.after === null ? '' : `and (${key}) > (${column.key.map((_, n) => `$${n + 3}`).join(', ')})`;
+  const { rows } = await tx.query<Row>(
+    `select ${key}, ${column.column} as sealed from ${column.table}
+     where ${isSealed(column)} and sealed_version(${column.column}) <> $1 ${behind}
+     order by ${key} limit $2 for update skip locked`,
+    [page.active, page.limit, ...(page.after ?? [])],
+  );
+  return rows.map((row) => ({
+    key: column.key.map((name) => row[name]),
+    bound_to: column.boundTo(row),
+    sealed: row.sealed,
+  }));
+};
+
+export const putSealed = async (
+  tx: Tx,
+  column: SealedColumn,
+  row: Readonly<{ key: readonly unknown[]; sealed: Buffer }>,
+): Promise<void> => {
+  const same = column.key.map((name, n) => `${name} = $${n + 2}`).join(' and ');
+  await tx.query(`update ${column.table} set ${column.column} = $1 where ${same}`, [row.sealed, ...row.key]);
+};
+
+/** How many values each version of each kind sealed. */
+export const countSealed = async (
+  reader: Reader,
+  kind?: KeyKind,
+): Promise<Readonly<{ kind: KeyKind; version: number; count: number }>[]> => {
+  const columns = SEALED_COLUMNS.filter((one) => kind === undefined || one.kind === kind);
+  const counts = columns.map(
+    (one) =>
+      `select '${one.kind}' as kind, sealed_version(${one.column}) as version from ${one.table} where ${isSealed(one)}`,
+  );
+  return (
+    await reader.query<{ kind: KeyKind; version: number; count: number }>(
+      `select kind, version, count(*) as count from (${counts.join(' union all ')}) v group by kind, version`,
+    )
+  ).rows;
+};

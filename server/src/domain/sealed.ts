@@ -1,0 +1,14 @@
+/** What each sealed value is bound to: opened anywhere else, it does not open. */
+type ResponseKey = Readonly<{ tenant: string; principal_id: string; operation: string; key: string }>;
+
+export const SEALED_TO = {
+  trust_key: (id: string): string => `trust_keys/${id}`,
+  oidc_signing_key: (kid: string): string => `oidc_signing_keys/${kid}`,
+  oidc_record: (model: string, idHash: Buffer): string => `oidc_records/${model}/${idHash.toString('hex')}`,
+  id_token: (webSessionId: string): string => `web_sessions/${webSessionId}/id_token`,
+  /** A sealed answer opens for the request that it was given to, and no other. */
+  response: (id: ResponseKey): string => [id.tenant, id.principal_id, id.operation, id.key].join('\0'),
+  /** It is kept in a cookie for minutes, and in no table. */
+  pending_sign_in: 'web sign-in',
+  platform_secret: (name: string): string => `platform_secrets/${name}`,
+} as const;

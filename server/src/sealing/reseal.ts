@@ -1,0 +1,80 @@
+/**
+ * Seals the values of a retiring version again with the active one, while everything runs. What is left to do is in the
+ * values themselves, so a crash at any point loses nothing: the next turn goes on. A version is retired when no value
+ * has it and no running process seals with it. The audit row of that moment is also what the sealer signs with the new
+ * key: from then on the heads file needs the old one no more.
+ */
+import { randomUUID } from 'node:crypto';
+import { insertSystemAudit } from '../db/audit.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { listHolders, listPlatformKeys, lockPlatformKeys, movePlatformKey } from '../db/platform-key.ts';
+import { countSealed, lockSealedRows, putSealed, SEALED_COLUMNS, type SealedColumn } from '../db/statements/reseal.ts';
+import type { Secrets } from '../ports/secrets/secrets.ts';
+
+const BATCH_ROWS = 100;
+/** Longer than any transaction that sealed a value before its process followed the rotation. */
+const RETIRING_AT_LEAST_S = 60;
+
+export type ResealDeps = Readonly<{ database: Database; secrets: Secrets }>;
+
+const resealColumn = async (
+  { database, secrets }: ResealDeps,
+  column: SealedColumn,
+  active: number,
+  batchRows: number,
+  signal?: AbortSignal,
+): Promise<number> => {
+  let done = 0;
+  let after: readonly unknown[] | null = null;
+  while (!signal?.aborted) {
+    const page: Readonly<{ active: number; after: readonly unknown[] | null; limit: number }> = {
+      ...{ active, after, limit: batchRows },
+    };
+    const rows = await database.write(PLATFORM, async (tx) => {
+      const found = await lockSealedRows(tx, column, page);
+      for (const { key, bound_to, sealed } of found)
+        await putSealed(tx, column, { key, sealed: secrets.seal(secrets.openBytes(sealed, bound_to), bound_to) });
+      return found;
+    });
+    done += rows.length;
+    after = rows.at(-1)?.key ?? null;
+    if (rows.length < batchRows) break;
+  }
+  return done;
+};
+
+const retire = ({ database, secrets: { kind } }: ResealDeps, version: number): Promise<boolean> =>
+  database.write(PLATFORM, async (tx) => {
+    await lockPlatformKeys(tx);
+    const holders = (await listHolders(tx)).filter((one) => one.kind === kind);
+    if (holders.some((one) => one.sealing_version === version)) return false;
+    if ((await countSealed(tx, kind)).some((one) => one.version === version)) return false;
+    const row = (await listPlatformKeys(tx, kind)).find((one) => one.version === version);
+    if (row?.state !== 'retiring' || row.state_age_s < RETIRING_AT_LEAST_S) return false;
+    await movePlatformKey(tx, { kind, version, to: 'retired' });
+    await insertSystemAudit(tx, {
+      organization_id: null,
+      project_id: null,
+      action: 'platform_key.retire',
+      target_kind: 'platform_key',
+      target_id: `${kind}/${version}`,
+      policy: 'no value is sealed with it',
+      correlation_id: `c-${randomUUID()}`,
+      metadata: { kind, version },
+    });
+    return true;
+  });
+
+/** One turn for the ring of these secrets; how many values it sealed again. */
+export const reseal = async (deps: ResealDeps, signal?: AbortSignal, batchRows = BATCH_ROWS): Promise<number> => {
+  const { database, secrets } = deps;
+  const rows = await database.read(PLATFORM, (reader) => listPlatformKeys(reader, secrets.kind));
+  const active = rows.find((row) => row.state === 'active');
+  const retiring = rows.find((row) => row.state === 'retiring');
+  if (active === undefined || retiring === undefined) return 0;
+  let done = 0;
+  for (const column of SEALED_COLUMNS.filter((one) => one.kind === secrets.kind))
+    done += await resealColumn(deps, column, active.version, batchRows, signal);
+  if (!signal?.aborted) await retire(deps, retiring.version);
+  return done;
+};
