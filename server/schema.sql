@@ -50,7 +50,7 @@ CREATE OR REPLACE FUNCTION clone_forgets_user_data()
  LANGUAGE plpgsql
 AS $function$
 begin
-  new.params := new.params - 'user_data';
+  new.sealed_user_data := null;
   return new;
 end $function$;
 
@@ -583,14 +583,15 @@ create table allocation_installs (
   image_name text,
   image_digest text,
   ssh_key_ids text[] not null,
-  user_data text,
   created_at timestamp with time zone default clock_timestamp() not null,
+  sealed_user_data bytea,
   constraint allocation_installs_pkey PRIMARY KEY (allocation_id),
   constraint allocation_installs_install_number_check CHECK (install_number > 0),
-  constraint allocation_installs_user_data_check CHECK (octet_length(user_data) >= 1 AND octet_length(user_data) <= 65536),
+  constraint allocation_installs_sealed_user_data_check CHECK (octet_length(sealed_user_data) >= 3 AND octet_length(sealed_user_data) <= (65536 + 30)),
   constraint allocation_installs_allocation_id_organization_id_project__fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint allocation_installs_image_name_image_digest_fkey FOREIGN KEY (image_name, image_digest) REFERENCES os_image_versions(image_name, digest)
 );
+CREATE INDEX allocation_installs_plain ON allocation_installs USING btree (allocation_id) WHERE (sealed_version(sealed_user_data) = 0);
 grant delete, insert, select, update on allocation_installs to gpuaas_app;
 
 create table allocation_moves (
@@ -855,12 +856,13 @@ create table allocation_user_data (
   allocation_id text not null,
   organization_id text not null,
   project_id text not null,
-  user_data text not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
+  sealed_user_data bytea not null,
   constraint allocation_user_data_pkey PRIMARY KEY (allocation_id),
-  constraint allocation_user_data_user_data_check CHECK (octet_length(user_data) >= 1 AND octet_length(user_data) <= 65536),
+  constraint allocation_user_data_sealed_user_data_check CHECK (octet_length(sealed_user_data) >= 3 AND octet_length(sealed_user_data) <= (65536 + 30)),
   constraint allocation_user_data_allocation_id_organization_id_project_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id)
 );
+CREATE INDEX allocation_user_data_plain ON allocation_user_data USING btree (allocation_id) WHERE (sealed_version(sealed_user_data) = 0);
 grant delete, insert, select, update on allocation_user_data to gpuaas_app;
 
 create table service_accounts (
@@ -1342,8 +1344,10 @@ create table node_tasks (
   progress_note text,
   progressed_at timestamp with time zone,
   workflow_run_id text,
+  sealed_user_data bytea,
   constraint node_tasks_pkey PRIMARY KEY (id),
   constraint node_tasks_attempt_check CHECK (attempt > 0),
+  constraint node_tasks_check CHECK (sealed_user_data IS NULL OR allocation_id IS NOT NULL),
   constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
   constraint node_tasks_percent_check CHECK (percent >= 0 AND percent <= 100),
   constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text])),
@@ -1356,6 +1360,7 @@ CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE (
 CREATE INDEX node_tasks_of_node ON node_tasks USING btree (node_id, created_at);
 CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
 CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
+CREATE INDEX node_tasks_plain ON node_tasks USING btree (id) WHERE (sealed_version(sealed_user_data) = 0);
 CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
 CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((kind = 'stream.open'::text) AND (finished_at IS NOT NULL));
 CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
@@ -1643,7 +1648,7 @@ create table terminal_recordings (
   session_id text not null,
   part integer not null,
   organization_id text not null,
-  content bytea not null,
+  sealed_content bytea not null,
   keep_until timestamp with time zone not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   constraint terminal_recordings_pkey PRIMARY KEY (session_id, part),
@@ -1651,7 +1656,8 @@ create table terminal_recordings (
   constraint terminal_recordings_session_id_fkey FOREIGN KEY (session_id) REFERENCES terminal_sessions(id) ON DELETE CASCADE
 );
 CREATE INDEX terminal_recordings_over ON terminal_recordings USING btree (keep_until);
-grant delete, insert, select on terminal_recordings to gpuaas_app;
+CREATE INDEX terminal_recordings_plain ON terminal_recordings USING btree (session_id, part) WHERE (sealed_version(sealed_content) = 0);
+grant delete, insert, select, update (sealed_content) on terminal_recordings to gpuaas_app;
 
 create table topology_discoveries (
   task_id text not null,

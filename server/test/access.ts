@@ -1,8 +1,11 @@
 /** Sessions and grants as the gateway and the workflows leave them, for tests that need one to be there. */
+
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { mintId } from '@gpuaas/kit';
+import { SEALED_TO } from '../src/domain/sealed.ts';
 import type { Sql, TestAllocation } from './placement.ts';
+import { appSecrets } from './secrets.ts';
 
 /** What was shown, as asciicast. */
 export const RECORDED = [
@@ -51,9 +54,9 @@ export const aRecordedSession = async (
   const lines = RECORDED.map((line) => `${JSON.stringify(line)}\n`);
   for (const [part, text] of [lines.slice(0, 2).join(''), lines.slice(2).join('')].entries())
     await sql.query(
-      `insert into terminal_recordings (session_id, part, organization_id, content, keep_until)
+      `insert into terminal_recordings (session_id, part, organization_id, sealed_content, keep_until)
        values ($1, $2, $3, $4, now() + interval '1 day')`,
-      [id, part, allocation.organization_id, gzipSync(text)],
+      [id, part, allocation.organization_id, appSecrets.seal(gzipSync(text), SEALED_TO.recording(id, part))],
     );
   return id;
 };

@@ -11,11 +11,12 @@ import type { InjectOptions } from 'fastify';
 import { ensureTrustKeys } from '../src/agents/trust.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { PLATFORM } from '../src/db/client.ts';
-import { createSecrets, type KeyRing, type Secrets } from '../src/ports/secrets/secrets.ts';
+import type { Secrets } from '../src/ports/secrets/secrets.ts';
 import { type App, startProcess } from '../src/roles/process.ts';
 import { seedCatalog } from '../src/seed/demo-catalog.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { startTestIssuer, type TestIssuer } from './issuer.ts';
+import { TEST_KEYS, testSecrets } from './secrets.ts';
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 
@@ -72,12 +73,6 @@ export type TestAppOptions = Readonly<{
   /** Settings on top of those that every test has. */
   env?: Readonly<Record<string, string>>;
 }>;
-
-/** The same for every test, so that processes of one test share them. */
-export const TEST_KEYS: Readonly<{ platform_keys: KeyRing; trust_keys: KeyRing }> = {
-  platform_keys: new Map([[1, Buffer.alloc(32, 1)]]),
-  trust_keys: new Map([[1, Buffer.alloc(32, 2)]]),
-};
 
 export const ADMIN_EMAIL = 'root@example.com';
 
@@ -138,11 +133,7 @@ export const startTestApp = async (
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const { http } = app;
-  const trustSecrets = createSecrets({
-    kind: 'trust',
-    keys: config.trust_keys ?? TEST_KEYS.trust_keys,
-    active: () => 1,
-  });
+  const trustSecrets = testSecrets('trust', config.trust_keys ?? TEST_KEYS.trust_keys);
   // In a test without the node API nothing else would create them.
   await db.database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets: trustSecrets, clock: app.deps.clock }));
 

@@ -22,6 +22,7 @@ import { provisionSlice } from '../src/workflows/provision-slice.ts';
 import { cleanLeftHost, releaseAllocation } from '../src/workflows/release-allocation.ts';
 import { anyOf } from './arbitrary.ts';
 import { HOST_OUTPUTS } from './host-output.ts';
+import { appSecrets } from './secrets.ts';
 
 type Output = Readonly<Record<string, unknown>>;
 
@@ -75,7 +76,7 @@ export const takeQueued = async (database: Database, prefix = 'node-'): Promise<
     reader.query<{ id: string }>('select id from nodes where starts_with(name, $1)', [prefix]),
   );
   const known = new Set(rows.map(({ id }) => id));
-  const work = createTaskSender({ ...deps(database), trust });
+  const work = createTaskSender({ ...deps(database), trust, secrets: appSecrets });
   const found = await work.find([], []);
   const sent: SignedTask[] = [];
   await work.send(

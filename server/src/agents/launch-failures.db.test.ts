@@ -6,6 +6,7 @@ import { testDatabase } from '../../test/database.ts';
 import { type HostPlay, settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { sealUserData } from '../../test/secrets.ts';
 import { PLATFORM } from '../db/client.ts';
 import { tripBreaker } from '../db/health-report.ts';
 import { putUserData } from '../db/user-data.ts';
@@ -35,7 +36,10 @@ const world = async (t: TestContext) => {
     await database.write(PLATFORM, async (tx) => {
       await refreshSummary(tx, on.id);
       if (userData !== undefined)
-        await putUserData(tx, { allocation_id: made.id, organization_id, project_id, user_data: userData });
+        await putUserData(tx, {
+          ...{ allocation_id: made.id, organization_id, project_id },
+          sealed_user_data: sealUserData(made.id, userData),
+        });
       await startRun(tx, {
         workflow: provisionSlice,
         ...{ subject_id: made.id, organization_id, project_id, correlation_id: mintId('cor') },

@@ -9,6 +9,7 @@ import type { NodeBody, NodeResponse, SignedTask } from '@gpuaas/contract/node';
 import { type Clock, type Log, pause } from '@gpuaas/kit';
 import type { Database } from '../db/client.ts';
 import type { EventHub } from '../ports/events/hub.ts';
+import type { Secrets } from '../ports/secrets/secrets.ts';
 import { createTaskSender } from './task-sender.ts';
 import type { TrustCache } from './trust.ts';
 
@@ -52,7 +53,7 @@ const BATCH_MS = 10;
 const SPACING_MS = 25;
 
 export const createDispatcher = (
-  deps: Readonly<{ database: Database; clock: Clock; log: Log; hub: EventHub; trust: TrustCache }>,
+  deps: Readonly<{ database: Database; clock: Clock; log: Log; hub: EventHub; trust: TrustCache; secrets: Secrets }>,
 ): Dispatcher => {
   const { clock, log, hub, trust } = deps;
   const work = createTaskSender(deps);

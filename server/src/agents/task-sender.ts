@@ -18,6 +18,8 @@ import {
 import { type Database, PLATFORM } from '../db/client.ts';
 import { markDispatched, redispatchTasks } from '../db/node-task.ts';
 import { findActiveKeyId } from '../db/trust-key.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
+import type { Secrets } from '../ports/secrets/secrets.ts';
 import { signBytes } from '../ports/trust/x509.ts';
 import type { TrustCache } from './trust.ts';
 
@@ -57,9 +59,15 @@ const NODES_PER_PART = 8_000;
 const MARKS_AT_ONCE = 5;
 
 export const createTaskSender = (
-  deps: Readonly<{ database: Database; clock: Clock; trust: TrustCache }>,
+  deps: Readonly<{ database: Database; clock: Clock; trust: TrustCache; secrets: Secrets }>,
 ): TaskSender => {
-  const { database, clock, trust } = deps;
+  const { database, clock, trust, secrets } = deps;
+
+  /** What was sealed at rest goes to its host alone, in a signed task over its own connection. */
+  const paramsOf = ({ params, sealed_user_data, allocation_id }: OutgoingTask): OutgoingTask['params'] =>
+    sealed_user_data === null || allocation_id === null
+      ? params
+      : { ...params, user_data: secrets.open(sealed_user_data, SEALED_TO.user_data(allocation_id)) };
 
   const textOf = (task: OutgoingTask, issuedAt: string): string =>
     JSON.stringify({
@@ -67,7 +75,7 @@ export const createTaskSender = (
       node_id: task.node_id,
       kind: task.kind as TaskPayload['kind'],
       attempt: task.attempt,
-      params: task.params,
+      params: paramsOf(task),
       allocation_id: task.allocation_id,
       correlation_id: task.correlation_id,
       issued_at: issuedAt,

@@ -32,13 +32,16 @@ export const listQueuedTasks = async (
 };
 
 export type OutgoingTask = Readonly<
-  Pick<NodeTasks, 'id' | 'node_id' | 'kind' | 'attempt' | 'allocation_id' | 'correlation_id' | 'expires_at'> & {
+  Pick<
+    NodeTasks,
+    'id' | 'node_id' | 'kind' | 'attempt' | 'allocation_id' | 'correlation_id' | 'expires_at' | 'sealed_user_data'
+  > & {
     params: Readonly<Record<string, unknown>>;
   }
 >;
 
 export const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocation_id,
-  t.correlation_id, t.expires_at`;
+  t.correlation_id, t.expires_at, t.sealed_user_data`;
 
 /**
  * For the rest of the transaction, tasks that are named are read by their names. Told nothing, the planner reads a table

@@ -7,14 +7,14 @@ import type { AllocationInstalls } from './types.gen.ts';
 export type RequestedInstall = Readonly<
   Pick<AllocationInstalls, 'install_number' | 'image_name' | 'image_digest' | 'ssh_key_ids'> & {
     /** Null: none. */
-    user_data: AllocationInstalls['user_data'];
+    sealed_user_data: AllocationInstalls['sealed_user_data'];
   }
 >;
 
 type NewRequestedInstall = RequestedInstall &
   Readonly<{ allocation_id: string; organization_id: string; project_id: string; run_id: string }>;
 
-const WANTED = 'i.install_number, i.image_name, i.image_digest, i.ssh_key_ids, i.user_data';
+const WANTED = 'i.install_number, i.image_name, i.image_digest, i.ssh_key_ids, i.sealed_user_data';
 
 const PUT_WANTED_INSTALL = statement(
   {
@@ -26,14 +26,14 @@ const PUT_WANTED_INSTALL = statement(
     image_name: 'text | null',
     image_digest: 'text | null',
     ssh_key_ids: 'text[]',
-    user_data: 'text | null',
+    sealed_user_data: 'bytea | null',
   },
   `insert into allocation_installs
-     (allocation_id, organization_id, project_id, run_id, install_number, image_name, image_digest, ssh_key_ids, user_data)
-   values (:allocation_id, :organization_id, :project_id, :run_id, :install_number, :image_name, :image_digest, :ssh_key_ids, :user_data)
+     (allocation_id, organization_id, project_id, run_id, install_number, image_name, image_digest, ssh_key_ids, sealed_user_data)
+   values (:allocation_id, :organization_id, :project_id, :run_id, :install_number, :image_name, :image_digest, :ssh_key_ids, :sealed_user_data)
    on conflict (allocation_id) do update set run_id = excluded.run_id, install_number = excluded.install_number,
      image_name = excluded.image_name, image_digest = excluded.image_digest, ssh_key_ids = excluded.ssh_key_ids,
-     user_data = excluded.user_data, created_at = clock_timestamp()`,
+     sealed_user_data = excluded.sealed_user_data, created_at = clock_timestamp()`,
 );
 
 /** What an earlier run wanted and did not get is wanted no more. */

@@ -52,6 +52,8 @@ export type NewTask<K extends TaskKind> = Readonly<{
   allocation_id?: string;
   /** The run that waits for it. */
   workflow_run_id?: string;
+  /** Opened and put into the params when the task is sent. */
+  sealed_user_data?: Buffer | null;
   /** Counted per allocation and kind, or per run and kind where there is no allocation. */
   attempt?: number;
 }>;
@@ -67,10 +69,12 @@ const INSERT_TASK = statement(
     correlation_id: 'text',
     expires_in_s: 'float8',
     workflow_run_id: 'text | null',
+    sealed_user_data: 'bytea | null',
   },
-  `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
+  `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id,
+     sealed_user_data)
    values (:id, :node_id, :allocation_id, :kind, :params, :attempt, :correlation_id,
-     clock_timestamp() + make_interval(secs => :expires_in_s), :workflow_run_id)
+     clock_timestamp() + make_interval(secs => :expires_in_s), :workflow_run_id, :sealed_user_data)
    returning ${VIEW}`,
 );
 
@@ -80,6 +84,7 @@ export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): 
     allocation_id: null,
     attempt: 1,
     workflow_run_id: null,
+    sealed_user_data: null,
     ...task,
     id: mintId('tsk'),
     expires_in_s: taskExpiresS(task.kind),

@@ -65,7 +65,7 @@ describe('row-level security', () => {
       const tenant = { organization_id, project_id: ids.project_id };
       const { id } = await anAllocation(tenants.sql, { node, tenant, state: 'active' });
       await tenants.sql.query(
-        `insert into allocation_user_data (allocation_id, organization_id, project_id, user_data) values ($1, $2, $3, '#!/bin/sh')`,
+        `insert into allocation_user_data (allocation_id, organization_id, project_id, sealed_user_data) values ($1, $2, $3, '\\x000100')`,
         [id, organization_id, ids.project_id],
       );
       await tenants.sql.query(

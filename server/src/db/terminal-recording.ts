@@ -4,13 +4,13 @@ import type { Reader, Tx } from './client.ts';
 
 export const insertRecordingPart = async (
   tx: Tx,
-  part: Readonly<{ session_id: string; organization_id: string; part: number; content: Buffer }>,
+  part: Readonly<{ session_id: string; organization_id: string; part: number; sealed_content: Buffer }>,
 ): Promise<void> => {
   await tx.query(
-    `insert into terminal_recordings (session_id, part, organization_id, content, keep_until)
+    `insert into terminal_recordings (session_id, part, organization_id, sealed_content, keep_until)
      values ($1, $2, $3, $4, clock_timestamp() + make_interval(days => coalesce(
        (select recording_days from access_policies where organization_id = $3), $5)))`,
-    [part.session_id, part.part, part.organization_id, part.content, ACCESS_DEFAULTS.recording_days],
+    [part.session_id, part.part, part.organization_id, part.sealed_content, ACCESS_DEFAULTS.recording_days],
   );
 };
 
@@ -19,10 +19,10 @@ export const listRecordingParts = async (
   reader: Reader,
   sessionId: string,
   page: Readonly<{ after: number; limit: number }>,
-): Promise<Readonly<{ part: number; content: Buffer }>[]> =>
+): Promise<Readonly<{ part: number; sealed_content: Buffer }>[]> =>
   (
-    await reader.query<{ part: number; content: Buffer }>(
-      `select r.part, r.content from terminal_recordings r where r.session_id = $1 and r.part > $2 and r.keep_until > clock_timestamp()
+    await reader.query<{ part: number; sealed_content: Buffer }>(
+      `select r.part, r.sealed_content from terminal_recordings r where r.session_id = $1 and r.part > $2 and r.keep_until > clock_timestamp()
        order by r.part limit $3`,
       [sessionId, page.after, page.limit],
     )

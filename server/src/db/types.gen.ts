@@ -42,8 +42,8 @@ export interface AllocationInstalls {
   image_name: string | null;
   image_digest: string | null;
   ssh_key_ids: string[];
-  user_data: string | null;
   created_at: string;
+  sealed_user_data: Buffer | null;
 }
 
 export interface AllocationMoves {
@@ -104,8 +104,8 @@ export interface AllocationUserData {
   allocation_id: string;
   organization_id: string;
   project_id: string;
-  user_data: string;
   updated_at: string;
+  sealed_user_data: Buffer;
 }
 
 export interface Allocations {
@@ -468,6 +468,7 @@ export interface NodeTasks {
   progress_note: string | null;
   progressed_at: string | null;
   workflow_run_id: string | null;
+  sealed_user_data: Buffer | null;
 }
 
 export interface Nodes {
@@ -726,7 +727,7 @@ export interface TerminalRecordings {
   session_id: string;
   part: number;
   organization_id: string;
-  content: Buffer;
+  sealed_content: Buffer;
   keep_until: string;
   created_at: string;
 }

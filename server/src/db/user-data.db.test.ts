@@ -8,7 +8,7 @@ import { PLATFORM } from './client.ts';
 import { deleteEndedUserData, removeUserData } from './statements/remove-user-data.ts';
 import { findUserData, putUserData } from './user-data.ts';
 
-const SECRET = '#cloud-config\n# token: s3cret\n';
+const SECRET = Buffer.from('\x00\x01 sealed user data');
 
 const world = async (t: TestContext) => {
   const open: Client[] = [];
@@ -22,20 +22,20 @@ const world = async (t: TestContext) => {
   const started = async (states: readonly string[], state: 'active' | 'failed' = 'active'): Promise<string> => {
     const { id, organization_id, project_id } = await anAllocation(sql, { node, state });
     await database.write(PLATFORM, (tx) =>
-      putUserData(tx, { allocation_id: id, organization_id, project_id, user_data: SECRET }),
+      putUserData(tx, { allocation_id: id, organization_id, project_id, sealed_user_data: SECRET }),
     );
     for (const [index, ended] of states.entries())
       await sql.query(
-        `insert into node_tasks (id, node_id, allocation_id, kind, params, attempt, state, correlation_id, expires_at)
-         values ($1, $2, $3, 'slice.vm_start', $4, $5, $6, 'c', now() + interval '1 hour')`,
-        [mintId('tsk'), node.id, id, JSON.stringify({ user_data: SECRET, install: 0 }), index + 1, ended],
+        `insert into node_tasks (id, node_id, allocation_id, kind, params, attempt, state, correlation_id, expires_at, sealed_user_data)
+         values ($1, $2, $3, 'slice.vm_start', $4, $5, $6, 'c', now() + interval '1 hour', $7)`,
+        [mintId('tsk'), node.id, id, JSON.stringify({ user_data: null, install: 0 }), index + 1, ended, SECRET],
       );
     return id;
   };
   const carriers = async (id: string) =>
     (
       await sql.query<{ state: string }>(
-        "select state from node_tasks where allocation_id = $1 and params::text like '%s3cret%' order by attempt",
+        'select state from node_tasks where allocation_id = $1 and sealed_user_data is not null order by attempt',
         [id],
       )
     ).rows.map(({ state }) => state);

@@ -12,6 +12,8 @@ it('no two places have the same name, so no sealed value opens in another place'
     SEALED_TO.response(response),
     SEALED_TO.response({ ...response, operation: 'cd', key: '' }),
     SEALED_TO.pending_sign_in,
+    SEALED_TO.user_data('x'),
+    SEALED_TO.recording('x', 1),
     SEALED_TO.platform_secret('x'),
   ];
   assert.equal(new Set(places).size, places.length);

@@ -10,5 +10,8 @@ export const SEALED_TO = {
   response: (id: ResponseKey): string => [id.tenant, id.principal_id, id.operation, id.key].join('\0'),
   /** It is kept in a cookie for minutes, and in no table. */
   pending_sign_in: 'web sign-in',
+  /** In every table that carries it, so it moves between them without being opened. */
+  user_data: (allocationId: string): string => `allocations/${allocationId}/user_data`,
+  recording: (sessionId: string, part: number): string => `terminal_sessions/${sessionId}/recording/${part}`,
   platform_secret: (name: string): string => `platform_secrets/${name}`,
 } as const;

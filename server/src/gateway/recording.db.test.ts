@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { joinedGateway } from '../../test/gateway.ts';
+import { appSecrets } from '../../test/secrets.ts';
 import { until } from '../../test/until.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 
 it('a recorded terminal is kept as it was shown, without what was typed, and ends when it cannot be', async (t) => {
   const closers: (() => Promise<void>)[] = [];
@@ -18,11 +20,14 @@ it('a recorded terminal is kept as it was shown, without what was typed, and end
   const [session] = client.words;
   assert.deepEqual([session.is_recorded, typeof session.notice], [true, 'string']);
   const read = async (): Promise<unknown[]> => {
-    const parts = await at.channel.rows<{ content: Buffer }>(
-      'select content from terminal_recordings where session_id = $1 order by part',
+    const parts = await at.channel.rows<{ part: number; sealed_content: Buffer }>(
+      'select part, sealed_content from terminal_recordings where session_id = $1 order by part',
       [session_id],
     );
-    const text = parts.map(({ content }) => gunzipSync(content).toString()).join('');
+    const text = parts
+      .map(({ part, sealed_content }) => appSecrets.openBytes(sealed_content, SEALED_TO.recording(session_id, part)))
+      .map((content) => gunzipSync(content).toString())
+      .join('');
     return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
   };
 
@@ -63,8 +68,8 @@ it('a recorded terminal is kept as it was shown, without what was typed, and end
   const unkept = await stage.session({ is_recorded: true });
   // The next part is there already, so that it cannot be written.
   await at.channel.change(
-    `insert into terminal_recordings (session_id, part, organization_id, content, keep_until)
-     select $1, n, $2, '', clock_timestamp() from generate_series(0, 9) n on conflict do nothing`,
+    `insert into terminal_recordings (session_id, part, organization_id, sealed_content, keep_until)
+     select $1, n, $2, '\\x0001', clock_timestamp() from generate_series(0, 9) n on conflict do nothing`,
     [unkept.session_id, stage.user.organization_id],
   );
   unkept.host.socket.send(Buffer.from('not to be shown for long'));

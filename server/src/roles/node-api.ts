@@ -37,7 +37,7 @@ export const startNodeApi = async ({ deps, trustSecrets, hub, shutdown, telemetr
   const identity = await certificates.next(trust());
   if (identity === undefined) throw new Error('a new listener has no certificate yet');
   const heartbeats = createHeartbeats({ database, clock, log });
-  const dispatcher = createDispatcher({ database, clock, log, hub, trust: trustCache });
+  const dispatcher = createDispatcher({ database, clock, log, hub, trust: trustCache, secrets: deps.secrets });
   const server = createNodeApi({
     host,
     port,

@@ -85,6 +85,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   const metrics = createGatewayMetrics(telemetry, () => registry.size());
   const sessions = createGatewaySessions({
     database,
+    secrets: deps.secrets,
     log,
     gateway_url: () => agentUrl,
   });

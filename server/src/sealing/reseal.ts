@@ -1,5 +1,6 @@
 /**
- * Seals the values of a retiring version again with the active one, while everything runs. What is left to do is in the
+ * Seals the values of a retiring version again with the active one, while everything runs, and the values in the clear
+ * that an earlier build left. What is left to do is in the
  * values themselves, so a crash at any point loses nothing: the next turn goes on. A version is retired when no value
  * has it and no running process seals with it. The audit row of that moment is also what the sealer signs with the new
  * key: from then on the heads file needs the old one no more.
@@ -12,6 +13,8 @@ import { countSealed, lockSealedRows, putSealed, SEALED_COLUMNS, type SealedColu
 import type { Secrets } from '../ports/secrets/secrets.ts';
 
 const BATCH_ROWS = 100;
+/** In front of a value in the clear, where the version of a key would be. */
+const VERSION_BYTES = 2;
 /** Longer than any transaction that sealed a value before its process followed the rotation. */
 const RETIRING_AT_LEAST_S = 60;
 
@@ -20,25 +23,24 @@ export type ResealDeps = Readonly<{ database: Database; secrets: Secrets }>;
 const resealColumn = async (
   { database, secrets }: ResealDeps,
   column: SealedColumn,
-  active: number,
-  batchRows: number,
+  pass: Readonly<{ active: number; is_plain: boolean; limit: number }>,
   signal?: AbortSignal,
 ): Promise<number> => {
+  const openValue = (sealed: Buffer, boundTo: string): Buffer =>
+    pass.is_plain ? sealed.subarray(VERSION_BYTES) : secrets.openBytes(sealed, boundTo);
   let done = 0;
   let after: readonly unknown[] | null = null;
   while (!signal?.aborted) {
-    const page: Readonly<{ active: number; after: readonly unknown[] | null; limit: number }> = {
-      ...{ active, after, limit: batchRows },
-    };
+    const page: Parameters<typeof lockSealedRows>[2] = { ...pass, after };
     const rows = await database.write(PLATFORM, async (tx) => {
       const found = await lockSealedRows(tx, column, page);
       for (const { key, bound_to, sealed } of found)
-        await putSealed(tx, column, { key, sealed: secrets.seal(secrets.openBytes(sealed, bound_to), bound_to) });
+        await putSealed(tx, column, { key, sealed: secrets.seal(openValue(sealed, bound_to), bound_to) });
       return found;
     });
     done += rows.length;
     after = rows.at(-1)?.key ?? null;
-    if (rows.length < batchRows) break;
+    if (rows.length < pass.limit) break;
   }
   return done;
 };
@@ -70,11 +72,15 @@ export const reseal = async (deps: ResealDeps, signal?: AbortSignal, batchRows =
   const { database, secrets } = deps;
   const rows = await database.read(PLATFORM, (reader) => listPlatformKeys(reader, secrets.kind));
   const active = rows.find((row) => row.state === 'active');
-  const retiring = rows.find((row) => row.state === 'retiring');
-  if (active === undefined || retiring === undefined) return 0;
+  if (active === undefined) return 0;
+  const mine = SEALED_COLUMNS.filter((one) => one.kind === secrets.kind);
+  const pass = { active: active.version, limit: batchRows };
   let done = 0;
-  for (const column of SEALED_COLUMNS.filter((one) => one.kind === secrets.kind))
-    done += await resealColumn(deps, column, active.version, batchRows, signal);
+  for (const column of mine.filter((one) => one.hasPlain === true))
+    done += await resealColumn(deps, column, { ...pass, is_plain: true }, signal);
+  const retiring = rows.find((row) => row.state === 'retiring');
+  if (retiring === undefined) return done;
+  for (const column of mine) done += await resealColumn(deps, column, { ...pass, is_plain: false }, signal);
   if (!signal?.aborted) await retire(deps, retiring.version);
   return done;
 };

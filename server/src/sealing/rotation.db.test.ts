@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { Client } from 'pg';
 import { startTestApp, type TestApp, testClock } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
 import { ensureTrustKeys, readTrust } from '../agents/trust.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { countSealed, lockSealedRows, putSealed, SEALED_COLUMNS } from '../db/statements/reseal.ts';
+import { findUserData } from '../db/user-data.ts';
 import { SEALED_TO } from '../domain/sealed.ts';
 import type { KeyRing } from '../ports/secrets/secrets.ts';
 import { openKeyRings } from './key-ring.ts';
@@ -112,7 +115,7 @@ describe('a rotation', () => {
     assert.ok(column);
     await assert.rejects(
       database.write(PLATFORM, async (tx) => {
-        const rows = await lockSealedRows(tx, column, { active: 2, after: null, limit: 3 });
+        const rows = await lockSealedRows(tx, column, { active: 2, after: null, limit: 3, is_plain: false });
         for (const { key, bound_to, sealed } of rows)
           await putSealed(tx, column, { key, sealed: secrets.seal(secrets.openBytes(sealed, bound_to), bound_to) });
         throw new Error('crash');
@@ -201,4 +204,26 @@ it('an operator rotates the platform key of a running control plane, and nothing
     const { intact } = (await admin.get('/api/v1/admin/audit-logs/verify')).body;
     return intact;
   });
+});
+
+it('what an earlier build stored in the clear is sealed, and opens where it belongs', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  const { secrets } = await open(database, OLD);
+  const client = new Client({ connectionString: ownerUrl });
+  await client.connect();
+  const plain = Buffer.concat([Buffer.from([0, 0]), Buffer.from('#!/bin/sh\n')]);
+  const { id, organization_id, project_id } = await anAllocation(client, {
+    node: await aNode(client),
+    state: 'active',
+  });
+  await client.query(
+    'insert into allocation_user_data (allocation_id, organization_id, project_id, sealed_user_data) values ($1, $2, $3, $4)',
+    [id, organization_id, project_id, plain],
+  );
+  await client.end();
+  assert.throws(() => secrets.open(plain, SEALED_TO.user_data(id)), /does not hold version 0/);
+  assert.equal(await reseal({ database, secrets }), 1);
+  const sealed = await database.read(PLATFORM, (reader) => findUserData(reader, id));
+  assert.equal(secrets.open(sealed ?? Buffer.alloc(0), SEALED_TO.user_data(id)), '#!/bin/sh\n');
+  assert.equal(await reseal({ database, secrets }), 0);
 });

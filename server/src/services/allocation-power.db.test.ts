@@ -6,6 +6,7 @@ import { startTestApp, type TestApp } from '../../test/app.ts';
 import { settle } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { type AllocationFacts, aNode, anAllocation, SLICE_SKU } from '../../test/placement.ts';
+import { openUserData } from '../../test/secrets.ts';
 import { must, newSshKey } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { findUserData } from '../db/user-data.ts';
@@ -154,9 +155,13 @@ describe('reinstalling through the API', () => {
     assert.match(second.image_digest, /^sha256:/);
     assert.deepEqual(kinds, ['slice.vm_stop', 'slice.image_clone', 'slice.vm_start', 'slice.vm_readiness']);
     const start = (
-      await sql.query("select params from node_tasks where allocation_id = $1 and kind = 'slice.vm_start'", [id])
-    ).rows[0].params;
-    assert.deepEqual([start.install, start.user_data, start.ssh_public_keys.length], [1, user_data, 1]);
+      await sql.query(
+        "select params, sealed_user_data from node_tasks where allocation_id = $1 and kind = 'slice.vm_start'",
+        [id],
+      )
+    ).rows[0];
+    assert.deepEqual([start.params.install, start.params.user_data, start.params.ssh_public_keys.length], [1, null, 1]);
+    assert.equal(openUserData(id, start.sealed_user_data), user_data);
 
     must(await owner.post(`${path}/reinstall`, {}), 202);
     await settle(database);
@@ -165,7 +170,8 @@ describe('reinstalling through the API', () => {
       [kept.image_digest, kept.ssh_key_ids, kept.power.install_number],
       [second.image_digest, [key.id], 2],
     );
-    assert.equal(await database.read(PLATFORM, (reader) => findUserData(reader, id)), user_data);
+    const given = await database.read(PLATFORM, (reader) => findUserData(reader, id));
+    assert.equal(openUserData(id, given), user_data);
     must(await owner.post(`${path}/reinstall`, { user_data: null }), 202);
     await settle(database);
     assert.equal(await database.read(PLATFORM, (reader) => findUserData(reader, id)), null);
@@ -182,7 +188,7 @@ describe('reinstalling through the API', () => {
       (
         await sql.query(
           `select (select count(*) from allocation_user_data where allocation_id = $1)::int as given,
-             (select count(*) from node_tasks where allocation_id = $1 and params::text like '%secret%')::int as sent`,
+             (select count(*) from node_tasks where allocation_id = $1 and sealed_user_data is not null)::int as sent`,
           [id],
         )
       ).rows[0];

@@ -7,6 +7,7 @@ import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { findReinstallFacts } from '../db/install.ts';
 import { type PowerChange, powerRefusal } from '../domain/power.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 import { conflict, invalidField, notFound } from '../errors.ts';
 import { projectOf } from '../pipeline/caller.ts';
 import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
@@ -56,7 +57,7 @@ export const reboot = (ctx: WriteCtx, { params, body }: Req<'allocationReboot'>)
   ask(ctx, { ...params, change: 'reboot', grace_s: body.is_hard === true ? 0 : null });
 
 const prepareInstall = async (
-  { tx }: WriteCtx,
+  { tx, deps: { secrets } }: WriteCtx,
   row: AllocationRow,
   { runId, body }: Readonly<{ runId: string; body: Req<'allocationReinstall'>['body'] }>,
 ): Promise<void> => {
@@ -73,7 +74,9 @@ const prepareInstall = async (
     run_id: runId,
     ...(facts.image === null ? {} : { image: facts.image }),
     ...(ssh_key_ids === undefined ? {} : { ssh_key_ids }),
-    ...(user_data === undefined ? {} : { user_data }),
+    ...(user_data === undefined
+      ? {}
+      : { sealed_user_data: user_data === null ? null : secrets.seal(user_data, SEALED_TO.user_data(row.id)) }),
   });
 };
 

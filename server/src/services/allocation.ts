@@ -10,6 +10,7 @@ import { putUserData } from '../db/user-data.ts';
 import { maxDurationRefusal, updateRefusal } from '../domain/allocation-actions.ts';
 import { placementRefusal } from '../domain/launch.ts';
 import { progressOf } from '../domain/progress.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { userDataProblem } from '../domain/user-data.ts';
 import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
@@ -153,7 +154,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   commitClaims(tx, choice, { launch: checked, profile: facts.profile, allocation, run });
   if (user_data !== undefined) {
     const { organization_id, project_id } = launch;
-    tx.defer(putUserData(tx, { allocation_id: id, organization_id, project_id, user_data }));
+    const sealed_user_data = ctx.deps.secrets.seal(user_data, SEALED_TO.user_data(id));
+    tx.defer(putUserData(tx, { allocation_id: id, organization_id, project_id, sealed_user_data }));
   }
   ctx.emit('workflow_run.changed', { subject: run.id, data: runChanged({ ...run, state: 'pending' }).data });
   ctx.note({ sku_name: sku.name, gpu_count: request.gpu_count, region_name: launch.region_name });

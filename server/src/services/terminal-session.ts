@@ -7,6 +7,7 @@ import { findProjectAllocation } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
 import { listRecordingParts } from '../db/terminal-recording.ts';
 import * as db from '../db/terminal-session.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 import { callerHolds, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
@@ -69,7 +70,11 @@ export const recordingGet = async (
   if (first === undefined) throw notFound('recording');
   return (async function* () {
     for (let next: typeof first | undefined = first; next !== undefined; [next] = await read(next.part)) {
-      const text = (await unpack(next.content, { maxOutputLength: PART_BYTES_MAX })).toString('utf8');
+      const content = ctx.deps.secrets.openBytes(
+        next.sealed_content,
+        SEALED_TO.recording(params.session_id, next.part),
+      );
+      const text = (await unpack(content, { maxOutputLength: PART_BYTES_MAX })).toString('utf8');
       for (const line of text.split('\n')) if (line !== '') yield JSON.parse(line);
     }
   })();

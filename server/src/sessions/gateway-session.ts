@@ -29,6 +29,8 @@ import {
   takeTicket,
 } from '../db/terminal-session.ts';
 import { usernameOf } from '../domain/host-name.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
+import type { Secrets } from '../ports/secrets/secrets.ts';
 import { disconnectReason, endOf, LOST, permissionOf, roleOfSession, type SessionActivity } from './session-access.ts';
 
 export type { GatewaySessionRow, SessionActivity, SessionCount, SessionEnd, TicketRefusal };
@@ -145,9 +147,9 @@ const auditClose = (session: ClosedSessionRow, end: SessionEnd, userAgent: strin
 };
 
 export const createGatewaySessions = (
-  deps: Readonly<{ database: Database; log: Log; gateway_url: () => string }>,
+  deps: Readonly<{ database: Database; secrets: Secrets; log: Log; gateway_url: () => string }>,
 ): GatewaySessions => {
-  const { database, log } = deps;
+  const { database, secrets, log } = deps;
 
   const closeIn = async (tx: Tx, ending: Ending): Promise<void> => {
     const closed = await moveSessionClosed(tx, ending.id, ending);
@@ -229,6 +231,9 @@ export const createGatewaySessions = (
       }),
     goodEnrollments: async (ids, caIds) =>
       new Set(await database.read(PLATFORM, (reader) => listGoodEnrollments(reader, ids, [...caIds]))),
-    keepPart: (part) => database.write(PLATFORM, (tx) => insertRecordingPart(tx, part)),
+    keepPart: ({ content, ...part }) => {
+      const sealed_content = secrets.seal(content, SEALED_TO.recording(part.session_id, part.part));
+      return database.write(PLATFORM, (tx) => insertRecordingPart(tx, { ...part, sealed_content }));
+    },
   };
 };

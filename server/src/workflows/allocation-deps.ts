@@ -18,7 +18,7 @@ import {
   type AllocationTaskRequest,
   TRIES_MAX,
 } from './allocation-steps.ts';
-import { taskParams } from './allocation-task.ts';
+import { taskParams, taskUserData } from './allocation-task.ts';
 import {
   activateAllocation,
   auditRun,
@@ -71,7 +71,10 @@ const ensureAllocationTask = async (
         return { skip: 'The wipe is verified and the claims are released.' };
       const install = await findInstallInputs(tx, row, request);
       if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
-      return { params: taskParams(request.kind, { slots, node, wipe_minimum, ...install }) };
+      return {
+        params: taskParams(request.kind, { slots, node, wipe_minimum, ...install }),
+        sealed_user_data: taskUserData(request.kind, install),
+      };
     },
   });
   return progress.kind === 'skipped' ? { kind: 'gone' } : progress;

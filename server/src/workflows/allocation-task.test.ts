@@ -15,7 +15,7 @@ import {
   STOP_SLICE,
 } from '../domain/workflow-steps.ts';
 import { createAjv } from '../schema.ts';
-import { type TaskFacts, taskParams } from './allocation-task.ts';
+import { type TaskFacts, taskParams, taskUserData } from './allocation-task.ts';
 
 const slot: TaskFacts['slots'][number] = {
   id: mintId('slt'),
@@ -35,7 +35,10 @@ const slot: TaskFacts['slots'][number] = {
   wipe_method: 'nvme_sanitize',
 };
 
-const facts = (allocation: Readonly<Record<string, unknown>> = {}, user_data: string | null = null): TaskFacts => ({
+const facts = (
+  allocation: Readonly<Record<string, unknown>> = {},
+  sealed_user_data: Buffer | null = null,
+): TaskFacts => ({
   allocation: {
     ...{ id: mintId('alc'), name: 'trainer', state: 'provisioning', install_number: 0, power_grace_s: null },
     ...{ vcpu_count: 24, memory_mib: 65_536, vm_profile_name: 'h200_1g_24c_64g' },
@@ -45,7 +48,7 @@ const facts = (allocation: Readonly<Record<string, unknown>> = {}, user_data: st
   node: undefined,
   image: undefined,
   ssh_public_keys: [],
-  user_data,
+  sealed_user_data,
   wipe_minimum: 'purge',
 });
 
@@ -70,7 +73,10 @@ test('every kind is told what its params ask for, and nothing else', () => {
   assert.ok(KINDS.size > 5);
   for (const kind of KINDS) {
     const validate = ajv.compile(TASKS[kind].params);
-    for (const given of [facts(), facts({ install_number: 2, power_grace_s: 0, state: 'active' }, '#cloud-config')])
+    for (const given of [
+      facts(),
+      facts({ install_number: 2, power_grace_s: 0, state: 'active' }, Buffer.from('#cloud-config')),
+    ])
       assert.ok(validate(taskParams(kind, given)), `${kind}: ${JSON.stringify(validate.errors)}`);
   }
 });
@@ -92,9 +98,13 @@ test('a slot that lacks a binding is not named to a host', () => {
 
 test('user data goes with each start, and with a copy only when it replaces a system', () => {
   const later = { install_number: 1 };
-  assert.equal(taskParams('slice.vm_start', facts()).user_data, null);
-  assert.equal(taskParams('slice.vm_start', facts({}, 'x')).user_data, 'x');
-  assert.equal('user_data' in taskParams('slice.image_clone', facts({}, 'x')), false);
-  assert.equal('user_data' in taskParams('slice.image_clone', facts(later)), false);
-  assert.equal(taskParams('slice.image_clone', facts(later, 'x')).user_data, 'x');
+  const sealed = Buffer.from('sealed');
+  assert.equal(taskUserData('slice.vm_start', facts()), null);
+  assert.equal(taskUserData('slice.vm_start', facts({}, sealed)), sealed);
+  assert.equal(taskUserData('slice.image_clone', facts({}, sealed)), null);
+  assert.equal(taskUserData('slice.image_clone', facts(later)), null);
+  assert.equal(taskUserData('slice.image_clone', facts(later, sealed)), sealed);
+  assert.equal(taskUserData('slice.vm_stop', facts(later, sealed)), null);
+  assert.equal(taskParams('slice.vm_start', facts({}, sealed)).user_data, null, 'it is not in the clear');
+  assert.equal('user_data' in taskParams('slice.image_clone', facts(later, sealed)), false);
 });

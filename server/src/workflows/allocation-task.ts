@@ -17,7 +17,7 @@ export type TaskFacts = Readonly<{
   node: HeldNode | undefined;
   image: GuestImage | undefined;
   ssh_public_keys: readonly string[];
-  user_data: string | null;
+  sealed_user_data: Buffer | null;
   wipe_minimum: WipeLevel;
 }>;
 
@@ -86,13 +86,22 @@ const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTa
   hostname: ({ allocation }) => hostnameOf(allocation.name),
   username: ({ allocation }) => usernameOf(allocation.id),
   ssh_public_keys: ({ ssh_public_keys }) => [...ssh_public_keys],
-  // Checked before the old system is wiped; a launch has nothing to lose and is checked at its start.
-  user_data: ({ allocation, user_data }, kind) =>
-    kind === 'slice.image_clone' && (allocation.install_number === 0 || user_data === null) ? undefined : user_data,
+  // Travels sealed beside the params, and is opened for the host when the task is sent.
+  user_data: (_, kind) => (kind === 'slice.image_clone' ? undefined : null),
   readiness_checks: ({ image }) => image?.readiness_checks ?? [],
   is_hard: ({ allocation }) => allocation.power_grace_s === 0,
   grace_s: ({ allocation }) => allocation.power_grace_s ?? STOP_GRACE_S,
   will_start_again: ({ allocation }) => allocation.state === 'active',
+};
+
+/** For the kinds that have it. It is checked before a reinstall wipes the old system; a launch checks it at its start. */
+export const taskUserData = (
+  kind: AllocationTaskKind,
+  { allocation, sealed_user_data }: Pick<TaskFacts, 'allocation' | 'sealed_user_data'>,
+): Buffer | null => {
+  const isTaken = 'user_data' in TASKS[kind].params.properties;
+  const isLaunch = kind === 'slice.image_clone' && allocation.install_number === 0;
+  return isTaken && !isLaunch ? sealed_user_data : null;
 };
 
 export const taskParams = <K extends AllocationTaskKind>(kind: K, facts: TaskFacts): TaskParams<K> => {

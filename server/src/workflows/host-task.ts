@@ -32,7 +32,7 @@ export type TaskRequest<K extends TaskKind> = Readonly<{
   tries_max: number;
   retryDelayMs: RetryDelay;
   /** Called in the transaction that is about to create the task. `skip` is the reason not to create it. */
-  prepare(): Promise<Readonly<{ params: TaskParams<K> } | { skip: string }>>;
+  prepare(): Promise<Readonly<{ params: TaskParams<K>; sealed_user_data?: Buffer | null } | { skip: string }>>;
 }>;
 
 export type TaskProgress<K extends TaskKind> =
@@ -75,6 +75,7 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, request: TaskReques
     ...(allocation_id === undefined ? {} : { allocation_id }),
     kind,
     params: prepared.params,
+    sealed_user_data: prepared.sealed_user_data ?? null,
     attempt: (allocation_id === undefined ? (task?.attempt ?? 0) : lastAttempt) + 1,
     correlation_id: request.correlation_id,
     workflow_run_id: run_id,

@@ -21,7 +21,7 @@ export type InstallRequest = Readonly<{
   image?: Image;
   ssh_key_ids?: readonly string[];
   /** Null removes it. */
-  user_data?: string | null;
+  sealed_user_data?: Buffer | null;
 }>;
 
 /** Records the requested install of a locked allocation; omitted fields keep their value. */
@@ -33,7 +33,8 @@ export const requestInstall = async (tx: Tx, row: AllocationRow, request: Instal
     image_name: request.image?.name ?? row.image_name,
     image_digest: request.image?.digest ?? row.image_digest,
     ssh_key_ids: [...(request.ssh_key_ids ?? row.ssh_key_ids)],
-    user_data: request.user_data === undefined ? await findUserData(tx, allocation_id) : request.user_data,
+    sealed_user_data:
+      request.sealed_user_data === undefined ? await findUserData(tx, allocation_id) : request.sealed_user_data,
   });
 };
 
@@ -41,7 +42,7 @@ type InstallInputs = Readonly<{
   allocation: AllocationRow;
   image: GuestImage | undefined;
   ssh_public_keys: readonly string[];
-  user_data: string | null;
+  sealed_user_data: Buffer | null;
 }>;
 
 /**
@@ -54,13 +55,13 @@ export const findInstallInputs = async (
   request: AllocationTaskRequest,
 ): Promise<InstallInputs> => {
   const requested = request.kind === CLONE ? await findRequestedInstall(tx, row.id, request.run_id) : undefined;
-  const user_data = requested === undefined ? await findUserData(tx, row.id) : requested.user_data;
+  const sealed_user_data = requested === undefined ? await findUserData(tx, row.id) : requested.sealed_user_data;
   const allocation = { ...row, ...requested };
   const [image, ssh_public_keys] = await Promise.all([
     findGuestImage(tx, allocation),
     listAuthorizedKeys(tx, allocation),
   ]);
-  return { allocation, image, ssh_public_keys, user_data };
+  return { allocation, image, ssh_public_keys, sealed_user_data };
 };
 
 const applyRequestedInstall = async (tx: Tx, row: AllocationRow, runId: string): Promise<void> => {
@@ -68,9 +69,9 @@ const applyRequestedInstall = async (tx: Tx, row: AllocationRow, runId: string):
   const requested = await findRequestedInstall(tx, allocation_id, runId);
   if (requested === undefined) return;
   await applyInstall(tx, allocation_id, requested);
-  const { user_data } = requested;
-  if (user_data === null) await removeUserData(tx, allocation_id);
-  else await putUserData(tx, { allocation_id, organization_id, project_id, user_data });
+  const { sealed_user_data } = requested;
+  if (sealed_user_data === null) await removeUserData(tx, allocation_id);
+  else await putUserData(tx, { allocation_id, organization_id, project_id, sealed_user_data });
   await removeRequestedInstall(tx, allocation_id, runId);
 };
 

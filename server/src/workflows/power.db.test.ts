@@ -6,6 +6,7 @@ import { testDatabase } from '../../test/database.ts';
 import { settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
+import { openUserData, sealUserData } from '../../test/secrets.ts';
 import { finishTask } from '../agents/end-task.ts';
 import { findAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -64,7 +65,9 @@ const world = async (t: TestContext) => {
             await requestInstall(tx, row, {
               run_id,
               ...(image === undefined ? {} : { image }),
-              ...(user_data === undefined ? {} : { user_data }),
+              ...(user_data === undefined
+                ? {}
+                : { sealed_user_data: user_data === null ? null : sealUserData(id, user_data) }),
             });
         },
       }),
@@ -174,7 +177,7 @@ test('what a host cannot do ends in a state that is known, or in unknown, with a
 /** What a start of it would bring up, and whether anything else is wanted. */
 const made = async ({ database, sql, look }: Awaited<ReturnType<typeof world>>, id: string) => {
   const { install_number, image_name, image_digest, ssh_key_ids } = await look(id);
-  const user_data = await database.read(PLATFORM, (reader) => findUserData(reader, id));
+  const user_data = openUserData(id, await database.read(PLATFORM, (reader) => findUserData(reader, id)));
   const { rows } = await sql.query('select from allocation_installs where allocation_id = $1', [id]);
   return { install_number, image_name, image_digest, ssh_key_ids, user_data, wanted: rows.length };
 };
@@ -247,10 +250,11 @@ test('a host is told of the wanted install to write it, and what it wrote is wha
     await settle(database, { rounds: 1 });
     await settle(database, { host: async () => 0, rounds: 3 });
     const { rows } = await sql.query(
-      "update node_tasks set state = 'running' where allocation_id = $1 and kind = 'slice.image_clone' returning id, attempt, params",
+      "update node_tasks set state = 'running' where allocation_id = $1 and kind = 'slice.image_clone' returning id, attempt, params, sealed_user_data",
       [id],
     );
-    const { install, user_data, image } = rows[0]?.params ?? {};
+    const { install, image } = rows[0]?.params ?? {};
+    const user_data = openUserData(id, rows[0]?.sealed_user_data ?? null);
     assert.deepEqual([install, user_data, image], [1, NEW.user_data, IMAGE]);
     if (isLate) {
       await database.write(PLATFORM, async (tx) => cancelRun(tx, { run_id: (await look(id)).power_run_id ?? '' }));
@@ -270,7 +274,9 @@ test('a host is told of the wanted install to write it, and what it wrote is wha
     assert.equal(ended.is_accepted, true);
     const now = { install_number: 1, image_name: IMAGE.name, image_digest: IMAGE.digest, ssh_key_ids, wanted: 0 };
     assert.deepEqual(await made(here, id), { ...now, user_data: NEW.user_data });
-    const kept = await sql.query("select from node_tasks where id = $1 and params ? 'user_data'", [rows[0]?.id]);
+    const kept = await sql.query('select from node_tasks where id = $1 and sealed_user_data is not null', [
+      rows[0]?.id,
+    ]);
     assert.equal(kept.rowCount, 0, 'what was judged is not kept');
     await settle(database);
   }
@@ -285,7 +291,7 @@ test('what was wanted of a machine goes with its release, also out of what no ho
   await settle(database, { rounds: 1 });
   await settle(database, { host: async () => 0, rounds: 3 });
   const carrying = () =>
-    sql.query("select from node_tasks where allocation_id = $1 and params::text like '%mkfs%'", [id]);
+    sql.query('select from node_tasks where allocation_id = $1 and sealed_user_data is not null', [id]);
   assert.equal((await carrying()).rowCount, 1);
   await here.release(id);
   assert.equal((await made(here, id)).wanted, 0);

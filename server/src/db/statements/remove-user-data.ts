@@ -13,7 +13,7 @@ export const deleteEndedUserData = async (tx: Tx, limit: number): Promise<number
          select u.allocation_id from allocation_user_data u join allocations a on a.id = u.allocation_id
          where a.state in ('released', 'failed') limit $1 for update of u skip locked),
        task as (
-         update node_tasks t set params = t.params || '{"user_data": null}' from ended
+         update node_tasks t set sealed_user_data = null from ended
          where t.allocation_id = ended.allocation_id and t.kind = 'slice.vm_start')
        delete from allocation_user_data u using ended where u.allocation_id = ended.allocation_id`,
       [limit],
@@ -27,8 +27,8 @@ export const deleteEndedUserData = async (tx: Tx, limit: number): Promise<number
 export const removeUserData = async (tx: Tx, allocationId: string): Promise<void> => {
   await tx.query(
     `with task as (
-       update node_tasks set params = params || '{"user_data": null}'
-       where allocation_id = $1 and kind = 'slice.vm_start' and state not ${TASK_HANDED_OUT} and params ->> 'user_data' is not null)
+       update node_tasks set sealed_user_data = null
+       where allocation_id = $1 and kind = 'slice.vm_start' and state not ${TASK_HANDED_OUT} and sealed_user_data is not null)
      delete from allocation_user_data where allocation_id = $1`,
     [allocationId],
   );

@@ -19,6 +19,10 @@ export type SealedColumn = Readonly<{
   key: readonly string[];
   /** Which rows of the table hold a sealed value of this kind. */
   where?: string;
+  /** Columns that `boundTo` reads beside the key. */
+  reads?: readonly string[];
+  /** An earlier build wrote its values in the clear; the migration marked them with version 0. */
+  hasPlain?: true;
   boundTo(row: Row): string;
 }>;
 
@@ -69,6 +73,39 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     boundTo: SEALED_TO.response,
   },
   {
+    table: 'allocation_user_data',
+    column: 'sealed_user_data',
+    kind: 'platform',
+    key: ['allocation_id'],
+    hasPlain: true,
+    boundTo: ({ allocation_id }) => SEALED_TO.user_data(allocation_id),
+  },
+  {
+    table: 'allocation_installs',
+    column: 'sealed_user_data',
+    kind: 'platform',
+    key: ['allocation_id'],
+    hasPlain: true,
+    boundTo: ({ allocation_id }) => SEALED_TO.user_data(allocation_id),
+  },
+  {
+    table: 'node_tasks',
+    column: 'sealed_user_data',
+    kind: 'platform',
+    key: ['id'],
+    reads: ['allocation_id'],
+    hasPlain: true,
+    boundTo: ({ allocation_id }) => SEALED_TO.user_data(allocation_id),
+  },
+  {
+    table: 'terminal_recordings',
+    column: 'sealed_content',
+    kind: 'platform',
+    key: ['session_id', 'part'],
+    hasPlain: true,
+    boundTo: ({ session_id, part }) => SEALED_TO.recording(session_id, part),
+  },
+  {
     table: 'platform_secrets',
     column: 'sealed_secret',
     kind: 'platform',
@@ -86,13 +123,13 @@ export type SealedRow = Readonly<{ key: readonly unknown[]; bound_to: string; se
 export const lockSealedRows = async (
   tx: Tx,
   column: SealedColumn,
-  page: Readonly<{ active: number; after: readonly unknown[] | null; limit: number }>,
+  page: Readonly<{ active: number; after: readonly unknown[] | null; limit: number; is_plain: boolean }>,
 ): Promise<SealedRow[]> => {
   const key = column.key.join(', ');
   const behind = page.after === null ? '' : `and (${key}) > (${column.key.map((_, n) => `$${n + 3}`).join(', ')})`;
   const { rows } = await tx.query<Row>(
-    `select ${key}, ${column.column} as sealed from ${column.table}
-     where ${isSealed(column)} and sealed_version(${column.column}) <> $1 ${behind}
+    `select ${[...column.key, ...(column.reads ?? [])].join(', ')}, ${column.column} as sealed from ${column.table}
+     where ${isSealed(column)} and sealed_version(${column.column}) <> $1 and sealed_version(${column.column}) ${page.is_plain ? '=' : '<>'} 0 ${behind}
      order by ${key} limit $2 for update skip locked`,
     [page.active, page.limit, ...(page.after ?? [])],
   );
