@@ -137,3 +137,20 @@ it('in development both keys are created together, and the key of an earlier bui
   rmSync(join(GPUAAS_STATE_DIR, 'trust.key'));
   assert.deepEqual(readConfig(env, 'gpuaas-node-api').trust_keys, api.platform_keys);
 });
+
+it('development serves its issuer on loopback, and beyond only when asked by name', (t) => {
+  const GPUAAS_STATE_DIR = mkdtempSync(join(tmpdir(), 'gpuaas-issuer-'));
+  t.after(() => rmSync(GPUAAS_STATE_DIR, { recursive: true, force: true }));
+  const at = (host: string, more: Readonly<Record<string, string>> = {}, roles = 'all') =>
+    readConfig({ DATABASE_URL: 'postgresql://unused', GPUAAS_STATE_DIR, GPUAAS_HOST: host, ...more }, roles);
+  for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) assert.equal(at(host).host, host);
+  for (const host of ['0.0.0.0', '::', '10.0.0.7', 'lab.example', '127.0.0.1.example'])
+    assert.throws(
+      () => at(host),
+      (err: unknown) => err instanceof ConfigError && /GPUAAS_HOST is .* GPUAAS_DEV_ISSUER_PUBLIC=1/.test(err.message),
+      host,
+    );
+  assert.equal(at('0.0.0.0', { GPUAAS_DEV_ISSUER_PUBLIC: '1' }).host, '0.0.0.0');
+  assert.equal(at('0.0.0.0', { GPUAAS_OIDC_ISSUER: 'https://id.example' }).host, '0.0.0.0');
+  assert.equal(at('0.0.0.0', {}, 'gpuaas-provisioning-worker').host, '0.0.0.0');
+});

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { LIMIT_NAMES, LIMITS, type LimitName, type LimitValues } from '@gpuaas/contract';
 import { ConfigReader, type Env } from '@gpuaas/kit';
@@ -238,9 +239,13 @@ const gatewayConfig = (
   };
 };
 
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
 export const readConfig = (env: Env, roles?: string): Config => {
   const read = new ConfigReader(env);
   const mode = read.oneOf('GPUAAS_MODE', ['development', 'production'] as const, 'development');
+  const host = read.text('GPUAAS_HOST', '127.0.0.1');
   const port = read.integer('GPUAAS_PORT', 8080, { min: 0, max: 65535 });
   const stateDir = read.text('GPUAAS_STATE_DIR', '.gpuaas');
   const issuer = read.url('GPUAAS_OIDC_ISSUER');
@@ -253,6 +258,12 @@ export const readConfig = (env: Env, roles?: string): Config => {
     read.problem('GPUAAS_OIDC_ISSUER', 'must be https in production');
   const wantedRoles = parseRoles(read, roles ?? read.text('GPUAAS_ROLES', 'all'));
   const servesApi = wantedRoles.includes('gpuaas-api');
+  const isLocal = isLoopback(host) || read.flag('GPUAAS_DEV_ISSUER_PUBLIC', false);
+  if (mode === 'development' && servesApi && issuer === undefined && !isLocal)
+    read.problem(
+      'GPUAAS_HOST',
+      `is ${host}, where other machines reach the embedded issuer and its development accounts; set GPUAAS_OIDC_ISSUER, or GPUAAS_DEV_ISSUER_PUBLIC=1 to serve it there`,
+    );
   const publicUrl = read.url('GPUAAS_PUBLIC_URL');
   if (mode === 'production' && servesApi && publicUrl?.protocol !== 'https:')
     read.problem('GPUAAS_PUBLIC_URL', 'must be set in production and use https, because it receives bearer tokens');
@@ -262,7 +273,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
   const config: Config = {
     mode,
     roles: wantedRoles,
-    host: read.text('GPUAAS_HOST', '127.0.0.1'),
+    host,
     port,
     public_url: publicUrlText,
     node_api: {

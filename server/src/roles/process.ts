@@ -9,6 +9,7 @@ import { type Clock, type Log, type Shutdown, systemClock } from '@gpuaas/kit';
 import type { FastifyInstance } from 'fastify';
 import { type Config, ROLES, type Role } from '../config.ts';
 import type { Deps } from '../context.ts';
+import { findAccountPowers } from '../db/account.ts';
 import { createDatabase, type Database } from '../db/client.ts';
 import { APP_ROLE, readMigrations } from '../db/migrate.ts';
 import { createProbeServer, type Probes } from '../http/probes.ts';
@@ -65,6 +66,20 @@ export const connectDatabase = (config: Config, log: Log, wake: () => void = () 
     wake,
   });
 
+/** A process that serves must not be able to read past row-level security, whatever is done to it. */
+const assertPlainAccount = async (config: Config): Promise<void> => {
+  const settings = { DATABASE_URL: config.database_url, GPUAAS_APP_DATABASE_URL: config.app_database_url };
+  for (const [name, url] of Object.entries(settings)) {
+    if (url === null) continue;
+    const { account, is_superuser, bypasses_rls, owns_tables } = await findAccountPowers(url);
+    if (!is_superuser && !bypasses_rls && !owns_tables) continue;
+    const power = owns_tables && !is_superuser ? 'owns the tables' : 'bypasses row-level security';
+    throw new Error(
+      `${name} signs in as ${account}, which ${power}. In production give it an account that is only a member of ${APP_ROLE}, and run migrations as a job of their own (--migrate-only).`,
+    );
+  }
+};
+
 /** Metrics name tenants' activity in aggregate: for this machine, or for whoever holds the configured token. */
 const metricsGate =
   (config: Config) =>
@@ -104,6 +119,7 @@ const listen = async (http: FastifyInstance, { deps, shutdown }: RoleContext): P
 
 export const startProcess = async (options: AppOptions): Promise<App> => {
   const { config, log, shutdown } = options;
+  if (config.mode === 'production') await assertPlainAccount(config);
   const database = connectDatabase(config, log, () => waker.afterCommit());
   shutdown.add('database', () => database.end());
   options.sink?.start({ database, days: config.log_days });
