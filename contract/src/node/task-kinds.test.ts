@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { HOST_PORTS, isTaskKind, kindsOf, TASK_KINDS, TASKS, taskLabel } from './task-kinds.ts';
+import type { CleanupOutput } from './wipe-evidence.ts';
 
 test('every kind has a label in the imperative, without a stop', () => {
   for (const kind of TASK_KINDS) assert.match(TASKS[kind].label, /^[A-Z][A-Za-z ]{3,30}$/, kind);
@@ -11,6 +12,17 @@ test('a kind that destroys data names the slots or disks it destroys, so that st
   for (const kind of TASK_KINDS.filter((one) => TASKS[one].effect === 'destroy')) {
     const { properties } = TASKS[kind].params;
     assert.ok('slots' in properties || 'disks' in properties, kind);
+  }
+});
+
+test('no version of an agent may leave out what is left of a VM, or a part of it', () => {
+  const wipes = TASK_KINDS.filter((one) => 'disks' in TASKS[one].output.properties && TASKS[one].effect === 'destroy');
+  assert.ok(wipes.length > 0);
+  for (const kind of wipes) {
+    const { required, properties } = TASKS[kind].output as typeof CleanupOutput;
+    assert.deepEqual([...(required ?? [])].toSorted(), Object.keys(properties).toSorted(), kind);
+    for (const part of [properties.isolation, properties.isolation.properties.network])
+      assert.deepEqual([...(part.required ?? [])].toSorted(), Object.keys(part.properties).toSorted(), kind);
   }
 });
 

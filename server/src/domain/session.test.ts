@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SESSION_KINDS } from '@gpuaas/contract/stream';
-import { type SessionFacts, sessionNotice, sessionRefusal } from './session.ts';
+import { isRecorded, recordingRefusal, type SessionFacts, sessionNotice, sessionRefusal } from './session.ts';
 
 const slice: SessionFacts = {
   name: 'train',
@@ -56,4 +56,16 @@ test('what is over is reached in no way', () => {
 test('a recorded terminal says so before anything is shown', () => {
   assert.match(sessionNotice(true) ?? '', /records/);
   assert.equal(sessionNotice(false), null);
+});
+
+test('only terminals can be recorded, and where recording is required nothing else opens', () => {
+  for (const kind of SESSION_KINDS) {
+    const isTerminal = kind === 'terminal';
+    const none = { records_terminals: false, requires_recording: false };
+    assert.deepEqual([isRecorded(none, kind), recordingRefusal(none, kind)], [false, null]);
+    const some = { ...none, records_terminals: true };
+    assert.deepEqual([isRecorded(some, kind), recordingRefusal(some, kind)], [isTerminal, null]);
+    const all = { ...none, requires_recording: true };
+    assert.deepEqual([isRecorded(all, kind), recordingRefusal(all, kind) === null], [isTerminal, isTerminal]);
+  }
 });
