@@ -361,7 +361,7 @@ END) stored,
   constraint nodes_launch_failures_check CHECK (launch_failures >= 0),
   constraint nodes_name_check CHECK (name ~ '^[A-Za-z0-9-]{1,64}$'::text),
   constraint nodes_occupancy_check CHECK (occupancy = ANY (ARRAY['free'::text, 'sliced'::text, 'exclusive'::text, 'cleaning'::text, 'cleanup_blocked'::text])),
-  constraint nodes_state_check CHECK (state = ANY (ARRAY['bootstrap_issued'::text, 'enrolling'::text, 'active'::text, 'offline'::text, 'quarantined'::text, 'draining'::text, 'retired'::text, 'removing'::text, 'deleted'::text])),
+  constraint nodes_state_check CHECK (state = ANY (ARRAY['bootstrap_issued'::text, 'enrolling'::text, 'active'::text, 'offline'::text, 'draining'::text, 'retired'::text, 'deleted'::text])),
   constraint occupancy_fits_mode CHECK (
 CASE capacity_mode
     WHEN 'slice'::text THEN occupancy = ANY (ARRAY['free'::text, 'sliced'::text])

@@ -118,7 +118,7 @@ const approveDisks = async (given: Onboarding, node_id: string): Promise<void> =
   await client.adminNodeDrain({ params, body: { is_draining: false, reason: REASON } });
 };
 
-/** Until launches can be placed on it. A node that an operator drained, quarantined or retired is left as it is. */
+/** Until launches can be placed on it. A node that an operator drained or retired is left as it is. */
 const schedulable = ({ client, signal }: Onboarding, node_id: string) =>
   until(signal, async () => {
     const node = await client.adminNodeGet({ params: { node_id } });

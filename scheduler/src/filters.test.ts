@@ -16,7 +16,6 @@ const CASES: readonly Case[] = [
   { filter: 'region', node: { region: 'south' }, detail: 'node is in south', holds: null },
   { filter: 'node_state', node: { state: 'offline' }, detail: 'node is offline', holds: 'not_ready' },
   { filter: 'node_state', node: { state: 'draining' }, detail: 'node is draining', holds: 'not_ready' },
-  { filter: 'node_state', node: { state: 'quarantined' }, detail: 'node is quarantined', holds: 'quarantined' },
   { filter: 'node_state', node: { state: 'enrolling' }, detail: 'node is enrolling', holds: null },
   {
     filter: 'host_role',

@@ -64,7 +64,6 @@ export const FILTERS: readonly Filter[] = [
     reject: ({ node: { state } }) => {
       if (state === 'active') return null;
       const detail = `node is ${state}`;
-      if (state === 'quarantined') return { detail, holds: 'quarantined' };
       return state === 'offline' || state === 'draining' ? { detail, holds: 'not_ready' } : elsewhere(detail);
     },
   },

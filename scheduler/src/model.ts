@@ -10,16 +10,7 @@ export type CapacityShape = 'baremetal' | 'gpu_slice';
 export type SlotApproval = 'approved' | 'disabled' | 'needs_reapproval';
 export type SlotStatus = 'available' | 'reserved' | 'in_use' | 'cleaning' | 'cleanup_blocked' | 'quarantined';
 export type Health = 'ok' | 'unhealthy' | 'unknown';
-export type NodeState =
-  | 'bootstrap_issued'
-  | 'enrolling'
-  | 'active'
-  | 'offline'
-  | 'quarantined'
-  | 'draining'
-  | 'retired'
-  | 'removing'
-  | 'deleted';
+export type NodeState = 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'draining' | 'retired' | 'deleted';
 export type CapacityMode = 'slice' | 'baremetal' | 'flexible';
 export type Occupancy = 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
 

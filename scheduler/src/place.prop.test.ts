@@ -45,7 +45,7 @@ const nodeArbitrary = (id: string): fc.Arbitrary<SchedulerNode> =>
         id: fc.constant(id),
         region: mostly('north', 'south'),
         sku_names: mostly<readonly string[]>(['h200-slice', 'h200-whole'], ['h200-slice'], ['h100']),
-        state: mostly<SchedulerNode['state']>('active', 'offline', 'draining', 'quarantined', 'retired'),
+        state: mostly<SchedulerNode['state']>('active', 'offline', 'draining', 'retired'),
         host_role: mostly('worker_compute', 'app_control'),
         pool: mostly<SchedulerNode['pool']>({ id: 'shared', tenant_id: null }, { id: 'b', tenant_id: 'org_b' }),
         capacity_mode: fc.constantFrom<SchedulerNode['capacity_mode']>('slice', 'flexible', 'baremetal'),

@@ -143,7 +143,7 @@ test('a node that is blocked as a whole holds its free GPUs under that', () => {
       gpus > 0 ? [`${kind} ${gpus}`] : [],
     );
   assert.deepEqual(holds({ state: 'draining' }), ['not_ready 8']);
-  assert.deepEqual(holds({ state: 'quarantined', slots: onlyFree(0, 1) }), ['claimed 6', 'quarantined 2']);
+  assert.deepEqual(holds({ state: 'offline', slots: onlyFree(0, 1) }), ['claimed 6', 'not_ready 2']);
   assert.deepEqual(holds({ occupancy: 'exclusive', state: 'offline' }), ['claimed 8']);
   assert.deepEqual(holds({ occupancy: 'cleaning' }), ['cleaning 8']);
   assert.deepEqual(holds({ held_for: 'baremetal' }), ['held 8']);

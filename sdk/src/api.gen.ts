@@ -475,7 +475,7 @@ export type Node = {
   gpu_model: string;
   gpu_count: number;
   host_role: 'platform_control' | 'app_control' | 'worker_compute';
-  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
+  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'draining' | 'retired' | 'deleted';
   state_reason: string | null;
   /** When this state began. */
   state_since: string;
@@ -899,7 +899,7 @@ export type SlotMapRow = {
   pool_name: string;
   gpu_model: string;
   gpu_count: number;
-  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
+  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'draining' | 'retired' | 'deleted';
   state_reason: string | null;
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
   occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
@@ -3529,7 +3529,7 @@ export type Operations = {
         name?: string | undefined;
         /** Lower-case name, unique where it is used. */
         region_name?: string | undefined;
-        state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted' | undefined;
+        state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'draining' | 'retired' | 'deleted' | undefined;
       } | undefined;
     };
     response: {

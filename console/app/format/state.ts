@@ -49,10 +49,8 @@ const NODE: Words<typeof NODE_STATES> = {
   enrolling: word('busy', 'Enrolling'),
   active: word('good', 'Active'),
   offline: word('bad', 'Offline'),
-  quarantined: word('bad', 'Quarantined'),
   draining: word('warn', 'Draining'),
   retired: word('idle', 'Retired'),
-  removing: word('busy', 'Removing'),
   deleted: word('idle', 'Deleted'),
 };
 const OCCUPANCY: Words<typeof OCCUPANCIES> = {

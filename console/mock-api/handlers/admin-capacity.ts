@@ -9,7 +9,7 @@ import { launchable, slotsOf, snapshotOf } from '../life/placement.ts';
 
 const DAY_MS = 86_400_000;
 const SAMPLES_MAX = 288;
-const DELIVERED: readonly Node['state'][] = ['active', 'offline', 'quarantined', 'draining'];
+const DELIVERED: readonly Node['state'][] = ['active', 'offline', 'draining'];
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 

@@ -21,18 +21,12 @@ export const NODE_STATES = [
   'enrolling',
   'active',
   'offline',
-  'quarantined',
   'draining',
   'retired',
-  'removing',
   'deleted',
 ] as const;
 /** The node is no longer part of the fleet: its agent has no access and its slots are disabled. */
-export const OVER_NODE_STATES = [
-  'retired',
-  'removing',
-  'deleted',
-] as const satisfies readonly (typeof NODE_STATES)[number][];
+export const OVER_NODE_STATES = ['retired', 'deleted'] as const satisfies readonly (typeof NODE_STATES)[number][];
 export const CAPACITY_MODES = ['slice', 'baremetal', 'flexible'] as const;
 /** Modes that a node can be converted to. */
 export const CONVERSION_TARGETS = ['slice', 'baremetal'] as const satisfies readonly (typeof CAPACITY_MODES)[number][];

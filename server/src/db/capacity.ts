@@ -55,7 +55,7 @@ export type CapacityCounts = Readonly<{
 }>;
 
 /** Node states that are capacity at all. */
-const DELIVERED = "('active', 'offline', 'quarantined', 'draining')";
+const DELIVERED = "('active', 'offline', 'draining')";
 
 const KEY = 'region_name, gpu_model, pool_organization_id';
 
@@ -75,7 +75,7 @@ with slot as (
 node as (
   select n.id, n.region_name, n.gpu_model, coalesce(p.organization_id, '') as pool_organization_id, n.gpu_count, n.is_held, n.capacity_mode,
     n.occupancy, n.state = 'active' and n.health = 'ok' as is_ready, n.state in ('active', 'draining') and n.health = 'ok' as is_healthy,
-    case when n.state = 'quarantined' then 'quarantined' when n.state <> 'active' then 'not_ready' end as by_state,
+    case when n.state <> 'active' then 'not_ready' end as by_state,
     case when n.health <> 'ok' then 'unhealthy' end as by_health,
     case when not ${runtimeIsValidated('n')} then 'not_ready' end as by_runtime,
     case n.occupancy when 'exclusive' then 'claimed' when 'cleaning' then 'cleaning' when 'cleanup_blocked' then 'cleanup_blocked' end as whole,

@@ -479,7 +479,7 @@ export interface Nodes {
   gpu_model: string;
   gpu_count: number;
   host_role: 'platform_control' | 'app_control' | 'worker_compute';
-  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
+  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'draining' | 'retired' | 'deleted';
   state_reason: string | null;
   state_since: string;
   state_deadline_at: string | null;

@@ -84,7 +84,7 @@ test('nothing ends a node that somebody stands on, and nothing is asked of a hos
         seen.held += 1;
         assert.ok(!now.includes('retire') && !now.includes('delete'));
       }
-      if (node.state === 'retired' || node.state === 'removing') {
+      if (node.state === 'retired') {
         seen.ended += 1;
         assert.deepEqual(
           now.filter((action) => !['delete', 'unhold'].includes(action)),

@@ -30,7 +30,7 @@ export type NodeFacts = Readonly<{
 }>;
 
 /** States in which nothing new is placed on a node. */
-export const MAY_RETIRE = ['bootstrap_issued', 'enrolling', 'offline', 'quarantined', 'draining'] as const;
+export const MAY_RETIRE = ['bootstrap_issued', 'enrolling', 'offline', 'draining'] as const;
 
 const whenOver = (node: NodeFacts, so: string): Refusal | false =>
   isNodeOver(node.state) && refused(`The node is ${node.state}; ${so}.`);

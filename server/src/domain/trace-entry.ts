@@ -252,7 +252,7 @@ const BROKEN: Readonly<Record<string, ReadonlySet<unknown>>> = {
   'workflow_run.changed': new Set(['stuck']),
 };
 const TROUBLED: Readonly<Record<string, ReadonlySet<unknown>>> = {
-  'node.changed': new Set(['offline', 'quarantined']),
+  'node.changed': new Set(['offline']),
   'allocation.power_changed': new Set(['unknown']),
 };
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

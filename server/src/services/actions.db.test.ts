@@ -182,16 +182,7 @@ describe('what may be done with nodes and slots', () => {
     holder: 'none' | 'slice' | 'whole' | 'whole_blocked';
   }>;
   const facts: fc.Arbitrary<Facts> = fc.record({
-    state: fc.constantFrom(
-      'bootstrap_issued',
-      'active',
-      'active',
-      'offline',
-      'draining',
-      'quarantined',
-      'retired',
-      'removing',
-    ),
+    state: fc.constantFrom('bootstrap_issued', 'active', 'active', 'offline', 'draining', 'retired'),
     mode: fc.constantFrom('slice', 'baremetal', 'flexible'),
     is_held: fc.boolean(),
     is_seen: fc.boolean(),

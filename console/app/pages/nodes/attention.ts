@@ -25,7 +25,6 @@ export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {
   const flags: (NodeFlag | false)[] = [
     (node.state === 'offline' || (!isNew(node) && !node.is_connected)) &&
       flag('offline', 'bad', node.state_reason ?? 'The agent is not connected.'),
-    node.state === 'quarantined' && flag('quarantined', 'bad', node.state_reason ?? 'Not schedulable.'),
     node.health === 'unhealthy' && flag('unhealthy', 'bad', 'An alert blocks placement. See Health.'),
     unhealthy > 0 && flag(`${unhealthy} unhealthy`, 'bad', `${count(unhealthy, 'slot')} unhealthy. See Health.`),
     isBlocked &&

@@ -104,7 +104,6 @@ test('what needs attention is said in words, and being held is no trouble', () =
   const troubles: Partial<SlotMapRow>[] = [
     { state: 'offline' },
     { is_connected: false },
-    { state: 'quarantined' },
     { health: 'unhealthy' },
     { occupancy: 'cleanup_blocked' },
     { slots: [slot(0, { status: 'cleanup_blocked' })] },
