@@ -43,6 +43,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   os_image_skus: 'os-image.ts',
   os_image_versions: 'os-image.ts',
   outbox_events: 'outbox.ts',
+  platform_key_holders: 'platform-key.ts',
+  platform_secrets: 'platform-key.ts',
   project_memberships: 'project.ts',
   regions: 'catalog.ts',
   schema_migrations: 'migrate.ts',

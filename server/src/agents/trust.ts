@@ -182,14 +182,12 @@ const stateOf = (keys: readonly TrustKeySecret[]): string => keys.map(({ id, sta
 
 export const createTrustCache = async ({ database, secrets, clock, log }: TrustDeps): Promise<TrustCache> => {
   await database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets, clock }));
-  const list = () => database.read(PLATFORM, listTrusted);
-  const first = await list();
-  let trust = await openTrust(secrets, listOurs(secrets, first, log));
-  let seen = stateOf(first);
+  let trust = await database.read(PLATFORM, (reader) => readTrust(reader, secrets, log));
+  let seen = '';
   return {
     current: () => trust,
     refresh: async () => {
-      const keys = await list();
+      const keys = await database.read(PLATFORM, listTrusted);
       if (stateOf(keys) === seen) return;
       trust = await openTrust(secrets, listOurs(secrets, keys, log));
       seen = stateOf(keys);
