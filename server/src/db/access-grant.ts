@@ -1,10 +1,12 @@
 /**
- * Grants: keys that open an allocation beside those of its launch. A grant is live until it is revoked; what machines are to
+ * Grants: keys that open an allocation beside those of its launch. Those of the launch end as grants do (`statements/launch-key.ts`).
+ * A grant is live until it is revoked; what machines are to
  * have is the keys of the launch and of the live grants, and what they have is what they were last told.
  */
 import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
+import { isInProject, launchKeyCounts } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationAccessGrants, SshKeys, Users } from './types.gen.ts';
 
@@ -27,7 +29,7 @@ export type GrantRow = Readonly<
   >
 >;
 
-const GRANT = `g.id, g.allocation_id, g.user_id, g.user_name, g.ssh_key_id, g.fingerprint, g.state, g.state_reason,
+export const GRANT = `g.id, g.allocation_id, g.user_id, g.user_name, g.ssh_key_id, g.fingerprint, g.state, g.state_reason,
   g.granted_by, g.correlation_id, g.created_at, g.installed_at, g.revoked_at`;
 
 export type NewGrant = Readonly<
@@ -221,7 +223,8 @@ export const listAuthorizedKeys = async (
   (
     await reader.query<{ public_key: string }>(
       `select k.public_key from (
-         select k.public_key, k.id from ssh_keys k where k.id = any ($2)
+         select k.public_key, k.id from allocations a join ssh_keys k on k.id = any ($2) join users u on u.id = k.user_id
+         where a.id = $1 and ${launchKeyCounts('u', 'a')}
          union all select g.public_key, g.ssh_key_id from allocation_access_grants g where g.allocation_id = $1 and g.revoked_at is null) k
        group by k.public_key order by min(k.id)`,
       [allocation.id, allocation.ssh_key_ids],
@@ -237,9 +240,7 @@ export const listLostGrants = async (reader: Reader, limit: number): Promise<Los
       `select g.id, g.allocation_id, case when u.state <> 'active' then 'account_disabled'
            when k.id is null then 'key_deleted' else 'owner_left_project' end as cause
        from allocation_access_grants g join users u on u.id = g.user_id left join ssh_keys k on k.id = g.ssh_key_id
-       where g.revoked_at is null and (u.state <> 'active' or k.id is null
-         or not exists (select from tenant_memberships m where m.organization_id = g.organization_id and m.user_id = g.user_id
-           and (m.role <> 'member' or exists (select from project_memberships p where p.project_id = g.project_id and p.user_id = g.user_id))))
+       where g.revoked_at is null and (u.state <> 'active' or k.id is null or not ${isInProject('u', 'g')})
        order by g.id limit $1`,
       [limit],
     )

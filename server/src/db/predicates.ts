@@ -6,7 +6,7 @@ import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } fr
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
-import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
+import { DESTROYING_TASK_KINDS, HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
 import { LIVE_STATES } from '../domain/workflow.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
@@ -20,6 +20,10 @@ export const SESSION_LIVE = `in ${list(LIVE_SESSION_STATES)}`;
 export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;
 export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
 export const NODE_OVER = `in ${list(OVER_NODE_STATES)}`;
+
+/** Destructive, for a node that an operator has not released since the database was restored. */
+export const taskIsHeld = (t: string): string =>
+  `(${t}.kind in ${list(DESTROYING_TASK_KINDS)} and exists (select from nodes h where h.id = ${t}.node_id and h.restore_hold_id is not null))`;
 
 /** The parts of a slot's bundle, as the scheduler's fields name them. */
 export const SLOT_PARTS = {
@@ -70,6 +74,15 @@ export const claimCounts = (c: string): string => `${claimIsLive(c)} and ${c}.mo
 /** The live claim `c` holds the slot `s`: its own, or the one on the whole node. */
 export const claimHoldsSlot = (c: string, s: string): string =>
   `${c}.node_id = ${s}.node_id and ${claimIsLive(c)} and (${c}.slot_id = ${s}.id or ${c}.claim_kind = 'node_exclusive')`;
+
+/** The user `u` has a role in the project of the row `r`, which also names its organization. */
+export const isInProject = (u: string, r: string): string =>
+  `exists (select from tenant_memberships m where m.organization_id = ${r}.organization_id and m.user_id = ${u}.id
+    and (m.role <> 'member' or exists (select from project_memberships p where p.project_id = ${r}.project_id and p.user_id = ${u}.id)))`;
+
+/** A key of `u` that was given at launch to `a` still opens it. Operators launch in projects where they have no role. */
+export const launchKeyCounts = (u: string, a: string): string =>
+  `(${u}.state = 'active' and (${u}.platform_role is not null or ${isInProject(u, a)}))`;
 
 /** Whether any live claim holds the slot. */
 export const slotIsClaimed = (s: string): string =>

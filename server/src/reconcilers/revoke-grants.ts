@@ -1,12 +1,13 @@
 /**
- * Revokes grants when users lose access: members removed from the project or organization, disabled accounts and
+ * Revokes grants and keys of launches when users lose access: members removed from the project or organization, disabled accounts and
  * deleted keys. Each grant is revoked in its own transaction with the system as the actor. It also installs keys again
  * on running VMs that do not have all of them yet, so that a revocation arrives even when the first attempt failed.
  */
 import { randomUUID } from 'node:crypto';
 import { listAllocationsWithPendingGrants, listLostGrants } from '../db/access-grant.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { revokeLostGrant, sendPendingKeys } from '../workflows/access-grant.ts';
+import { listLostLaunchKeys } from '../db/statements/launch-key.ts';
+import { revokeLostGrant, revokeLostLaunchKey, sendPendingKeys } from '../workflows/access-grant.ts';
 import { installKeys } from '../workflows/install-keys.ts';
 
 const BATCH_ROWS = 100;
@@ -27,6 +28,8 @@ export const revokeGrants = async (deps: RevokeGrantsDeps, signal?: AbortSignal)
   };
   const lost = await database.read(PLATFORM, (reader) => listLostGrants(reader, BATCH_ROWS));
   await each(lost, (tx, one) => revokeLostGrant(tx, { ...one, correlation_id: `grants-${randomUUID()}` }));
+  const launchKeys = await database.read(PLATFORM, (reader) => listLostLaunchKeys(reader, BATCH_ROWS));
+  await each(launchKeys, (tx, one) => revokeLostLaunchKey(tx, { ...one, correlation_id: `grants-${randomUUID()}` }));
   const query = { workflow: installKeys.name, rest_s: RETRY_AFTER_S, limit: BATCH_ROWS };
   const pending = await database.read(PLATFORM, (reader) => listAllocationsWithPendingGrants(reader, query));
   await each(pending, (tx, id) => sendPendingKeys(tx, id));

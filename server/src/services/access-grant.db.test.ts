@@ -17,6 +17,9 @@ import {
   type User,
 } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
+import { listAuthorizedKeys } from '../db/access-grant.ts';
+import { PLATFORM } from '../db/client.ts';
+import { REASONS } from '../domain/reasons.ts';
 
 describe('access grants', () => {
   const closers: (() => Promise<void>)[] = [];
@@ -85,6 +88,53 @@ describe('access grants', () => {
       listed.map((one: { state: string }) => one.state),
       ['revoked'],
     );
+  });
+
+  /** A running slice that was launched with these keys. */
+  const launchedWith = async (...keys: readonly string[]) => {
+    const slice = await newActive(tenants);
+    await tenants.sql.query('update allocations set ssh_key_ids = $2 where id = $1', [slice.id, keys]);
+    return slice;
+  };
+  const keysOf = async ({ id }: Readonly<{ id: string }>): Promise<string[]> =>
+    (await tenants.sql.query('select ssh_key_ids from allocations where id = $1', [id])).rows[0].ssh_key_ids;
+  const lostKeys = async ({ id }: Readonly<{ id: string }>) =>
+    (
+      await tenants.sql.query<{ id: string; ssh_key_id: string; state_reason: string }>(
+        'select id, ssh_key_id, state_reason from allocation_access_grants where allocation_id = $1 and revoked_at is not null',
+        [id],
+      )
+    ).rows;
+
+  it('keys of a launch leave the machine with the member, and no later install restores them', async () => {
+    const member = await newMember();
+    const [lost, kept] = [await newKey(member), await newKey(tenants.acme.owner)];
+    const slice = await launchedWith(lost, kept);
+    const authorized = () =>
+      tenants.test.db.database.read(PLATFORM, (reader) =>
+        listAuthorizedKeys(reader, { id: slice.id, ssh_key_ids: [lost, kept] }),
+      );
+    assert.equal((await authorized()).length, 2);
+    await tenants.sql.query('delete from project_memberships where user_id = $1', [member.me.id]);
+    assert.equal((await authorized()).length, 1, 'not even before anybody noticed');
+    await until('it is noticed', async () => (await lostKeys(slice)).length === 1);
+    const [grantOfIt] = await lostKeys(slice);
+    assert.equal(grantOfIt?.state_reason, REASONS.owner_left_project);
+    await reaches(grantOfIt?.id ?? '', 'revoked');
+    assert.deepEqual(await keysOf(slice), [kept]);
+  });
+
+  it('keys of a launch leave the machine when they are deleted', async () => {
+    const member = await newMember();
+    const key = await newKey(member);
+    const slice = await launchedWith(key);
+    assert.equal((await tenants.acme.owner.call('DELETE', `/api/v1/ssh-keys/${key}`)).status, 404);
+    assert.deepEqual(await keysOf(slice), [key], 'somebody else’s key');
+    assert.equal((await member.call('DELETE', `/api/v1/ssh-keys/${key}`)).status, 204);
+    const [grantOfIt] = await lostKeys(slice);
+    assert.deepEqual([grantOfIt?.ssh_key_id, grantOfIt?.state_reason], [key, REASONS.key_deleted]);
+    await reaches(grantOfIt?.id ?? '', 'revoked');
+    assert.deepEqual(await keysOf(slice), []);
   });
 
   it('are of one’s own keys; of others’ for who manages the project, if those belong to it', async () => {

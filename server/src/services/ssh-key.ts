@@ -1,14 +1,17 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import { PLATFORM } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/ssh-key.ts';
+import { listLaunchesWithKey } from '../db/statements/launch-key.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { parseSshPublicKey } from '../domain/ssh-public-key.ts';
 import { AppError, notFound } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
 import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
+import { revokeLostLaunchKey } from '../workflows/access-grant.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -54,6 +57,18 @@ export const get = (ctx: ReadCtx, { params }: Req<'sshKeyGet'>) =>
     return row;
   });
 
+/**
+ * The key leaves the VMs it was given to at launch. That is of their organizations, which the owner of a key cannot change:
+ * it is done first and apart, as the control plane, because a deleted key cannot be found any more.
+ */
+const revokeLaunches = async (ctx: WriteCtx, key: Readonly<{ user_id: string; ssh_key_id: string }>): Promise<void> => {
+  const { database } = ctx.deps;
+  const { correlation_id } = ctx;
+  for (const use of await database.read(PLATFORM, (reader) => listLaunchesWithKey(reader, key)))
+    await database.write(PLATFORM, (tx) => revokeLostLaunchKey(tx, { ...use, correlation_id }));
+};
+
 export const remove = async (ctx: WriteCtx, { params }: Req<'sshKeyDelete'>): Promise<undefined> => {
+  await revokeLaunches(ctx, { user_id: principalOf(ctx).id, ssh_key_id: params.ssh_key_id });
   if (!(await db.deleteSshKey(ctx.tx, principalOf(ctx).id, params.ssh_key_id))) throw notFound('SSH key');
 };

@@ -7,6 +7,7 @@ import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
+import { type LaunchKey, revokeLaunchKey } from '../db/statements/launch-key.ts';
 import { startRun } from './engine/run.ts';
 import { canInstallKeys, emitGrants, installKeys } from './install-keys.ts';
 
@@ -46,11 +47,22 @@ export const sendKeysIfPending = async (tx: Tx, row: AllocationRow, correlation_
 export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: string; correlation_id: string }>;
 
 /** Revoked without a request: a member left, an account was disabled, or a key was deleted. */
-export const revokeLostGrant = async (tx: Tx, lost: LostGrant): Promise<void> => {
+export const revokeLostGrant = (tx: Tx, lost: LostGrant): Promise<void> =>
+  revokeLost(tx, lost, () => revokeGrant(tx, lost.id, lost));
+
+/** The same of a key that was given at launch. */
+export const revokeLostLaunchKey = (tx: Tx, lost: LaunchKey & Readonly<{ correlation_id: string }>): Promise<void> =>
+  revokeLost(tx, lost, () => revokeLaunchKey(tx, lost));
+
+const revokeLost = async (
+  tx: Tx,
+  lost: Pick<LostGrant, 'allocation_id' | 'reason' | 'correlation_id'>,
+  revoke: () => Promise<GrantRow | undefined>,
+): Promise<void> => {
   const { correlation_id, reason } = lost;
   const row = await lockAllocation(tx, lost.allocation_id);
   if (row === undefined) return;
-  const grant = await revokeGrant(tx, lost.id, { reason, correlation_id });
+  const grant = await revoke();
   if (grant === undefined) return;
   emitGrant(tx, row, grant, correlation_id);
   const { user_id, fingerprint } = grant;

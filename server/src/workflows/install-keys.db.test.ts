@@ -102,6 +102,10 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
     const { database, sql, anActive, aUser, stateOf, keyOf, tell, told, hear } = await open(t);
     const user = await aUser();
     const allocation = await anActive({ shape, state: 'active' });
+    await sql.query("insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, 'owner')", [
+      allocation.organization_id,
+      user,
+    ]);
     const [launch, installed, pending, revoking] = [
       await aGrant(sql, allocation, user),
       await aGrant(sql, allocation, user),

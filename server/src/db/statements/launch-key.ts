@@ -1,0 +1,62 @@
+/**
+ * Keys of a launch are grants of those who own them: they end with the key, the account or the membership. A lost one leaves
+ * the allocation and becomes a revoked grant, so that its VM is told, later installs do not restore it, and it is on record.
+ */
+import { ID_PREFIXES } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import { REASONS } from '../../domain/reasons.ts';
+import { GRANT, type GrantRow } from '../access-grant.ts';
+import type { Reader, Tx } from '../client.ts';
+import { ALLOCATION_HELD, launchKeyCounts } from '../predicates.ts';
+import { statement } from '../statement.ts';
+
+export type LaunchKey = Readonly<{ allocation_id: string; ssh_key_id: string; reason: string }>;
+
+/** Launch keys of people who have no part in the project any more, or whose account is disabled. */
+export const listLostLaunchKeys = async (reader: Reader, limit: number): Promise<LaunchKey[]> =>
+  (
+    await reader.query<{ allocation_id: string; ssh_key_id: string; is_active: boolean }>(
+      `select a.id as allocation_id, k.id as ssh_key_id, u.state = 'active' as is_active
+       from allocations a cross join lateral unnest(a.ssh_key_ids) as w (key_id)
+         join ssh_keys k on k.id = w.key_id join users u on u.id = k.user_id
+       where a.state ${ALLOCATION_HELD} and not ${launchKeyCounts('u', 'a')} order by a.id, k.id limit $1`,
+      [limit],
+    )
+  ).rows.map(({ is_active, ...key }) => ({
+    ...key,
+    reason: is_active ? REASONS.owner_left_project : REASONS.account_disabled,
+  }));
+
+/** The allocations that one person's key was given to at launch. */
+export const listLaunchesWithKey = async (
+  reader: Reader,
+  key: Readonly<{ user_id: string; ssh_key_id: string }>,
+): Promise<LaunchKey[]> =>
+  (
+    await reader.query<{ allocation_id: string; ssh_key_id: string }>(
+      `select a.id as allocation_id, k.id as ssh_key_id from ssh_keys k join allocations a on k.id = any (a.ssh_key_ids)
+       where k.id = $2 and k.user_id = $1 and a.state ${ALLOCATION_HELD} order by a.id`,
+      [key.user_id, key.ssh_key_id],
+    )
+  ).rows.map((use) => ({ ...use, reason: REASONS.key_deleted }));
+
+const REVOKE = statement(
+  { id: 'text', allocation_id: 'text', ssh_key_id: 'text', reason: 'text', correlation_id: 'text' },
+  `with allocation as (
+     update allocations a set ssh_key_ids = array_remove(a.ssh_key_ids, :ssh_key_id), version = a.version + 1
+     where a.id = :allocation_id and :ssh_key_id = any (a.ssh_key_ids) returning a.id, a.organization_id, a.project_id, a.created_at),
+   install as (
+     update allocation_installs i set ssh_key_ids = array_remove(i.ssh_key_ids, :ssh_key_id) where i.allocation_id = :allocation_id)
+   insert into allocation_access_grants as g (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id,
+     public_key, fingerprint, state, state_reason, granted_by, correlation_id, created_at, installed_at, revoked_at)
+   select :id, a.organization_id, a.project_id, a.id, k.user_id, u.name, k.id, k.public_key, k.fingerprint, 'revoking', :reason,
+     k.user_id, :correlation_id, a.created_at, a.created_at, clock_timestamp()
+   from allocation a join ssh_keys k on k.id = :ssh_key_id join users u on u.id = k.user_id returning ${GRANT}`,
+);
+
+/** Of a locked allocation. Undefined when it does not have the key any more. */
+export const revokeLaunchKey = async (
+  tx: Tx,
+  key: LaunchKey & Readonly<{ correlation_id: string }>,
+): Promise<GrantRow | undefined> =>
+  (await REVOKE.query<GrantRow>(tx, { ...key, id: mintId(ID_PREFIXES.access_grant) })).rows[0];
