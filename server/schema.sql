@@ -307,6 +307,21 @@ create table regions (
 );
 grant insert, select, update on regions to gpuaas_app;
 
+create table restores (
+  id text not null,
+  began_at timestamp with time zone default clock_timestamp() not null,
+  began_by text not null,
+  reason text not null,
+  older_than timestamp with time zone not null,
+  ended jsonb not null,
+  lost_changes jsonb not null,
+  correlation_id text not null,
+  constraint restores_pkey PRIMARY KEY (id),
+  constraint restores_check CHECK (older_than <= began_at),
+  constraint restores_id_check CHECK (id ~~ 'rst\_%'::text)
+);
+grant insert, select on restores to gpuaas_app;
+
 create table nodes (
   id text not null,
   name text not null,
@@ -345,6 +360,7 @@ END) stored,
   reboot_reason text,
   launch_failures integer default 0 not null,
   launch_failed_at timestamp with time zone,
+  restore_hold_id text,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
@@ -369,12 +385,14 @@ CASE capacity_mode
     ELSE true
 END),
   constraint nodes_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools(id),
-  constraint nodes_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name)
+  constraint nodes_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name),
+  constraint nodes_restore_hold_id_fkey FOREIGN KEY (restore_hold_id) REFERENCES restores(id)
 );
 CREATE INDEX nodes_by_illness ON nodes USING btree (fell_ill_at) WHERE (fell_ill_at IS NOT NULL);
 CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
 CREATE INDEX nodes_cooling ON nodes USING btree (launch_failed_at) WHERE (launch_failures > 0);
 CREATE UNIQUE INDEX nodes_live_name ON nodes USING btree (name) WHERE (state <> 'deleted'::text);
+CREATE INDEX nodes_restore_held ON nodes USING btree (id) WHERE (restore_hold_id IS NOT NULL);
 grant insert, select, update on nodes to gpuaas_app;
 
 create table os_images (
@@ -822,12 +840,11 @@ CASE
     ELSE NULL::text
 END) stored,
   constraint allocation_resource_claims_pkey PRIMARY KEY (id),
-  constraint allocation_resource_claims_adopted_generation_check CHECK (adopted_generation <= 1000000001),
+  constraint adopted_generation_is_newer CHECK (adopted_generation IS NULL OR claim_kind = 'node_exclusive'::text OR COALESCE(slot_generation < adopted_generation AND adopted_generation <= 1000000001, false)),
   constraint allocation_resource_claims_check CHECK ((claim_kind = 'slot'::text) = (slot_id IS NOT NULL)),
   constraint allocation_resource_claims_check1 CHECK ((claim_kind = 'slot'::text) = (slot_generation IS NOT NULL)),
   constraint allocation_resource_claims_check2 CHECK (claim_kind <> 'slot'::text OR gpu_count = 1),
   constraint allocation_resource_claims_check3 CHECK ((released_at IS NULL) = (wipe_proof_id IS NULL)),
-  constraint allocation_resource_claims_check4 CHECK (adopted_generation IS NULL OR COALESCE(slot_generation < adopted_generation, false)),
   constraint allocation_resource_claims_claim_kind_check CHECK (claim_kind = ANY (ARRAY['slot'::text, 'node_exclusive'::text])),
   constraint allocation_resource_claims_gpu_count_check CHECK (gpu_count > 0),
   constraint allocation_resource_claims_id_check CHECK (id ~~ 'clm\_%'::text),
@@ -1967,6 +1984,10 @@ create policy scope on projects
 alter table quotas enable row level security;
 create policy scope on quotas
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table restores enable row level security;
+create policy platform_only on restores
+  using ((gpuaas_tenant() = '*'::text));
 
 alter table service_accounts enable row level security;
 create policy scope on service_accounts

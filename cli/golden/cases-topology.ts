@@ -140,4 +140,8 @@ export const topologyCases: readonly Case[] = [
   line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
   line('admin-health-breaker-show', `admin health breaker show ${T}`),
   line('admin-health-breaker-reset', `admin health breaker reset --reason checked --yes ${T}`),
+  line('admin-restore-show', `admin restore show ${T}`),
+  line('admin-restore-begin', `admin restore begin --older-than 2026-11-15T00:00:00Z --reason restored --yes ${T}`),
+  line('admin-restore-begin-needs-yes', `admin restore begin --reason restored ${T}`),
+  line('admin-restore-release', `admin restore release ${node} --accept-findings --reason compared --yes ${T}`),
 ];

@@ -174,6 +174,31 @@ export const breaker: Breaker = {
   reset_at: null,
   version: 3,
 };
+export const restored: Operations['adminRestoreGet']['response'] = {
+  restore: {
+    id: id('rst', '1a'),
+    began_at: time,
+    began_by: id('usr', '1a'),
+    reason: 'The disk of the database failed.',
+    older_than: time,
+    ended: {
+      api_tokens: 12,
+      service_account_secrets: 3,
+      web_sessions: 5,
+      terminal_sessions: 1,
+      invitations: 2,
+      enrollments: 0,
+    },
+    lost_changes: [
+      { organization_id: null, audit_rows: 4 },
+      { organization_id: id('org', '1a'), audit_rows: 9 },
+    ],
+  },
+  held_nodes: [
+    { node_id: id('nod', '1a'), name: 'j22u15', inventory_at: later, findings: 0 },
+    { node_id: id('nod', '2b'), name: 'j22u17', inventory_at: null, findings: 0 },
+  ],
+};
 /** A slot in the middle of everything that can be told of one. */
 export const drifted: Slot = {
   ...slot,
@@ -242,6 +267,9 @@ export const topologyAnswers = {
   adminNodeHealthProbe: { ...task, kind: 'diag.health_probe' },
   adminNodeHealthOverridePut: health,
   adminNodeHealthOverrideDelete: undefined,
+  adminRestoreGet: restored,
+  adminRestoreBegin: restored,
+  adminNodeRestoreRelease: { ...restored, held_nodes: restored.held_nodes.slice(1) },
   adminHealthBreakerGet: breaker,
   adminHealthBreakerReset: { ...breaker, is_tripped: false, reset_by: id('usr', '1a'), reset_at: later, version: 4 },
 } satisfies { [K in keyof Operations]?: Operations[K]['response'] };

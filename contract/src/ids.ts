@@ -21,6 +21,7 @@ export const ID_PREFIXES = {
   organization: 'org',
   pool: 'pol',
   project: 'prj',
+  restore: 'rst',
   service_account: 'sva',
   slot: 'slt',
   slot_override: 'ovr',

@@ -6,10 +6,10 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { TaskPayload, TaskRefusal, TaskResult, TaskSlot } from '@gpuaas/contract/node';
+import type { TaskDisk, TaskPayload, TaskRefusal, TaskResult, TaskSlot } from '@gpuaas/contract/node';
 import { type JournalFile, type JournalFs, openJournalFile } from './journal-file.ts';
 import { hasUserData, withoutUserData } from './journal-user-data.ts';
-import { type StaleSlot, staleSlots } from './stale.ts';
+import { diskTargets, type StaleSlot, staleSlots } from './stale.ts';
 
 type Entry = Readonly<
   | { e: 'generations'; generations: Readonly<Record<string, number>> }
@@ -102,6 +102,12 @@ export const contentHash = (payload: TaskPayload): string => {
 export const slotsOf = (payload: TaskPayload): readonly TaskSlot[] => {
   const { slots, rebind } = payload.params as { slots?: TaskSlot[]; rebind?: TaskSlot[] };
   return [...(slots ?? []), ...(rebind ?? [])];
+};
+
+/** Those, and the disks beside them: each has a generation. */
+const targetsOf = (payload: TaskPayload) => {
+  const { disks } = payload.params as { disks?: TaskDisk[] };
+  return [...slotsOf(payload), ...diskTargets(disks ?? [])];
 };
 
 export const openJournal = async (options: JournalOptions): Promise<Journal> => {
@@ -222,7 +228,7 @@ const createMemory = () => {
     if (generation > (newest.get(slotId) ?? -1)) newest.set(slotId, generation);
   };
   const raiseAll = (payload: TaskPayload): void => {
-    for (const slot of slotsOf(payload)) raise(slot.slot_id, slot.generation);
+    for (const slot of targetsOf(payload)) raise(slot.slot_id, slot.generation);
   };
 
   const apply = (entry: Entry): void => {
@@ -263,7 +269,7 @@ const createMemory = () => {
     const record = tasks.get(payload.task_id);
     if (record !== undefined)
       return record.sha256 === contentHash(payload) ? { kind: 'known', record } : { kind: 'forged' };
-    const stale = staleSlots(slotsOf(payload), (slotId) => newest.get(slotId));
+    const stale = staleSlots(targetsOf(payload), (slotId) => newest.get(slotId));
     return stale.length > 0 ? { kind: 'stale', slots: stale } : { kind: 'new' };
   };
 

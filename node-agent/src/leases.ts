@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { BundlePlan, TaskSlot } from '@gpuaas/contract/node';
 import { readIfThere, writeDurably } from './control-plane/durable.ts';
 import { HostError } from './host/host.ts';
-import { type StaleSlot, staleOutput, staleSentence, staleSlots } from './stale.ts';
+import { type Slot, type StaleSlot, staleOutput, staleSentence, staleSlots } from './stale.ts';
 
 export type Lease = Readonly<{
   allocation_id: string;
@@ -106,12 +106,12 @@ export class StaleGenerationError extends HostError {
 }
 
 /** A slot that was given to a later claim is not acted on for an earlier one. */
-export const refuseStale = (book: LeaseFile, slots: readonly TaskSlot[]): void => {
+export const refuseStale = (book: LeaseFile, slots: readonly Slot[]): void => {
   const stale = staleSlots(slots, (slotId) => book.generations[slotId]);
   if (stale.length > 0) throw new StaleGenerationError(stale);
 };
 
-export const noteGenerations = (book: LeaseFile, slots: readonly TaskSlot[]): LeaseFile => {
+export const noteGenerations = (book: LeaseFile, slots: readonly Slot[]): LeaseFile => {
   const newer = slots.filter((slot) => slot.generation > (book.generations[slot.slot_id] ?? -1));
   if (newer.length === 0) return book;
   const seen = Object.fromEntries(newer.map((slot) => [slot.slot_id, slot.generation]));

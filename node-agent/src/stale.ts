@@ -2,11 +2,19 @@
  * Slots for which this host knows a later claim than the task's. All of them are reported with their generations: a
  * control plane restored from a backup learns them at once, and an operator decides once and not slot by slot.
  */
-type Slot = Readonly<{ slot_id: string; generation: number }>;
+export type Slot = Readonly<{ slot_id: string; generation: number }>;
 export type StaleSlot = Slot & Readonly<{ newest: number }>;
 type Known = Readonly<{ slot_id: string; newest_generation: number }>;
 /** The first one also as top-level fields, for control planes that do not know the list. */
 type StaleOutput = Known & Readonly<{ slots: readonly Known[] }>;
+
+const DISK = 'disk ';
+
+/** Disks of no slot, as what generations are kept of. */
+export const diskTargets = (disks: readonly Readonly<{ serial: string; generation: number }>[]): readonly Slot[] =>
+  disks.map(({ serial, generation }) => ({ slot_id: `${DISK}${serial}`, generation }));
+
+const nameOf = (id: string): string => (id.startsWith(DISK) ? `Disk ${id.slice(DISK.length)}` : `Slot ${id}`);
 
 export const staleSlots = (
   slots: readonly Slot[],
@@ -21,7 +29,7 @@ export const staleSentence = (slots: readonly StaleSlot[]): string =>
   slots
     .map(
       ({ slot_id, generation, newest }) =>
-        `Slot ${slot_id} is at generation ${newest} on this host; this task is of generation ${generation}.`,
+        `${nameOf(slot_id)} is at generation ${newest} on this host; this task is of generation ${generation}.`,
     )
     .join(' ');
 

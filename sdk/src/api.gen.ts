@@ -779,6 +779,44 @@ export type Region = {
   version: number;
 };
 
+export type RestoreStatus = {
+  restore: {
+    /** ID of the restore. */
+    id: string;
+    /** When it was recorded. */
+    began_at: string;
+    began_by: string;
+    reason: string;
+    /** Credentials, sessions and tickets created before this time ended. */
+    older_than: string;
+    /** How many of each were ended. */
+    ended: {
+      api_tokens: number;
+      service_account_secrets: number;
+      web_sessions: number;
+      terminal_sessions: number;
+      invitations: number;
+      enrollments: number;
+    };
+    /** Audited changes since the backup, identity changes among them, by organization. Their number is known from the signed heads of the audit log outside the database; what they were is in the event stream and in shipped logs. */
+    lost_changes: {
+      /** Null for changes of the platform. */
+      organization_id: string | null;
+      audit_rows: number;
+    }[];
+  } | null;
+  /** Nodes that get no destructive task until an operator releases them. */
+  held_nodes: {
+    /** ID of the node. */
+    node_id: string;
+    name: string;
+    /** The last inventory report since the restore; null without one. */
+    inventory_at: string | null;
+    /** Differences between the host and the claims. */
+    findings: number;
+  }[];
+};
+
 export type ServiceAccount = {
   /** Also the OAuth client_id. */
   id: string;
@@ -1607,6 +1645,9 @@ export const operations = {
   adminNodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
   adminNodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
   adminNodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
+  adminRestoreGet: { method: 'GET', path: '/api/v1/admin/restore' },
+  adminRestoreBegin: { method: 'POST', path: '/api/v1/admin/restore', idempotency: 'required', body: true },
+  adminNodeRestoreRelease: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/restore-release', idempotency: 'required', body: true },
   adminNodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
   adminNodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
   adminNodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
@@ -3340,7 +3381,7 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** Retry the cleanup of an allocation whose cleanup is blocked. runtime_verified_absent only skips stopping the VM. adopted_generations is for a database that was restored from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that the data on the host may be wiped. Only a verified wipe frees slots. */
+  /** Retry the cleanup of an allocation whose cleanup is blocked. runtime_verified_absent only skips stopping the VM. adopted_generations is for a database that was restored from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that the data on the host may be wiped. It is empty for a whole node without such slots. Only a verified wipe frees slots. */
   adminAllocationForceCleanup: {
     request: {
       params: {
@@ -3776,6 +3817,36 @@ export type Operations = {
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
+  };
+  /** Get the newest restore, with the nodes whose destructive tasks are held */
+  adminRestoreGet: {
+    request: Record<string, never>;
+    response: RestoreStatus;
+  };
+  /** Record that the database was restored: end older credentials and hold destructive tasks */
+  adminRestoreBegin: {
+    request: {
+      body: {
+        /** End credentials, sessions and tickets created before this time (default: now). */
+        older_than?: string | undefined;
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: RestoreStatus;
+  };
+  /** Release the held destructive tasks of a node after comparing the host with the claims */
+  adminNodeRestoreRelease: {
+    request: {
+      params: node;
+      body: {
+        /** Release although the last inventory report has findings (default false). */
+        accepts_findings?: boolean | undefined;
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: RestoreStatus;
   };
   /** Run discovery on the host and propose slots */
   adminNodeDiscoveryCreate: {

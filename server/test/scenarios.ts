@@ -14,6 +14,7 @@ import { healthScenarios } from './scenarios-health.ts';
 import { imageScenarios } from './scenarios-image.ts';
 import { inventoryScenarios } from './scenarios-inventory.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
+import { restoreScenarios } from './scenarios-restore.ts';
 import { topologyScenarios } from './scenarios-topology.ts';
 import { wipeScenarios } from './scenarios-wipe.ts';
 import { insertRun, join, must, newSshKey, type Tenants } from './tenants.ts';
@@ -90,6 +91,7 @@ export const scenarios: Scenarios = {
   ...inventoryScenarios,
   ...lifecycleScenarios,
   ...accessScenarios,
+  ...restoreScenarios,
   meGet: asOwner,
 
   organizationList: asOwner,

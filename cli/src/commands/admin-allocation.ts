@@ -47,7 +47,10 @@ type SlotBehindHost = Slot & Readonly<{ host_generation: number }>;
 /** Slots that it holds and whose host knows a later claim. Read first, so that what is confirmed is what was shown. */
 const slotsBehindHost = async (cli: Cli, allocation_id: string): Promise<readonly SlotBehindHost[]> => {
   const client = await cli.client();
-  const { node_id } = await client.adminAllocationGet({ params: { allocation_id } }, { signal: cli.signal });
+  const { node_id, allocation } = await client.adminAllocationGet(
+    { params: { allocation_id } },
+    { signal: cli.signal },
+  );
   if (node_id === null) throw new CliError('conflict', 'The allocation has no node.');
   const { items } = await client.adminNodeSlotList(
     { params: { node_id }, query: { limit: 100 } },
@@ -56,7 +59,8 @@ const slotsBehindHost = async (cli: Cli, allocation_id: string): Promise<readonl
   const isBehindHost = (slot: Slot): slot is SlotBehindHost =>
     slot.allocation_id === allocation_id && slot.host_generation !== null;
   const found = items.filter(isBehindHost);
-  if (found.length === 0) throw new CliError('conflict', 'The agent has not reported a newer slot generation.');
+  if (found.length === 0 && allocation.capacity_shape !== 'baremetal')
+    throw new CliError('conflict', 'The agent has not reported a newer slot generation.');
   return found;
 };
 
@@ -65,6 +69,8 @@ const adoptionQuestion = (id: string, slots: readonly SlotBehindHost[]): string 
     ({ slot_index, generation, host_generation }) =>
       `slot ${slot_index}: ${generation} in the database, ${host_generation} on the host`,
   );
+  if (told.length === 0)
+    return `The host of ${id} may have newer claims than the database. Wipe the disks of the node?`;
   return `The host of ${id} has newer claims than the database (${told.join('; ')}). Wipe their data?`;
 };
 

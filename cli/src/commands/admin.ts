@@ -9,6 +9,7 @@ import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.
 import { adminNode } from './admin-node.ts';
 import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
 import { adminPlatformKey } from './admin-platform-key.ts';
+import { adminRestore } from './admin-restore.ts';
 import { adminScheduler } from './admin-scheduler.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
@@ -25,6 +26,7 @@ export const admin: Group = {
     adminSlot,
     adminDisk,
     adminHealth,
+    adminRestore,
     adminHold,
     adminCapacity,
     adminQuota,

@@ -71,6 +71,8 @@ const createRows = () => ({
     reset_at: null,
     version: 1,
   } as rows.Breaker,
+  restore: null as rows.Restore,
+  restoreHeld: new Set<string>(),
 });
 
 export type Rows = ReturnType<typeof createRows>;

@@ -23,6 +23,7 @@ import { organization } from './organization.ts';
 import { organizationLimit } from './organization-limit.ts';
 import { platformKey } from './platform-key.ts';
 import { project } from './project.ts';
+import { restore } from './restore.ts';
 import { serviceAccount } from './service-account.ts';
 import { sshKey } from './ssh-key.ts';
 import { terminalSession } from './terminal-session.ts';
@@ -66,5 +67,6 @@ export const handlers = {
   ...inventory,
   ...platformKey,
   ...trust,
+  ...restore,
   ...log,
 } satisfies Handlers<PublicApi, MockCtx, MockCtx>;

@@ -79,6 +79,8 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminNodeHealthOverridePut: null,
   adminNodeHealthOverrideDelete: null,
   adminHealthBreakerReset: null,
+  adminRestoreBegin: null,
+  adminNodeRestoreRelease: null,
   adminNodeVmRemove: null,
   adminNodeBundleLeaseEnd: null,
   adminNodeImagePull: null,

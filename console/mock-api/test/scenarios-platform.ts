@@ -152,6 +152,12 @@ export const platformScenarios = {
     Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts became unhealthy within a minute.' });
     return { body: REASON, if_match: world.breaker.version };
   },
+  adminRestoreGet: () => ({}),
+  adminRestoreBegin: () => ({ body: REASON }),
+  adminNodeRestoreRelease: async (api) => {
+    await must(api, 'adminRestoreBegin', { body: REASON });
+    return { params: at(api), body: { accepts_findings: true, ...REASON } };
+  },
   adminNodeInventoryGet: (api) => ({ params: at(api, 'j22u31') }),
   adminNodeVmRemove: (api) => ({ params: { ...at(api, 'j22u31'), vm_name: 'gpuaas-alc-leftover' }, body: REASON }),
   adminNodeBundleLeaseEnd: (api) => ({

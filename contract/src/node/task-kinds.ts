@@ -271,7 +271,13 @@ export const TASKS = {
   }),
   'allocation.provision_user': defineTask({
     label: 'Set up access',
-    params: Closed({ ...allocation, username: Username, ssh_public_keys: SshKeys }),
+    params: Closed({
+      ...allocation,
+      username: Username,
+      ssh_public_keys: SshKeys,
+      /** Named so that the host knows from now on whose they are. */
+      disks: Type.Array(TaskDisk),
+    }),
     output: Closed({ username: Username, ssh_host_key: Nullable(Type.String()) }),
     effect: 'change',
     needs: ['system'],

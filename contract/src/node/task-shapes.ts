@@ -22,7 +22,11 @@ export const TaskSlot = Closed({
   fabric_vf_pci_address: PciAddress,
   wipe_method: Nullable(StringEnum(WIPE_METHODS)),
 });
-export const TaskDisk = Closed({ serial: Type.String(), device: Type.String() });
+/**
+ * A disk that belongs to no slot. Its generation is the time of the claim or approval behind the task, in seconds: a host
+ * that has seen a later one refuses the task, also of a control plane that was restored from a backup.
+ */
+export const TaskDisk = Closed({ serial: Type.String(), device: Type.String(), generation: Count });
 
 /** What a task that works on slots names: at least one. */
 export const slots = Type.Array(TaskSlot, { minItems: 1, maxItems: 64 });

@@ -71,7 +71,7 @@ export const adminAllocationApi = define({
     description:
       'runtime_verified_absent only skips stopping the VM. adopted_generations is for a database that was restored ' +
       'from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that ' +
-      'the data on the host may be wiped. Only a verified wipe frees slots.',
+      'the data on the host may be wiped. It is empty for a whole node without such slots. Only a verified wipe frees slots.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_cleanup',
     params: allocation,
@@ -80,7 +80,6 @@ export const adminAllocationApi = define({
       runtime_verified_absent: Type.Boolean(),
       adopted_generations: Type.Optional(
         Type.Array(Closed({ slot_id: Id('slot'), host_generation: Type.Integer({ minimum: 0, maximum: INT_MAX }) }), {
-          minItems: 1,
           maxItems: 64,
         }),
       ),

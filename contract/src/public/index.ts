@@ -18,6 +18,7 @@ import { adminNodeTaskApi } from './admin-node-task.ts';
 import { adminOrganizationApi } from './admin-organization.ts';
 import { adminPlatformKeyApi } from './admin-platform-key.ts';
 import { adminQuotaApi } from './admin-quota.ts';
+import { adminRestoreApi } from './admin-restore.ts';
 import { adminSchedulerApi } from './admin-scheduler.ts';
 import { adminSlotApi } from './admin-slot.ts';
 import { adminSlotMapApi } from './admin-slot-map.ts';
@@ -77,6 +78,7 @@ export const api = {
   ...adminNodeApi,
   ...adminNodeAgentApi,
   ...adminNodeTaskApi,
+  ...adminRestoreApi,
   ...adminDiscoveryApi,
   ...adminSlotApi,
   ...adminDiskApi,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ALLOCATION, of, provision, startTestHost } from '../../test/slice.ts';
+import { ALLOCATION, OTHER, of, provision, startTestHost } from '../../test/slice.ts';
 import { clearFaults } from '../host/sim/fault.ts';
 import { readLeases } from '../leases.ts';
 
@@ -14,7 +14,7 @@ describe('node.cleanup', () => {
     for (const slot of [first, second]) await host.sim.writeDisk(slot.nvme_serial, 0, DATA);
     const output = await host.run('node.cleanup', {
       allocation_id: ALLOCATION,
-      disks: [{ serial: first.nvme_serial, device: first.nvme_device }],
+      disks: [{ serial: first.nvme_serial, device: first.nvme_device, generation: 1 }],
       slots: [],
     });
     assert.deepEqual(
@@ -23,6 +23,25 @@ describe('node.cleanup', () => {
     );
     assert.deepEqual([output.blocked, output.gpu_resets, output.network_detached], [[], [], true]);
     assert.ok(DATA.equals(await host.sim.readDisk(second.nvme_serial, 0, DATA.length)));
+  });
+
+  test('refuses a wipe for an earlier claim of a disk, as of a control plane that was restored, and changes no byte', async (t) => {
+    const host = startTestHost(t);
+    const [slot] = await host.slots([0]);
+    assert.ok(slot);
+    const disk = { serial: slot.nvme_serial, device: slot.nvme_device };
+    const user = { allocation_id: OTHER, username: 'tenant', ssh_public_keys: [] };
+    await host.run('allocation.provision_user', { ...user, disks: [{ ...disk, generation: 200 }] });
+    await host.sim.writeDisk(slot.nvme_serial, 0, DATA);
+    const before = await host.hashes();
+    const wipe = (generation: number) =>
+      host.run('node.cleanup', { allocation_id: ALLOCATION, disks: [{ ...disk, generation }], slots: [] });
+    await assert.rejects(wipe(100), {
+      code: 'stale_generation',
+      message: `Disk ${slot.nvme_serial} is at generation 200 on this host; this task is of generation 100.`,
+    });
+    assert.equal(await host.hashes(), before);
+    assert.deepEqual((await wipe(200)).blocked, []);
   });
 
   test('names a disk that is mounted, held, of another serial or the host’s own, and changes no byte', async (t) => {
@@ -36,11 +55,11 @@ describe('node.cleanup', () => {
     const output = await host.run('node.cleanup', {
       allocation_id: null,
       disks: [
-        ...slots.slice(0, 2).map((slot) => ({ serial: slot.nvme_serial, device: slot.nvme_device })),
-        { serial: boot?.serial ?? '', device: boot?.device ?? '' },
+        ...slots.slice(0, 2).map((slot) => ({ serial: slot.nvme_serial, device: slot.nvme_device, generation: 1 })),
+        { serial: boot?.serial ?? '', device: boot?.device ?? '', generation: 1 },
         // A path that leads to another disk than the serial names.
-        { serial: slots[2]?.nvme_serial ?? '', device: slots[1]?.nvme_device ?? '' },
-        { serial: 'NOBODY', device: '/dev/disk/by-id/none' },
+        { serial: slots[2]?.nvme_serial ?? '', device: slots[1]?.nvme_device ?? '', generation: 1 },
+        { serial: 'NOBODY', device: '/dev/disk/by-id/none', generation: 1 },
       ],
       slots: [],
     });
@@ -144,7 +163,7 @@ describe('accounts', () => {
 
   test('are made with exactly their keys and removed with their sessions', async (t) => {
     const host = startTestHost(t);
-    const made = await host.run('allocation.provision_user', { ...user, ssh_public_keys: [KEY] });
+    const made = await host.run('allocation.provision_user', { ...user, ssh_public_keys: [KEY], disks: [] });
     assert.deepEqual([made.username, made.ssh_host_key?.startsWith('ssh-ed25519 ')], ['tenant', true]);
     assert.deepEqual(await host.run('allocation.install_authorized_keys', { ...user, ssh_public_keys: [KEY, KEY] }), {
       key_count: 2,

@@ -5,6 +5,7 @@
  */
 import { HostError } from '../host/host.ts';
 import { changeLeases, noteGenerations, refuseStale, releaseSlots } from '../leases.ts';
+import { diskTargets } from '../stale.ts';
 import {
   type CleanupOutput,
   deactivatePartitions,
@@ -28,8 +29,9 @@ export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
   return exclusive(ctx, keys, async (act) => {
     const { slots } = params;
     const book = await changeLeases(ctx.state, (before) => {
-      refuseStale(before, slots);
-      return noteGenerations(before, slots);
+      const targets = [...slots, ...diskTargets(disks)];
+      refuseStale(before, targets);
+      return noteGenerations(before, targets);
     });
     const serials = new Set([...ofSlots, ...disks.map((disk) => disk.serial)]);
     const left = book.leases.filter((lease) => lease.slots.some((slot) => serials.has(slot.nvme_serial)));

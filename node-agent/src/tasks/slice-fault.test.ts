@@ -463,7 +463,7 @@ describe('a cleanup', () => {
     await assert.rejects(
       host.run('node.cleanup', {
         allocation_id: null,
-        disks: [{ serial: slots[0]?.nvme_serial ?? '', device: slots[0]?.nvme_device ?? '' }],
+        disks: [{ serial: slots[0]?.nvme_serial ?? '', device: slots[0]?.nvme_device ?? '', generation: 1 }],
         slots: [],
       }),
       { code: 'conflict', message: new RegExp(ALLOCATION) },

@@ -4,7 +4,8 @@
  */
 import { dropKeys, setKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
-import { findLease, readLeases } from '../leases.ts';
+import { changeLeases, findLease, noteGenerations, readLeases, refuseStale } from '../leases.ts';
+import { diskTargets } from '../stale.ts';
 import { type Act, exclusive } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -14,6 +15,12 @@ const key = (username: string): readonly string[] => [`user ${username}`];
 export const provisionUser: TaskHandler<'allocation.provision_user'> = (ctx, params) =>
   exclusive(ctx, key(params.username), async (act) => {
     const { allocation_id, username, ssh_public_keys: keys } = params;
+    // From now on the disks are of this claim: a wipe for an earlier one is refused.
+    const disks = diskTargets(params.disks);
+    await changeLeases(ctx.state, (book) => {
+      refuseStale(book, disks);
+      return noteGenerations(book, disks);
+    });
     await act(`account ${username}`, setKeys(ctx, { allocation_id, username, keys }, ctx.signal));
     return { username, ssh_host_key: await act('the SSH host key', ctx.host.system.sshHostKey()) };
   });

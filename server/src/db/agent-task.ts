@@ -1,6 +1,6 @@
 /** Tasks as the dispatcher and agents find them. */
 import type { Reader, Tx } from './client.ts';
-import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
+import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld } from './predicates.ts';
 import type { NodeTaskState } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
 
@@ -16,8 +16,9 @@ export const listQueuedTasks = async (
 ): Promise<ReadonlyMap<string, readonly string[]>> => {
   const { rows } = await reader.query<{ pairs: string | null }>(
     `select string_agg(q.node_id || ' ' || q.id, ',' order by q.node_id, q.place) as pairs from (
-       select id, node_id, row_number() over (partition by node_id order by id) as place from node_tasks
-       where state = 'queued' and expires_at > clock_timestamp() and ($1::text[] is null or node_id = any ($1))) q
+       select id, node_id, row_number() over (partition by node_id order by id) as place from node_tasks t
+       where state = 'queued' and expires_at > clock_timestamp() and ($1::text[] is null or node_id = any ($1))
+         and not ${taskIsHeld('t')}) q
      where q.place <= $2`,
     [nodeIds === 'all' ? null : nodeIds, perNode],
   );
@@ -58,7 +59,7 @@ export const lockQueuedTasks = async (tx: Tx, ids: readonly string[]): Promise<O
   (
     await tx.query<OutgoingTask & { state: NodeTaskState }>(
       `select ${OUTGOING}, t.state from node_tasks t
-       where t.id = any ($1) and t.expires_at > clock_timestamp() for update skip locked`,
+       where t.id = any ($1) and t.expires_at > clock_timestamp() and not ${taskIsHeld('t')} for update of t skip locked`,
       [ids],
     )
   ).rows.filter((task) => task.state === 'queued');
@@ -75,8 +76,8 @@ export const nodesOf = (agents: readonly JournaledTasks[]): string[] => agents.m
 export const listNodesLacking = async (reader: Reader, agents: readonly JournaledTasks[]): Promise<string[]> =>
   (
     await reader.query<{ node_id: string }>(
-      `select distinct node_id from node_tasks where node_id = any ($1) and state ${TASK_HANDED_OUT}
-         and expires_at > clock_timestamp() and node_id || ' ' || id <> all ($2)`,
+      `select distinct node_id from node_tasks t where node_id = any ($1) and state ${TASK_HANDED_OUT}
+         and not ${taskIsHeld('t')} and expires_at > clock_timestamp() and node_id || ' ' || id <> all ($2)`,
       [nodesOf(agents), pairsOf(agents)],
     )
   ).rows.map((row) => row.node_id);

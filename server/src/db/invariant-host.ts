@@ -3,7 +3,7 @@
  * held against, so what changed within minutes counts for neither side.
  */
 import type { Invariant } from './invariant-rule.ts';
-import { claimIsLive } from './predicates.ts';
+import { claimIsLive, taskIsHeld } from './predicates.ts';
 
 const A_WHILE = "statement_timestamp() - interval '5 minutes'";
 
@@ -20,6 +20,13 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
           where f ->> 'code' = 'orphan_vm' and f ->> 'vm' = m ->> 'name')
         and not exists (select from allocation_resource_claims c where c.node_id = i.node_id and c.claim_kind = 'node_exclusive'
           and (${claimIsLive('c')} or c.released_at > ${A_WHILE}))`,
+  },
+  {
+    name: 'held_tasks_are_not_sent',
+    rule: 'After a restore, no destructive task is sent to a host before an operator released it.',
+    sql: `select t.id as subject_id, t.kind || ' was sent at ' || t.dispatched_at as detail
+      from nodes n join restores r on r.id = n.restore_hold_id join node_tasks t on t.node_id = n.id
+      where t.dispatched_at > r.began_at and ${taskIsHeld('t')}`,
   },
   {
     name: 'unclaimed_vm_blocks_slots',

@@ -798,6 +798,25 @@ describe('invariants', () => {
         finds: () => [],
       },
     ],
+    held_tasks_are_not_sent: [
+      {
+        what: 'a wipe sent to a host that nobody compared with the restored database',
+        do: () => [
+          [
+            `insert into restores (id, began_by, reason, older_than, ended, lost_changes, correlation_id)
+             select 'rst_zz', 'usr_a', 'Restored', now() - interval '1 day', '{}', '[]', $1`,
+            nodes.empty.id,
+          ],
+          ["update nodes set restore_hold_id = 'rst_zz' where id = $1", nodes.empty.id],
+          [
+            `insert into node_tasks (id, node_id, kind, params, state, dispatched_at, expires_at, correlation_id)
+             select 'tsk_zz', $1, 'node.cleanup', '{}', 'dispatched', clock_timestamp(), now() + interval '1 hour', 'c'`,
+            nodes.empty.id,
+          ],
+        ],
+        finds: () => ['tsk_zz'],
+      },
+    ],
     unclaimed_vm_blocks_slots: [
       {
         what: 'a slot for sale whose devices a stranger has',

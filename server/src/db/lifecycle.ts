@@ -88,7 +88,8 @@ export const HELD = `from node_resource_slots s join allocation_resource_claims 
 
 const LIST_HELD = statement(
   { allocation_id: 'text', node_id: 'text' },
-  `select s.id, s.node_id, s.slot_index, s.status, s.status_reason, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
+  `select s.id, s.node_id, s.slot_index, s.status, s.status_reason,
+     case when c.slot_id is null then s.generation else coalesce(c.adopted_generation, c.slot_generation) end as generation, s.module_id,
      s.gpu_pci_address, s.nvme_serial, s.nvme_device, ${approvedDiskSize('s')} as nvme_size_bytes, s.mac_address::text as mac_address,
      host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
    ${HELD} order by s.slot_index`,
@@ -100,6 +101,8 @@ export const listHeldSlots = async (reader: Reader, { allocation_id, node_id }: 
 export type HeldNode = Readonly<
   Pick<Nodes, 'id' | 'occupancy'> & {
     data_disks: readonly DataDisk[];
+    /** When it was claimed, in seconds; when an operator adopted what its host has, if one did. */
+    generation: number;
   }
 >;
 
@@ -109,7 +112,9 @@ export const findHeldNode = async (
   { allocation_id, node_id }: OnNode,
 ): Promise<HeldNode | undefined> => {
   const { rows } = await reader.query<HeldNode>(
-    `select n.id, n.occupancy, n.data_disks from nodes n join allocation_resource_claims c on c.node_id = n.id
+    `select n.id, n.occupancy, n.data_disks,
+       coalesce(c.adopted_generation, floor(extract(epoch from c.created_at))::integer) as generation
+     from nodes n join allocation_resource_claims c on c.node_id = n.id
      where c.allocation_id = $1 and c.node_id = $2 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'`,
     [allocation_id, node_id],
   );

@@ -10,7 +10,7 @@ import { CHANGING_TASK_KINDS } from '../domain/task.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } from './agent-task.ts';
 import type { Reader, Tx } from './client.ts';
-import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
+import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld } from './predicates.ts';
 import { statement } from './statement.ts';
 import { type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
@@ -141,10 +141,11 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
   ]);
 };
 
-/** What nobody finished in time, the longest overdue first. */
+/** What nobody finished in time, the longest overdue first. A held task waits for its release, not for a host. */
 export const listOverdueTasks = async (reader: Reader, limit: number): Promise<string[]> => {
   const { rows } = await reader.query<{ id: string }>(
-    `select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp() order by expires_at limit $1`,
+    `select id from node_tasks t where state ${TASK_OPEN} and expires_at <= clock_timestamp()
+       and not (state = 'queued' and ${taskIsHeld('t')}) order by expires_at limit $1`,
     [limit],
   );
   return rows.map(({ id }) => id);
@@ -214,9 +215,9 @@ export const redispatchTasks = async (
     await tx.query<OutgoingTask>(
       `with lost as materialized (
          select o.id from node_tasks o where o.node_id = any ($1) and o.state ${TASK_HANDED_OUT}
-           and o.expires_at > clock_timestamp() and o.node_id || ' ' || o.id <> all ($2)
+           and o.expires_at > clock_timestamp() and o.node_id || ' ' || o.id <> all ($2) and not ${taskIsHeld('o')}
            and o.dispatched_at <= clock_timestamp() - make_interval(secs => $3)
-         order by o.id for update skip locked)
+         order by o.id for update of o skip locked)
        update node_tasks t set dispatched_at = clock_timestamp() from lost where t.id = lost.id returning ${OUTGOING}`,
       [nodesOf(agents), pairsOf(agents), onTheirWayS],
     )
@@ -236,12 +237,12 @@ export const startTask = async (
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update node_tasks set state = 'running', started_at = coalesce(started_at, clock_timestamp()),
+      `update node_tasks t set state = 'running', started_at = coalesce(started_at, clock_timestamp()),
          dispatched_at = coalesce(dispatched_at, clock_timestamp()),
          expires_at = case when started_at is null
            then greatest(expires_at, clock_timestamp() + make_interval(secs => ($4::jsonb ->> kind)::float8)) else expires_at end
        where id = $1 and node_id = $2 and attempt = $3 and state ${TASK_OPEN}
-         and expires_at > clock_timestamp()`,
+         and expires_at > clock_timestamp() and not ${taskIsHeld('t')}`,
       [task.id, task.node_id, task.attempt, JSON.stringify(begunExpiresS)],
     )
   ).rowCount === 1;

@@ -504,6 +504,7 @@ export interface Nodes {
   reboot_reason: string | null;
   launch_failures: number;
   launch_failed_at: string | null;
+  restore_hold_id: string | null;
 }
 
 export interface OidcRecords {
@@ -642,6 +643,17 @@ export interface Regions {
   version: number;
   wipe_minimum: 'clear' | 'purge';
   allows_wipe_override: boolean;
+}
+
+export interface Restores {
+  id: string;
+  began_at: string;
+  began_by: string;
+  reason: string;
+  older_than: string;
+  ended: unknown;
+  lost_changes: unknown;
+  correlation_id: string;
 }
 
 export interface SchemaMigrations {

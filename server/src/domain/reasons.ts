@@ -23,6 +23,7 @@ export const REASONS = {
   run_replaced: 'A later run replaced it.',
   /** %s are the version and the workflow. */
   run_abandoned: 'The deadline passed, and no worker runs version %s of %s.',
+  database_restored: 'The control plane was restored from a backup. Open a new session.',
   account_disabled: 'The account was disabled.',
   key_deleted: 'The key was deleted.',
   owner_left_project: 'Its owner left the project.',

@@ -14,6 +14,9 @@ export const isTaskUndone = (state: string): boolean => (UNDONE_TASK_STATES as r
 /** Kinds whose effect is unknown when a host started them and did not report the end. */
 export const CHANGING_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter((kind) => TASKS[kind].effect !== 'read');
 
+/** Kinds that are held for hosts that nobody has compared with a restored database. */
+export const DESTROYING_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter((kind) => TASKS[kind].effect === 'destroy');
+
 /** What a launch has its host do. A stop and a cleanup are not of it: their slots stay claimed until a wipe is proven. */
 const LAUNCH_KINDS: readonly string[] = stepEntries(PROVISION_SLICE).flatMap(
   ([, step]) => taskKindOf(step, 'gpu_slice') ?? [],

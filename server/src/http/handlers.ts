@@ -32,6 +32,7 @@ import * as osImage from '../services/os-image.ts';
 import * as platformKey from '../services/platform-key.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
+import * as restore from '../services/restore.ts';
 import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
 import * as slot from '../services/slot.ts';
@@ -179,6 +180,9 @@ export const handlers = {
   adminNodeHealthProbe: healthReport.probe,
   adminNodeHealthOverridePut: healthReport.overridePut,
   adminNodeHealthOverrideDelete: healthReport.overrideDelete,
+  adminRestoreGet: restore.get,
+  adminRestoreBegin: restore.begin,
+  adminNodeRestoreRelease: restore.release,
   adminHealthBreakerGet: healthReport.breakerGet,
   adminHealthBreakerReset: healthReport.breakerReset,
   adminNodeInventoryGet: inventory.get,

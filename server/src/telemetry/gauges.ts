@@ -4,6 +4,7 @@ import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
 import { countFailingNodes } from '../db/node.ts';
 import { outboxLag } from '../db/outbox.ts';
+import { countHeldNodes } from '../db/restore.ts';
 import { countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';
 import { countRunsByState } from '../db/workflow-run-view.ts';
 import { LAUNCH_FAILURES_MAX } from '../domain/launch-failures.ts';
@@ -60,6 +61,15 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
     [],
     async () => {
       const count = await ask((reader) => countFailingNodes(reader, LAUNCH_FAILURES_MAX), null);
+      return count === null ? [] : [{ labels: {}, value: count }];
+    },
+  );
+  telemetry.gauge(
+    'gpuaas_nodes_restore_held',
+    'Nodes whose destructive tasks are held since the database was restored.',
+    [],
+    async () => {
+      const count = await ask(countHeldNodes, null);
       return count === null ? [] : [{ labels: {}, value: count }];
     },
   );

@@ -10,7 +10,7 @@ import type { Stay } from '../db/lifecycle.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { countRunningTasks } from '../db/run-task.ts';
-import { adoptGenerations, lockSlotsBehindHost } from '../db/statements/adopt-generation.ts';
+import { adoptGenerations, adoptNodeDisks, lockSlotsBehindHost } from '../db/statements/adopt-generation.ts';
 import { AppError, conflict } from '../errors.ts';
 
 export type Adopted = Readonly<{ slot_id: string; host_generation: number }>;
@@ -24,7 +24,9 @@ export const adoptHostGenerations = async (tx: Tx, stay: Stay, given: readonly A
     throw conflict('The agent is running a task for this allocation. Wait for its result.');
   const behind = await lockSlotsBehindHost(tx, stay);
   const reported = behind.map(({ slot_index, host_generation }) => `slot ${slot_index}: ${host_generation}`).join(', ');
-  if (behind.length === 0) throw conflict('The agent has not reported a newer generation of these slots.');
+  const isWholeNode = await adoptNodeDisks(tx, stay);
+  if (behind.length === 0 && !isWholeNode)
+    throw conflict('The agent has not reported a newer generation of these slots.');
   const isConfirmed = ({ id, host_generation }: (typeof behind)[number]) =>
     given.some((one) => one.slot_id === id && one.host_generation === host_generation);
   if (given.length !== behind.length || !behind.every(isConfirmed))

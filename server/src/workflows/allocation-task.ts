@@ -76,7 +76,8 @@ type LeftOut<F, K = AllocationTaskKind> = K extends AllocationTaskKind
 const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTaskKind) => Field<F> | LeftOut<F> } = {
   allocation_id: ({ allocation }) => allocation.id,
   slots: slotsOf,
-  disks: ({ node }) => (node?.data_disks ?? []).map(({ serial, device }) => ({ serial, device })),
+  disks: ({ node }) =>
+    (node?.data_disks ?? []).map(({ serial, device }) => ({ serial, device, generation: node?.generation ?? 0 })),
   wipe_minimum: ({ wipe_minimum }) => wipe_minimum,
   vcpu_count: ({ allocation }) => allocation.vcpu_count ?? 0,
   memory_mib: ({ allocation }) => allocation.memory_mib ?? 0,

@@ -44,6 +44,9 @@ const blockedBy =
     await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'blocked', reason });
   };
 
+/** A disk that was claimed after this approval is not wiped for it: its host refuses. */
+const generationOf = ({ created_at }: DiskOwnershipRow): number => Math.floor(Date.parse(created_at) / 1000);
+
 /**
  * A disk that is claimed or could be claimed meanwhile is not wiped. With the node's index row locked nothing is
  * placed; after that the ownership states that a wipe is in progress, and the node is not resumed.
@@ -94,7 +97,7 @@ export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_
         kind: WIPE_DISK.steps.wipe.task,
         params: {
           allocation_id: null,
-          disks: [{ serial: disk.serial, device: disk.device }],
+          disks: [{ serial: disk.serial, device: disk.device, generation: generationOf(disk) }],
           slots: [],
           wipe_minimum: await deps.wipeMinimum(disk.node_id),
         },

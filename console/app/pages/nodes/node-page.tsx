@@ -21,6 +21,7 @@ import { NodeHeader, nodeNotices } from './node-header.tsx';
 import './nodes.css';
 import './node.css';
 import { placeOf } from './rack.ts';
+import { NodeRestoreNotice } from './restore-notice.tsx';
 import { SlotsTab } from './slots-tab.tsx';
 import { NODE_TABS, type NodeTab, tabFrom } from './tabs.ts';
 import { TasksTab } from './tasks-tab.tsx';
@@ -50,6 +51,7 @@ const Body = ({ node }: Readonly<{ node: Node }>) => {
   return (
     <Stack gap="md">
       <NodeHeader node={node} agent={agent.data} />
+      <NodeRestoreNotice nodeId={node.id} />
       {nodeNotices(node).map(({ text, tab: to }) => (
         <Group key={text} className="panel" data-tone="warn" role="status" gap={10}>
           <IconAlertTriangle size={17} aria-hidden />

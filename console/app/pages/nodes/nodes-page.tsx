@@ -18,6 +18,7 @@ import { FragmentationLines } from './fragmentation-line.tsx';
 import { gridRows } from './grid-rows.ts';
 import './nodes.css';
 import { byRack } from './rack.ts';
+import { RestoreNotice } from './restore-notice.tsx';
 import { SlotGrid } from './slot-grid.tsx';
 import { TILE_KEY, type Tile } from './tile.ts';
 import { useHeldNodes } from './use-stable-nodes.ts';
@@ -118,7 +119,7 @@ export const NodesPage = () => {
           </ActionButton>
         }
       >
-        {null}
+        <RestoreNotice />
       </Page>
       <Async of={nodes} rows={12} label="Loading nodes">
         {(found) => <Fleet nodes={found} onAdd={() => setAdding(true)} />}

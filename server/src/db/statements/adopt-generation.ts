@@ -37,3 +37,13 @@ export const adoptGenerations = async (
     [...values, allocationId],
   );
 };
+
+/** The data disks of a whole node are adopted as of now, which is later than what its host knows. False without such a claim. */
+export const adoptNodeDisks = async (tx: Tx, { allocation_id, node_id }: Stay): Promise<boolean> =>
+  (
+    await tx.query(
+      `update allocation_resource_claims c set adopted_generation = floor(extract(epoch from clock_timestamp()))::integer
+       where c.allocation_id = $1 and c.node_id = $2 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'`,
+      [allocation_id, node_id],
+    )
+  ).rowCount > 0;

@@ -1,0 +1,89 @@
+/**
+ * What the begin of a restore ends and holds, and the release of one node. A backup brings back credentials that were
+ * revoked since, and work for hosts whose disks belong to somebody else since.
+ */
+import { REASONS } from '../../domain/reasons.ts';
+import { DESTROYING_TASK_KINDS } from '../../domain/task.ts';
+import { taskExpiresS } from '../../domain/task-limit.ts';
+import type { Tx } from '../client.ts';
+import { NODE_OVER } from '../predicates.ts';
+import type { EndedCredentials, LostChanges } from '../restore.ts';
+import { statement } from '../statement.ts';
+
+/** A secret that nobody knows, where a service account must have one. */
+const NOBODYS_SECRET = "sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || sa.id, 'UTF8'))";
+
+const BEGIN = statement(
+  {
+    id: 'text',
+    began_by: 'text',
+    reason: 'text',
+    older_than: 'timestamptz | null',
+    lost_changes: 'jsonb',
+    correlation_id: 'text',
+    end_message: 'text',
+  },
+  `with cut as materialized (select least(coalesce(:older_than, clock_timestamp()), clock_timestamp()) as at),
+   token as (
+     update api_tokens set revoked_at = clock_timestamp() where revoked_at is null and created_at < (select at from cut) returning 1),
+   secret as (
+     update service_accounts sa set secret_hash = ${NOBODYS_SECRET}, previous_secret_hash = null, previous_secret_until = null,
+       secret_rotated_at = clock_timestamp(), version = sa.version + 1
+     where sa.deleted_at is null and sa.secret_rotated_at < (select at from cut) returning 1),
+   web as (delete from web_sessions where created_at < (select at from cut) returning 1),
+   record as (delete from oidc_records),
+   session as (
+     update terminal_sessions set state = 'closed', closed_at = clock_timestamp(), end_reason = 'revoked', end_message = :end_message
+     where state <> 'closed' and created_at < (select at from cut) returning 1),
+   invitation as (
+     update invitations set state = 'revoked' where state = 'pending' and created_at < (select at from cut) returning 1),
+   enrollment as (
+     update node_enrollments set revoked_at = clock_timestamp()
+     where used_at is null and revoked_at is null and created_at < (select at from cut) returning 1),
+   ended as (select jsonb_build_object(
+     'api_tokens', (select count(*) from token), 'service_account_secrets', (select count(*) from secret),
+     'web_sessions', (select count(*) from web), 'terminal_sessions', (select count(*) from session),
+     'invitations', (select count(*) from invitation), 'enrollments', (select count(*) from enrollment)) as counts)
+   insert into restores (id, began_by, reason, older_than, ended, lost_changes, correlation_id)
+   select :id, :began_by, :reason, cut.at, ended.counts, :lost_changes, :correlation_id from ended, cut returning ended`,
+);
+
+export type NewRestore = Readonly<{
+  id: string;
+  began_by: string;
+  reason: string;
+  /** Null: everything that exists now. */
+  older_than: string | null;
+  lost_changes: readonly LostChanges[];
+  correlation_id: string;
+}>;
+
+/** Ends what is older and holds every node. */
+export const beginRestore = async (tx: Tx, restore: NewRestore): Promise<EndedCredentials | undefined> => {
+  const { rows } = await BEGIN.query<{ ended: EndedCredentials }>(tx, {
+    ...restore,
+    end_message: REASONS.database_restored,
+  });
+  await tx.query(`update nodes set restore_hold_id = $1, version = version + 1 where state not ${NODE_OVER}`, [
+    restore.id,
+  ]);
+  return rows[0]?.ended;
+};
+
+const RELEASE = statement(
+  { node_id: 'text', kinds: 'text[]', expires_in_s: 'float8[]' },
+  `with node as (
+     update nodes set restore_hold_id = null, version = version + 1 where id = :node_id and restore_hold_id is not null returning id)
+   update node_tasks t set expires_at = greatest(t.expires_at, clock_timestamp() + make_interval(secs => k.expires_in_s))
+   from node, unnest(:kinds, :expires_in_s) as k (kind, expires_in_s)
+   where t.node_id = node.id and t.state = 'queued' and t.kind = k.kind`,
+);
+
+/** The node gets its tasks again. Those that waited have their whole time. */
+export const releaseRestoreHold = async (tx: Tx, nodeId: string): Promise<void> => {
+  await RELEASE.query(tx, {
+    node_id: nodeId,
+    kinds: DESTROYING_TASK_KINDS,
+    expires_in_s: DESTROYING_TASK_KINDS.map(taskExpiresS),
+  });
+};

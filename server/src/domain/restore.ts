@@ -1,0 +1,19 @@
+/** When the destructive tasks of a node may be released after the database was restored. */
+import { done, type Refusal, refused } from './refusal.ts';
+
+export type HeldFacts = Readonly<{ inventory_at: string | null; findings: number }>;
+
+/** Undefined facts: nothing is held. */
+export const releaseRefusal = (
+  held: HeldFacts | undefined,
+  { accepts_findings }: Readonly<{ accepts_findings: boolean }>,
+): Refusal | null => {
+  if (held === undefined) return done('No task of the node is held.');
+  if (held.inventory_at === null)
+    return refused('The host has sent no inventory report since the restore. Wait for one, and compare it first.');
+  if (held.findings > 0 && !accepts_findings)
+    return refused(
+      `The host differs from the claims in ${held.findings} findings. Resolve them, or accept them explicitly.`,
+    );
+  return null;
+};

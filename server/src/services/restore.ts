@@ -1,0 +1,83 @@
+/**
+ * The database was restored from a backup. Its credentials may have been revoked since, and its hosts may hold data of
+ * later tenants. Begin ends the credentials and holds every task that destroys data; each node is released by an operator
+ * after its host reported what is on it.
+ */
+import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { getSealer, listChainBounds } from '../db/audit-seal.ts';
+import type { Reader } from '../db/client.ts';
+import { lockSummary } from '../db/placement.ts';
+import { findNewestRestore, type LostChanges, listHeldNodes } from '../db/restore.ts';
+import { beginRestore, releaseRestoreHold } from '../db/statements/restore.ts';
+import { PLATFORM_CHAIN } from '../domain/audit-chain.ts';
+import { readHeads } from '../domain/audit-heads.ts';
+import { releaseRefusal } from '../domain/restore.ts';
+import { AppError } from '../errors.ts';
+import { refuse } from '../pipeline/actions.ts';
+import { callerId } from '../pipeline/caller.ts';
+import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { getNode } from '../views/node.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const view = async (reader: Reader) => ({
+  restore: (await findNewestRestore(reader)) ?? null,
+  held_nodes: await listHeldNodes(reader),
+});
+
+export const get = (ctx: ReadCtx) => ctx.read(view);
+
+/** The signed heads are outside the database: they tell how long the chains were, and nothing of what was in them. */
+const findLostChanges = async (ctx: WriteCtx): Promise<LostChanges[]> => {
+  const { config, secrets } = ctx.deps;
+  const recorded = await getSealer(ctx.tx);
+  const file = createHeadsFile({
+    file: config.audit_heads_file,
+    seeds: () => secrets.deriveByVersion('audit-heads', 32),
+  });
+  const { heads } = await readHeads(() => file.lines(), {
+    line: recorded.heads_line,
+    hash: recorded.heads_hash.toString('hex'),
+  });
+  const sealed = new Map((await listChainBounds(ctx.tx)).map(({ chain, sequence }) => [chain, sequence]));
+  return [...heads].flatMap(([chain, known]) => {
+    const audit_rows = (known.at(-1)?.sequence ?? 0) - (sealed.get(chain) ?? 0);
+    return audit_rows > 0 ? [{ organization_id: chain === PLATFORM_CHAIN ? null : chain, audit_rows }] : [];
+  });
+};
+
+export const begin = async (ctx: WriteCtx, { body }: Req<'adminRestoreBegin'>) => {
+  const older_than = body.older_than ?? null;
+  if (older_than !== null && Date.parse(older_than) > ctx.deps.clock.now().getTime())
+    throw new AppError('invalid_request', 'The time is in the future.', {
+      errors: [{ pointer: '/body/older_than', code: 'future', message: 'must not be in the future' }],
+    });
+  const id = mintId(ID_PREFIXES.restore);
+  const ended = await beginRestore(ctx.tx, {
+    id,
+    began_by: callerId(ctx),
+    reason: body.reason,
+    older_than,
+    lost_changes: await findLostChanges(ctx),
+    correlation_id: ctx.correlation_id,
+  });
+  ctx.target('restore', id);
+  ctx.note({ older_than, ended, reason: body.reason });
+  return view(ctx.tx);
+};
+
+export const release = async (ctx: WriteCtx, { params, body }: Req<'adminNodeRestoreRelease'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  await lockSummary(ctx.tx, node.id);
+  const held = (await listHeldNodes(ctx.tx)).find(({ node_id }) => node_id === node.id);
+  const accepts_findings = body.accepts_findings ?? false;
+  if (!refuse(releaseRefusal(held, { accepts_findings }))) {
+    await releaseRestoreHold(ctx.tx, node.id);
+    ctx.tx.wake();
+  }
+  ctx.target('node', node.id);
+  ctx.note({ accepts_findings, findings: held?.findings ?? 0, reason: body.reason });
+  return view(ctx.tx);
+};
