@@ -52,6 +52,7 @@ describe('row-level security', () => {
          values (now(), 'test', 'platform_control', 'here', 'info', 'x', '{}', 'test', 1)`,
     );
     const node = await aNode(tenants.sql);
+    const left = await aNode(tenants.sql);
     await tenants.sql.query(
       `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, expires_at)
        values ('enr_test', $1, decode(repeat('00', 32), 'hex'), 'x', 'x', now())`,
@@ -72,6 +73,11 @@ describe('row-level security', () => {
         `insert into allocation_installs (allocation_id, organization_id, project_id, run_id, install_number, ssh_key_ids)
          values ($1, $2, $3, 'wfr_x', 1, '{}')`,
         [id, organization_id, ids.project_id],
+      );
+      await tenants.sql.query(
+        `insert into allocation_moves (id, allocation_id, organization_id, project_id, number, from_node_id, to_node_id, slot_ids, scores, task_id, reason)
+         values ('mov_' || $1, $1, $2, $3, 1, $4, $5, '{}', '{}', 'tsk_x', 'The VM did not start.')`,
+        [id, organization_id, ids.project_id, left.id, node.id],
       );
       await tenants.sql.query('insert into access_policies (organization_id) values ($1)', [organization_id]);
     }
