@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { mintId } from '@gpuaas/kit';
 import { aGrant } from '../../test/access.ts';
 import { type Caller, startTestApp, type TestResponse, testClock } from '../../test/app.ts';
 import { playHost } from '../../test/host.ts';
@@ -135,6 +136,24 @@ describe('access grants', () => {
     assert.deepEqual([grantOfIt?.ssh_key_id, grantOfIt?.state_reason], [key, REASONS.key_deleted]);
     await reaches(grantOfIt?.id ?? '', 'revoked');
     assert.deepEqual(await keysOf(slice), []);
+  });
+
+  it('keys of a launch stay if deleting them fails', async () => {
+    const member = await newMember();
+    const key = await newKey(member);
+    const slice = await launchedWith(key);
+    await tenants.sql.query(`create function refuse_delete() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+      create trigger refuse_delete before delete on ssh_keys for each row execute function refuse_delete()`);
+    assert.equal((await member.call('DELETE', `/api/v1/ssh-keys/${key}`)).status, 500);
+    await tenants.sql.query('drop trigger refuse_delete on ssh_keys; drop function refuse_delete');
+    assert.deepEqual([await keysOf(slice), await lostKeys(slice)], [[key], []]);
+  });
+
+  it('deleting many keys at once takes one connection each', async () => {
+    const member = await newMember();
+    const missing = Array.from({ length: 40 }, () => member.call('DELETE', `/api/v1/ssh-keys/${mintId('key')}`));
+    const statuses = new Set((await Promise.all(missing)).map(({ status }) => status));
+    assert.deepEqual([...statuses], [404]);
   });
 
   it('are of one’s own keys; of others’ for who manages the project, if those belong to it', async () => {

@@ -1,7 +1,6 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { PLATFORM } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/ssh-key.ts';
 import { listLaunchesWithKey } from '../db/statements/launch-key.ts';
@@ -58,17 +57,19 @@ export const get = (ctx: ReadCtx, { params }: Req<'sshKeyGet'>) =>
   });
 
 /**
- * The key leaves the VMs it was given to at launch. That is of their organizations, which the owner of a key cannot change:
- * it is done first and apart, as the control plane, because a deleted key cannot be found any more.
+ * The key leaves the VMs it was given to at launch, before it is deleted: a deleted key cannot be found any more. The VMs are of
+ * their organizations, which the owner of a key cannot change, so this part of the transaction runs as the control plane.
  */
 const revokeLaunches = async (ctx: WriteCtx, key: Readonly<{ user_id: string; ssh_key_id: string }>): Promise<void> => {
-  const { database } = ctx.deps;
-  const { correlation_id } = ctx;
-  for (const use of await database.read(PLATFORM, (reader) => listLaunchesWithKey(reader, key)))
-    await database.write(PLATFORM, (tx) => revokeLostLaunchKey(tx, { ...use, correlation_id }));
+  const { tx, correlation_id } = ctx;
+  tx.enter({ tenant_id: '*', principal_id: key.user_id });
+  for (const use of await listLaunchesWithKey(tx, key)) await revokeLostLaunchKey(tx, { ...use, correlation_id });
+  tx.enter({ tenant_id: '', principal_id: key.user_id });
 };
 
-export const remove = async (ctx: WriteCtx, { params }: Req<'sshKeyDelete'>): Promise<undefined> => {
-  await revokeLaunches(ctx, { user_id: principalOf(ctx).id, ssh_key_id: params.ssh_key_id });
-  if (!(await db.deleteSshKey(ctx.tx, principalOf(ctx).id, params.ssh_key_id))) throw notFound('SSH key');
+export const remove = async (ctx: WriteCtx, { params: { ssh_key_id } }: Req<'sshKeyDelete'>): Promise<undefined> => {
+  const user_id = principalOf(ctx).id;
+  if ((await db.findSshKey(ctx.tx, user_id, ssh_key_id)) === undefined) throw notFound('SSH key');
+  await revokeLaunches(ctx, { user_id, ssh_key_id });
+  if (!(await db.deleteSshKey(ctx.tx, user_id, ssh_key_id))) throw notFound('SSH key');
 };
