@@ -41,6 +41,12 @@ test('a token of the issuer reaches what its scopes allow, and only from clients
   must(await maker.post(projects, { name: 'by-a-maker' }), 201);
   must(await maker.get('/api/v1/ssh-keys'), 403);
 
+  for (const words of [{ scope: 'openid of.another.api' }, { scp: 'access_as_user' }, { scope: 'lösen' }]) {
+    const other = await holder({ azp: 'partner', ...words });
+    must(await other.get('/api/v1/me'), 403);
+    must(await other.post(projects, { name: 'by-another' }), 403);
+  }
+
   const stranger = await holder({ azp: 'another-app' });
   const refused = must(await stranger.get('/api/v1/me'), 401).body;
   assert.equal(refused.detail, 'The token was issued to another client.');

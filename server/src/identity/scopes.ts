@@ -7,14 +7,16 @@ import { isSignIn, principalOf } from '../pipeline/caller.ts';
 const isKnown = (scope: string): boolean =>
   scope === 'all' || scope === 'read' || PERMISSIONS.some((permission) => scopeAllows([scope], permission));
 
+/** Words of OpenID Connect: what a client may learn about a person, nothing about what it may do. */
+const IDENTITY = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access']);
+
 /**
- * What the scopes of an issuer's token reach. Words of ours restrict it as they restrict an API token. A token without any
- * (`openid profile email`) is a sign-in of one of our clients and reaches everything that the roles of its user hold.
+ * What the scopes of an issuer's token reach. A token with words of identity alone, or with none, is a sign-in of one of our
+ * clients and reaches everything that the roles of its user hold. Any other word restricts it: a word of ours as it restricts an
+ * API token, a word that we do not know to nothing, because it was meant to permit something else.
  */
-export const scopesOfSignIn = (scopes: readonly string[]): readonly string[] => {
-  const known = scopes.filter(isKnown);
-  return known.length === 0 ? ['all'] : known;
-};
+export const scopesOfSignIn = (scopes: readonly string[]): readonly string[] =>
+  scopes.every((scope) => IDENTITY.has(scope)) ? ['all'] : scopes.filter(isKnown);
 
 export const assertScopesWithin = (principal: Principal, scopes: readonly string[]): void => {
   const unknown = scopes.find((scope) => !isKnown(scope));

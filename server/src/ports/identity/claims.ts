@@ -9,7 +9,7 @@ type Person = Readonly<{ name: string; email: string | null; email_verified: boo
 const NAME_MAX = 120;
 const EMAIL_MAX = 254;
 const SUBJECT_MAX = 255;
-const SCOPES_MAX = 100;
+export const SCOPES_MAX = 100;
 
 /** Control, format (bidirectional marks among them), private and unassigned characters, line separators. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -57,18 +57,21 @@ export const personOf = (claims: JWTPayload, subject: string): Person => {
   };
 };
 
-/** `scope` is one string (RFC 9068), `scp` a list or a string with some issuers. */
-export const scopesOf = (claims: JWTPayload): string[] => {
-  const given = claims['scope'] ?? claims['scp'];
-  const parts = typeof given === 'string' ? given.split(' ') : Array.isArray(given) ? given : [];
-  return parts
-    .filter((word): word is string => typeof word === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(word))
-    .slice(0, SCOPES_MAX);
+/** What is not text stays a word that names nothing: left out, it would not restrict the token. */
+const wordsOf = (given: unknown): string[] => {
+  if (given === undefined || given === null) return [];
+  return typeof given === 'string' ? given.split(' ').filter((word) => word !== '') : [JSON.stringify(given)];
 };
 
-/** The clients that the token names: `azp` or RFC 9068 `client_id`, `appid` with Entra. Not text where it is malformed. */
+/** `scope` is one string (RFC 9068), `scp` a list or a string with some issuers. Null if they are too many. */
+export const scopesOf = (claims: JWTPayload): string[] | null => {
+  const words = [...new Set([claims['scope'], claims['scp']].flat().flatMap(wordsOf))];
+  return words.length > SCOPES_MAX ? null : words;
+};
+
+/** The clients that the token names: `azp` or RFC 9068 `client_id`, `appid` with Entra, `cid` with Okta. Not text where it is malformed. */
 export const clientsOf = (claims: JWTPayload): readonly unknown[] =>
-  ['azp', 'client_id', 'appid'].flatMap((name) => (claims[name] === undefined ? [] : [claims[name]]));
+  ['azp', 'client_id', 'appid', 'cid'].flatMap((name) => (claims[name] === undefined ? [] : [claims[name]]));
 
 /**
  * An id token tells an application who signed in; it is not a key to an API. RFC 9068 tokens say so in the header,

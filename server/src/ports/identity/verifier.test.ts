@@ -64,6 +64,7 @@ test('a token is refused if it names a client that is not ours, in any of the cl
     { azp: 'another-app' },
     { client_id: 'another-app' },
     { appid: 'another-app' },
+    { cid: 'another-app' },
     { azp: 'gpuaas-cli', client_id: 'another-app' },
     { azp: '' },
     { azp: ['gpuaas-cli'] },
@@ -238,7 +239,12 @@ test('names and addresses reach us as clean text or not at all', async (t) => {
   const worded = await verifier.verify(await issuer.sign({ email_verified: 'false' }));
   assert.equal(worded.email_verified, false);
   const scopes = await verifier.verify(await issuer.sign({ scp: ['a', 'b c', 7] }, { omit: ['scope'] }));
-  assert.deepEqual(scopes.scopes, ['a']);
+  assert.deepEqual(scopes.scopes, ['a', 'b', 'c', '7'], 'what is malformed restricts too');
+  const both = await verifier.verify(await issuer.sign({ scope: 'openid', scp: ['read', 'openid'] }));
+  assert.deepEqual(both.scopes, ['openid', 'read']);
+  const many = Array.from({ length: 101 }, (_, n) => `word-${n}`);
+  assert.equal((await verifier.verify(await issuer.sign({ scope: many.slice(1).join(' ') }))).scopes.length, 100);
+  await refused(verifier, await issuer.sign({ scope: many.join(' ') }), /more than 100 scopes/);
 });
 
 test('a token without an address asks userinfo once, and stands without the answer', async (t) => {

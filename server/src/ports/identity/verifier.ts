@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, type Log, systemClock } from '@gpuaas/kit';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { AppError } from '../../errors.ts';
-import { clientsOf, isAccessToken, personOf, scopesOf, subjectOf } from './claims.ts';
+import { clientsOf, isAccessToken, personOf, SCOPES_MAX, scopesOf, subjectOf } from './claims.ts';
 import { createIssuerMetadata, type IssuerKeys, issuerUnavailable, withoutSlash } from './issuer-metadata.ts';
 import { fetchUserinfo } from './userinfo.ts';
 
@@ -156,6 +156,8 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
       throw refuse('The token was issued to another client.');
     const subject = subjectOf(payload);
     if (subject === null) throw refuse('The token has no valid sub claim.');
+    const scopes = scopesOf(payload);
+    if (scopes === null) throw refuse(`The token has more than ${SCOPES_MAX} scopes.`);
 
     let person = personOf(payload, subject);
     let untilMs = exp * 1000;
@@ -165,7 +167,7 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
       else untilMs = Math.min(untilMs, nowMs() + WITHOUT_EMAIL_KEPT_MS);
     }
     const expires_at = new Date(exp * 1000).toISOString();
-    const token: VerifiedToken = { issuer: named, subject, ...person, expires_at, scopes: scopesOf(payload) };
+    const token: VerifiedToken = { issuer: named, subject, ...person, expires_at, scopes };
     remember(key, token, untilMs);
     return token;
   };
