@@ -49,7 +49,10 @@ before(async () => {
   sql = new SqlClient({ connectionString: database_url });
   await sql.connect();
   const words = ['--nodes', `${HOSTS}`, '--prefix', 'mixed-', '--mode', 'flexible', '--dir', fleetDir];
+  // New slots are wiped before their first use, which takes a worker.
+  const { worker } = startWorker([]);
   await platform.ready(platform.hosts(words), HOSTS, PATIENCE_MS);
+  await worker.kill('SIGTERM');
   const [project] = (await platform.client.meGet()).projects;
   project_id = project?.id ?? '';
 });

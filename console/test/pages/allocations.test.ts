@@ -96,7 +96,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await page.getByRole('link', { name: 'finetune-broken' }).click();
       const panel = page.getByRole('alert', { name: 'Launch failed' });
       await panel.getByText('No charges.').waitFor();
-      await panel.getByText(`“${PROVISION_SLICE.steps.awaitSsh.label}” stopped`).waitFor();
+      await panel.getByText(`“${PROVISION_SLICE.steps.awaitSsh.label}” failed`).waitFor();
       assert.match((await panel.getByRole('link', { name: 'Report by email' }).getAttribute('href')) ?? '', /^mailto:/);
       const again = await panel.getByRole('link', { name: 'Launch again' }).getAttribute('href');
       const asked = new URL(again ?? '', page.url()).searchParams;

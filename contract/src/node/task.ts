@@ -50,6 +50,7 @@ export const TASK_ERRORS = [
   'bad_params',
   'conflict',
   'drift',
+  'bad_image',
   'blocked',
   'vfio_group_unavailable',
   'no_space',

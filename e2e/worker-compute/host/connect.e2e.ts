@@ -98,10 +98,13 @@ before(async () => {
     GPUAAS_URL: lab.cloud.platform.url,
     GPUAAS_TOKEN: token,
   };
+});
+after(() => lab?.close());
+
+test('a slice is launched for the stories below', { skip, timeout }, async () => {
   const { id } = await lab.cloud.launch('desk', { ssh_key_ids: [lab.key_id], image_name: lab.image.name });
   machine = await lab.cloud.reaches(id, 'active');
 });
-after(() => lab?.close());
 
 test('`gpuaas ssh` runs a command as the tenant and ends with its exit code', { skip, timeout }, async () => {
   const said = await gpuaas('ssh', '-i', lab.tenant.key_file, 'desk', '--', 'id -un; hostname; exit 7');

@@ -38,10 +38,13 @@ const open = async (kind: SessionKind, more: { port?: number } = {}): Promise<Se
 before(async () => {
   if (skip !== false) return;
   lab = await startHostLab({ slots: 1, processes: PROCESSES });
+});
+after(() => lab?.close());
+
+test('a slice is launched for the stories below', { skip, timeout }, async () => {
   const { id } = await lab.cloud.launch('desk', { ssh_key_ids: [lab.key_id], image_name: lab.image.name });
   vm = await lab.cloud.reaches(id, 'active');
 });
-after(() => lab?.close());
 
 test('ten megabytes pasted into a terminal arrive byte by byte', { skip, timeout }, async () => {
   const stream = await open('terminal');

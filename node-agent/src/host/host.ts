@@ -28,6 +28,7 @@ export type HostErrorCode =
   | 'stale_generation'
   | 'conflict'
   | 'drift'
+  | 'bad_image'
   | 'blocked'
   | 'vfio_group_unavailable'
   | 'no_space'

@@ -56,7 +56,7 @@ describe('a clone', () => {
     await host.run('slice.bundle_lease', leaseOf(slots));
     const before = await host.hashes();
     host.fault({ when: 'images.pull', do: 'lie' });
-    await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), { code: 'drift' });
+    await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), { code: 'bad_image' });
     assert.equal(await host.hashes(), before);
   });
 

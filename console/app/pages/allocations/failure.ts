@@ -16,6 +16,7 @@ export const lastFailure = (
   timeline.findLast((entry) => isFailedEntry(entry) && (state !== 'failed' || entry.phase === 'launch'));
 
 const ENDINGS: Readonly<Record<string, string>> = {
+  failed: 'failed',
   stuck: 'stopped',
   error: 'failed',
   timeout: 'timed out',

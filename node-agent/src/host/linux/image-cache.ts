@@ -138,7 +138,7 @@ export const openCache = (
     let at = 0;
     for await (const chunk of source.open(image)) {
       if (at + chunk.length > image.size_bytes)
-        throw new HostError('drift', `${image.name} is longer than the ${image.size_bytes} bytes it should have.`);
+        throw new HostError('bad_image', `${image.name} is longer than the ${image.size_bytes} bytes it should have.`);
       const written = isZero(chunk) ? undefined : file.writev([chunk], at);
       hash.update(chunk);
       const { bytesWritten } = (await written) ?? { bytesWritten: chunk.length };
@@ -151,10 +151,10 @@ export const openCache = (
       });
     }
     if (at !== image.size_bytes)
-      throw new HostError('drift', `${image.name} ended after ${at} of ${image.size_bytes} bytes.`);
+      throw new HostError('bad_image', `${image.name} ended after ${at} of ${image.size_bytes} bytes.`);
     const digest = `sha256:${hash.digest('hex')}`;
     if (digest !== image.digest)
-      throw new HostError('drift', `${image.name} was fetched as ${digest}, not as ${image.digest}.`);
+      throw new HostError('bad_image', `${image.name} was fetched as ${digest}, not as ${image.digest}.`);
     await file.truncate(image.size_bytes);
   };
 
@@ -223,14 +223,17 @@ export const openCache = (
   const openVerified = async (entry: CacheEntry, isAnew = false): Promise<FileHandle> => {
     const path = blobAt(entry.digest);
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
-      throw new HostError('drift', `${entry.name} could not be opened in the image cache.`, { cause });
+      throw new HostError('bad_image', `${entry.name} could not be opened in the image cache.`, { cause });
     });
     try {
       const stamp = await stampOf(file);
       if (stamp === entry.stamp && !isAnew) return file;
       if ((await hashFile(file)) !== entry.digest) {
         await evict(entry.digest);
-        throw new HostError('drift', `${entry.name} is no longer ${entry.digest} in the image cache; it was removed.`);
+        throw new HostError(
+          'bad_image',
+          `${entry.name} is no longer ${entry.digest} in the image cache; it was removed.`,
+        );
       }
       await note({ ...entry, stamp, verified_at: now().toISOString() });
       return file;

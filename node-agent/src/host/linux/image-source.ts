@@ -87,7 +87,7 @@ const fetchText = async (url: URL): Promise<string> => {
 const getIn = (images: readonly SourceImage[], image: ImageName, source: string): SourceImage => {
   const found = images.find((one) => (image.digest === null ? one.name === image.name : one.digest === image.digest));
   if (found === undefined)
-    throw new HostError('drift', `${source} has no image ${image.digest ?? image.name} (${image.name}).`);
+    throw new HostError('bad_image', `${source} has no image ${image.digest ?? image.name} (${image.name}).`);
   return found;
 };
 

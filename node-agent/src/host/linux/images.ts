@@ -52,7 +52,7 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
   };
   const getCached = async (name: ImageName): Promise<CacheEntry> => {
     const entry = await cache.find(name);
-    if (entry === undefined) throw new HostError('drift', `${name.name} is not in the image cache; pull it first.`);
+    if (entry === undefined) throw new HostError('bad_image', `${name.name} is not in the image cache; pull it first.`);
     return entry;
   };
   return {
@@ -83,12 +83,12 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
     },
     verify: async (digest) => {
       const entry = await cache.find({ name: '', digest });
-      if (entry === undefined) throw new HostError('drift', `${digest} is not in the image cache.`);
+      if (entry === undefined) throw new HostError('bad_image', `${digest} is not in the image cache.`);
       try {
         await (await cache.openVerified(entry, true)).close();
         return { is_intact: true, size_bytes: entry.size_bytes };
       } catch (error) {
-        if (!(error instanceof HostError) || error.code !== 'drift') throw error;
+        if (!(error instanceof HostError) || error.code !== 'bad_image') throw error;
         return { is_intact: false, size_bytes: entry.size_bytes };
       }
     },
@@ -104,7 +104,7 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
           const before = await stampOf(file);
           await cloneImage(run, { file, facts }, to, onProgress, shown?.is_zero === true);
           if ((await stampOf(file)) !== before)
-            throw new HostError('drift', `${entry.name} was changed in the image cache while it was cloned.`);
+            throw new HostError('bad_image', `${entry.name} was changed in the image cache while it was cloned.`);
           await cache.noteUse(entry.digest);
           return { bytes_written: facts.virtual_bytes, digest: entry.digest };
         } finally {

@@ -85,7 +85,8 @@ const pull = async (core: Core, image: ImageName, onProgress: Progress, isLie: b
   }
   const expected = image.digest ?? digestOf(image.name);
   // The fetched data is not the requested image: the digest differs, and nothing is kept.
-  if (isLie) throw new HostError('drift', `${image.name} was fetched as ${digestOf('another')}, not as ${expected}.`);
+  if (isLie)
+    throw new HostError('bad_image', `${image.name} was fetched as ${digestOf('another')}, not as ${expected}.`);
   const verified_at = core.now().toISOString();
   const added = { digest: expected, name: image.name, size_bytes: IMAGE_BYTES, verified_at };
   return core.store.change((state) => {
@@ -105,7 +106,7 @@ const used = (core: Core, digest: string): void =>
 
 const getUsable = (core: Core, image: ImageName, diskBytes: number): CachedImage => {
   const cached = findCached(core.store.read().images, image);
-  if (cached === undefined) throw new HostError('drift', `${image.name} is not in the image cache; pull it first.`);
+  if (cached === undefined) throw new HostError('bad_image', `${image.name} is not in the image cache; pull it first.`);
   if (diskBytes < LEAST_DISK_BYTES)
     throw new HostError(
       'blocked',
@@ -152,7 +153,7 @@ export const createImages = (core: Core, opened: OpenDrives): Images => ({
   verify: (digest) =>
     core.act('images.verify', [], (isLie) => {
       const image = core.store.read().images.find((one) => one.digest === digest);
-      if (image === undefined) throw new HostError('drift', `${digest} is not in the image cache.`);
+      if (image === undefined) throw new HostError('bad_image', `${digest} is not in the image cache.`);
       core.store.change((state) => {
         if (isLie) state.images = state.images.filter((one) => one.digest !== digest);
         for (const one of state.images) if (one.digest === digest) one.verified_at = core.now().toISOString();
