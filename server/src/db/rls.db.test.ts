@@ -24,7 +24,7 @@ const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
 /** Of no tenant at all: nobody but the platform sees a row. */
 const PLATFORM_ONLY = new Set([
   ...['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'node_inventories', 'log_lines'],
-  ...['platform_keys', 'platform_key_holders', 'platform_secrets', 'listener_requests'],
+  ...['platform_keys', 'platform_key_holders', 'platform_secrets', 'listener_requests', 'restores'],
 ]);
 /**
  * Inventory: a pool names the tenant that it is kept for, but it belongs to the platform, and placement reads it for
@@ -47,6 +47,8 @@ describe('row-level security', () => {
        insert into oidc_records (model, id_hash, sealed_payload, expires_at) values ('Session', decode(repeat('00', 32), 'hex'), 'x', now());
        insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
          values ('tky_test', 'task_signer', 'retired', 'x', repeat('0', 64), 'x');
+       insert into restores (id, began_by, reason, older_than, ended, lost_changes, correlation_id)
+         values ('rst_test', 'x', 'x', now() - interval '1 minute', '{}', '[]', 'x');
        insert into listener_requests (id, names, csr_pem) values ('lcr_test', '{localhost}', 'x');
        insert into log_lines (logged_at, service, host_role, host_name, level, message, fields, origin, number)
          values (now(), 'test', 'platform_control', 'here', 'info', 'x', '{}', 'test', 1)`,

@@ -144,7 +144,7 @@ describe('the end of a node', () => {
     assert.equal(again.status, 201, JSON.stringify(again.body));
     // The same disk and address in the new node.
     await test.db.database.write(PLATFORM, async (tx) => {
-      await aSlot(tx, again.body.node.id, 0, { region_name: 'us-buffalo-1' });
+      await aSlot(tx, again.body.node.id, 0, { region_name: 'us-buffalo-1', status: 'quarantined' });
       await refreshSummary(tx, again.body.node.id);
     });
     await change(
