@@ -83,13 +83,13 @@ export const discover = (database: Database, nodeId: string, output: Output = di
 export const proveFirstWipes = (database: Database, nodeId: string): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
     await lockSummary(tx, nodeId);
-    const { rows } = await tx.query<{ id: string; nvme_serial: string }>(
-      'select id, nvme_serial from node_resource_slots where node_id = $1 and status_reason = $2',
+    const { rows } = await tx.query<{ id: string; generation: number; nvme_serial: string }>(
+      'select id, generation, nvme_serial from node_resource_slots where node_id = $1 and status_reason = $2',
       [nodeId, REASONS.first_wipe],
     );
-    for (const { id, nvme_serial } of rows) {
-      const wipe_proof_id = await aProof(tx, { node_id: nodeId, slot_id: id, serial: nvme_serial });
-      await restoreSlot(tx, { id, wipe_proof_id, status: 'available', reason: null });
+    for (const slot of rows) {
+      const wipe_proof_id = await aProof(tx, { node_id: nodeId, slot_id: slot.id, serial: slot.nvme_serial });
+      await restoreSlot(tx, slot, { wipe_proof_id, status: 'available', reason: null });
     }
     const ids = rows.map(({ id }) => id);
     await tx.query(

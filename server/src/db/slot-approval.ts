@@ -6,7 +6,7 @@ import type { Candidate } from '@gpuaas/contract/node';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
-import { claimIsLive, slotIsClaimed } from './predicates.ts';
+import { claimIsLive, slotIsClaimed, TASK_OPEN } from './predicates.ts';
 import { approvedDiskSize, type NewSlot } from './slot.ts';
 import type { NodeResourceSlots, SlotOverrides } from './types.gen.ts';
 
@@ -71,7 +71,21 @@ export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: read
   );
 };
 
-/** What a slot has become is approved. With another GPU or disk, or another size of it, it is quarantined until it is wiped. */
+/** Those of the slots that get another GPU or disk while a task of the host names them. */
+export const listChangedInTask = async (tx: Tx, nodeId: string, slots: readonly Written[]): Promise<number[]> =>
+  (
+    await tx.query<{ slot_index: number }>(
+      `select s.slot_index from jsonb_to_recordset($2) as s ${RECORD} join node_resource_slots t on t.id = s.id
+       where t.node_id = $1 and ${DEVICE_CHANGED} and exists (select from node_tasks k where k.node_id = $1 and k.state ${TASK_OPEN}
+         and k.params -> 'slots' @> jsonb_build_array(jsonb_build_object('slot_id', t.id))) order by 1`,
+      [nodeId, JSON.stringify(slots)],
+    )
+  ).rows.map(({ slot_index }) => slot_index);
+
+/**
+ * What a slot has become is approved. With another GPU or disk, or another size of it, it is quarantined until it is
+ * wiped, and of another generation: no wipe and no override of what it had before counts for it.
+ */
 export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
     `update node_resource_slots t set approval = 'approved', drift = null, gpu_pci_address = s.gpu_pci_address,
@@ -84,6 +98,7 @@ export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly W
        wipe_proof_id = case when not ${DEVICE_CHANGED} then t.wipe_proof_id end,
        wiped_at = case when not ${DEVICE_CHANGED} then t.wiped_at end,
        wipe_outcome = case when not ${DEVICE_CHANGED} then t.wipe_outcome end,
+       generation = case when ${DEVICE_CHANGED} then greatest(t.generation, t.host_generation) + 1 else t.generation end,
        version = t.version + 1
      from jsonb_to_recordset($4) as s ${RECORD} where t.id = s.id and t.node_id = $1`,
     [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots), REASONS.device_changed],
@@ -150,13 +165,16 @@ export const quarantineSlot = async (
     )
   ).rowCount === 1;
 
-/** Set apart, and nobody holds it. */
-export const isRepairable = async (reader: Reader, id: string): Promise<boolean> =>
+/** A slot as it was read: its devices change only with its generation. */
+export type SlotAsRead = Readonly<{ id: string; generation: number; nvme_serial: string | null }>;
+
+/** Set apart, as it was read, and nobody holds it. */
+export const isRepairable = async (reader: Reader, slot: SlotAsRead): Promise<boolean> =>
   (
     await reader.query<{ is_repairable: boolean }>(
       `select s.status in ('quarantined', 'cleanup_blocked') and not ${slotIsClaimed('s')} as is_repairable
-       from node_resource_slots s where s.id = $1`,
-      [id],
+       from node_resource_slots s where s.id = $1 and s.generation = $2 and s.nvme_serial is not distinct from $3`,
+      [slot.id, slot.generation, slot.nvme_serial],
     )
   ).rows[0]?.is_repairable ?? false;
 
@@ -178,10 +196,11 @@ export const quarantineOverridden = async (tx: Tx, regionName: string, reason: s
     )
   ).rowCount;
 
-/** Back by proof, or kept in quarantine by an override that its region does not allow; nothing else leads here. What differed and differs no more is approved again; health stays as reported. */
+/** Back by proof, or kept in quarantine by an override that its region does not allow; nothing else leads here. What differed and differs no more is approved again; health stays as reported. False unless the slot is as it was read: a proof is about one disk. */
 export const restoreSlot = async (
   tx: Tx,
-  change: Readonly<{ id: string; wipe_proof_id: string; status: 'available' | 'quarantined'; reason: string | null }>,
+  slot: SlotAsRead,
+  change: Readonly<{ wipe_proof_id: string; status: 'available' | 'quarantined'; reason: string | null }>,
 ): Promise<boolean> =>
   (
     await tx.query(
@@ -189,10 +208,11 @@ export const restoreSlot = async (
          wipe_proof_id = $2,
          approval = case when drift = '{}' and approval = 'needs_reapproval' then 'approved' else approval end,
          drift = nullif(drift, '{}'), version = version + 1
-       where id = $1 and status in ('quarantined', 'cleanup_blocked', 'available')
+       where id = $1 and generation = $5 and nvme_serial is not distinct from $6
+         and status in ('quarantined', 'cleanup_blocked', 'available')
          and not exists (select from allocation_resource_claims c where c.node_id = node_resource_slots.node_id and ${claimIsLive('c')}
            and (c.slot_id = $1 or c.claim_kind = 'node_exclusive'))`,
-      [change.id, change.wipe_proof_id, change.reason, change.status],
+      [slot.id, change.wipe_proof_id, change.reason, change.status, slot.generation, slot.nvme_serial],
     )
   ).rowCount === 1;
 

@@ -12,6 +12,7 @@ import { cleanedUp, gpuReset, isolated, provenDisk } from '../../test/wipe-evide
 import { finishTask } from '../agents/end-task.ts';
 import { recordHealth } from '../agents/node-health.ts';
 import { PLATFORM } from '../db/client.ts';
+import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { signalRun } from '../workflows/engine/run.ts';
 
@@ -571,6 +572,62 @@ test('a slot with another drive is set apart until that is wiped', async () => {
   const slot = (await slotsOf(id))[4];
   assert.deepEqual([slot.approval, slot.status, slot.nvme_serial], ['approved', 'quarantined', 'OTHER']);
 });
+
+const OTHERS = {
+  disk: { nvme_serial: 'REPLACED', nvme_device: '/dev/disk/by-id/nvme-REPLACED' },
+  GPU: { gpu_uuid: 'GPU-99999999-0000-4000-8000-000000000000' },
+};
+for (const [what, other] of Object.entries(OTHERS)) {
+  const replaced = (from: string) => ({
+    0: JSON.parse(JSON.stringify(other).replaceAll('REPLACED', `${from}-${hosts}`)),
+  });
+
+  test(`a proof that was judged before a slot got another ${what} does not make it available`, async () => {
+    const { id, again } = await host();
+    must(await approve(id, { slot_indexes: [0] }), 200);
+    const [slot] = await slotsOf(id);
+    must(await onSlot(slot, 'quarantine'), 200);
+    const restored = () =>
+      app.db.database.write(PLATFORM, async (tx) => [
+        await isRepairable(tx, slot),
+        await restoreSlot(tx, slot, { wipe_proof_id: slot.wipe_proof_id, status: 'quarantined', reason: 'Judged.' }),
+      ]);
+    assert.deepEqual(await restored(), [true, true]);
+    await again(replaced('PROOF'));
+    must(await approveOnly(id, { slot_indexes: [0] }), 200);
+    assert.deepEqual(await restored(), [false, false]);
+    assert.equal((await slotNow(id, slot.id)).wipe_proof_id, null);
+  });
+
+  test(`a slot does not get another ${what} while it is wiped`, async () => {
+    const { id, again } = await host();
+    const [slot] = must(await approveOnly(id, { slot_indexes: [0] }), 200).body.slots;
+    const task = await nextTask(id, 'node.cleanup');
+    await again(replaced('WIPED'));
+    const refused = await approveOnly(id, { slot_indexes: [0] });
+    assert.deepEqual([refused.status, refused.body.errors?.[0].code], [409, 'being_wiped']);
+    await answer(task, erased(slot.nvme_serial, slot));
+    await until('the slot is wiped', async () => (await slotNow(id, slot.id)).status === 'available');
+    must(await approveOnly(id, { slot_indexes: [0] }), 200);
+    const now = await slotNow(id, slot.id);
+    assert.deepEqual([now.status, now.wipe_proof_id, now.generation], ['quarantined', null, slot.generation + 1]);
+  });
+
+  test(`an override that was requested before a slot got another ${what} cannot be confirmed`, async () => {
+    const { id, again } = await host();
+    must(await approve(id, { slot_indexes: [0] }), 200);
+    const [slot] = await slotsOf(id);
+    must(await onSlot(slot, 'quarantine'), 200);
+    const vouch = async (as: User) =>
+      must(await as.post(at(id, `resource-slots/${slot.id}/mark-wiped`), { reason: 'Seen it myself' }), 200).body;
+    await vouch(root);
+    await again(replaced('VOUCHED'));
+    must(await approveOnly(id, { slot_indexes: [0] }), 200);
+    const asked = await vouch(second);
+    assert.deepEqual([asked.override.requested_by, asked.override.confirmed_by], [second.me.id, null]);
+    assert.equal(asked.slot.wipe_proof_id, null);
+  });
+}
 
 test('a disabled slot is not enabled when another has its devices by now', async () => {
   const one = await host();

@@ -113,6 +113,13 @@ const beingErased = (
       message: `Slot ${slot_index}: disk ${nvme_serial} is queued for wiping. Wait for the wipe, or revoke its approval.`,
     }));
 
+/** The host may still be wiping what the slot had, and its task is about that. */
+const beingWiped = (slot_index: number): FieldError => ({
+  pointer: `/candidates/${slot_index}`,
+  code: 'being_wiped',
+  message: `Slot ${slot_index} has another disk or GPU and is being wiped. Wait for the wipe, or cancel its run.`,
+});
+
 const FIRST_WIPE: StepOf<typeof REPAIR_SLOT> = 'wipe';
 
 /** Only a proof makes a new slot available: what its disk held before is not known, also where discovery finds no signature. */
@@ -183,7 +190,10 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
       : boundSlot(slot.id, slot.slot_index, content)),
     wipe_method: policyOf(content) ?? 'blkdiscard',
   }));
-  refuseIfAny(bindingConflicts(await db.listTakenBindings(ctx.tx, node, rows)));
+  refuseIfAny([
+    ...bindingConflicts(await db.listTakenBindings(ctx.tx, node, rows)),
+    ...(await db.listChangedInTask(ctx.tx, node.id, rows)).map(beingWiped),
+  ]);
   const by = { node, approved_by: callerId(ctx), discovery_task_id: discovery.task_id };
   const known = new Set(slots.map(({ id }) => id));
   await db.reapproveSlots(

@@ -132,8 +132,7 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     correlation_id: ctx.correlation_id,
   });
   if (
-    !(await db.restoreSlot(ctx.tx, {
-      id: slot.id,
+    !(await db.restoreSlot(ctx.tx, slot, {
       wipe_proof_id,
       ...(region?.allows_wipe_override === true
         ? { status: 'available', reason: REASONS.wipe_overridden }

@@ -8,7 +8,7 @@ import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findPrivateNetwork, findWipeMinimum, wantReboot } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
-import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
+import { isRepairable, restoreSlot, type SlotAsRead } from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
 import { REASONS } from '../domain/reasons.ts';
@@ -30,12 +30,18 @@ export type RepairDeps = Readonly<{
 }>;
 const { rebind, rediscover, wipe } = REPAIR_SLOT.steps;
 
+const asRead = ({ task_slot: { slot_id: id, generation, nvme_serial } }: RepairSlot): SlotAsRead => ({
+  id,
+  generation,
+  nvme_serial,
+});
+
 /** A retried old run must not reach the devices of a tenant who got the slot since. */
 const reserveForWipe = async (tx: Tx, slot: RepairSlot): Promise<string | undefined> => {
   await lockSummary(tx, slot.node_id);
-  return (await isRepairable(tx, slot.task_slot.slot_id))
+  return (await isRepairable(tx, asRead(slot)))
     ? undefined
-    : 'The slot is no longer quarantined. Review it again.';
+    : 'The slot is no longer quarantined, or has other devices. Review it again.';
 };
 
 const restore = async (
@@ -57,8 +63,8 @@ const restore = async (
     is_verified: true,
     ...proof,
   });
-  if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, status: 'available', reason: null })))
-    throw conflict('The slot was allocated during the repair.');
+  if (!(await restoreSlot(tx, asRead(slot), { wipe_proof_id, status: 'available', reason: null })))
+    throw conflict('The slot was allocated or got other devices during the repair.');
   // A discovery from before the wipe still shows the old content of the disk; one that was approved found none.
   if (!slot.is_first) await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
   await refreshSummary(tx, slot.node_id);
