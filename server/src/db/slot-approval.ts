@@ -151,19 +151,31 @@ export const setApproval = async (
     )
   ).rowCount === 1;
 
-/** Set apart by an operator, who thereby outdates what the host has of it, also what a restored database does not know. */
+/**
+ * Set apart by an operator, who thereby outdates what the host has of it, also what a restored database does not know.
+ * `quarantine_reason` keeps it so when the wipe that runs is proven.
+ */
 export const quarantineSlot = async (
   tx: Tx,
-  change: Readonly<{ id: string; version: number; reason: string }>,
+  change: Readonly<{ id: string; version: number; reason: string; quarantine_reason: string | null }>,
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update node_resource_slots set status = 'quarantined', status_reason = $3, status_since = clock_timestamp(), version = version + 1,
+      `update node_resource_slots set status = 'quarantined', status_reason = $3, quarantine_reason = $4, status_since = clock_timestamp(), version = version + 1,
          generation = case when host_generation > generation then host_generation + 1 else generation end
        where id = $1 and version = $2 and status in ('available', 'cleanup_blocked', 'quarantined')`,
-      [change.id, change.version, change.reason],
+      [change.id, change.version, change.reason, change.quarantine_reason],
     )
   ).rowCount === 1;
+
+/** Why the slot stays quarantined when its wipe is proven; null if it does not. */
+export const lockQuarantineReason = async (tx: Tx, id: string): Promise<string | null> =>
+  (
+    await tx.query<{ quarantine_reason: string | null }>(
+      'select quarantine_reason from node_resource_slots where id = $1 for update',
+      [id],
+    )
+  ).rows[0]?.quarantine_reason ?? null;
 
 /** A slot as it was read: its devices change only with its generation. */
 export type SlotAsRead = Readonly<{ id: string; generation: number; nvme_serial: string | null }>;

@@ -91,6 +91,8 @@ test('a slot for sale offers what its state allows, and each refusal says why', 
     'The hardware of the slot differs from its approval. Review the change and approve the slot again.',
   );
   assert.equal(say('enable', { approval: 'disabled', taken: ['One.', 'Two.'] }), 'One. Two.');
+  assert.equal(say('quarantine', { status: 'quarantined' }), 'The slot is already quarantined.');
+  assert.equal(say('quarantine', { status: 'quarantined', is_repairing: true }), undefined);
   assert.equal(say('quarantine', { status: 'cleaning' }), 'The slot is cleaning; it cannot be quarantined now.');
   assert.equal(say('repair', { node_state: 'retired' }), 'The node is retired; its slots are disabled.');
   assert.equal(

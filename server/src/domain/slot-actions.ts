@@ -70,7 +70,8 @@ const RULES = {
     firstOf(
       onNode(slot),
       held(slot),
-      slot.status === 'quarantined' && done('The slot is already quarantined.'),
+      // Set apart for its repair, it would be available after that.
+      slot.status === 'quarantined' && !slot.is_repairing && done('The slot is already quarantined.'),
       settled(slot, 'quarantined'),
     ),
   repair: (slot) =>

@@ -532,6 +532,24 @@ test('a new slot is not available before its first wipe is proven, though discov
   await assertInvariants(app.db.database);
 });
 
+test('a slot that an operator quarantines while it is wiped stays so after the proof, until it is repaired', async () => {
+  const { id } = await host();
+  const [slot] = must(await approveOnly(id, { slot_indexes: [0] }), 200).body.slots;
+  const repaired = async () => answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
+  const ended = (at: string) => until(at, async () => (await runOf('repair-slot', slot.id)).state === 'done');
+  must(await onSlot(await slotNow(id, slot.id), 'quarantine'), 200);
+  await repaired();
+  await ended('the first wipe is over');
+  const { status, status_reason, wipe_outcome } = await slotNow(id, slot.id);
+  assert.deepEqual([status, status_reason, wipe_outcome], ['quarantined', 'Tried', 'verified']);
+  must(await onSlot(await slotNow(id, slot.id), 'repair'), 202);
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
+  await repaired();
+  await ended('the repair is over');
+  assert.equal((await slotNow(id, slot.id)).status, 'available');
+});
+
 test('a host that is added again keeps no slot without a wipe: neither the new one nor the one it had', async () => {
   const one = await host();
   must(await approve(one.id, { slot_indexes: [0] }), 200);

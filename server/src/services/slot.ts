@@ -70,15 +70,20 @@ export const enable = async (ctx: WriteCtx, req: Req<'adminNodeSlotEnable'>) => 
   return finish(ctx, slot, req.body.reason);
 };
 
-const quarantineSlot = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Promise<void> => {
-  const isSet = await db.quarantineSlot(ctx.tx, { id: slot.id, version: slot.version, reason });
+const quarantineSlot = async (
+  ctx: WriteCtx,
+  { id, version }: db.ApprovedSlot,
+  because: Readonly<{ reason: string; quarantine_reason: string | null }>,
+): Promise<void> => {
+  const isSet = await db.quarantineSlot(ctx.tx, { id, version, ...because });
   invariant(isSet, 'a locked slot that may be set apart is');
 };
 
 export const quarantine = async (ctx: WriteCtx, req: Req<'adminNodeSlotQuarantine'>) => {
   const { slot, stand: view } = await lockSlot(ctx, req);
   refuse(slotRefusal('quarantine', view));
-  await quarantineSlot(ctx, slot, req.body.reason);
+  const { reason } = req.body;
+  await quarantineSlot(ctx, slot, { reason, quarantine_reason: view.is_repairing ? reason : null });
   return finish(ctx, slot, req.body.reason);
 };
 
@@ -86,7 +91,7 @@ export const quarantine = async (ctx: WriteCtx, req: Req<'adminNodeSlotQuarantin
 export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => {
   const { slot, stand: view } = await lockSlot(ctx, req);
   refuse(slotRefusal('repair', view));
-  await quarantineSlot(ctx, slot, REASONS.slot_in_repair);
+  await quarantineSlot(ctx, slot, { reason: REASONS.slot_in_repair, quarantine_reason: null });
   const run = await startRun(ctx.tx, {
     workflow: repairSlot,
     subject_id: slot.id,

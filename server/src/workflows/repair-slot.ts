@@ -1,14 +1,15 @@
 /**
  * Repairs an unclaimed slot. A slot that was approved just now enters at the wipe, its first. The slot cannot be claimed meanwhile; its devices are rebound, the host is discovered
  * again, the disk is wiped and the GPU reset. The proof makes the slot available again, with its approval if the
- * hardware is unchanged; otherwise it stays unschedulable until an operator approves the new hardware.
+ * hardware is unchanged; otherwise it stays unschedulable until an operator approves the new hardware. A slot that an
+ * operator quarantined meanwhile stays so.
  */
 import type { WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findPrivateNetwork, findWipeMinimum, wantReboot } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
-import { isRepairable, restoreSlot, type SlotAsRead } from '../db/slot-approval.ts';
+import { isRepairable, lockQuarantineReason, restoreSlot, type SlotAsRead } from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
 import { REASONS } from '../domain/reasons.ts';
@@ -63,7 +64,9 @@ const restore = async (
     is_verified: true,
     ...proof,
   });
-  if (!(await restoreSlot(tx, asRead(slot), { wipe_proof_id, status: 'available', reason: null })))
+  const reason = await lockQuarantineReason(tx, slot.task_slot.slot_id);
+  const status = reason === null ? 'available' : 'quarantined';
+  if (!(await restoreSlot(tx, asRead(slot), { wipe_proof_id, status, reason })))
     throw conflict('The slot was allocated or got other devices during the repair.');
   // A discovery from before the wipe still shows the old content of the disk; one that was approved found none.
   if (!slot.is_first) await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
