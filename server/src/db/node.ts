@@ -135,12 +135,17 @@ const INSERT_NODE = statement(
     data_disks: 'jsonb',
   },
   `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health, booted_at,
-     runtime_checked_at, is_runtime_passed, data_disks)
+     runtime_checked_at, is_runtime_passed, data_disks, restore_hold_id)
    values (:id, :name, :region_name, :pool_id, :gpu_model, :gpu_count, :host_role, :state, :capacity_mode, :health, :booted_at,
-     :runtime_checked_at, :is_runtime_passed, :data_disks) on conflict (id) do nothing`,
+     :runtime_checked_at, :is_runtime_passed, :data_disks,
+     (select max(h.restore_hold_id) from nodes h where h.restore_hold_id is not null and h.state not ${NODE_OVER}))
+   on conflict (id) do nothing`,
 );
 
-/** False when the node is there already. */
+/**
+ * False when the node is there already. While a restore holds others it is held too: it may be a host that the backup does
+ * not know, with tenants.
+ */
 export const insertNode = async (tx: Tx, row: NewNode): Promise<boolean> =>
   (await INSERT_NODE.query(tx, row)).rowCount === 1;
 

@@ -91,6 +91,27 @@ describe('after a restore', () => {
     agent.close();
   });
 
+  it('a node that is created while another is held is held too, and one created after the last release is not', async () => {
+    const known = await channel().join();
+    const { restore } = await begin();
+    const added = await channel().join();
+    const held = async () =>
+      (await channel().rows<{ id: string }>('select id from nodes where restore_hold_id = $1', [restore.id])).map(
+        ({ id }) => id,
+      );
+    assert.ok((await held()).includes(added.node_id));
+    const wipe = await channel().ask(added.node_id, WIPE);
+    assert.ok(!(await received(added)).includes(wipe));
+    for (const id of await held()) {
+      await findings(id, 0);
+      assert.equal((await release(id)).status, 200);
+    }
+    await until('the wipe is sent', async () => (await received(added)).includes(wipe));
+    const later = await channel().join();
+    assert.ok(!(await held()).includes(later.node_id));
+    for (const agent of [known, added, later]) agent.close();
+  });
+
   it('findings that an operator accepts hold nothing back', async () => {
     const agent = await channel().join();
     await begin();
