@@ -80,9 +80,8 @@ export const isInProject = (u: string, r: string): string =>
   `exists (select from tenant_memberships m where m.organization_id = ${r}.organization_id and m.user_id = ${u}.id
     and (m.role <> 'member' or exists (select from project_memberships p where p.project_id = ${r}.project_id and p.user_id = ${u}.id)))`;
 
-/** A key of `u` that was given at launch to `a` still opens it. Operators launch in projects where they have no role. */
-export const launchKeyCounts = (u: string, a: string): string =>
-  `(${u}.state = 'active' and (${u}.platform_role is not null or ${isInProject(u, a)}))`;
+/** A key of `u` that was given at launch to `a` still opens it. A platform role is none in a project. */
+export const launchKeyCounts = (u: string, a: string): string => `(${u}.state = 'active' and ${isInProject(u, a)})`;
 
 /** Whether any live claim holds the slot. */
 export const slotIsClaimed = (s: string): string =>

@@ -116,6 +116,7 @@ describe('access grants', () => {
         listAuthorizedKeys(reader, { id: slice.id, ssh_key_ids: [lost, kept] }),
       );
     assert.equal((await authorized()).length, 2);
+    await tenants.sql.query("update users set platform_role = 'ops' where id = $1", [member.me.id]);
     await tenants.sql.query('delete from project_memberships where user_id = $1', [member.me.id]);
     assert.equal((await authorized()).length, 1, 'not even before anybody noticed');
     await until('it is noticed', async () => (await lostKeys(slice)).length === 1);
