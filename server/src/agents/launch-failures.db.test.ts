@@ -9,10 +9,11 @@ import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
 import { sealUserData } from '../../test/secrets.ts';
 import { PLATFORM } from '../db/client.ts';
 import { tripBreaker } from '../db/health-report.ts';
-import { putUserData } from '../db/user-data.ts';
+import { findUserData, putUserData } from '../db/user-data.ts';
 import { COOLDOWN_MIN, LAUNCH_FAILURES_MAX } from '../domain/launch-failures.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { endCooldown } from '../reconcilers/end-cooldown.ts';
+import { purgeExpired } from '../reconcilers/purge-expired.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { forgetLaunchFailures } from './launch-failures.ts';
@@ -133,16 +134,33 @@ test('a launch that succeeds on the host, or time without a failure, ends the co
   assert.equal((await w.look(bad)).failures, LAUNCH_FAILURES_MAX);
 });
 
-test('user data that keeps a guest OS from becoming ready moves the launch and blames no host', async (t) => {
-  const w = await world(t);
-  const [first, second] = [await w.node(), await w.node()];
-  const made = await w.launch(first, '#cloud-config\nbootcmd: [poweroff]');
-  const play: HostPlay = { answer: (task) => (task.kind === 'slice.vm_readiness' ? null : truth(task)) };
-  await settle(w.database, play);
-  assert.deepEqual([(await w.look(first)).failures, (await w.look(second)).failures], [0, 0]);
-  const { rows } = await w.sql.query('select state, node_id from allocations where id = $1', [made.id]);
-  assert.deepEqual(rows, [{ state: 'failed', node_id: second.id }]);
-});
+for (const code of ['timeout', 'drift'])
+  test(`user data that makes a guest OS fail with ${code} moves no launch, blames no host and holds nothing`, async (t) => {
+    const w = await world(t);
+    const [first, second] = [await w.node(), await w.node()];
+    const made = await w.launch(first, '#cloud-config\nbootcmd: [poweroff]');
+    await w.sql.query(`create function say() returns trigger language plpgsql as
+      $$ begin new.error_code := '${code}'; return new; end $$;
+      create trigger say before update of state on node_tasks for each row
+        when (new.kind = 'slice.vm_readiness' and new.state = 'failed') execute function say()`);
+    const play: HostPlay = { answer: (task) => (task.kind === 'slice.vm_readiness' ? null : truth(task)) };
+    await settle(w.database, { ...play, rounds: 5 });
+    const state = await w.sql.query('select state from allocations where id = $1', [made.id]);
+    assert.deepEqual(state.rows, [{ state: 'failed' }], 'its cleanup begins');
+    await purgeExpired({ database: w.database });
+    await settle(w.database, play);
+    assert.deepEqual([(await w.look(first)).failures, (await w.look(second)).failures], [0, 0]);
+    const { rows } = await w.sql.query(
+      `select a.state, a.node_id, t.error_code,
+         (select count(*)::int from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null) as held
+       from allocations a join node_tasks t on t.allocation_id = a.id and t.kind = 'slice.vm_readiness' where a.id = $1`,
+      [made.id],
+    );
+    assert.deepEqual(rows, [{ state: 'failed', node_id: first.id, error_code: code, held: 0 }]);
+    await purgeExpired({ database: w.database });
+    assert.equal(await w.database.read(PLATFORM, (reader) => findUserData(reader, made.id)), null);
+    await assertInvariants(w.database);
+  });
 
 test('an agent cannot speak for the launches of the control plane', async (t) => {
   const w = await world(t);

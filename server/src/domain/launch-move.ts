@@ -2,8 +2,8 @@
  * When a launch moves to another host. A host task that failed says something about its host, unless the request itself
  * was at fault: another host would refuse that as well. A launch is tried on a bounded number of hosts.
  *
- * Blame is narrower than the move. User data of the tenant runs in the guest OS and can keep it from becoming ready, so a
- * tenant must not be able to stop placement on healthy hosts with it.
+ * User data of the tenant runs in the guest OS, so what such a guest OS reports is the tenant's word. With it a tenant
+ * must be able neither to stop placement on healthy hosts nor to hold GPUs on one host after another.
  */
 import type { TaskKind } from '@gpuaas/contract/node';
 
@@ -21,15 +21,17 @@ export type FailedLaunchTask = Readonly<{
 const isRequestAtFault = ({ kind, error_code, has_user_data }: FailedLaunchTask): boolean =>
   error_code === 'bad_params' || (has_user_data && kind === 'slice.vm_start' && error_code === 'blocked');
 
+/** All that is known is what a guest OS of the tenant's making did or said. */
+const isGuestAtFault = ({ kind, has_user_data }: FailedLaunchTask): boolean =>
+  has_user_data && kind === 'slice.vm_readiness';
+
 /** Whether the failure says something about the host. */
-export const isHostAtFault = (task: FailedLaunchTask): boolean =>
-  !isRequestAtFault(task) &&
-  // `drift` is the hardware that the guest OS found, not what runs in it.
-  !(task.has_user_data && task.kind === 'slice.vm_readiness' && task.error_code !== 'drift');
+export const isHostAtFault = (task: FailedLaunchTask): boolean => !isRequestAtFault(task) && !isGuestAtFault(task);
 
 /** Why the launch fails here and now, after the sentence of its step; null when another host may be tried. */
 export const moveRefusal = (task: FailedLaunchTask, hostsTried: number): string | null => {
   if (isRequestAtFault(task)) return 'Another host would refuse it as well.';
+  if (isGuestAtFault(task)) return 'Its user data may be the cause, so no other host is tried.';
   return hostsTried >= LAUNCH_HOSTS_MAX ? `It was tried on ${hostsTried} hosts.` : null;
 };
 

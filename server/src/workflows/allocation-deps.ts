@@ -7,6 +7,7 @@ import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { findRunTask } from '../db/run-task.ts';
+import { findUserData } from '../db/user-data.ts';
 import type { AllocationState } from '../domain/allocation.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { type CleanupOutput, judgeWipe, type WipeTarget } from '../domain/wipe.ts';
@@ -126,7 +127,9 @@ export const createAllocationDeps = (
     isUnderReview: (row) =>
       database.read(PLATFORM, async (reader) => {
         if (row.state !== 'failed' || !(await hasGpusMissing(reader, stayOf(row)))) return false;
-        if (stayOf(row).move_id === null) return row.state_reason === row.failure_reason;
+        // With user data the report is the tenant's word. Such a launch never moves on it, and later user data is not its own.
+        if (stayOf(row).move_id === null)
+          return row.state_reason === row.failure_reason && (await findUserData(reader, row.id)) === null;
         const slots = await listHeldSlots(reader, stayOf(row));
         return slots.every(({ status_reason }) => status_reason !== REASONS.cleanup_restarted);
       }),

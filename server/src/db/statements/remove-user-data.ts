@@ -1,17 +1,19 @@
 /** User data may hold secrets, so it is removed together with what the tasks that carried it to a host remember of it. */
 import type { Tx } from '../client.ts';
-import { TASK_HANDED_OUT } from '../predicates.ts';
+import { claimCounts, TASK_HANDED_OUT } from '../predicates.ts';
 
 /**
  * What a tenant gave to a guest that is no more: its user data may hold secrets, which neither we nor the tasks that carried
- * it have any use for after the end.
+ * it have any use for after the end. Until a failed launch is wiped, it says whether the guest's report was the tenant's word.
  */
 export const deleteEndedUserData = async (tx: Tx, limit: number): Promise<number> =>
   (
     await tx.query(
       `with ended as materialized (
          select u.allocation_id from allocation_user_data u join allocations a on a.id = u.allocation_id
-         where a.state in ('released', 'failed') limit $1 for update of u skip locked),
+         where a.state in ('released', 'failed') and not exists (
+           select from allocation_resource_claims c where c.allocation_id = a.id and ${claimCounts('c')})
+         limit $1 for update of u skip locked),
        task as (
          update node_tasks t set sealed_user_data = null from ended
          where t.allocation_id = ended.allocation_id and t.kind = 'slice.vm_start')
