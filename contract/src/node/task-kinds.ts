@@ -16,6 +16,7 @@ import {
   Count,
   Install,
   ReadinessChecks,
+  SlotGeneration,
   SshKeys,
   slots,
   TaskDisk,
@@ -277,6 +278,7 @@ export const TASKS = {
       ssh_public_keys: SshKeys,
       /** Named so that the host knows from now on whose they are. */
       disks: Type.Array(TaskDisk),
+      slot_generations: Type.Array(SlotGeneration),
     }),
     output: Closed({ username: Username, ssh_host_key: Nullable(Type.String()) }),
     effect: 'change',

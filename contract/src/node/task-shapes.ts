@@ -28,6 +28,9 @@ export const TaskSlot = Closed({
  */
 export const TaskDisk = Closed({ serial: Type.String(), device: Type.String(), generation: Count });
 
+/** A slot that the task does not work on, whose claim the host must know. */
+export const SlotGeneration = Closed({ slot_id: Id('slot'), generation: Count });
+
 /** What a task that works on slots names: at least one. */
 export const slots = Type.Array(TaskSlot, { minItems: 1, maxItems: 64 });
 export const TaskImage = Closed({ name: Type.String(), digest: Nullable(Type.String()) });

@@ -144,7 +144,7 @@ describe('sessions of an agent', () => {
     const { host, open, refusal, streams } = await setUp(t);
     const account = { allocation_id: ALLOCATION, username: 'tenant-a' };
     const keys = [await newKey()];
-    await host.run('allocation.provision_user', { ...account, ssh_public_keys: keys, disks: [] });
+    await host.run('allocation.provision_user', { ...account, ssh_public_keys: keys, disks: [], slot_generations: [] });
     assert.match(await refusal({ kind: 'console', username: 'tenant-a' }), /no serial console/);
     assert.match(
       await refusal({ kind: 'ssh', username: 'tenant-a', allocation_id: OTHER }),

@@ -30,7 +30,7 @@ describe('node.cleanup', () => {
     const [slot] = await host.slots([0]);
     assert.ok(slot);
     const disk = { serial: slot.nvme_serial, device: slot.nvme_device };
-    const user = { allocation_id: OTHER, username: 'tenant', ssh_public_keys: [] };
+    const user = { allocation_id: OTHER, username: 'tenant', ssh_public_keys: [], slot_generations: [] };
     await host.run('allocation.provision_user', { ...user, disks: [{ ...disk, generation: 200 }] });
     await host.sim.writeDisk(slot.nvme_serial, 0, DATA);
     const before = await host.hashes();
@@ -42,6 +42,26 @@ describe('node.cleanup', () => {
     });
     assert.equal(await host.hashes(), before);
     assert.deepEqual((await wipe(200)).blocked, []);
+  });
+
+  test('refuses wipes for an earlier claim of a slot once its whole node has a tenant, and changes no byte', async (t) => {
+    const host = startTestHost(t);
+    const [slot] = await host.slots([0]);
+    assert.ok(slot);
+    const { slot_id, generation } = slot;
+    await host.run('allocation.provision_user', {
+      ...{ allocation_id: OTHER, username: 'tenant', ssh_public_keys: [] },
+      ...{ disks: [], slot_generations: [{ slot_id, generation: generation + 1 }] },
+    });
+    await host.sim.writeDisk(slot.nvme_serial, 0, DATA);
+    const before = await host.hashes();
+    const stale = { allocation_id: ALLOCATION, slots: [slot] };
+    const refusal = { code: 'stale_generation' };
+    await assert.rejects(host.run('slice.cleanup', stale), refusal);
+    await assert.rejects(host.run('node.cleanup', { ...stale, disks: [] }), refusal);
+    assert.equal(await host.hashes(), before);
+    const own = { allocation_id: OTHER, disks: [], slots: [{ ...slot, generation: generation + 1 }] };
+    assert.deepEqual((await host.run('node.cleanup', own)).blocked, []);
   });
 
   test('names a disk that is mounted, held, of another serial or the host’s own, and changes no byte', async (t) => {
@@ -163,7 +183,10 @@ describe('accounts', () => {
 
   test('are made with exactly their keys and removed with their sessions', async (t) => {
     const host = startTestHost(t);
-    const made = await host.run('allocation.provision_user', { ...user, ssh_public_keys: [KEY], disks: [] });
+    const made = await host.run('allocation.provision_user', {
+      ...{ ...user, ssh_public_keys: [KEY] },
+      ...{ disks: [], slot_generations: [] },
+    });
     assert.deepEqual([made.username, made.ssh_host_key?.startsWith('ssh-ed25519 ')], ['tenant', true]);
     assert.deepEqual(await host.run('allocation.install_authorized_keys', { ...user, ssh_public_keys: [KEY, KEY] }), {
       key_count: 2,

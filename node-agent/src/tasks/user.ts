@@ -15,11 +15,11 @@ const key = (username: string): readonly string[] => [`user ${username}`];
 export const provisionUser: TaskHandler<'allocation.provision_user'> = (ctx, params) =>
   exclusive(ctx, key(params.username), async (act) => {
     const { allocation_id, username, ssh_public_keys: keys } = params;
-    // From now on the disks are of this claim: a wipe for an earlier one is refused.
-    const disks = diskTargets(params.disks);
+    // From now on the slots and disks are of this claim: a wipe for an earlier one is refused.
+    const targets = [...params.slot_generations, ...diskTargets(params.disks)];
     await changeLeases(ctx.state, (book) => {
-      refuseStale(book, disks);
-      return noteGenerations(book, disks);
+      refuseStale(book, targets);
+      return noteGenerations(book, targets);
     });
     await act(`account ${username}`, setKeys(ctx, { allocation_id, username, keys }, ctx.signal));
     return { username, ssh_host_key: await act('the SSH host key', ctx.host.system.sshHostKey()) };

@@ -76,6 +76,7 @@ type LeftOut<F, K = AllocationTaskKind> = K extends AllocationTaskKind
 const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTaskKind) => Field<F> | LeftOut<F> } = {
   allocation_id: ({ allocation }) => allocation.id,
   slots: slotsOf,
+  slot_generations: ({ slots }) => slots.map(({ id: slot_id, generation }) => ({ slot_id, generation })),
   disks: ({ node }) =>
     (node?.data_disks ?? []).map(({ serial, device }) => ({ serial, device, generation: node?.generation ?? 0 })),
   wipe_minimum: ({ wipe_minimum }) => wipe_minimum,

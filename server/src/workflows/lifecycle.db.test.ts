@@ -148,6 +148,13 @@ test('a whole node is provisioned, released and wiped, data disks and slots alik
   await provision(w.database, made, provisionBaremetal);
   assert.deepEqual(await settle(w.database), ['allocation.provision_user']);
   assert.equal((await factsOf(w.sql, made.id)).state, 'active');
+  const { rows: told } = await w.sql.query(
+    `select count(*)::int as slots, bool_and(g.generation = s.generation and s.generation > 0) as are_theirs
+     from node_tasks t cross join jsonb_to_recordset(t.params -> 'slot_generations') as g (slot_id text, generation integer)
+     join node_resource_slots s on s.id = g.slot_id and s.node_id = t.node_id where t.allocation_id = $1`,
+    [made.id],
+  );
+  assert.deepEqual(told, [{ slots: 8, are_theirs: true }]);
   await release(w.database, made.id);
   assert.equal((await factsOf(w.sql, made.id)).occupancy, 'cleaning');
   assert.deepEqual(await settle(w.database), ['allocation.deprovision_user', 'node.cleanup']);
