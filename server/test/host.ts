@@ -46,7 +46,7 @@ export type HostPlay = Readonly<{
   rounds?: number;
 }>;
 
-const deps = (database: Database) => ({ database, clock: systemClock });
+const deps = (database: Database) => ({ database, clock: systemClock, log: silentLog() });
 const signer = generateKeyPairSync('ed25519');
 /** The tests' own signer, as an agent trusts it. */
 const trust: TrustCache = {

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { settle, takeQueued, truth } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
+import { sealUserData } from '../../test/secrets.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { REASONS } from '../domain/reasons.ts';
@@ -70,6 +71,47 @@ test('what nobody does in time has expired: provisioning fails, and a late answe
   assert.equal(await w.finish(task), false);
   await w.work();
   assert.equal(await w.stateOf(), 'failed');
+});
+
+test('a task that does not open fails, and the others are sent', async (t) => {
+  const w = await world(t);
+  const other = await anAllocation(w.sql, { node: await aNode(w.sql) });
+  await w.work();
+  const { rows: queued } = await w.sql.query('select id from node_tasks');
+  await w.database.write(PLATFORM, (tx) =>
+    startRun(tx, {
+      ...{ workflow: provisionSlice, subject_id: other.id, correlation_id: mintId('cor') },
+      ...{ organization_id: other.organization_id, project_id: other.project_id },
+    }),
+  );
+  await w.work();
+  const broken = queued[0].id;
+  await w.sql.query('update node_tasks set sealed_user_data = $2 where id = $1', [broken, Buffer.alloc(64, 1)]);
+  assert.deepEqual(
+    (await w.take()).map((task) => task.allocation_id),
+    [other.id],
+  );
+  const { rows } = await w.sql.query(
+    `select t.state, t.state_reason, t.finished_at is null as is_open, n.launch_failures
+     from node_tasks t join nodes n on n.id = t.node_id where t.id = $1`,
+    [broken],
+  );
+  const ended = { state: 'failed', state_reason: REASONS.task_unopened, is_open: false, launch_failures: 0 };
+  assert.deepEqual(rows, [ended]);
+});
+
+test('what an earlier build left in the clear waits until it is sealed', async (t) => {
+  const w = await world(t);
+  await w.work();
+  await w.sql.query('update node_tasks set sealed_user_data = $1', [
+    Buffer.concat([Buffer.alloc(2), Buffer.from('#!')]),
+  ]);
+  assert.deepEqual(await w.take(), []);
+  await w.sql.query('update node_tasks set sealed_user_data = $1', [sealUserData(w.made.id, '#!')]);
+  assert.deepEqual(
+    (await w.take()).map((task) => task.params['user_data']),
+    ['#!'],
+  );
 });
 
 /** What became of the slots, after the cleanup that follows. */

@@ -6,6 +6,7 @@ import { isTaskKind, type TaskKind } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
 import {
   expireTask as markExpired,
+  failUnsentTask as markUnsent,
   finishTask as moveTask,
   type NodeTaskRow,
   rejectTask,
@@ -63,6 +64,13 @@ export const finishTask = async (tx: Tx, result: TaskResult, ctx: EndContext): P
 /** False when the task is not overdue any more. */
 export const expireTask = async (tx: Tx, id: string, ctx: EndContext): Promise<boolean> => {
   const task = await markExpired(tx, id);
+  if (task !== undefined) await end(tx, task, ctx);
+  return task !== undefined;
+};
+
+/** False when a host began the task, or it has ended. */
+export const failUnsentTask = async (tx: Tx, id: string, reason: string, ctx: EndContext): Promise<boolean> => {
+  const task = await markUnsent(tx, id, reason);
   if (task !== undefined) await end(tx, task, ctx);
   return task !== undefined;
 };

@@ -5,7 +5,7 @@
  * journal drops duplicates.
  */
 import { growTaskTree, type SignedTask, type TaskPayload } from '@gpuaas/contract/node';
-import type { Clock } from '@gpuaas/kit';
+import type { Clock, Log } from '@gpuaas/kit';
 import {
   type JournaledTasks,
   listNodesLacking,
@@ -18,9 +18,11 @@ import {
 import { type Database, PLATFORM } from '../db/client.ts';
 import { markDispatched, redispatchTasks } from '../db/node-task.ts';
 import { findActiveKeyId } from '../db/trust-key.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { SEALED_TO } from '../domain/sealed.ts';
-import type { Secrets } from '../ports/secrets/secrets.ts';
+import { PLAIN, type Secrets } from '../ports/secrets/secrets.ts';
 import { signBytes } from '../ports/trust/x509.ts';
+import { failUnsentTask } from './end-task.ts';
 import type { TrustCache } from './trust.ts';
 
 /** Tasks to send, as of the last check. */
@@ -36,6 +38,8 @@ export type Found = Readonly<{
 /** Sends a node its tasks; false if the agent disconnected, which receives them at its next poll. */
 export type SendToNode = (nodeId: string, tasks: SignedTask[]) => boolean;
 
+type Opened = Readonly<{ task: OutgoingTask; payload: string }>;
+type Unopened = Readonly<{ task: OutgoingTask; err: unknown }>;
 type Signed = Readonly<{ task: OutgoingTask; signed: SignedTask }>;
 
 export type TaskSender = Readonly<{
@@ -59,9 +63,9 @@ const NODES_PER_PART = 8_000;
 const MARKS_AT_ONCE = 5;
 
 export const createTaskSender = (
-  deps: Readonly<{ database: Database; clock: Clock; trust: TrustCache; secrets: Secrets }>,
+  deps: Readonly<{ database: Database; clock: Clock; log: Log; trust: TrustCache; secrets: Secrets }>,
 ): TaskSender => {
-  const { database, clock, trust, secrets } = deps;
+  const { database, clock, log, trust, secrets } = deps;
 
   /** What was sealed at rest goes to its host alone, in a signed task over its own connection. */
   const paramsOf = ({ params, sealed_user_data, allocation_id }: OutgoingTask): OutgoingTask['params'] =>
@@ -82,28 +86,54 @@ export const createTaskSender = (
       expires_at: task.expires_at,
     } satisfies TaskPayload);
 
+  /** Each by itself: one that does not open must not keep the others from their hosts. */
+  const openTasks = (tasks: readonly OutgoingTask[]): Readonly<{ opened: Opened[]; unopened: Unopened[] }> => {
+    const issuedAt = clock.now().toISOString();
+    const opened: Opened[] = [];
+    const unopened: Unopened[] = [];
+    for (const task of tasks)
+      try {
+        opened.push({ task, payload: textOf(task, issuedAt) });
+      } catch (err) {
+        // In the clear, of an earlier build: it waits until it is sealed.
+        if (!task.sealed_user_data?.subarray(0, PLAIN.length).equals(PLAIN)) unopened.push({ task, err });
+      }
+    return { opened, unopened };
+  };
+
   /** One signature covers all tasks: one per task would cost more than everything else here. */
-  const sign = (tasks: readonly OutgoingTask[]): Signed[] => {
+  const sign = (tasks: readonly Opened[]): Signed[] => {
     if (tasks.length === 0) return [];
     const { signer } = trust.current();
-    const issuedAt = clock.now().toISOString();
-    const payloads = tasks.map((task) => textOf(task, issuedAt));
-    const { signed_bytes, proofs } = growTaskTree(payloads);
+    const { signed_bytes, proofs } = growTaskTree(tasks.map(({ payload }) => payload));
     const signature = signBytes(signer.key, signed_bytes);
-    return tasks.map((task, place) => {
-      const signed = { payload: payloads[place] ?? '', signer_id: signer.id, proof: proofs[place] ?? [], signature };
+    return tasks.map(({ task, payload }, place) => {
+      const signed = { payload, signer_id: signer.id, proof: proofs[place] ?? [], signature };
       return { task, signed };
     });
   };
 
+  /** In a transaction of its own, after the others were marked. One that cannot be ended is found again in the next round. */
+  const fail = async ({ task, err }: Unopened): Promise<void> => {
+    const { id: task_id, node_id, allocation_id, correlation_id } = task;
+    const about = { task_id, node_id, allocation_id, correlation_id };
+    try {
+      const now = clock.now();
+      if (await database.write(PLATFORM, (tx) => failUnsentTask(tx, task_id, REASONS.task_unopened, { now })))
+        log.error({ ...about, err }, 'task failed: its user data does not open');
+    } catch (failure) {
+      log.error({ ...about, err: failure }, 'task whose user data does not open could not be ended');
+    }
+  };
+
   /** `onFound` is called before signing, so that the next part can start. */
-  const servePart = (
+  const servePart = async (
     queued: readonly string[],
     again: readonly JournaledTasks[],
     send: SendToNode,
     onFound: () => void,
-  ): Promise<void> =>
-    database.write(PLATFORM, async (tx) => {
+  ): Promise<void> => {
+    const toFail = await database.write(PLATFORM, async (tx) => {
       readTasksByName(tx);
       const [lost, locked] = await Promise.all([
         again.length === 0 ? [] : redispatchTasks(tx, again, IN_FLIGHT_S),
@@ -115,14 +145,18 @@ export const createTaskSender = (
       const isLocked = new Set<OutgoingTask>(locked);
       const toMark: string[] = [];
       // Sign all, then send all: consecutive responses are cheaper.
-      const signed = sign([...lost, ...locked].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+      const { opened, unopened } = openTasks([...lost, ...locked].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+      const signed = sign(opened);
       for (const [nodeId, mine] of Map.groupBy(signed, ({ task }) => task.node_id)) {
         const tasks = mine.map((one) => one.signed);
         if (!send(nodeId, tasks)) continue;
         for (const { task } of mine) if (isLocked.has(task)) toMark.push(task.id);
       }
       if (toMark.length > 0) await markDispatched(tx, toMark);
+      return unopened;
     });
+    for (const one of toFail) await fail(one);
+  };
 
   return {
     find: (fresh, everyone) =>

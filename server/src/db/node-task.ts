@@ -169,6 +169,19 @@ export const expireTask = async (tx: Tx, id: string): Promise<NodeTaskRow | unde
   return rows[0];
 };
 
+/**
+ * Of a task that cannot be sent to any host. Undefined when a host began it, or it has ended: an agent acts on a task only after
+ * it reported the start.
+ */
+export const failUnsentTask = async (tx: Tx, id: string, reason: string): Promise<NodeTaskRow | undefined> => {
+  const { rows } = await tx.query<NodeTaskRow>(
+    `update node_tasks t set state = 'failed', state_reason = $2, error_code = 'bad_params', finished_at = clock_timestamp()
+     where t.id = $1 and t.state in ('queued', 'dispatched') returning ${TASK}`,
+    [id, reason],
+  );
+  return rows[0];
+};
+
 /** The run asks anew: what this task answered has been used. */
 export const releaseRunTask = async (tx: Tx, id: string): Promise<void> => {
   await tx.query('update node_tasks set workflow_run_id = null where id = $1', [id]);

@@ -16,6 +16,7 @@ export const REASONS = {
     'Two operators accepted the wipe without proof, which the region does not allow. Repair the slot.',
   task_expired: 'The task timed out.',
   task_unknown: 'The agent started the task and reported no result in time. Its effect is unknown.',
+  task_unopened: 'The stored user data cannot be opened.',
   session_over: 'The session has ended.',
   worker_lost: 'The worker stopped reporting.',
   /** For operators; %s is the worker. */

@@ -28,6 +28,8 @@ export const sealedWithAnotherKey = (what: string, kind: PlatformKeyKind, cause:
   );
 
 const VERSION_BYTES = 2;
+/** Where the version of a key would be, in front of a value that an earlier build left in the clear. */
+export const PLAIN = Buffer.alloc(VERSION_BYTES);
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const TEXT_AT = VERSION_BYTES + NONCE_BYTES + TAG_BYTES;
