@@ -9,36 +9,54 @@ import { randomUUID } from 'node:crypto';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { listHolders, listPlatformKeys, lockPlatformKeys, movePlatformKey } from '../db/platform-key.ts';
-import { countSealed, lockSealedRows, putSealed, SEALED_COLUMNS, type SealedColumn } from '../db/statements/reseal.ts';
-import type { Secrets } from '../ports/secrets/secrets.ts';
+import {
+  countSealed,
+  lockSealedRows,
+  putSealed,
+  SEALED_COLUMNS,
+  type SealedColumn,
+  type SealedRow,
+} from '../db/statements/reseal.ts';
+import { PLAIN, type Secrets } from '../ports/secrets/secrets.ts';
 
 const BATCH_ROWS = 100;
-/** In front of a value in the clear, where the version of a key would be. */
-const VERSION_BYTES = 2;
+/** More values that do not open are counted, not named. */
+const NAMED_MAX = 10;
 /** Longer than any transaction that sealed a value before its process followed the rotation. */
 const RETIRING_AT_LEAST_S = 60;
 
 export type ResealDeps = Readonly<{ database: Database; secrets: Secrets }>;
 
+type Unopened = Readonly<{ name: string; err: unknown }>;
+
 const resealColumn = async (
   { database, secrets }: ResealDeps,
   column: SealedColumn,
   pass: Readonly<{ active: number; is_plain: boolean; limit: number }>,
+  unopened: Unopened[],
   signal?: AbortSignal,
 ): Promise<number> => {
-  const openValue = (sealed: Buffer, boundTo: string): Buffer =>
-    pass.is_plain ? sealed.subarray(VERSION_BYTES) : secrets.openBytes(sealed, boundTo);
+  const openRow = (row: SealedRow) => {
+    try {
+      const value = pass.is_plain ? row.sealed.subarray(PLAIN.length) : secrets.openBytes(row.sealed, row.bound_to);
+      return { ...row, value, err: null };
+    } catch (err) {
+      return { ...row, value: null, err };
+    }
+  };
   let done = 0;
   let after: readonly unknown[] | null = null;
   while (!signal?.aborted) {
     const page: Parameters<typeof lockSealedRows>[2] = { ...pass, after };
     const rows = await database.write(PLATFORM, async (tx) => {
-      const found = await lockSealedRows(tx, column, page);
-      for (const { key, bound_to, sealed } of found)
-        await putSealed(tx, column, { key, sealed: secrets.seal(openValue(sealed, bound_to), bound_to) });
+      const found = (await lockSealedRows(tx, column, page)).map(openRow);
+      for (const { key, bound_to, value } of found)
+        if (value !== null) await putSealed(tx, column, { key, sealed: secrets.seal(value, bound_to) });
       return found;
     });
-    done += rows.length;
+    const left = rows.filter(({ value }) => value === null);
+    unopened.push(...left.map(({ key, err }) => ({ name: [column.table, ...key].join(' '), err })));
+    done += rows.length - left.length;
     after = rows.at(-1)?.key ?? null;
     if (rows.length < pass.limit) break;
   }
@@ -67,7 +85,18 @@ const retire = ({ database, secrets: { kind } }: ResealDeps, version: number): P
     return true;
   });
 
-/** One turn for the ring of these secrets; how many values it sealed again. */
+const reportUnopened = (unopened: readonly Unopened[]): void => {
+  if (unopened.length === 0) return;
+  const names = unopened.slice(0, NAMED_MAX).map(({ name }) => name);
+  throw new Error(`Sealed values that do not open (${unopened.length}): ${names.join(', ')}`, {
+    cause: unopened[0]?.err,
+  });
+};
+
+/**
+ * One turn for the ring of these secrets; how many values it sealed again. Throws in the end, when all had their turn, if any
+ * did not open.
+ */
 export const reseal = async (deps: ResealDeps, signal?: AbortSignal, batchRows = BATCH_ROWS): Promise<number> => {
   const { database, secrets } = deps;
   const rows = await database.read(PLATFORM, (reader) => listPlatformKeys(reader, secrets.kind));
@@ -75,12 +104,14 @@ export const reseal = async (deps: ResealDeps, signal?: AbortSignal, batchRows =
   if (active === undefined) return 0;
   const mine = SEALED_COLUMNS.filter((one) => one.kind === secrets.kind);
   const pass = { active: active.version, limit: batchRows };
+  const unopened: Unopened[] = [];
   let done = 0;
   for (const column of mine.filter((one) => one.hasPlain === true))
-    done += await resealColumn(deps, column, { ...pass, is_plain: true }, signal);
+    done += await resealColumn(deps, column, { ...pass, is_plain: true }, unopened, signal);
   const retiring = rows.find((row) => row.state === 'retiring');
   if (retiring === undefined) return done;
-  for (const column of mine) done += await resealColumn(deps, column, { ...pass, is_plain: false }, signal);
+  for (const column of mine) done += await resealColumn(deps, column, { ...pass, is_plain: false }, unopened, signal);
   if (!signal?.aborted) await retire(deps, retiring.version);
+  reportUnopened(unopened);
   return done;
 };

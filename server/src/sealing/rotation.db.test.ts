@@ -148,6 +148,26 @@ describe('a rotation', () => {
     assert.equal(later.secrets.open(row?.['s'] as Buffer, SEALED_TO.platform_secret('test 7')), 'secret of test 7');
   });
 
+  it('leaves a value that does not open, names it, and seals every other again', async (t) => {
+    const { database } = await testDatabase(t);
+    const { secrets, follow } = await open(database, BOTH);
+    await fill(database, 5, (name) => secrets.seal('text', SEALED_TO.platform_secret(name === 'test 1' ? 'x' : name)));
+    await rotateBySql(database, 'platform');
+    await follow();
+    for (const turn of [1, 2])
+      await assert.rejects(
+        reseal({ database, secrets }, undefined, 2),
+        /do not open \(1\): platform_secrets test 1$/,
+        `${turn}`,
+      );
+    assert.deepEqual(await versionsOf(database), { 'platform/1': 1, 'platform/2': 5 });
+    const restored = secrets.seal('text', SEALED_TO.platform_secret('test 1'));
+    await sql(database, "update platform_secrets set sealed_secret = $1 where name = 'test 1'", [restored]);
+    await reseal({ database, secrets });
+    const [old] = await sql(database, 'select state from platform_keys where version = 1');
+    assert.equal(old?.['state'], 'retired');
+  });
+
   it('keeps the old version while a running process still seals with it', async (t) => {
     const { database } = await testDatabase(t);
     const [behind, ahead] = [await open(database, BOTH), await open(database, BOTH)];
