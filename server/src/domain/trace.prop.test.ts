@@ -211,6 +211,13 @@ describe('the first failure', () => {
       const first = firstFailureOf(entriesOf({ ...gaveUp, tasks: [late] }, 'operator'));
       assert.deepEqual([first?.key, first?.title, first?.is_failure], ['task:tsk_1', title, true]);
     }
+    const both = [
+      task({ id: 'tsk_2', state: 'expired', finished_at: time(700_000) }),
+      task({ state: 'expired', finished_at: time(600_000) }),
+    ];
+    const atOnce = both.map((one) => ({ ...one, finished_at: time(600_000) }));
+    for (const tasks of [both, both.toReversed(), atOnce])
+      assert.equal(firstFailureOf(entriesOf({ ...gaveUp, tasks }, 'operator'))?.key, 'task:tsk_1');
     for (const other of [
       task({ state: 'completed' }),
       task({ state: 'cancelled', finished_at: time(500) }),
