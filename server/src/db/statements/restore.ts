@@ -33,7 +33,7 @@ const BEGIN = statement(
    web as (delete from web_sessions where created_at < (select at from cut) returning 1),
    record as (delete from oidc_records),
    session as (
-     update terminal_sessions set state = 'closed', closed_at = clock_timestamp(), end_reason = 'revoked', end_message = :end_message
+     update terminal_sessions set state = 'closed', ticket_hash = null, closed_at = clock_timestamp(), end_reason = 'revoked', end_message = :end_message
      where state <> 'closed' and created_at < (select at from cut) returning 1),
    invitation as (
      update invitations set state = 'revoked' where state = 'pending' and created_at < (select at from cut) returning 1),
