@@ -17,12 +17,12 @@ const PRODUCTION = {
   GPUAAS_TRUST_KEY: Buffer.alloc(32, 8).toString('base64'),
 };
 
-it('production starts with an issuer, a public address, both https, and a key', () => {
+it('production starts with an https issuer, an https public address and a key', () => {
   const config = readConfig(PRODUCTION);
   assert.deepEqual([config.public_url, config.oidc.issuer], ['https://api.example', 'https://id.example']);
 });
 
-it('production does not start without any one of them, and says which', () => {
+it('production refuses to start without any one of them, and names it', () => {
   const wrong: Readonly<Record<string, string>> = {
     DATABASE_URL: '',
     GPUAAS_OIDC_ISSUER: 'http://id.example',
@@ -40,7 +40,7 @@ it('production does not start without any one of them, and says which', () => {
       );
 });
 
-it('a gateway is named to clients and to hosts as it is configured, and lets in pages of the API’s own origin', () => {
+it('a gateway is announced to clients and hosts as configured, and accepts pages of the API’s own origin', () => {
   const { gateway } = readConfig({
     ...PRODUCTION,
     GPUAAS_GATEWAY_NAMES: 'gw-1.example',
@@ -59,7 +59,7 @@ it('a gateway is named to clients and to hosts as it is configured, and lets in 
   assert.doesNotThrow(() => readConfig(unsigned, 'gpuaas-provisioning-worker'));
 });
 
-it('a browser stays signed in for eight hours unused and a day at the most, unless told otherwise', () => {
+it('a web session lasts eight hours idle and one day at most by default', () => {
   assert.deepEqual(readConfig(PRODUCTION).web_session, { idle_s: 28_800, max_s: 86_400 });
   const shorter = { GPUAAS_WEB_SESSION_IDLE_S: '900', GPUAAS_WEB_SESSION_MAX_S: '3600' };
   assert.deepEqual(readConfig({ ...PRODUCTION, ...shorter }).web_session, { idle_s: 900, max_s: 3_600 });
@@ -73,7 +73,7 @@ it('a browser stays signed in for eight hours unused and a day at the most, unle
     );
 });
 
-it('limits are those of the contract unless they are set, one by one or all', () => {
+it('limits default to the contract’s values and can be set one by one or all together', () => {
   const limitsOf = (text: string) => readConfig({ ...PRODUCTION, GPUAAS_LIMITS: text }).limits;
   assert.deepEqual(limitsOf(''), Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])));
   const some = limitsOf('projects=7, streams=3000');
@@ -90,7 +90,7 @@ it('the console is a public client unless it has a secret', () => {
   assert.equal(config.oidc.console_client_secret, 'hush');
 });
 
-it('a console that is named must be there', (t) => {
+it('a configured console directory must hold a console', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gpuaas-config-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const named = { ...PRODUCTION, GPUAAS_CONSOLE_DIR: folder };
@@ -102,7 +102,7 @@ it('a console that is named must be there', (t) => {
   assert.equal(readConfig(named).console_dir, folder);
 });
 
-it('a key may have several versions, each once', () => {
+it('a key may have several versions, each listed once', () => {
   const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
   const ring = (text: string) => readConfig({ ...PRODUCTION, GPUAAS_PLATFORM_KEY: text }).platform_keys;
   assert.deepEqual([...ring(key(1))], [[1, Buffer.alloc(32, 1)]]);
@@ -117,7 +117,7 @@ it('a key may have several versions, each once', () => {
     assert.throws(() => ring(bad), ConfigError, bad);
 });
 
-it('only the node API is given the trust key', () => {
+it('only the node API receives the trust key', () => {
   assert.ok(readConfig(PRODUCTION, 'gpuaas-node-api').trust_keys);
   assert.throws(
     () => readConfig(PRODUCTION, 'gpuaas-api,gpuaas-terminal-gateway'),
@@ -138,7 +138,7 @@ it('in development both keys are created together, and the key of an earlier bui
   assert.deepEqual(readConfig(env, 'gpuaas-node-api').trust_keys, api.platform_keys);
 });
 
-it('development serves its issuer on loopback, and beyond only when asked by name', (t) => {
+it('development serves its issuer on loopback, and elsewhere only with an explicit setting', (t) => {
   const GPUAAS_STATE_DIR = mkdtempSync(join(tmpdir(), 'gpuaas-issuer-'));
   t.after(() => rmSync(GPUAAS_STATE_DIR, { recursive: true, force: true }));
   const at = (host: string, more: Readonly<Record<string, string>> = {}, roles = 'all') =>

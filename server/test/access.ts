@@ -1,4 +1,4 @@
-/** Sessions and grants as the gateway and the workflows leave them, for tests that need one to be there. */
+/** Sessions and grants as the gateway and the workflows leave them, for tests that need existing ones. */
 
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { SEALED_TO } from '../src/domain/sealed.ts';
 import type { Sql, TestAllocation } from './placement.ts';
 import { appSecrets } from './secrets.ts';
 
-/** What was shown, as asciicast. */
+/** The output, as asciicast. */
 export const RECORDED = [
   { version: 2, width: 80, height: 24, timestamp: 1_790_000_000 },
   [0.1, 'o', 'hello\r\n'],
@@ -22,7 +22,7 @@ type SessionFacts = Readonly<{
   principal_name?: string;
 }>;
 
-/** A session in any state; one that is over ended by itself. */
+/** A session in any state; an ended one ended normally. */
 export const aSession = async (sql: Sql, allocation: TestAllocation, facts: SessionFacts): Promise<string> => {
   const id = mintId('ses');
   const state = facts.state ?? 'closed';
@@ -43,7 +43,7 @@ export const aSession = async (sql: Sql, allocation: TestAllocation, facts: Sess
   return id;
 };
 
-/** A recorded terminal that is over, in two parts. */
+/** An ended recorded terminal, in two parts. */
 export const aRecordedSession = async (
   sql: Sql,
   allocation: TestAllocation,
@@ -61,7 +61,7 @@ export const aRecordedSession = async (
   return id;
 };
 
-/** A browser that a person is signed in with; nobody knows its cookie. */
+/** A web session of a user, without a known cookie. */
 export const aWebSession = async (sql: Sql, userId: string, lives = "interval '1 hour'"): Promise<string> => {
   const id = mintId('wse');
   await sql.query(
@@ -72,7 +72,7 @@ export const aWebSession = async (sql: Sql, userId: string, lives = "interval '1
   return id;
 };
 
-/** A key that the machine has. Its owner keeps it beside their others. */
+/** A key installed on the VM. It belongs to its owner's other keys. */
 export const aGrant = async (
   sql: Sql,
   allocation: TestAllocation,

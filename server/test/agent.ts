@@ -1,7 +1,4 @@
-/**
- * An agent as the control plane sees it: real TLS, a key and certificate of its own, and the calls of the node
- * contract.
- */
+/** An agent as the control plane sees it: real TLS, its own key and certificate, and the calls of the node contract. */
 import 'reflect-metadata';
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { Agent, request as httpsRequest } from 'node:https';
@@ -23,7 +20,7 @@ export type NodeReply = Readonly<{ status: number; body: Json; headers: Readonly
 
 export const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
-/** A signing request for a key; `names` are what it asks for beside, which nobody should give it. */
+/** A signing request for a key; `names` are additional requested names, which must not be granted. */
 export const newCsr = async (key: KeyObject, names: readonly string[] = []): Promise<string> => {
   const { subtle } = globalThis.crypto;
   const isEd = key.asymmetricKeyType === 'ed25519';
@@ -64,7 +61,7 @@ export type TestAgent = Readonly<{
     params?: Readonly<Record<string, string>>,
   ): Promise<NodeReply>;
   wait(ask?: Partial<NodeBody<'taskWait'>>): Promise<NodeReply>;
-  /** The same identity on connections of its own. */
+  /** The same identity on new connections. */
   again(): TestAgent;
   close(): void;
 }>;
@@ -123,7 +120,7 @@ export const openAgent = (
     cert: identity.certificate_pem,
     key: identity.private_key_pem,
     servername: 'localhost',
-    // Each connection proves itself again.
+    // Each connection authenticates again.
     maxCachedSessions: 0,
   });
   const agent: TestAgent = {
@@ -153,7 +150,7 @@ export const enrollBody = async (token: string, key: KeyObject): Promise<NodeBod
   ...STANDING,
 });
 
-/** Adds a node over the public API; its token is in the answer. */
+/** Adds a node over the public API; its token is in the response. */
 export const addNode = async (test: TestApp): Promise<Json> => {
   const admin = await test.admin();
   const answer = await admin.post('/api/v1/admin/nodes', {
@@ -167,7 +164,7 @@ export const addNode = async (test: TestApp): Promise<Json> => {
   return answer.body;
 };
 
-/** Enrols as an agent does: the root by fingerprint first, everything after over verified TLS. */
+/** Enrolls as an agent does: the root by fingerprint first, everything after over verified TLS. */
 export const enrollAgent = async (url: string, enrollment: Json): Promise<TestAgent> => {
   const bundle = (await callNodeApi(url, anyone(), 'trustBundleGet')).body;
   const certificates = String(bundle.ca_bundle_pem).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);

@@ -1,4 +1,4 @@
-/** What the fault suites of an allocation's workflows share. */
+/** Shared by the fault suites of an allocation's workflows. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Client } from 'pg';
@@ -10,7 +10,7 @@ import { testDatabase } from './database.ts';
 import { playHost } from './host.ts';
 import { type AllocationFacts, aNode, anAllocation } from './placement.ts';
 
-/** Allocations to play a workflow of theirs on, each on a node of its own, and what became of one. */
+/** Allocations for runs of a workflow, each on its own node, and their final state. */
 export const faultSuiteOn = async (t: TestContext, facts: Omit<AllocationFacts, 'node'>) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
@@ -46,5 +46,5 @@ export const faultSuiteOn = async (t: TestContext, facts: Omit<AllocationFacts, 
   return { database, sql, fresh, answer, look };
 };
 
-/** The run ended as it was meant to. */
+/** The run ended as intended. */
 export const isWhole = (run: WorkflowRunRow): boolean => run.state === 'done' && run.state_reason === null;

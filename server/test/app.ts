@@ -1,6 +1,6 @@
 /**
- * The whole API on a database of its own, with a real issuer on loopback and a cast of callers. Requests go through
- * the router as they would over the wire; responses are checked against the contract.
+ * The whole API on its own database, with a real issuer on loopback and a set of callers. Requests go through the
+ * router as they would over the wire; responses are checked against the contract.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -32,7 +32,7 @@ export type Caller = Readonly<{
   token: string;
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<TestResponse>;
   get(path: string): Promise<TestResponse>;
-  /** Sends an Idempotency-Key of its own. */
+  /** Sends a new Idempotency-Key. */
   post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<TestResponse>;
 }>;
 
@@ -42,7 +42,7 @@ export type TestApp = Readonly<{
   db: TestDatabase;
   /** A caller with this bearer token, or with none. */
   bearer(token: string | null): Caller;
-  /** A person, signed up at the first request; `dev-admin` style names make no one special. */
+  /** A user, signed up at the first request; names like `dev-admin` have no special role. */
   user(name: string): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
   /** The control plane's superadmin. */
   admin(): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
@@ -53,7 +53,7 @@ export type TestApp = Readonly<{
 
 export type TestClock = Clock & Readonly<{ advance(ms: number): void }>;
 
-/** Real time, which a test moves forward to let caches run out. */
+/** Real time, which a test advances to expire caches. */
 export const testClock = (): TestClock => {
   let ahead = 0;
   return {
@@ -66,11 +66,11 @@ export const testClock = (): TestClock => {
 
 export type TestAppOptions = Readonly<{
   clock?: Clock;
-  /** Instead of a database of its own: for tests that break what is under it. */
+  /** Instead of a new database: for tests that break the connection below it. */
   db?: TestDatabase;
-  /** Of the people of the embedded issuer. */
+  /** Of the users of the embedded issuer. */
   dev_password?: string;
-  /** Settings on top of those that every test has. */
+  /** Settings in addition to the defaults of tests. */
   env?: Readonly<Record<string, string>>;
 }>;
 
@@ -120,7 +120,7 @@ export const startTestApp = async (
       ...options.env,
     }),
     ...TEST_KEYS,
-    // Whether somebody built it here must not matter.
+    // The test must not depend on an existing build.
     console_dir: null,
     ...overrides,
   };

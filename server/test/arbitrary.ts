@@ -1,12 +1,12 @@
 /**
- * Requests out of the contract's schemas: mostly what a part allows, sometimes what it just does not, sometimes
- * anything. fast-check draws them, so that a failing one is printed with its seed and can be drawn again.
+ * Requests generated from the contract's schemas: mostly valid, sometimes just invalid, sometimes arbitrary. fast-check
+ * draws them, so that a failing one is printed with its seed and can be drawn again.
  */
 import type { Operation } from '@gpuaas/contract';
 import fc, { type Arbitrary } from 'fast-check';
 import { headersOf, type Parts, urlOf } from './request.ts';
 
-/** The words of JSON Schema that the contract uses. */
+/** The JSON Schema keywords that the contract uses. */
 type Schema = Readonly<{
   type?: string;
   const?: unknown;
@@ -56,7 +56,7 @@ const NASTY_TEXT = [
   '\u{1f4a5}'.repeat(100),
 ];
 
-/** Any text of up to 40 characters. The unit `binary` of fast-check says the same and takes a second to build. */
+/** Any text of up to 40 characters. The unit `binary` of fast-check is equivalent and takes a second to build. */
 const anyCharacters = fc
   .array(
     fc.integer({ min: 0, max: 0x10ffff }).filter((code) => code < 0xd800 || code > 0xdfff),
@@ -103,7 +103,7 @@ const valid = (schema: Schema, pool: Pool): Arbitrary<unknown> => {
   }
 };
 
-/** Something that the schema allows, the same at each call. */
+/** A value that the schema allows, the same at each call. */
 export const anyOf = (schema: object): unknown =>
   JSON.parse(JSON.stringify(fc.sample(valid(schema as Schema, {}), { seed: 1, numRuns: 1 })[0]));
 
@@ -114,13 +114,13 @@ const text = (schema: Schema): Arbitrary<string> => {
       .map((date) => date.toISOString());
   if (schema.format === 'email') return fc.constantFrom('a@example.com', 'Root@Example.COM', 'x+y@sub.example.org');
   const maxLength = Math.min(schema.maxLength ?? 80, 80);
-  // Lookarounds aside, the contract's patterns are plain enough to be drawn from.
+  // Apart from lookarounds, the contract's patterns are simple enough to generate from.
   if (schema.pattern !== undefined && !schema.pattern.includes('[^'))
     return fc.stringMatching(new RegExp(schema.pattern), { maxLength });
   return fc.string({ minLength: schema.minLength ?? 0, maxLength });
 };
 
-/** Values by name that exist: without them nearly every request would end at 404. */
+/** Existing values by name: without them nearly every request would end at 404. */
 export type Pool = Readonly<Record<string, readonly unknown[]>>;
 
 const valueFor = (name: string, schema: Schema, pool: Pool): Arbitrary<unknown> => {
@@ -168,7 +168,7 @@ const body = (operation: Operation, pool: Pool): Arbitrary<string | undefined> =
   return fc.oneof({ weight: 6, arbitrary: structured }, { weight: 1, arbitrary: raw });
 };
 
-/** What can stand in a header at all: Node refuses to send control characters, so those are tried over sockets. */
+/** Values that a header can contain: Node refuses to send control characters, so those are tested over sockets. */
 const headerText = nastyText.map((value) => value.replaceAll(/[^\x20-\x7e\xa0-\xff]/g, '').slice(0, 2_000));
 
 const headers = (operation: Operation): Arbitrary<Record<string, string>> =>
@@ -240,7 +240,7 @@ const query = (operation: Operation, pool: Pool): Arbitrary<string> =>
 
 export type FuzzRequest = Readonly<{ url: string; body: string | undefined; headers: Record<string, string> }>;
 
-/** An object may come without a prototype, and then has no text of its own. */
+/** An object may have no prototype, and then no string conversion. */
 const inPath = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
@@ -274,7 +274,7 @@ const oneFieldOther = (schema: Schema | undefined, given: object, pool: Pool): A
     )
     .map(([name, value]) => ({ ...given, [name]: value }));
 
-/** A request that would succeed but for one field of its path, query or body, or with other headers. */
+/** A request that would succeed except for one field of its path, query or body, or with other headers. */
 export const nearly = (operation: Operation, good: Parts, pool: Pool): Arbitrary<FuzzRequest> => {
   const sent = onWire(operation, good);
   const schema = (part: 'params' | 'query' | 'body') => operation[part] as Schema | undefined;

@@ -1,6 +1,6 @@
 /**
- * As much of a browser as sign-in forms need: cookies with their paths, redirects followed one by one, forms read from
- * the page and sent back with what a person typed. A redirect that leaves the paths it knows ends the journey.
+ * The browser features that sign-in forms need: cookies with their paths, redirects followed one by one, forms read
+ * from the page and submitted with typed values. A redirect outside the known paths ends the journey.
  */
 import assert from 'node:assert/strict';
 
@@ -43,7 +43,7 @@ export class Browser {
     }
   }
 
-  /** What it would send along to this path. */
+  /** The cookies that it would send to this path. */
   cookieHeader(path: string): string {
     const sent = [...this.cookies].filter(([, { path: root }]) => {
       const folder = root.endsWith('/') ? root : `${root}/`;

@@ -1,4 +1,4 @@
-/** Looks for secrets everywhere that they must not be: in every table as a dump would hold it, packed or not. */
+/** Searches secrets where they must not be: in every table as a dump would hold it, compressed or not. */
 import { gunzipSync } from 'node:zlib';
 import type { Client } from 'pg';
 
@@ -10,7 +10,7 @@ const unpacked = (bytes: Buffer): Buffer[] => {
   }
 };
 
-/** As it is, as hex and base64 spell it, and unpacked with or without a version in front. */
+/** Plain, as hex and base64, and decompressed with or without a leading version. */
 const readings = (value: unknown): string[] => {
   if (Buffer.isBuffer(value))
     return [value, ...unpacked(value), ...unpacked(value.subarray(2))].map((bytes) => bytes.toString('utf8'));
@@ -23,13 +23,13 @@ export const spellings = (secret: string): string[] => {
   return [secret, bytes.toString('hex'), bytes.toString('base64'), bytes.toString('base64url')];
 };
 
-/** Where in a text: the names of the secrets that it holds. */
+/** The names of the secrets that a text contains. */
 export const secretsIn = (text: string, secrets: Readonly<Record<string, string>>): string[] =>
   Object.entries(secrets).flatMap(([name, secret]) =>
     spellings(secret).some((one) => text.includes(one)) ? [name] : [],
   );
 
-/** `table.column: secret`, for everything that is found. */
+/** `table.column: secret`, for each finding. */
 export const scanDatabase = async (sql: Client, secrets: Readonly<Record<string, string>>): Promise<string[]> => {
   const { rows: tables } = await sql.query<{ name: string }>(
     "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",

@@ -1,7 +1,7 @@
-/** A candidate without fault, as a discovery of an H200 host finds it; `over` makes it another. */
+/** A candidate without faults, as a discovery of an H200 host finds it; `over` changes fields. */
 import type { Candidate } from '@gpuaas/contract/node';
 
-/** Every disk of a test has this size unless given. */
+/** The default size of every test disk. */
 export const DISK_BYTES = 3_840_755_982_336;
 
 const hex = (value: number): string => value.toString(16).padStart(2, '0');

@@ -1,4 +1,4 @@
-/** The whole platform with a listener for agents, for tests of the channel. */
+/** The whole control plane with a listener for agents, for tests of the channel. */
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import { mintId } from '@gpuaas/kit';
@@ -14,11 +14,11 @@ export type Channel = Readonly<{
   url: string;
   rows<R extends object>(text: string, values?: readonly unknown[]): Promise<R[]>;
   change(text: string, values?: readonly unknown[]): Promise<void>;
-  /** As a commit that left something to find: agents at rest look again. */
+  /** As after a commit with new work: waiting agents are checked again. */
   wake(): Promise<void>;
-  /** A node whose agent is in. */
+  /** A node with an enrolled agent. */
   join(): Promise<TestAgent>;
-  /** Work for a node; the process is woken as a workflow would. */
+  /** A task for a node; the process is woken as by a workflow. */
   ask(nodeId: string, task?: Readonly<{ kind?: string; params?: object; expires_in_s?: number }>): Promise<string>;
   stateOf(
     taskId: string,
@@ -27,7 +27,7 @@ export type Channel = Readonly<{
   >;
 }>;
 
-/** Started before the tests of a file or suite, and closed behind them with the invariants checked. */
+/** Started before the tests of a file or suite, and closed after them with the invariants checked. */
 export const useChannel = (overrides: Partial<Config> = {}, options: TestAppOptions = {}): (() => Channel) => {
   let channel: Channel;
   const closers: (() => Promise<void>)[] = [];
@@ -43,7 +43,7 @@ export const useChannel = (overrides: Partial<Config> = {}, options: TestAppOpti
     try {
       await assertInvariants(channel.test.db.database);
     } finally {
-      // Whatever is found: a server that stays keeps the file from ending.
+      // In every case: a running server keeps the file from ending.
       for (const close of closers) await close();
     }
   });

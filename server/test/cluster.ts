@@ -1,6 +1,6 @@
 /**
- * A throwaway PostgreSQL for tests. Its directory is named after the process that made it, so that the next one can
- * clear what a killed run left behind: the directory and the server in it.
+ * A throwaway PostgreSQL for tests. Its directory is named after the process that created it, so that the next one can
+ * remove the leftovers of a killed run: the directory and the server in it.
  */
 import { existsSync, mkdtempSync, readdirSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const FOLDER = /^gpuaas-test-(\d+)_([\w-]+)_[^_]{6}$/;
 const MEMORY = '/dev/shm';
 const MEMORY_BYTES_MIN = 4 * 2 ** 30;
 
-/** Every test makes and drops a database of a thousand files, which a disk's file system is slow at. */
+/** Every test creates and drops a database of a thousand files, which is slow on a disk's file system. */
 const hasRoomInMemory = (): boolean => {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
@@ -31,7 +31,7 @@ const clearLeftovers = async (dir: string): Promise<void> => {
   for (const name of readdirSync(dir)) {
     const [, pid, start] = FOLDER.exec(name) ?? [];
     if (pid === undefined || isProcessAlive(`${pid}:${start}`)) continue;
-    // Another user's leftovers are theirs to clear.
+    // Another user's leftovers are not ours to remove.
     await removeEmbeddedPostgres(join(dir, name)).catch(() => {});
   }
 };

@@ -1,4 +1,4 @@
-/** The whole API with its embedded issuer and people who sign in there with a browser, on a port that both know. */
+/** The whole API with its embedded issuer and users who sign in there with a browser, on a port that both know. */
 import assert from 'node:assert/strict';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { createServer } from 'node:net';
@@ -19,7 +19,7 @@ export type Signed = Readonly<{
   browser: Browser;
   /** The value of the session's cookie. */
   token: string;
-  /** A request of the console: cookie and headers as its page sends them, with these on top; null leaves one out. */
+  /** A request of the console: cookie and headers as its page sends them, plus these; null removes one. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string | null>>): Promise<Heard>;
 }>;
 
@@ -30,10 +30,10 @@ export type ConsoleApp = Readonly<{
   /** As the owner of the tables. */
   sql: Client;
   browser(): Browser;
-  /** From the address to where the sign-in left the browser. */
+  /** Signs in from this address; returns the last page. */
   signIn(browser: Browser, username?: string, path?: string): Promise<Page>;
   signed(username?: string, browser?: Browser): Promise<Signed>;
-  /** Whatever this cookie's holder sends. */
+  /** Requests with this cookie. */
   holder(token: string): Signed['call'];
 }>;
 
@@ -46,7 +46,7 @@ const freePort = () =>
     });
   });
 
-/** Exactly these headers: `fetch` has its own mind about those that only browsers send. */
+/** Exactly these headers: `fetch` overrides those that only browsers send. */
 const send = (url: string, method: string, headers: Record<string, string>, body: unknown): Promise<Heard> =>
   new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, agent: false }, (answer) => {

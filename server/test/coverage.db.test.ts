@@ -1,4 +1,4 @@
-/** Rules that decide about capacity, money and trust are run to the last branch by the tests beside them. */
+/** Rules about capacity, money and trust are covered to the last branch by the tests beside them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judgeCoverage } from '../../tools/test/coverage.ts';

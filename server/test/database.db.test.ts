@@ -10,7 +10,7 @@ const withClient = async <T>(url: string, fn: (client: Client) => Promise<T>): P
   return fn(client).finally(() => client.end());
 };
 
-test('a test database holds every migration and acts as the application role', async (t) => {
+test('a test database has every migration and connects as the application role', async (t) => {
   const { database, ownerUrl, url } = await testDatabase(t);
   const found = await database.read(PLATFORM, (reader) =>
     reader.query<{ role: string; n: number }>('select current_user as role, count(*)::int as n from schema_migrations'),
@@ -43,7 +43,7 @@ test('a dropped test database is gone even while a session is open', async () =>
   await open.end().catch(() => {});
 });
 
-test('an empty database has no tables of ours', async (t) => {
+test('an empty database has no tables of the application', async (t) => {
   const url = await emptyDatabase(t);
   const found = await withClient(url, (client) =>
     client.query("select count(*)::int as n from pg_tables where schemaname = 'public'"),

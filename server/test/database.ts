@@ -1,10 +1,10 @@
 /**
- * A PostgreSQL database per test file or test, cloned from a template that holds every migration. The template is
- * named after the migrations it holds, so an edited migration gets a new one; files that run at the same time agree on
- * who makes it by an advisory lock.
+ * A PostgreSQL database per test file or test, cloned from a template with every migration. The template is named after
+ * its migrations, so an edited migration gets a new one; concurrent files use an advisory lock to decide which creates
+ * it.
  *
- * The test runner starts one cluster for all files and names it in GPUAAS_TEST_POSTGRES_URL; a file run by itself
- * starts its own and stops it at the end.
+ * The test runner starts one cluster for all files and names it in GPUAAS_TEST_POSTGRES_URL; a file run alone starts
+ * its own and stops it at the end.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { silentLog } from '@gpuaas/kit';
@@ -20,7 +20,7 @@ export type TestDatabase = Readonly<{
   url: string;
   /** Connections that act as the application. */
   database: Database;
-  /** Closes `database` and drops everything; called by itself after the test when one was given. */
+  /** Closes `database` and drops everything; called automatically after the test when one was given. */
   drop(): Promise<void>;
 }>;
 
@@ -59,7 +59,7 @@ const startOwnCluster = async (): Promise<string> => {
   return postgres.url;
 };
 
-/** The URL of the cluster's own database, for tests that make databases themselves. */
+/** The URL of the cluster's own database, for tests that create databases themselves. */
 export const testCluster = (): Promise<string> => {
   const given = process.env['GPUAAS_TEST_POSTGRES_URL'];
   if (given) return Promise.resolve(given);
@@ -73,7 +73,7 @@ const templateName = async (): Promise<string> => {
   return `gpuaas_template_${digest.digest('hex').slice(0, 12)}`;
 };
 
-/** Finished templates are marked as such; a half-made one of a killed run is dropped. */
+/** Finished templates are marked as such; a partial one of a killed run is dropped. */
 const ensureTemplate = (cluster: string, name: string): Promise<void> =>
   withClient(cluster, async (client) => {
     const isFinished = async () =>
@@ -84,7 +84,7 @@ const ensureTemplate = (cluster: string, name: string): Promise<void> =>
     await client.query(`drop database if exists ${name} with (force)`);
     await client.query(`create database ${name}`);
     await migrate({ url: withName(cluster, name), log: silentLog() });
-    // Nobody may connect any more: a template in use cannot be cloned.
+    // New connections are refused: a template in use cannot be cloned.
     await client.query(`alter database ${name} with is_template true allow_connections false`);
   });
 

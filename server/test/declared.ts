@@ -1,4 +1,4 @@
-/** The declaration of a workflow that exists for a test: steps of the server alone, labelled by their names. */
+/** The declaration of a workflow for a test: server steps only, labeled by their names. */
 import type { ServerStep, WorkflowDeclaration } from '../src/domain/workflow-declaration.ts';
 
 export const declared = <const Step extends string>(

@@ -1,4 +1,4 @@
-/** Nodes whose agent has been seen and whose host has been discovered, without an agent: for tests of what follows. */
+/** Nodes with a seen agent and a discovered host, without an agent process: for tests of later steps. */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type { HostFacts, TaskOutput } from '@gpuaas/contract/node';
 import { recordDiscovery } from '../src/agents/discovery.ts';
@@ -43,7 +43,7 @@ const factsOf = (candidates: Output['map']['candidates']): HostFacts => ({
   },
 });
 
-/** What a host answers to a discovery: eight slots of an H200 board, or those given. */
+/** A host's result of a discovery: eight slots of an H200 board, or those given. */
 export const discovery = (candidates = eight(++hosts), over: Partial<Output['map']> = {}): Output => ({
   facts: factsOf(candidates),
   map: {
@@ -62,7 +62,7 @@ export const discovery = (candidates = eight(++hosts), over: Partial<Output['map
 
 export const eight = (host: number) => [0, 1, 2, 3, 4, 5, 6, 7].map((index) => candidate(index, {}, host));
 
-/** The host answers: the node has this discovery from now on. */
+/** The host reports: the node has this discovery from now on. */
 export const discover = (database: Database, nodeId: string, output: Output = discovery()): Promise<string> =>
   database.write(PLATFORM, async (tx) => {
     const { id } = await insertTask(tx, {
@@ -79,7 +79,7 @@ export const discover = (database: Database, nodeId: string, output: Output = di
     return id;
   });
 
-/** The first wipe of every slot that was approved just now is proven at once, without a host; its run ends. */
+/** The first wipe of every newly approved slot is proven immediately, without a host; its run ends. */
 export const proveFirstWipes = (database: Database, nodeId: string): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
     await lockSummary(tx, nodeId);

@@ -1,4 +1,4 @@
-/** The embedded issuer on loopback, mounted in Fastify the way the server mounts it, and people who sign in there. */
+/** The embedded issuer on loopback, mounted in Fastify as the server mounts it, and users who sign in there. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Clock, createLog, silentLog } from '@gpuaas/kit';

@@ -1,6 +1,6 @@
 /**
- * A workflow for tests only: it reserves, boots (polling), waits for an approval, and finishes. Its outside world is a
- * map in memory with ensure-style calls; what its commits write goes to a table that counts them.
+ * A workflow for tests only: it reserves, boots (polling), waits for an approval, and finishes. Its external system is
+ * a map in memory with ensure-style calls; its commits write to a table that counts them.
  */
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
@@ -75,7 +75,7 @@ export const effectsOf = async (database: Database, id: string): Promise<string[
 
 export type ExampleWorld = Readonly<{ deps: ExampleDeps; subject_id: string; hosts: ReadonlyMap<string, string> }>;
 
-/** A host is not ready the first time it is asked after it was booted. */
+/** A host is not ready at the first check after its boot. */
 export const exampleWorld = (): ExampleWorld => {
   const hosts = new Map<string, 'reserved' | 'booting' | 'ready'>();
   const deps: ExampleDeps = {

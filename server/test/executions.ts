@@ -10,8 +10,8 @@ import {
 export type Execution = Readonly<{ step: string; kind: TaskKind | null; execution: 'ask' | 'go_on' | 'only' }>;
 
 /**
- * How often the engine executes each step of an undisturbed run: a step with a host task once to ask for it and once to
- * go on with its result, any other step once.
+ * How often the engine executes each step of an undisturbed run: a step with a host task once to request it and once to
+ * continue with its result, any other step once.
  */
 export const executionsOf = (declaration: WorkflowDeclaration, shape: CapacityShape): readonly Execution[] =>
   pathOf(declaration).flatMap(([step, declared]): Execution[] => {

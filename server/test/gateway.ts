@@ -14,13 +14,13 @@ import { testDatabase } from './database.ts';
 import { type AllocationFacts, aCatalog, anAllocation, type TestAllocation } from './placement.ts';
 import { until } from './until.ts';
 
-/** Of a process that does not hold the trust key: it can do everything that it is for. */
+/** Of a process without the trust key: it can do all of its work. */
 export const GATEWAY_ROLES = ['gpuaas-api', 'gpuaas-terminal-gateway'] as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into words whose shape the contract already checked
 type Json = any;
 
-/** One end of a session, with everything it was told. */
+/** One end of a session, with all received messages. */
 export type End = Readonly<{
   socket: WebSocket;
   words: Json[];
@@ -70,7 +70,7 @@ export const openEnd = (socket: WebSocket): End => {
 
 export type Refused = Readonly<{ status: number; body: Json }>;
 
-/** Connects, or tells with which answer it was refused. */
+/** Connects, or returns the response of the refusal. */
 const connect = (socket: WebSocket): Promise<End | Refused> =>
   new Promise((resolve, reject) => {
     const end = openEnd(socket);
@@ -111,7 +111,7 @@ export type TestGateway = Readonly<{
   test: TestApp;
   channel: Channel;
   gateway: Gateway;
-  /** A tenant with an allocation on a node whose agent is in. */
+  /** A tenant with an allocation on a node with an enrolled agent. */
   stage(facts?: Partial<AllocationFacts>): Promise<Stage>;
 }>;
 
@@ -128,7 +128,7 @@ export type Stage = Readonly<{
     sessionId: string,
     options?: Readonly<{ agent?: TestAgent; node_id?: string; gateway?: Gateway }>,
   ): Promise<End | Refused>;
-  /** A session whose two ends have met. */
+  /** A session with both ends connected. */
   session(facts?: TicketFacts): Promise<Readonly<{ session_id: string; client: End; host: End }>>;
   row(sessionId: string): Promise<Json>;
 }>;

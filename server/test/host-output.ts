@@ -1,4 +1,4 @@
-/** What a host returns that has done its work, for the task kinds of which tests expect more than the right shape. */
+/** The output of a host after its work, for the task kinds of which tests expect more than a valid shape. */
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import { discovery } from './discovered.ts';

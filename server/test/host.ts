@@ -1,6 +1,6 @@
 /**
- * A host for tests of the lifecycle: it is handed its tasks as in production, signed and begun, does each at once, and a worker with
- * all workflows of allocations goes on until nothing more happens.
+ * A host for tests of the lifecycle: it receives its tasks as in production, signed and started, completes each
+ * immediately, and a worker with all workflows of allocations continues until nothing more happens.
  */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, verify } from 'node:crypto';
@@ -26,7 +26,7 @@ import { appSecrets } from './secrets.ts';
 
 type Output = Readonly<Record<string, unknown>>;
 
-/** What a host returns that has done its work. */
+/** The output of a host after its work. */
 export const truth = (task: NodeTaskRow): Output => {
   invariant(isTaskKind(task.kind), `${task.kind} is a task kind`);
   const output = HOST_OUTPUTS[task.kind];
@@ -36,13 +36,13 @@ export const truth = (task: NodeTaskRow): Output => {
 export type HostPlay = Readonly<{
   /** Null fails the task. */
   answer?: (task: NodeTaskRow) => Output | null;
-  /** What a failed task tells beside its reason. */
+  /** Details of a failed task besides its reason. */
   refusal?: Output | null;
-  /** Another host, in place of this one: does what is queued and says how much that was. */
+  /** Another host instead of this one: executes queued tasks and returns their number. */
   host?: () => Promise<number>;
-  /** Only this one; every host of the tests unless given. */
+  /** Only this one (default every host of the tests). */
   node_name?: string;
-  /** Stops after so many rounds, in the middle of things. */
+  /** Stops after this many rounds, possibly with work left. */
   rounds?: number;
 }>;
 
@@ -54,7 +54,7 @@ const trust: TrustCache = {
   refresh: async () => {},
 };
 
-/** As an agent does: only what was signed is done. */
+/** As an agent does: only signed tasks are executed. */
 const verified = ({ payload, proof, signature }: SignedTask): NodeTaskRow => {
   const bytes = taskTreeBytes(payload, proof);
   assert.ok(bytes !== null && verify(null, bytes, signer.publicKey, Buffer.from(signature, 'base64')), 'it is signed');
@@ -70,7 +70,7 @@ const verified = ({ payload, proof, signature }: SignedTask): NodeTaskRow => {
   };
 };
 
-/** Hands out what is queued as the dispatcher does, and begins it: locked, signed, sent, marked, allowed. */
+/** Dispatches queued tasks as the dispatcher does, and starts them: locked, signed, sent, marked, allowed. */
 export const takeQueued = async (database: Database, prefix = 'node-'): Promise<NodeTaskRow[]> => {
   const { rows } = await database.read(PLATFORM, (reader) =>
     reader.query<{ id: string }>('select id from nodes where starts_with(name, $1)', [prefix]),
@@ -91,7 +91,7 @@ export const takeQueued = async (database: Database, prefix = 'node-'): Promise<
   const begun: NodeTaskRow[] = [];
   for (const task of sent.map(verified)) {
     const where = { node_id: task.node_id, task_id: task.id };
-    // Withdrawn since: it is not begun.
+    // Withdrawn since: it is not started.
     if ((await start(deps(database), where, { attempt: task.attempt })).may_start) begun.push(task);
   }
   return begun;
@@ -120,7 +120,7 @@ export const report = async (
   return is_accepted;
 };
 
-/** Does what is queued. */
+/** Executes queued tasks. */
 export const playHost = async (database: Database, play: HostPlay = {}): Promise<NodeTaskRow[]> => {
   const tasks = await takeQueued(database, play.node_name);
   for (const task of tasks) await report(database, task, (play.answer ?? truth)(task), play.refusal);
@@ -136,7 +136,7 @@ const passAllTime = (database: Database): Promise<void> =>
 
 const QUIET_ROUNDS = 3;
 
-/** Lets workers and host go on until neither finds anything to do. */
+/** Lets workers and host continue until neither finds work. */
 export const settle = async (database: Database, play: HostPlay = {}): Promise<string[]> => {
   const deps = createAllocationDeps({ database, retry_delay_ms: () => 0 });
   const registry = createRegistry([

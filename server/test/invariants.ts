@@ -1,4 +1,4 @@
-/** What every test that touches placement ends with: everything that must hold of the database does. */
+/** The end of every test that touches placement: all invariants of the database hold. */
 import assert from 'node:assert/strict';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import { INVARIANTS, listViolations } from '../src/db/invariant.ts';

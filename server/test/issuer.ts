@@ -1,6 +1,6 @@
 /**
- * An OpenID Connect issuer on loopback that signs whatever a test asks for: expired, misaddressed, forged. It speaks
- * real HTTP, so the verifier under test runs as it does in production.
+ * An OpenID Connect issuer on loopback that signs any token a test requests: expired, misaddressed, forged. It uses
+ * real HTTP, so the verifier under test runs as in production.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,16 +13,16 @@ type SignOptions = Readonly<{ header?: Record<string, unknown>; signer?: Signer;
 export type TestIssuer = Readonly<{
   url: string;
   signer: () => Signer;
-  /** A good token for `gpuaas-api`, ten minutes long, with these claims on top. */
+  /** A valid token for `gpuaas-api`, for ten minutes, plus these claims. */
   sign(claims?: JWTPayload, options?: SignOptions): Promise<string>;
   /** A key of the issuer's kind that it never publishes. */
   strangeSigner(kid: string): Promise<Signer>;
-  /** Signs with a new key from now on; keeps publishing the old one when asked. */
+  /** Signs with a new key from now on; keeps publishing the old one on request. */
   rotate(keepOld: boolean): Promise<void>;
-  /** Answers every request with 500 while true. */
+  /** Responds to every request with 500 while true. */
   setDown(down: boolean): void;
   userinfo: { answer: (authorization: string) => Readonly<{ status: number; body: unknown }> };
-  /** What the token endpoint gives for a code. */
+  /** The token endpoint's response to a code. */
   token: {
     answer: (form: URLSearchParams, authorization: string) => Promise<Readonly<{ status: number; body: unknown }>>;
   };

@@ -1,4 +1,6 @@
-/** A real nats-server with JetStream on a free loopback port, which tests may kill, start again and rob of its store. */
+/**
+ * A real nats-server with JetStream on a free loopback port, which tests may kill, restart and deprive of its store.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -18,7 +20,7 @@ export type TestNats = Readonly<{
   start(): Promise<void>;
   /** Ends the process as a crash would. */
   kill(): Promise<void>;
-  /** Stops answering without closing anything, until `start`. */
+  /** Stops responding without closing anything, until `start`. */
   stall(): Promise<void>;
   /** Removes everything that JetStream has stored; only while the server is down. */
   wipe(): void;
@@ -46,7 +48,7 @@ const accepts = (port: number): Promise<boolean> =>
     socket.once('data', () => socket.destroy());
   });
 
-/** Whether every thread of the process has stopped; where the system does not say, it is taken to be so. */
+/** Whether every thread of the process has stopped; true where the system does not report it. */
 const isStopped = (pid: number): boolean => {
   const threads = `/proc/${pid}/task`;
   if (!existsSync(threads)) return true;
@@ -122,7 +124,7 @@ export const startNats = async (t: Readonly<{ after(fn: () => Promise<void>): vo
       const pid = child?.pid;
       if (pid === undefined) return;
       process.kill(pid, 'SIGSTOP');
-      // The signal stops one thread after the other; until the last has stopped, the server may still answer.
+      // The signal stops one thread after the other; until the last has stopped, the server may still respond.
       while (!isStopped(pid)) await pause(5);
     },
     wipe: () => rmSync(store, { recursive: true, force: true }),

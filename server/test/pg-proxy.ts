@@ -1,6 +1,6 @@
 /**
- * Stands between the server and PostgreSQL on loopback and breaks one connection at a chosen moment. It watches the
- * bytes for a marker that only the transaction in question sends, so that nothing else is hurt.
+ * A proxy between the server and PostgreSQL on loopback that breaks one connection at a chosen moment. It watches the
+ * bytes for a marker that only one transaction sends, so that no other is affected.
  */
 
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 export type CutPoint = 'before the commit is sent' | 'after the commit succeeded';
 
 export type PgProxy = Readonly<{
-  /** The same database by way of the proxy. */
+  /** The same database through the proxy. */
   url: string;
   /** Cuts the next connection that sends the marker; resolves once it was cut. */
   cut(marker: string, point: CutPoint): Promise<void>;
@@ -60,7 +60,7 @@ export const startPgProxy = async (
       far.write(bytes);
     });
     far.on('data', (bytes) => {
-      // PostgreSQL answers COMMIT when the transaction is durable; that answer is what is lost.
+      // PostgreSQL responds to COMMIT when the transaction is durable; that response is lost.
       if (caught?.point === 'after the commit succeeded' && bytes.includes(COMMIT_DONE)) return cut();
       near.write(bytes);
     });

@@ -1,6 +1,6 @@
 /**
- * Rows of inventory and placement that satisfy every constraint, for tests that care about one or two of their columns.
- * Nothing is relaxed for a test: slots are complete, claims pin their node's mode, quota counts what is claimed.
+ * Rows of inventory and placement that satisfy every constraint, for tests about one or two of their columns. Nothing
+ * is relaxed for a test: slots are complete, claims pin their node's mode, quota counts the claims.
  */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
@@ -32,7 +32,7 @@ const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: str
   return { pool_id: 'pol_test', user_id: 'usr_00000000000000000000000000' };
 };
 
-/** Region, SKUs and a shared pool; asking again changes nothing. Regions and SKUs need the owner's rights. */
+/** Region, SKUs and a shared pool; repeated calls change nothing. Regions and SKUs need the owner's rights. */
 export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
   await sql.query(
     "insert into regions (name, display_name, enabled) values ($1, 'Test', true) on conflict do nothing",
@@ -81,9 +81,9 @@ export type NodeFacts = Readonly<{
   health?: string;
   is_runtime_passed?: boolean;
   data_disks?: readonly DataDisk[];
-  /** False makes a node without slots. */
+  /** False creates a node without slots. */
   slots?: boolean;
-  /** False makes a board without NVSwitch. */
+  /** False creates a board without NVSwitch. */
   partitions?: boolean;
 }>;
 
@@ -168,7 +168,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
 
 /** An active, validated compute node whose eight slots are schedulable. It has no row in the placement index. */
 export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> => {
-  // A node in a region that is already there needs no catalog of its own.
+  // A node in an existing region needs no catalog of its own.
   const { pool_id } = facts.region_name === undefined ? await aCatalog(sql) : await aPool(sql);
   const id = facts.id ?? mintId('nod');
   const count = facts.gpu_count ?? 8;
@@ -215,7 +215,7 @@ export type AllocationFacts = Readonly<{
   shape?: 'baremetal' | 'gpu_slice';
   gpu_count?: number;
   state?: 'requested' | 'provisioning' | 'active' | 'releasing' | 'failed' | 'release_failed';
-  /** Of the slots; by default what the allocation's state makes of them. */
+  /** Of the slots (default by the allocation's state). */
   slot_status?: string;
   is_protected?: boolean;
   max_duration_s?: number | null;
@@ -235,7 +235,7 @@ const SLOT_STATUS = {
   release_failed: 'cleanup_blocked',
 } as const;
 
-/** How it came to its state, a millisecond apart, with an audit row for what somebody answered for. */
+/** Its earlier states, a millisecond apart, with an audit row for each user action. */
 const PATHS = {
   requested: ['requested'],
   provisioning: ['requested', 'provisioning'],
@@ -259,7 +259,7 @@ const tell = (sql: Sql, id: string, path: readonly string[]): Promise<unknown> =
     [id, path],
   );
 
-/** An allocation as a create would have left it, or as it is some way into its life, with claims and quota. */
+/** An allocation as after its launch, or later in its life, with claims and quota. */
 export const anAllocation = async (sql: Sql, facts: AllocationFacts): Promise<TestAllocation> => {
   const tenant = facts.tenant ?? (await aTenant(sql));
   const { node } = facts;
@@ -336,7 +336,7 @@ export const anAllocation = async (sql: Sql, facts: AllocationFacts): Promise<Te
        on conflict (organization_id, project_id) do update set gpu_used = quotas.gpu_used + excluded.gpu_used`,
       [tenant.organization_id, project, gpu_count],
     );
-  // What was active was charged, until its release if there was one.
+  // An active allocation was charged, until its release if there was one.
   await sql.query(
     `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
        currency, started_at, ended_at, cost_minor, correlation_id)

@@ -1,7 +1,7 @@
 /**
  * A small fleet written with raw SQL, for tests that attack the schema itself: every attack runs twice, as the owner of
- * the tables, whom no grant and no row-level security holds back, and as the application. What is left to refuse it is
- * a constraint, and the refusal must name that one: an attack that fails for another reason proves nothing.
+ * the tables, who bypasses grants and row-level security, and as the application. Only a constraint can refuse it, and
+ * the refusal must name that one: an attack that fails for another reason proves nothing.
  */
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
@@ -18,7 +18,7 @@ export const insertRow = (sql: Client, table: string, row: Row) => {
   );
 };
 
-/** What PostgreSQL calls the refusals. */
+/** PostgreSQL's codes of the refusals. */
 export const CHECK = '23514';
 export const FOREIGN_KEY = '23503';
 export const UNIQUE = '23505';
@@ -64,7 +64,7 @@ const makeRows = (sql: Client) => {
       ...row,
     };
   };
-  /** Complete, approved and schedulable unless told otherwise. */
+  /** Complete, approved and schedulable by default. */
   const slotRow = (nodeId: string, row: Row = {}) => {
     const id = next('slt');
     const index = count % 64;
@@ -173,14 +173,14 @@ const makeRows = (sql: Client) => {
     allocation,
     claim,
     proof,
-    /** A node with a slot that an allocation in use holds. */
+    /** A node with a slot of an active allocation. */
     claimedSlot: async (allocation_?: Row) => {
       const nodeId = await node();
       const slotId = await slot(nodeId, { status: 'in_use', generation: 1, last_claimed_at: '2026-01-01T00:00:00Z' });
       const allocationId = await allocation(nodeId, allocation_);
       return { nodeId, slotId, allocationId, claimId: await claim(allocationId, nodeId, slotId) };
     },
-    /** A whole node that an allocation in use holds. */
+    /** A whole node of an active allocation. */
     claimedNode: async (allocation_?: Row) => {
       const nodeId = await node({ occupancy: 'exclusive' });
       const bareMetal = { capacity_shape: 'baremetal', sku_name: 'metal', gpu_count: 8 };
@@ -216,9 +216,9 @@ export type RawPlacement = ReturnType<typeof makeRows> &
     db: TestDatabase;
     owner: Client;
     connect(): Promise<Client>;
-    /** Nothing of an attack is kept, whether it is refused or not. */
+    /** An attack is rolled back, whether it is refused or not. */
     refused(refusal: Refusal, attack: Attack, asApp?: Refusal): Promise<void>;
-    /** The same without what is wrong with it goes through: it was not refused for another reason. */
+    /** The same without the fault succeeds: it was not refused for another reason. */
     allowed(act: Attack): Promise<void>;
   }>;
 

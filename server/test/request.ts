@@ -1,4 +1,4 @@
-/** Turns a request in the contract's terms into one on the wire, for tests that go through the operation table. */
+/** Converts a request in the contract's terms into one on the wire, for tests over the operation table. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { api, type Operation, type OperationId, Problem } from '@gpuaas/contract';
@@ -41,10 +41,10 @@ export const paramsOf = (operation: Operation): string[] =>
   [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 
 const NAMES = { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', image_name: 'ubuntu-24.04-h200-cuda' };
-/** A value for every name that stands in a path. */
+/** A value for every path parameter. */
 export const idsOf = (tenant: Tenant): Record<string, string> => ({ ...tenant.ids, ...NAMES });
 
-/** A correlation ID of its own, to find what the request left behind. */
+/** A new correlation ID, to find the rows of the request. */
 export const tagged = () => ({ 'x-correlation-id': `test-${randomUUID()}` });
 
 const isProblem = new Ajv2020({ strict: false, validateFormats: false }).compile(Problem);
@@ -55,7 +55,7 @@ export const assertProblem = (what: string, answer: TestResponse, statuses: read
   assert.equal(answer.body.correlation_id, answer.headers['x-correlation-id'], what);
 };
 
-/** Answers that a caller must not be able to tell apart. */
+/** Responses that a caller must not be able to distinguish. */
 export const seen = ({ status, body }: TestResponse) => ({
   status,
   code: body.code,

@@ -1,4 +1,4 @@
-/** Rows for tests that care about one or two of their columns. */
+/** Rows for tests about one or two of their columns. */
 import type { AuditRow } from '../src/db/audit.ts';
 import type { NewOutboxEvent } from '../src/db/outbox.ts';
 

@@ -1,11 +1,11 @@
-/** Scenarios of reaching what was launched: tickets, sessions, grants and the organization's policy. */
+/** Scenarios of access to allocations: tickets, sessions, grants and the organization's policy. */
 import { randomUUID } from 'node:crypto';
 import { aGrant, aRecordedSession, aSession } from './access.ts';
 import type { Scenarios } from './scenario.ts';
 import { newActive } from './scenarios-allocation.ts';
 import { must, newSshKey, type Tenants } from './tenants.ts';
 
-/** A slice that runs, and its owner at the path of it. */
+/** A running slice, and its owner at its path. */
 const atActive = async (tenants: Tenants) => {
   const allocation = await newActive(tenants);
   const params = { project_id: tenants.acme.ids.project_id, allocation_id: allocation.id };

@@ -23,7 +23,7 @@ const atNode = async (tenants: Tenants) => {
   return { as: tenants.superadmin, params: { node_id: String(node.id) } };
 };
 
-/** One of a purpose is staged at a time; those that other scenarios left make room. */
+/** One key per purpose is staged at a time; those of other scenarios are removed. */
 export const newStagedKey = async (tenants: Tenants): Promise<Readonly<{ id: string; version: number }>> => {
   await tenants.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
   const { db, app, trustSecrets: secrets } = tenants.test;

@@ -1,4 +1,4 @@
-/** Scenarios of what is launched, and the fleet they launch on. */
+/** Scenarios of launches, and their fleet. */
 import { randomUUID } from 'node:crypto';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
@@ -9,7 +9,7 @@ import { until } from './until.ts';
 
 const REGION = 'us-buffalo-1';
 
-/** A node that placement knows, in the region of the seeded catalog. */
+/** A node in the placement index, in the region of the seeded catalog. */
 export const newNode = async ({ sql, test }: Tenants, facts: NodeFacts = {}): Promise<TestNode> => {
   const node = await aNode(sql, { region_name: REGION, ...facts });
   await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
@@ -31,7 +31,7 @@ const atAllocation = async (tenants: Tenants) => ({
   params: { ...ofProject(tenants), allocation_id: (await newAllocation(tenants)).id },
 });
 
-/** A slice of acme that runs. */
+/** A running slice of acme. */
 export const newActive = async ({ sql, test, acme }: Tenants): Promise<TestAllocation> => {
   const node = await aNode(sql);
   const { organization_id, project_id } = acme.ids;
@@ -70,7 +70,7 @@ export const allocationScenarios: Pick<Scenarios, Mine> = {
   allocationUpdate: async (tenants) => {
     const ask = await atAllocation(tenants);
     const path = `/api/v1/projects/${ask.params.project_id}/allocations/${ask.params.allocation_id}`;
-    // The worker takes it up at once; after that nothing changes it, because no host answers.
+    // The worker takes it immediately; after that nothing changes it, because no host responds.
     const settled = async () => must(await tenants.acme.owner.get(path), 200).body;
     await until('the worker has taken the allocation up', async () => (await settled()).state === 'provisioning');
     return { ...ask, body: { tags: { team: 'vision' } }, if_match: (await settled()).version };

@@ -1,4 +1,4 @@
-/** Scenarios of what operators do to the fleet, and of capacity and quota as tenants read them. */
+/** Scenarios of operator actions on the fleet, and of capacity and quota for tenants. */
 
 import type { Scenarios } from './scenario.ts';
 import { newNode } from './scenarios-allocation.ts';

@@ -1,4 +1,4 @@
-/** Scenarios of health: what is reported, what operators say otherwise, and the breaker. */
+/** Scenarios of health: reports, overrides and the circuit breaker. */
 
 import type { Scenarios } from './scenario.ts';
 import { newDiscovered } from './scenarios-topology.ts';

@@ -1,4 +1,4 @@
-/** Scenarios of images that an operator registers and takes back. */
+/** Scenarios of images that an operator registers and retires. */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Scenarios } from './scenario.ts';
 import { must } from './tenants.ts';

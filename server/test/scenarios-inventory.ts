@@ -1,4 +1,4 @@
-/** Scenarios of what is on hosts: machines that nobody claims, and images. */
+/** Scenarios of host inventory: unclaimed VMs, and images. */
 
 import type { Scenarios } from './scenario.ts';
 import { newDiscovered } from './scenarios-topology.ts';
@@ -8,7 +8,7 @@ const DIGEST = `sha256:${'a'.repeat(64)}`;
 const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
 export const ORPHAN_VM = `gpuaas-${ORPHAN.replace('_', '-')}`;
 
-/** A node whose agent told of one machine of ours that nobody claims, and keeps images. */
+/** A node whose agent reported one managed VM without a claim, and images. */
 export const newInventoried = async (tenants: Tenants): Promise<string> => {
   const id = await newDiscovered(tenants);
   const machine = { name: ORPHAN_VM, allocation_id: ORPHAN, is_managed: true, state: 'shut_off', ended_by: null };

@@ -1,4 +1,4 @@
-/** Scenarios of usage, and of what operators do to allocations. */
+/** Scenarios of usage, and of operator actions on allocations. */
 
 import type { Scenarios } from './scenario.ts';
 import { newAllocation } from './scenarios-allocation.ts';

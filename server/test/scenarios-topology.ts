@@ -100,7 +100,7 @@ export const topologyScenarios: Pick<Scenarios, Mine> = {
   adminNodeDiskRevoke: async (tenants) => {
     const { node_id, serial } = await newOwnership(tenants);
     const id = strangeId('disk_ownership');
-    // Without its run, which would begin the wipe before it can be revoked.
+    // Without its run, which would start the wipe before it can be revoked.
     const row = {
       ...{ id, node_id, region_name: REGION, serial, device: `/dev/disk/by-id/${id}`, size_bytes: DISK_BYTES },
       ...{ approved_by: tenants.superadmin.me.id, correlation_id: 'test', ...because },

@@ -1,4 +1,4 @@
-/** Scenarios of proofs and certificates of wipe. */
+/** Scenarios of wipe proofs and certificates. */
 
 import { playHost } from './host.ts';
 import type { Scenarios } from './scenario.ts';
@@ -8,7 +8,7 @@ import type { Tenants } from './tenants.ts';
 import { must } from './tenants.ts';
 import { until } from './until.ts';
 
-/** An allocation of acme that was given back and proven clean, by a host that does what it is asked. */
+/** A released allocation of acme with a proven wipe, by a host that completes its tasks. */
 export const newReleased = async (tenants: Tenants): Promise<Readonly<{ id: string; path: string }>> => {
   const { id } = await newAllocation(tenants);
   const path = `/api/v1/projects/${tenants.acme.ids.project_id}/allocations/${id}`;

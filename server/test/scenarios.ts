@@ -1,6 +1,6 @@
 /**
- * One request per operation that succeeds. The table is typed by the contract: an operation without a scenario, or
- * with parts that are not its own, does not compile. Each builds what it uses up, so that they run in any order.
+ * One successful request per operation. The table is typed by the contract: an operation without a scenario, or with
+ * foreign parts, does not compile. Each creates what it uses up, so that they run in any order.
  */
 import { randomUUID } from 'node:crypto';
 import { aWebSession } from './access.ts';
@@ -24,7 +24,7 @@ const owner = ({ acme }: Tenants) => acme.owner;
 const ofOrganization = ({ acme }: Tenants) => ({ organization_id: acme.organization_id });
 const ofProject = ({ acme }: Tenants) => ({ project_id: acme.ids.project_id });
 
-/** A person who belongs to acme and its project, for operations that change or remove one. */
+/** A user in acme and its project, for operations that change or remove one. */
 const newMember = async (tenants: Tenants) => {
   const user = await tenants.test.user(unique('member'));
   await join(tenants.sql, tenants.acme, user.me.id, { tenant: 'member', project: 'viewer' });

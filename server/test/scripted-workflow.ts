@@ -1,4 +1,4 @@
-/** A workflow whose steps are given by the test, and the few moves that tests of the engine repeat. */
+/** A workflow whose steps are given by the test, and common actions of the engine tests. */
 import { mintId, silentLog } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import type { WorkflowRunRow } from '../src/db/workflow-run.ts';

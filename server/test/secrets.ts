@@ -1,4 +1,4 @@
-/** Keys of a test that runs no process. */
+/** Keys of a test without a process. */
 import { randomBytes } from 'node:crypto';
 import type { PlatformKeyKind } from '@gpuaas/contract';
 import { SEALED_TO } from '../src/domain/sealed.ts';

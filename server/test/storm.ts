@@ -28,16 +28,14 @@ import {
 } from './tenants.ts';
 
 const AT_ONCE = 16;
-/**
- * A machine that is short of everything may keep requests waiting for a connection; each must be served within this.
- */
+/** On a slow host requests may wait for a connection; each must be served within this. */
 const SERVED_WITHIN_MS = 120_000;
 const HANGS_AFTER_MS = 60_000;
 const SEED = Number(process.env['GPUAAS_FUZZ_SEED'] ?? randomInt(2 ** 31));
 
 /** These read the whole audit log each time. */
 const SELDOM: Partial<Record<OperationId, number>> = { adminAuditLogVerify: 10, auditLogExport: 40 };
-/** One request in so many differs from one that succeeds in a single part. */
+/** One request in this many differs from a successful one in a single part. */
 const NEARLY_ONE_IN = 4;
 
 type Shot = Readonly<{
@@ -47,12 +45,12 @@ type Shot = Readonly<{
   token: string | undefined;
   request: FuzzRequest;
 }>;
-/** A request that succeeds, and who may send it. */
+/** A successful request, and its permitted callers. */
 type Valid = Readonly<{ token: string | undefined; parts: Parts }>;
 
-/** So many requests, at least. */
+/** At least this many requests. */
 export const storm = (requests: number): Promise<void> =>
-  describe(`a storm of ${requests} requests out of the contract`, () => {
+  describe(`a storm of ${requests} requests generated from the contract`, () => {
     const each = Math.ceil(requests / (operations.length - Object.keys(SELDOM).length));
     const closers: (() => Promise<void>)[] = [];
     const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
@@ -68,7 +66,7 @@ export const storm = (requests: number): Promise<void> =>
       for (const close of closers) await close();
     });
 
-    /** Several of each thing, so that destroying one leaves others to be asked for. */
+    /** Several of each resource, so that deleting one leaves others. */
     const makePool = async (): Promise<Pool> => {
       const { acme, rival, sql, test } = tenants;
       const accounts = `/api/v1/projects/${acme.ids.project_id}/service-accounts`;
@@ -125,7 +123,7 @@ export const storm = (requests: number): Promise<void> =>
         pool['token_id']?.push(must(made, 201).body.api_token.id);
         pool['web_session_id']?.push(await aWebSession(sql, acme.owner.me.id));
       }
-      // One node is drawn often, so that its slots and disks are met together with it.
+      // One node is drawn often, so that its slots and disks occur together with it.
       const { node_id } = await newApprovedSlot(tenants);
       const rival_node = await newDiscovered(tenants);
       pool['node_id']?.push(...Array(20).fill(node_id), rival_node, rival_node);
@@ -151,7 +149,7 @@ export const storm = (requests: number): Promise<void> =>
         if (n % 3 === 0) pool['allocation_id']?.push((await newActive(tenants)).id);
       }
       for (let n = 0; n < 4; n++) pool['allocation_id']?.push((await newReleased(tenants)).id);
-      // One allocation is drawn often, so that its sessions and grants are met together with it.
+      // One allocation is drawn often, so that its sessions and grants occur together with it.
       const reached = await newActive(tenants);
       pool['allocation_id']?.push(...Array(12).fill(reached.id));
       pool['port'] = [22, 8888];
@@ -172,12 +170,12 @@ export const storm = (requests: number): Promise<void> =>
         'c-of-nobody',
         rival.ids.allocation_id,
       ];
-      // Its id is known to no request, so the project that holds it is never empty and never goes.
+      // No request knows its id, so its project is never empty and never deleted.
       must(await acme.owner.post(accounts, { name: 'keeper' }), 201);
       return pool;
     };
 
-    /** Cursors that are well formed for the operation, with keys that a page never gave. */
+    /** Cursors that are well formed for the operation, with keys that no page returned. */
     const cursorsFor = (id: OperationId, operation: Operation): string[] => {
       const scope =
         { project: tenants.acme.ids.project_id, tenant: tenants.acme.organization_id }[operation.access as 'project'] ??
@@ -199,7 +197,7 @@ export const storm = (requests: number): Promise<void> =>
       return keys.map((key) => Buffer.from(JSON.stringify([id, scope, ...key])).toString('base64url'));
     };
 
-    /** Of its scenario, sent as it is and then varied. */
+    /** The request of its scenario, unchanged and then varied. */
     const validRequest = async (id: OperationId): Promise<Valid> => {
       const { as, ...parts } = await scenarios[id](tenants);
       return { token: as?.token ?? undefined, parts: parts as Parts };
@@ -235,7 +233,7 @@ export const storm = (requests: number): Promise<void> =>
         const anything = fc
           .sample(arbitrary, { seed: SEED + index, numRuns })
           .map(([request, drawnCaller], n): Shot => {
-            // Platform operations belong to operators: let most of them come from one.
+            // Platform operations belong to operators: most of them come from one.
             const caller = operation.access === 'platform' && n % 4 !== 0 ? 'superadmin' : drawnCaller;
             return { id, operation, caller, token: tokenOf(caller), request };
           });
@@ -249,7 +247,7 @@ export const storm = (requests: number): Promise<void> =>
           .map((request): Shot => ({ id, operation, caller: 'scenario', token: good.token, request }));
         return [...near, ...anything.slice(near.length)];
       });
-      // Operations mix, so that one meets what another has just changed.
+      // Operations are mixed, so that each meets changes of others.
       return drawn
         .map((shot, index) => ({ shot, at: (index * 7_919) % drawn.length }))
         .toSorted((a, b) => a.at - b.at)
@@ -320,7 +318,7 @@ export const storm = (requests: number): Promise<void> =>
         tenants.clock.advance(CACHE_OVER_MS);
         const request = onWire(operation, good.parts);
         await check({ id, operation, caller: 'scenario', token: good.token, request });
-        // A change may have used up what it was about.
+        // A change may have used up its resource.
         valid.set(id, isMutation(operation) ? await validRequest(id) : good);
       }
       const all = shots(await makePool(), valid);
@@ -345,7 +343,7 @@ export const storm = (requests: number): Promise<void> =>
         assert.equal(audited.get(id), ids.length, `audit rows of ${id}`);
     });
 
-    it('leaves a server that works and a database in which everything holds', async () => {
+    it('leaves a working server and a database without violated invariants', async () => {
       const answer = await tenants.test.bearer(null).get('/readyz');
       assert.deepEqual([answer.status, answer.body.ready], [200, true]);
       const made = await tenants.superadmin.post(

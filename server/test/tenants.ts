@@ -1,6 +1,6 @@
 /**
- * Two tenants that hold one of everything, and a caller for every role: what tests of authorization need before they
- * can ask anything. Made through the API, except for what only the control plane itself creates.
+ * Two tenants with one of everything, and a caller for every role: the setup of authorization tests. Created through
+ * the API, except for resources that only the control plane creates.
  */
 import { randomUUID } from 'node:crypto';
 import { ID_PREFIXES, type RoleName } from '@gpuaas/contract';
@@ -12,7 +12,7 @@ import { aGrant, aRecordedSession, aWebSession } from './access.ts';
 import { type Caller, startTestApp, type TestApp, type TestClock, type TestResponse, testClock } from './app.ts';
 import { aNode, anAllocation } from './placement.ts';
 
-/** Longer than any answer of authentication is remembered. */
+/** Longer than any authentication result is cached. */
 export const CACHE_OVER_MS = 6_000;
 
 export type Ids = Readonly<{
@@ -26,10 +26,10 @@ export type Ids = Readonly<{
   web_session_id: string;
   workflow_run_id: string;
   allocation_id: string;
-  /** Of the allocation: a recorded terminal that is over, and a key that opens it. */
+  /** Of the allocation: an ended recorded terminal, and an SSH key grant. */
   session_id: string;
   access_grant_id: string;
-  /** Not the tenant's: nodes are the control plane's. */
+  /** Not the tenant's: nodes belong to the platform. */
   node_id: string;
 }>;
 
@@ -37,17 +37,17 @@ export type User = Awaited<ReturnType<TestApp['user']>>;
 
 export type Tenant = Readonly<{ name: string; owner: User; organization_id: string; ids: Ids; project_b_id: string }>;
 
-/** A caller with every role it has at the tenant and its project; `machine` is not a person. */
+/** A caller with all its roles at the tenant and its project; `machine` is a service account. */
 export type Actor = Readonly<{ caller: Caller; roles: readonly RoleName[]; machine: boolean }>;
 
 const KEY_HEAD = Buffer.concat([Buffer.from([0, 0, 0, 11]), Buffer.from('ssh-ed25519'), Buffer.from([0, 0, 0, 32])]);
-/** A well-formed public key that nobody else has. */
+/** A new well-formed public key. */
 export const newSshKey = (): string => {
   const point = Buffer.from(randomUUID().replaceAll('-', ''), 'utf8');
   return `ssh-ed25519 ${Buffer.concat([KEY_HEAD, point]).toString('base64')}`;
 };
 
-/** A well-formed id that names nothing. */
+/** A well-formed id of nothing. */
 export const strangeId = (kind: keyof typeof ID_PREFIXES): string => mintId(ID_PREFIXES[kind]);
 
 export const must = (answer: TestResponse, status: number): TestResponse => {
@@ -58,7 +58,7 @@ export const must = (answer: TestResponse, status: number): TestResponse => {
 
 export type RunFacts = Readonly<{ organization_id: string; project_id: string; state: 'stuck' | 'pending' }>;
 
-/** A run as the engine would have left it; no worker knows its workflow, so it stays as it is. */
+/** A run as the engine would have left it; no worker knows its workflow, so it does not change. */
 export const insertRun = async (sql: Client, facts: RunFacts): Promise<string> => {
   const id = strangeId('workflow_run');
   const stuck = facts.state === 'stuck';
@@ -91,7 +91,7 @@ export const insertRun = async (sql: Client, facts: RunFacts): Promise<string> =
 
 export type Join = Readonly<{ tenant: string; project?: string }>;
 
-/** Makes a person a member of a tenant, and of its project when a role there is named. */
+/** Makes a user a member of a tenant, and of its project when a role there is named. */
 export const join = async (sql: Client, tenant: Tenant, userId: string, roles: Join): Promise<void> => {
   await sql.query('insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, $3)', [
     tenant.organization_id,
@@ -155,7 +155,7 @@ export type Tenants = Readonly<{
   sql: Client;
   acme: Tenant;
   rival: Tenant;
-  /** By role, as seen from acme and its first project. */
+  /** By role, relative to acme and its first project. */
   actors: Readonly<Record<string, Actor>>;
   superadmin: User;
 }>;
@@ -165,7 +165,7 @@ export const auditRowsOf = async (tenants: Pick<Tenants, 'sql'>, correlationId: 
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 
-/** The tenants, with what most tests of acme start with. */
+/** The tenants, with the usual setup of tests of acme. */
 export const acmeStage = async (t: TestLike) => {
   const clock = testClock();
   const tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);

@@ -1,8 +1,8 @@
-/** Waits for a condition instead of for a time, and says what it waited for when it does not come. */
+/** Waits for a condition instead of a time, and names the condition when it does not become true. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Long enough to leave the processor to what is waited for. */
+/** Long enough to leave the CPU to the awaited work. */
 const LOOK_AGAIN_MS = 5;
 
 export const until = async (

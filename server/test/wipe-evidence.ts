@@ -1,4 +1,4 @@
-/** What a host shows that has wiped its disks: as little as the contract demands, and nothing missing. */
+/** A host's evidence of wiped disks: the minimum of the contract, and nothing missing. */
 import { type DiskEvidence, type Isolation, readBackFloor, type TaskOutput } from '@gpuaas/contract/node';
 import { DISK_BYTES } from './candidate.ts';
 

@@ -1,4 +1,4 @@
-/** HTTP by hand over a socket: for requests that no client library would agree to send. */
+/** Raw HTTP over a socket: for requests that no client library would send. */
 import { connect, type Socket } from 'node:net';
 
 export type RawResponse = Readonly<{ status: number; head: string; text: string; ms: number }>;
@@ -12,7 +12,7 @@ const parse = (text: string, ms: number): RawResponse => ({
 
 export type Wire = Readonly<{
   socket: Socket;
-  /** What came until the server closed, or until `done` is satisfied with it. */
+  /** The received data until the server closed, or until `done` accepts it. */
   answer(done?: (text: string) => boolean): Promise<RawResponse>;
 }>;
 
@@ -27,7 +27,7 @@ export const dial = (url: string): Wire => {
     for (const watcher of watchers) watcher();
   };
   socket.setEncoding('utf8');
-  // A server that hangs up while we still write is what these tests provoke.
+  // These tests provoke a server that disconnects while the client still writes.
   socket.on('error', () => {});
   socket.on('data', (chunk: string) => {
     text += chunk;
@@ -52,7 +52,7 @@ export const dial = (url: string): Wire => {
   };
 };
 
-/** A whole answer with a body of the length it promised, so that an open connection need not be waited for. */
+/** A complete response with a body of its declared length, so that an open connection need not be waited for. */
 const isWhole = (text: string): boolean => {
   const [head, ...rest] = text.split('\r\n\r\n');
   if (rest.length === 0) return false;
@@ -60,7 +60,7 @@ const isWhole = (text: string): boolean => {
   return Buffer.byteLength(rest.join('\r\n\r\n')) >= length;
 };
 
-/** Sends these bytes and gives the first answer. */
+/** Sends these bytes and returns the first response. */
 export const say = async (url: string, bytes: string | Buffer): Promise<RawResponse> => {
   const wire = dial(url);
   wire.socket.write(bytes);
@@ -69,7 +69,7 @@ export const say = async (url: string, bytes: string | Buffer): Promise<RawRespo
   return answer;
 };
 
-/** Header lines and body of one request; the host and an end to the connection are added. */
+/** Header lines and body of one request; Host and Connection headers are added. */
 export const message = (line: string, headers: readonly string[], body: string | Buffer = ''): Buffer =>
   Buffer.concat([
     Buffer.from(

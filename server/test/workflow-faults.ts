@@ -1,11 +1,11 @@
 /**
- * One fault suite for every workflow. It plays the workflow once undisturbed to learn its path and its dependency
- * calls, then once per fault: each step taken twice, the worker killed at each point of each step, each commit failing
- * once, each dependency call failing once (before and after its effect), the deadline reached and a cancellation at
- * each step.
+ * One fault suite for every workflow. It runs the workflow once undisturbed to record its path and its dependency
+ * calls, then once per fault: each step executed twice, the worker killed at each point of each step, each commit
+ * failing once, each dependency call failing once (before and after its effect), the deadline reached and a
+ * cancellation at each step.
  *
- * A harness that quietly fails at step one each time proves nothing, so every scenario must show that its fault
- * happened, at the step where it was to happen, after the same steps as in the undisturbed run.
+ * A harness that silently fails at step one each time proves nothing, so every scenario must show that its fault
+ * happened, at the intended step, after the same steps as in the undisturbed run.
  */
 import assert from 'node:assert/strict';
 import { mintId, silentLog } from '@gpuaas/kit';
@@ -33,17 +33,17 @@ export type FaultSuite<Deps extends object, Subject, Step extends string, W exte
   workflow: Workflow<Deps, Subject, Step>;
   /** A new subject and new fakes: scenarios share nothing. */
   fresh(): Promise<W>;
-  /** What the request that starts such a run does beside it. */
+  /** Other effects of the request that starts such a run. */
   begin?(world: W, run: WorkflowRunRow): Promise<void>;
-  /** Plays the outside world when the run rests, such as sending the signal it waits for. */
+  /** Simulates the environment when the run waits, such as sending its signal. */
   answer?(world: W, run: WorkflowRunRow): Promise<void>;
-  /** What must hold when the run has ended, whatever was done to it. Null is the undisturbed run. */
+  /** Conditions after the end of the run, for every fault. Null is the undisturbed run. */
   check(world: W, run: WorkflowRunRow, fault: Fault | null): Promise<void>;
   /** The path and the number of dependency calls of the undisturbed run, so that a lost injection point is noticed. */
   expected: Readonly<{ path: readonly string[]; calls: number }>;
 }>;
 
-/** Every execution of a run that nothing disturbs, as its steps are declared. */
+/** Every execution of an undisturbed run, as its steps are declared. */
 export const undisturbedPath = (
   { declared }: Readonly<{ declared: WorkflowDeclaration }>,
   shape: CapacityShape,
@@ -80,7 +80,7 @@ const reachDeadline = (database: Database, runId: string): Promise<void> =>
     await tx.query('update workflow_runs set deadline_at = clock_timestamp() where id = $1', [runId]);
   });
 
-/** Sees every call into the dependencies, also into those nested in objects, and may make it fail. */
+/** Observes every call into the dependencies, including nested ones, and may make it fail. */
 const spy = <T extends object>(target: T, onCall: (name: string) => 'before' | 'after' | null, prefix = ''): T =>
   new Proxy(target, {
     get: (_, key) => {
@@ -101,7 +101,7 @@ const spy = <T extends object>(target: T, onCall: (name: string) => 'before' | '
     },
   });
 
-/** The same workflow, whose executions are counted and one of which is done twice. */
+/** The same workflow, with counted executions, one of which runs twice. */
 const observed = <Deps, Subject, Step extends string>(
   definition: Workflow<Deps, Subject, Step>,
   played: Played,
@@ -162,7 +162,7 @@ const play = async <Deps extends object, Subject, Step extends string, W extends
     if (fault.kind === 'deadline') await reachDeadline(database, leased.id);
     else await database.write(PLATFORM, (tx) => cancelRun(tx, { run_id: leased.id }));
   };
-  // A killed worker does nothing any more, so each round asks a new one: it knows only what the database says.
+  // A killed worker does nothing more, so each round uses a new one: it knows only the database.
   for (let round = 0; round < ROUNDS_MAX && isLive(played.run.state); round++) {
     const worker = createWorker({ database, registry, log: silentLog(), lease_ms: LEASE_MS, at });
     const worked = await worker.tick();
@@ -192,7 +192,7 @@ const listFaults = (path: readonly string[], calls: number): Fault[] => [
   ]).flat(),
 ];
 
-/** The timeline must tell of the fault, once, at the step where it was put. */
+/** The timeline must show the fault, once, at its step. */
 const checkTimeline = (fault: Fault, played: Played, clean: Played, step: string): void => {
   const stepsOf = (outcome: string) => played.steps.filter((row) => row.outcome === outcome).map((row) => row.step);
   const errors = stepsOf('error');
@@ -200,9 +200,9 @@ const checkTimeline = (fault: Fault, played: Played, clean: Played, step: string
   if (fault.kind === 'twice') assert.deepEqual(errors, [], 'a step taken twice gave an error');
   else if (fault.kind === 'deadline') assert.equal(stepsOf('timeout').length, remarks);
   else if (fault.kind === 'cancel') assert.equal(stepsOf('cancelled').length, remarks);
-  // A workflow may take a failed call for an answer; if it did not, the error stands where the call was.
+  // A workflow may handle a failed call as a result; otherwise the error is in the timeline at the call.
   else if (fault.kind === 'call') assert.ok(errors.length === 0 || `${errors}` === step, `${errors}`);
-  // The outcome was safe already: at most the step after it was in the dead worker's hands.
+  // The outcome was already stored: at most the step after it was held by the dead worker.
   else if (fault.kind === 'killed' && fault.point === 'committed')
     assert.ok(errors.length === 0 || `${errors}` === clean.path[fault.at + 1], `${errors}`);
   else assert.deepEqual(errors, [step]);

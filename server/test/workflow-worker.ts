@@ -1,8 +1,8 @@
 /**
- * A worker as a process of its own, for tests that kill or stop it: it takes the runs of `process-example`, says
- * `reached` when it comes to the given point of step two, and goes on only when it is told so on its standard input.
+ * A worker as a separate process, for tests that kill or stop it: it takes the runs of `process-example`, prints
+ * `reached` at the given point of step two, and continues only on a line on its standard input.
  *
- *   node workflow-worker.ts DATABASE_URL POINT LEASE_MS
+ * node workflow-worker.ts DATABASE_URL POINT LEASE_MS
  */
 import { once } from 'node:events';
 import { silentLog } from '@gpuaas/kit';

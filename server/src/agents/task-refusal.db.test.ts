@@ -31,7 +31,7 @@ describe('tasks that an agent refused', () => {
     agent.close();
   });
 
-  it('are reported by a node for itself only', async () => {
+  it('are accepted only from the task’s own node', async () => {
     const [agent, other] = [await channel().join(), await channel().join()];
     const refusals = [
       {

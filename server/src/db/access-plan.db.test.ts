@@ -53,11 +53,11 @@ describe('the sessions and grants of an allocation that had very many', () => {
     return plan;
   };
 
-  it('are counted without reading those that are over, because the allocation is locked meanwhile', async () => {
+  it('are counted without reading ended ones, because the allocation is locked meanwhile', async () => {
     assert.match(await planOf((reader) => countLiveSessions(reader, busy.id)), /terminal_sessions_unclosed/);
   });
 
-  it('are listed without reading the grants of everybody else', async () => {
+  it('are listed without reading other allocations’ grants', async () => {
     const page = { before: null, limit: 50 };
     assert.match(await planOf((reader) => listGrants(reader, other.id, page)), /access_grants_by_allocation/);
   });

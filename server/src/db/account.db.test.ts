@@ -6,7 +6,7 @@ import { startTestApp } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
 import { findAccountPowers } from './account.ts';
 
-it('production starts with an account of the application, and refuses one that could read past row-level security', async (context) => {
+it('production starts with an application role, and refuses one that bypasses row-level security', async (context) => {
   const closers: (() => Promise<unknown>)[] = [];
   context.after(async () => {
     for (const close of closers) await close();
@@ -31,7 +31,7 @@ it('production starts with an account of the application, and refuses one that c
     ...{ account: name, is_superuser: false, bypasses_rls: false, owns_tables: false },
   });
   assert.equal((await findAccountPowers(bypassing)).bypasses_rls, true);
-  // Taking on the role of the application after signing in can be undone by whoever has the connection.
+  // Any holder of the connection can reset the application role taken after signing in.
   for (const [database_url, app_database_url] of [
     [db.ownerUrl, null],
     [db.url, null],

@@ -1,4 +1,4 @@
-/** What no allocation, quota or usage record can say, whoever writes it: the schema refuses it. */
+/** Invalid allocations, quotas and usage records: the schema refuses them from any writer. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Client } from 'pg';
@@ -18,7 +18,7 @@ const T0 = '2026-01-01T00:00:00Z';
 const T1 = '2026-01-01T01:00:00Z';
 const T2 = '2026-01-01T02:00:00Z';
 
-/** Every column of the inventory and of placement that holds one word of a list. */
+/** Every column of the inventory and of placement that holds one value of a list. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   nodes: ['state', 'host_role', 'capacity_mode', 'occupancy', 'health'],
   node_resource_slots: ['approval', 'status', 'health', 'fabric_claim_mode', 'wipe_method'],
@@ -63,7 +63,7 @@ describe('the schema of allocations, quota and usage', () => {
           );
   });
 
-  it('every column that looks like a state is on that list', async () => {
+  it('every state-like column is on that list', async () => {
     const { rows } = await raw.owner.query<{ table: string; column: string }>(
       `select c.relname as table, a.attname as column from pg_class c join pg_attribute a on a.attrelid = c.oid
        where relnamespace = 'public'::regnamespace and c.relkind = 'r' and attnum > 0 and attgenerated = ''
@@ -99,14 +99,14 @@ describe('the schema of allocations, quota and usage', () => {
       await raw.allowed(attempt(right));
   });
 
-  it('live allocations of a project have names of their own', async () => {
+  it('live allocations of a project have unique names', async () => {
     const nodeId = await raw.node();
     await raw.allocation(nodeId, { name: 'train' });
     await raw.refused({ code: UNIQUE }, adding('allocations', raw.allocationRow(nodeId, { name: 'train' })));
     await raw.allowed(adding('allocations', raw.allocationRow(nodeId, { name: 'train', state: 'failed' })));
   });
 
-  it('what was sold is never changed', async () => {
+  it('SKU, price and shape of an allocation never change', async () => {
     const { nodeId, slotId, allocationId } = await raw.claimedSlot();
     await insertRow(raw.owner, 'allocation_placements', {
       allocation_id: allocationId,
@@ -126,7 +126,7 @@ describe('the schema of allocations, quota and usage', () => {
       await raw.refused({ code: NOT_ALLOWED }, (sql) => sql.query(text));
   });
 
-  it('quota in use is never negative, and a project has quota in its own organization only', async () => {
+  it('quota in use is never negative, and a project has quota only in its own organization', async () => {
     const row = { organization_id: 'org_a', project_id: 'prj_a' };
     await insertRow(raw.owner, 'quotas', { ...row, gpu_used: 2 });
     await raw.refused({ code: CHECK, constraint: 'quota_not_exceeded' }, (sql) =>
@@ -169,7 +169,7 @@ describe('the schema of allocations, quota and usage', () => {
     await raw.allowed(change(open['id'], `ended_at = '${T2}', cost_minor = 1`));
   });
 
-  it('usage has one open record at most, ends after it began, and is closed exactly when its cost is known', async () => {
+  it('usage has at most one open record, ends after it began, and is closed exactly with a known cost', async () => {
     const { allocationId } = await raw.claimedSlot();
     const usage = (row: Row) => adding('usage_records', raw.usageRow(allocationId, row));
     for (const wrong of [

@@ -5,7 +5,7 @@ import { testDatabase } from '../../test/database.ts';
 import { type AuditFilter, listAuditLogs } from './audit.ts';
 import { type Database, PLATFORM, type Reader } from './client.ts';
 
-describe('the audit log of a busy platform', () => {
+describe('the audit log of a large platform', () => {
   let database: Database;
   let drop: () => Promise<void>;
   before(async () => {
@@ -25,7 +25,7 @@ describe('the audit log of a busy platform', () => {
   });
   after(() => drop());
 
-  /** How the very query of the list would be run, with the values it is given. */
+  /** The plan of the list's own query, with its values. */
   const planOf = async (filter: AuditFilter): Promise<string> => {
     let plan = '';
     await database.read(PLATFORM, async (reader) => {

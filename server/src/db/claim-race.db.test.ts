@@ -1,4 +1,4 @@
-/** Claims made at the same moment by raw SQL that checks and then inserts, as careless code would: the schema decides. */
+/** Concurrent claims by raw SQL that checks and then inserts, as careless code would: the schema decides. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Client } from 'pg';
@@ -9,7 +9,7 @@ const CLAIMS = 'allocation_resource_claims';
 const METAL = { capacity_shape: 'baremetal', sku_name: 'metal', gpu_count: 8 };
 const constraintOf = (err: unknown): string => String((err as { constraint?: string }).constraint);
 
-describe('claims made at once with raw SQL', () => {
+describe('concurrent claims with raw SQL', () => {
   const closers: (() => Promise<void>)[] = [];
   let raw: RawPlacement;
   let first: Client;
@@ -41,7 +41,7 @@ describe('claims made at once with raw SQL', () => {
     }));
   };
 
-  it('of two who both saw a slot free, one gets it, in every round', async () => {
+  it('of two transactions that both saw a slot free, one gets it, in every round', async () => {
     const ROUNDS = 256;
     let bothSawItFree = 0;
     for (let round = 0; round < ROUNDS; round++) {
@@ -108,7 +108,7 @@ describe('claims made at once with raw SQL', () => {
     assert.equal(await claiming.outcome, 'node_is_in_mode');
   });
 
-  it('a slot that is put up for sale while it is being claimed stays taken', async () => {
+  it('a slot made available while it is being claimed stays claimed', async () => {
     const nodeId = await raw.node();
     const slotId = await raw.slot(nodeId);
     await raw.owner.query("update node_resource_slots set status = 'quarantined' where id = $1", [slotId]);
@@ -122,7 +122,7 @@ describe('claims made at once with raw SQL', () => {
     assert.equal(await selling.outcome, 'slot_is_taken');
   });
 
-  it('the keys that pin a node and a slot look their claims up by index', async () => {
+  it('the foreign keys of nodes and slots look up claims by index', async () => {
     await raw.owner.query("set enable_seqscan = off; set plan_cache_mode = 'force_generic_plan'");
     const look = async (columns: readonly string[]): Promise<string> => {
       const condition = columns.map((column, at) => `$${at + 1} = ${column}`).join(' and ');

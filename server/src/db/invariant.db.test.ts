@@ -8,7 +8,7 @@ import { refreshSummary } from '../placement/summary.ts';
 import { type Database, PLATFORM, type Reader } from './client.ts';
 import { INVARIANTS, listViolations } from './invariant.ts';
 
-/** Checks, unique indexes and exclusions that would refuse what these tests do on purpose. */
+/** Checks, unique indexes and exclusions that would refuse the intended damage of these tests. */
 const WALLS = `do $$ declare wall record; begin
   for wall in select conrelid::regclass::text as t, conname as c from pg_constraint
     where connamespace = 'public'::regnamespace and contype in ('c', 'x') and conrelid <> 0 and coninhcount = 0 loop
@@ -48,9 +48,9 @@ describe('invariants', () => {
     for (const close of closers) await close();
   });
 
-  it('none is broken on a database at work', () => assertInvariants(database));
+  it('none is violated on a database in use', () => assertInvariants(database));
 
-  /** Does the damage with every wall down, asks one invariant about it, and takes it all back. */
+  /** Makes the damage with every constraint disabled, checks one invariant, and rolls everything back. */
   const damage = async (name: string, statements: readonly (readonly [string, ...unknown[]])[]) => {
     const invariant = INVARIANTS.find((known) => known.name === name);
     assert.ok(invariant, name);
@@ -76,7 +76,7 @@ describe('invariants', () => {
     allocation_id,
     is_managed: allocation_id !== null,
   });
-  /** What a host said it has, and what was made of it. */
+  /** A host report, and its evaluation. */
   const found = (node: TestNode, machine: object, findings: readonly object[]) =>
     [
       'insert into node_inventories (node_id, observed_at, boot_id, content, findings) values ($1, now(), $2, $3, $4)',
@@ -98,7 +98,7 @@ describe('invariants', () => {
       verified,
     ] as const;
 
-  /** As the trigger would have given it, which no damage fires. */
+  /** As the trigger would have set it, which does not fire for the damage. */
   const hashed = ["update wipe_proofs p set proof_hash = wipe_proof_hash(p) where id = 'wpf_test'"] as const;
 
   const leave = (allocation: TestAllocation) =>
@@ -128,7 +128,7 @@ describe('invariants', () => {
     expires_at?: string;
     slots?: string;
   }>;
-  /** A cleanup that was asked for ten minutes ago and answered just now; `facts` are SQL. */
+  /** A cleanup requested ten minutes ago with a result just now; `facts` are SQL. */
   const task = (id: string, facts: TaskFacts = {}) => {
     const { id: allocationId, node_id } = facts.allocation ?? releasing;
     return [
@@ -986,6 +986,6 @@ describe('invariants', () => {
         assert.deepEqual([...new Set(await damage(name, act()))], finds(), rule);
       });
 
-  it('every invariant was seen to find something', () =>
+  it('every invariant has a case that it finds', () =>
     assert.deepEqual(Object.keys(FORCED).toSorted(), INVARIANTS.map(({ name }) => name).toSorted()));
 });

@@ -40,7 +40,7 @@ const migrationsBefore = async (t: TestContext, number: number): Promise<string>
 };
 
 describe('migrations', () => {
-  it('run once, also when several processes start at the same moment', async (t) => {
+  it('run once, even when several processes start at the same time', async (t) => {
     const url = await emptyDatabase(t);
     const applied = await Promise.all([1, 2, 3].map(() => migrate({ url, log })));
     assert.deepEqual(
@@ -50,7 +50,7 @@ describe('migrations', () => {
     assert.deepEqual(await migrate({ url, log }), []);
   });
 
-  it('rename the steps of runs that are under way, so that they continue', async (t) => {
+  it('rename the steps of live runs, so that they continue', async (t) => {
     const url = await emptyDatabase(t);
     await migrate({ url, log, dir: await migrationsBefore(t, 19) });
     const steps = await withClient(url, async (client) => {
@@ -71,7 +71,7 @@ describe('migrations', () => {
     ]);
   });
 
-  it('give an approved disk the size that the newest discovery found, and none where it found none', async (t) => {
+  it('set the size of an approved disk from the newest discovery, and none where it found none', async (t) => {
     const url = await emptyDatabase(t);
     await migrate({ url, log, dir: await migrationsBefore(t, 21) });
     await withClient(url, async (client) => {
@@ -146,7 +146,7 @@ describe('migrations', () => {
     await assert.rejects(migrate({ url, log, dir }), /0002_catalog.sql was changed after it was applied/);
   });
 
-  it('leave nothing behind of one that fails, and go on when it is mended', async (t) => {
+  it('leave nothing behind when one fails, and continue after it is fixed', async (t) => {
     const url = await emptyDatabase(t);
     const broken = await migrationsWith(t, '9999_next.sql', 'create table half (id int); select 1/0;');
     await assert.rejects(migrate({ url, log, dir: broken }), /division by zero/);

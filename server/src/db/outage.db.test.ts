@@ -27,7 +27,7 @@ const withSql = async <T>(url: string, fn: (sql: Client) => Promise<T>): Promise
   }
 };
 
-describe('the database goes away', () => {
+describe('the database becomes unavailable', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   after(async () => {
@@ -37,7 +37,7 @@ describe('the database goes away', () => {
   const create = (user: User, name: string, key: string) =>
     user.post(`/api/v1/organizations/${user.organization_id}/projects`, { name }, { 'idempotency-key': key });
 
-  it('restarted at once under load: 503 meanwhile, back within 10 s, nothing half-written', async () => {
+  it('restarted under load: 503 meanwhile, recovery within 10 s, no partial writes', async () => {
     const dataDir = newClusterDir();
     // Commits must survive the crash, so this cluster writes as production does.
     const start = (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ dataDir, durability: 'safe' });
@@ -92,7 +92,7 @@ describe('the database goes away', () => {
       assert.deepEqual([answer.body.code, answer.body.retryable], ['unavailable', true]);
       assert.ok(Number(answer.headers['retry-after']) > 0);
     }
-    // Whoever was refused asks again with the same key: once each, whether or not the first time went through.
+    // A refused client retries with the same key: one effect each, whether or not the first attempt committed.
     for (const one of sent.filter(({ answer }) => answer.status === 503).slice(-200))
       assert.equal((await create(ada, one.name, one.key)).status, 201);
     await withSql(ownerUrl, async (sql) => {
@@ -108,7 +108,7 @@ describe('the database goes away', () => {
       const names = new Set(rows.map((row) => row.name));
       assert.equal(names.size, rows.length);
       for (const { name, answer } of sent) if (answer.status === 201) assert.ok(names.has(name), `${name} is lost`);
-      // What runs in the background came back as well: events leave and audit rows are sealed.
+      // Background work recovered too: events are sent and audit rows are sealed.
       const unsent = 'select from outbox_events where sent_at is null';
       const unsealed =
         'select from audit_logs l where not exists (select from audit_seals s where s.audit_log_id = l.id)';
@@ -118,7 +118,7 @@ describe('the database goes away', () => {
     console.log(JSON.stringify({ requests: sent.length, refused: count(503), recovered_ms: Math.round(recoveredMs) }));
   });
 
-  describe('in the middle of one request', () => {
+  describe('during one request', () => {
     const setting = async () => {
       const db = await testDatabase(t);
       const proxy = await startPgProxy(t, db.ownerUrl);
@@ -134,7 +134,7 @@ describe('the database goes away', () => {
         return [projects.rowCount, events.rowCount];
       });
 
-    it('the commit succeeded and the answer was lost: the retry finds it, and there is one project', async () => {
+    it('the commit succeeded and the response was lost: the retry finds it, and there is one project', async () => {
       const { db, proxy, ada } = await setting();
       const [name, key] = [`lost-${randomUUID().slice(0, 8)}`, randomUUID()];
       const cut = proxy.cut(name, 'after the commit succeeded');
@@ -148,7 +148,7 @@ describe('the database goes away', () => {
       assert.deepEqual(await counts(db.ownerUrl, name), [1, 1]);
     });
 
-    it('the commit never arrived: nothing is there, and the retry does it once', async () => {
+    it('the commit never arrived: nothing exists, and the retry does it once', async () => {
       const { db, proxy, ada } = await setting();
       const [name, key] = [`cut-${randomUUID().slice(0, 8)}`, randomUUID()];
       const cut = proxy.cut(name, 'before the commit is sent');

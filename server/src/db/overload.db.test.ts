@@ -7,7 +7,7 @@ import type { User } from '../../test/tenants.ts';
 
 const newName = () => `n-${randomUUID().slice(0, 8)}`;
 
-describe('transactions that lose', () => {
+describe('failed transactions', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   let test: TestApp;
@@ -52,19 +52,19 @@ describe('transactions that lose', () => {
     ['a serialization failure', '40001'],
     ['a deadlock', '40P01'],
   ] as const) {
-    it(`${what} is retried and the caller never learns of it`, async () => {
+    it(`${what} is retried and the caller does not see it`, async () => {
       const [answer, attempts] = await losing('projects', state, 2, create);
       assert.deepEqual([answer.status, attempts], [201, 3]);
     });
 
-    it(`${what} that does not end is 503 after five attempts, never 500`, async () => {
+    it(`${what} that persists is 503 after five attempts, never 500`, async () => {
       const [answer, attempts] = await losing('projects', state, 1_000, create);
       assert.deepEqual([answer.status, answer.body.code, attempts], [503, 'unavailable', 5]);
       assert.ok(Number(answer.headers['retry-after']) > 0);
     });
   }
 
-  it('a loss in a row that nobody waits for is retried too', async () => {
+  it('a failed transaction without a waiting request is retried too', async () => {
     const other = await test.user('other');
     await sql.query("insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, 'member')", [
       ada.organization_id,
@@ -91,7 +91,7 @@ describe('transactions that lose', () => {
       assert.doesNotMatch(JSON.stringify(answer.body), /injected/);
     });
 
-  it('a connection that dies in the hands of whoever holds it does not end the process', async () => {
+  it('a connection that breaks while in use does not end the process', async () => {
     const held = await test.app.deps.database.connect();
     const { rows } = await held.query<{ pid: number }>('select pg_backend_pid() as pid');
     const gone = new Promise((resolve) => held.once('end', resolve));
@@ -121,7 +121,7 @@ describe('transactions that lose', () => {
     };
     const projects = () => `/api/v1/organizations/${grace.organization_id}/projects`;
 
-    it('a request waits two seconds, is then 503, and readiness says so', async () => {
+    it('a request waits two seconds, then returns 503, and readiness reports it', async () => {
       const release = await exhaust();
       const started = performance.now();
       const [read, write, ready, alive] = await Promise.all([
@@ -142,7 +142,7 @@ describe('transactions that lose', () => {
       assert.equal((await small.bearer(null).get('/readyz')).status, 200);
     });
 
-    it('a connection that comes free in time is given to who waits', async () => {
+    it('a connection freed in time goes to the waiting request', async () => {
       const release = await exhaust();
       const waiting = grace.get(projects());
       setTimeout(release, 300);

@@ -1,4 +1,4 @@
-/** What no claim can do, whoever writes it: the schema refuses it. */
+/** Invalid claims: the schema refuses them from any writer. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -25,7 +25,7 @@ describe('the schema of claims', () => {
   });
   const claiming = (row: Row) => (sql: Parameters<typeof insertRow>[0]) => insertRow(sql, CLAIMS, row);
 
-  it('a slot has one live claim at most', async () => {
+  it('a slot has at most one live claim', async () => {
     const { nodeId, slotId } = await raw.claimedSlot();
     const other = await raw.allocation(nodeId);
     await raw.refused(
@@ -36,7 +36,7 @@ describe('the schema of claims', () => {
     await raw.allowed(claiming(raw.claimRow(other, nodeId, idle)));
   });
 
-  it('a node has one live exclusive claim at most', async () => {
+  it('a node has at most one live exclusive claim', async () => {
     const { nodeId } = await raw.claimedNode();
     const row = { capacity_shape: 'baremetal', sku_name: 'metal', gpu_count: 8 };
     const other = await raw.allocation(nodeId, row);
@@ -61,7 +61,7 @@ describe('the schema of claims', () => {
     }
   });
 
-  it('a node keeps its mode while a claim lives', async () => {
+  it('a node keeps its mode while it has a live claim', async () => {
     const { nodeId } = await raw.claimedSlot();
     for (const occupancy of ['free', 'exclusive', 'cleaning', 'cleanup_blocked'])
       await raw.refused({ code: FOREIGN_KEY, constraint: 'node_is_in_mode' }, (sql) =>
@@ -75,7 +75,7 @@ describe('the schema of claims', () => {
     await raw.allowed((sql) => sql.query("update nodes set occupancy = 'cleaning' where id = $1", [exclusive.nodeId]));
   });
 
-  it('a slot with a live claim is not for sale, and a slot for sale cannot be claimed as it is', async () => {
+  it('a slot with a live claim is not available, and an available slot cannot have a live claim', async () => {
     const { nodeId, slotId } = await raw.claimedSlot();
     const wiped = await raw.owner.query('select allocation_id from allocation_resource_claims where slot_id = $1', [
       slotId,
@@ -122,7 +122,7 @@ describe('the schema of claims', () => {
     await raw.allowed(claiming(raw.claimRow(allocationId, nodeId, beside)));
   });
 
-  it('a slice holds slots and bare metal holds a node, never the other', async () => {
+  it('a slice claims slots and bare metal claims a node, never the reverse', async () => {
     const fits = { code: FOREIGN_KEY, constraint: 'claim_fits_allocation' };
     const sliced = await raw.node();
     const slotId = await raw.slot(sliced, { status: 'reserved' });
@@ -137,7 +137,7 @@ describe('the schema of claims', () => {
     );
   });
 
-  it('a claim belongs to the tenant and project of its allocation', async () => {
+  it('a claim belongs to the organization and project of its allocation', async () => {
     const nodeId = await raw.node();
     const slotId = await raw.slot(nodeId, { status: 'reserved' });
     const row = raw.claimRow(await raw.allocation(nodeId), nodeId, slotId);
@@ -148,7 +148,7 @@ describe('the schema of claims', () => {
     );
   });
 
-  it('a claim says what it takes: one GPU and a generation with a slot, neither without', async () => {
+  it('a slot claim records one GPU and a generation; a node claim records neither', async () => {
     const nodeId = await raw.node();
     const slotId = await raw.slot(nodeId, { status: 'reserved' });
     const row = raw.claimRow(await raw.allocation(nodeId), nodeId, slotId);
@@ -164,7 +164,7 @@ describe('the schema of claims', () => {
     await raw.allowed(claiming(row));
   });
 
-  it('an allocation becomes active only with every GPU it was sold', async () => {
+  it('an allocation becomes active only with every GPU it was launched with', async () => {
     const activate = (id: string) => (sql: Parameters<typeof insertRow>[0]) =>
       sql.query("update allocations set state = 'active', activated_at = now() where id = $1", [id]);
     const nodeId = await raw.node();
@@ -176,7 +176,7 @@ describe('the schema of claims', () => {
     await raw.allowed(activate((await raw.claimedNode()).allocationId));
   });
 
-  it('claims are never removed', async () => {
+  it('claims are never deleted', async () => {
     const { claimId } = await raw.claimedSlot();
     await raw.refused({ code: NOT_ALLOWED }, (sql) => sql.query(`delete from ${CLAIMS} where id = $1`, [claimId]));
   });

@@ -58,7 +58,7 @@ describe('the statements of placement under the worst plan', () => {
     return rowCount ?? 0;
   };
 
-  it('the plan is one that makes a subselect with a limit take more than it asked for', async () => {
+  it('the plan makes a subselect with a limit return more rows than its limit', async () => {
     const attempt = db.database.write(PLATFORM, async (tx) => {
       await forceNestedLoops(tx);
       const { rowCount } = await tx.query(
@@ -71,7 +71,7 @@ describe('the statements of placement under the worst plan', () => {
     await assert.rejects(attempt, /nothing of it is kept/);
   });
 
-  it('choosing a node locks one node and leaves the others to the next', async () => {
+  it('choosing a node locks one node and leaves the others to concurrent requests', async () => {
     await db.database.write(PLATFORM, async (tx) => {
       await forceNestedLoops(tx);
       const chosen = await lockBestNode(tx, query());
@@ -82,7 +82,7 @@ describe('the statements of placement under the worst plan', () => {
     });
   });
 
-  it('a claim set takes the slots it names and no other', async () => {
+  it('a claim set takes the slots it names and no others', async () => {
     await db.database.write(PLATFORM, async (tx) => {
       await forceNestedLoops(tx);
       const node = await lockBestNode(tx, query());
@@ -98,7 +98,7 @@ describe('the statements of placement under the worst plan', () => {
     assert.deepEqual(rows, [{ taken: 2, claims: 2, occupied: 1 }]);
   });
 
-  it('a claim set for a slot that somebody has is refused whole', async () => {
+  it('a claim set with one claimed slot is refused as a whole', async () => {
     const { rows } = await owner.query<{ node_id: string; slot_id: string }>(
       `select node_id, slot_id from ${CLAIMS} limit 1`,
     );

@@ -1,7 +1,7 @@
 /**
- * Every shared fragment against its function in TypeScript. Rows are generated and given to PostgreSQL as values, so that
- * no constraint keeps a case from being asked. Each rule counts how often it was true and false: a rule that is always
- * one of them proves nothing.
+ * Every shared fragment compared with its function in TypeScript. Rows are generated and passed to PostgreSQL as
+ * values, so that no constraint excludes a case. Each rule counts how often it was true and false: a rule that is
+ * always one of them proves nothing.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -37,7 +37,7 @@ import {
 
 const ROWS = 200;
 const RUNS = 6;
-/** Of ROWS * RUNS rows, how many at least must be of each kind. */
+/** Of ROWS * RUNS rows, the minimum number of each kind. */
 const SEEN_MIN = 30;
 
 const orNull = <T>(value: T): fc.Arbitrary<T | null> => fc.option(fc.constant(value), { nil: null, freq: 9 });
@@ -64,7 +64,7 @@ const SLOT_RECORD = `(id text, node_id text, slot_index integer, parent_slot_id 
   gpu_pci_address text, nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text,
   fabric_claim_mode text)`;
 
-/** The slot as the scheduler is given it, except that its parent is not left out. */
+/** The slot as the scheduler receives it, with its parent. */
 const toSlot = (row: SlotRow): SchedulerSlot =>
   ({
     ...row,
@@ -93,7 +93,7 @@ describe('a shared SQL predicate', () => {
   const ask = async <R extends object>(text: string, ...values: unknown[]): Promise<R[]> =>
     database.database.read(PLATFORM, async (reader) => (await reader.query<R>(text, values)).rows);
 
-  /** Holds what PostgreSQL says of each row against what the function says, and counts the values. */
+  /** Compares PostgreSQL's result for each row with the function's, and counts the values. */
   const holds = async <Row, Value>(
     row: fc.Arbitrary<Row>,
     fragment: string,
@@ -122,16 +122,16 @@ describe('a shared SQL predicate', () => {
   };
   const BOTH = [true, false];
 
-  it('says that a slot is complete exactly when the scheduler does', () =>
+  it('reports a slot as complete exactly when the scheduler does', () =>
     holds(slotRow, slotIsComplete('s'), SLOT_RECORD, (row) => isComplete(toSlot(row)), BOTH));
 
-  it('says that a slot is usable exactly when the scheduler does', () =>
+  it('reports a slot as usable exactly when the scheduler does', () =>
     holds(slotRow, slotIsUsable('s'), SLOT_RECORD, (row) => isUsable(toSlot(row)), BOTH));
 
-  it('says that a wiped slot is fit exactly when the release does', () =>
+  it('reports a wiped slot as fit exactly when the release does', () =>
     holds(slotRow, slotIsFit('s'), SLOT_RECORD, (row) => isFit(toSlot(row)), BOTH));
 
-  it('gives the same reason why a slot is unavailable as the scheduler', () =>
+  it('gives the same unavailable reason for a slot as the scheduler', () =>
     holds(slotRow, slotUnavailableReason('s'), SLOT_RECORD, (row) => slotHold(toSlot(row), true), [
       'claimed',
       'cleaning',
@@ -144,12 +144,12 @@ describe('a shared SQL predicate', () => {
       null,
     ]));
 
-  it('reads each part of a bundle as the scheduler is given it', async () => {
+  it('reads each part of a bundle as the scheduler receives it', async () => {
     for (const [part, has] of Object.entries(SLOT_PARTS))
       await holds(slotRow, has('s'), SLOT_RECORD, (row) => toSlot(row)[part as keyof typeof SLOT_PARTS], BOTH);
   });
 
-  it('asks no less than the schema of an available slot', async () => {
+  it('requires at least what the schema requires of an available slot', async () => {
     const [check] = await ask<{ rule: string }>(
       `select pg_get_constraintdef(oid) as rule from pg_constraint where conname = 'available_is_complete'`,
     );
@@ -167,7 +167,7 @@ describe('a shared SQL predicate', () => {
     );
   });
 
-  it('says that a task is open or handed out exactly when the domain does', async () => {
+  it('reports a task as open or dispatched exactly when the domain does', async () => {
     const row = fc.record({
       state: fc.constantFrom(
         'queued',
@@ -185,7 +185,7 @@ describe('a shared SQL predicate', () => {
     await holds(row, `s.state ${TASK_HANDED_OUT}`, '(state text)', ({ state }) => handedOut.includes(state), BOTH);
   });
 
-  it('says that a run is live exactly when the domain does', () =>
+  it('reports a run as live exactly when the domain does', () =>
     holds(
       fc.record({ state: fc.constantFrom('pending', 'running', 'waiting', 'done', 'stuck', 'cancelled') }),
       `s.state ${RUN_LIVE}`,
@@ -194,14 +194,14 @@ describe('a shared SQL predicate', () => {
       BOTH,
     ));
 
-  it('says that an allocation is held or moving exactly when the domain does', async () => {
+  it('reports an allocation as held or moving exactly when the domain does', async () => {
     const row = fc.record({ state: fc.constantFrom(...ALLOCATION_STATES) });
     await holds(row, `s.state ${ALLOCATION_HELD}`, '(state text)', ({ state }) => isHeld(state), BOTH);
     const moving: readonly string[] = MOVING_ALLOCATION_STATES;
     await holds(row, `s.state ${ALLOCATION_MOVING}`, '(state text)', ({ state }) => moving.includes(state), BOTH);
   });
 
-  it('says that a node is over exactly when the domain does', () =>
+  it('reports a node as ended exactly when the domain does', () =>
     holds(
       fc.record({ state: fc.constantFrom(...NODE_STATES) }),
       `s.state ${NODE_OVER}`,
@@ -210,7 +210,7 @@ describe('a shared SQL predicate', () => {
       BOTH,
     ));
 
-  it('counts an agent as seen for as long as the domain says', async () => {
+  it('counts an agent as connected for as long as the domain does', async () => {
     // Seconds ago, never within the time that a query may take of the limit.
     const ago = fc.oneof(fc.nat({ max: OFFLINE_AFTER_S - 15 }), fc.integer({ min: OFFLINE_AFTER_S, max: 300 }));
     const seenAt = `from (select s.ago, clock_timestamp() - make_interval(secs => s.ago) as last_seen_at) a`;
@@ -230,7 +230,7 @@ describe('a shared SQL predicate', () => {
     );
   });
 
-  it('takes a runtime check for valid only if it passed after the last boot', () => {
+  it('accepts a runtime check only if it passed after the last boot', () => {
     const time = fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z', null);
     return holds(
       fc.record({ is_runtime_passed: fc.boolean(), runtime_checked_at: time, booted_at: time }),
@@ -242,7 +242,7 @@ describe('a shared SQL predicate', () => {
     );
   });
 
-  it('finds a slot claimed by its own live claim and by the one on its node, and by no other', async () => {
+  it('finds a slot claimed by its own live claim or its node’s, and by no other', async () => {
     const seen = { claimed: 0, free: 0 };
     await fc.assert(
       fc.asyncProperty(

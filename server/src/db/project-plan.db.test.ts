@@ -9,7 +9,7 @@ import { findHeldProject, listProjectHoldings } from './project.ts';
 
 const HISTORY = 3_000;
 
-test('what a project holds is read without its history', async (t) => {
+test('the holdings of a project are read without its history', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   const sql = new Client({ connectionString: ownerUrl });
   await sql.connect();
@@ -58,7 +58,7 @@ test('what a project holds is read without its history', async (t) => {
   const planOf = async (ask: (reader: Reader) => Promise<unknown>): Promise<string> => {
     let plan = '';
     await database.read(PLATFORM, async (reader) => {
-      // Two claims would be read as a whole; thousands are not.
+      // Two claims would be read sequentially; thousands are not.
       await reader.query("select set_config('enable_seqscan', 'off', true)");
       await ask({
         query: async (text, values) => {

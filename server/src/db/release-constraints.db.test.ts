@@ -1,4 +1,4 @@
-/** How a claim can never end, whoever writes it: the schema lets go of capacity only for a proof that it is clean. */
+/** Invalid ends of a claim, by any writer: the schema frees capacity only with a proof that it is wiped. */
 import { after, before, describe, it } from 'node:test';
 import type { Client } from 'pg';
 import {
@@ -59,7 +59,7 @@ describe('the schema of releases', () => {
     await raw.allowed(release(claimId, await raw.proof(allocationId, nodeId, null)));
   });
 
-  it('a proof that is older than the claim does not release it', async () => {
+  it('a proof older than the claim does not release it', async () => {
     const nodeId = await raw.node();
     const slotId = await raw.slot(nodeId, { status: 'reserved' });
     const allocationId = await raw.allocation(nodeId, ENDING);
@@ -69,7 +69,7 @@ describe('the schema of releases', () => {
     await raw.allowed(release(claimId, await raw.proof(allocationId, nodeId, slotId)));
   });
 
-  it('a claim outlives every allocation that has not ended, proof or not', async () => {
+  it('a claim stays live while its allocation has not ended, with or without proof', async () => {
     const states = {
       requested: {},
       provisioning: {},
@@ -85,7 +85,7 @@ describe('the schema of releases', () => {
     }
   });
 
-  it('a claim cannot say that it has a proof and live on, nor that it ended without one', async () => {
+  it('a live claim cannot cite a proof, and an ended claim cannot lack one', async () => {
     const { nodeId, slotId, allocationId, claimId } = await raw.claimedSlot(ENDING);
     const proofId = await raw.proof(allocationId, nodeId, slotId);
     await raw.refused({ code: CHECK }, (sql) =>
@@ -93,7 +93,7 @@ describe('the schema of releases', () => {
     );
   });
 
-  it('an allocation is released only when no claim of it lives, and gets none afterwards', async () => {
+  it('an allocation is released only without live claims, and gets none afterwards', async () => {
     const { nodeId, slotId, allocationId, claimId } = await raw.claimedSlot(ENDING);
     const finish = (sql: Client) =>
       sql.query("update allocations set state = 'released', released_at = now() where id = $1", [allocationId]);
@@ -110,7 +110,7 @@ describe('the schema of releases', () => {
     );
   });
 
-  it('a claim changes once, by its release, and begins live', async () => {
+  it('a claim starts live and changes once, by its release', async () => {
     const { nodeId, slotId, allocationId, claimId } = await raw.claimedSlot({ ...ENDING, gpu_count: 2 });
     const other = await raw.slot(nodeId, { status: 'reserved' });
     for (const assignment of [
@@ -136,7 +136,7 @@ describe('the schema of releases', () => {
     );
   });
 
-  it('what was released can be claimed again', async () => {
+  it('released slots and nodes can be claimed again', async () => {
     const { nodeId, slotId, allocationId, claimId } = await raw.claimedSlot(ENDING);
     const proofId = await raw.proof(allocationId, nodeId, slotId);
     const next = await raw.allocation(nodeId);

@@ -9,7 +9,7 @@ import { APP_ROLE } from './migrate.ts';
 
 type Table = Readonly<{ name: string; rls: boolean; owner: string; columns: string[] }>;
 
-/** How a row names whom it belongs to, where that is not `organization_id`. */
+/** How a row names its owner, where that is not `organization_id`. */
 const OWNER_COLUMN: Readonly<Record<string, string>> = {
   organizations: 'id',
   users: 'id',
@@ -19,17 +19,14 @@ const OWNER_COLUMN: Readonly<Record<string, string>> = {
   audit_seals: 'chain',
   audit_chains: 'chain',
 };
-/** Anybody's request may have to write a line about anybody: these take every row and show only one's own. */
+/** Any request may have to write a row about any tenant: these accept every row and show only one's own. */
 const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
-/** Of no tenant at all: nobody but the platform sees a row. */
+/** Without a tenant: only the platform scope sees a row. */
 const PLATFORM_ONLY = new Set([
   ...['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'node_inventories', 'log_lines'],
   ...['platform_keys', 'platform_key_holders', 'platform_secrets', 'listener_requests', 'restores'],
 ]);
-/**
- * Inventory: a pool names the tenant that it is kept for, but it belongs to the platform, and placement reads it for
- * everybody.
- */
+/** Inventory: a pool names its tenant, but it belongs to the platform, and placement reads it for all tenants. */
 const INVENTORY = new Set(['pools']);
 
 describe('row-level security', () => {
@@ -137,7 +134,7 @@ describe('row-level security', () => {
       ),
     );
 
-  it('the application signs in as a role that owns nothing and cannot pass by', async () => {
+  it('the application connects as a role that owns nothing and cannot bypass it', async () => {
     assert.ok(tables.length > 15);
     for (const table of tables) assert.notEqual(table.owner, APP_ROLE, table.name);
     const { rows } = await tenants.sql.query(
@@ -151,7 +148,7 @@ describe('row-level security', () => {
     assert.equal((await app.query('select current_user as who')).rows[0].who, APP_ROLE);
   });
 
-  it('every table that names a tenant or a person has it', () => {
+  it('every table with a tenant or user column has it', () => {
     const named = ['organization_id', 'project_id', 'user_id', 'principal_id', 'service_account_id'];
     const open = tables.filter(
       (table) => !table.rls && !INVENTORY.has(table.name) && table.columns.some((column) => named.includes(column)),
@@ -162,27 +159,27 @@ describe('row-level security', () => {
     );
   });
 
-  it('every walled table holds a row of ours, so that what follows proves something', async () => {
+  it('every protected table holds a row of this tenant, so that the next tests prove something', async () => {
     for (const { name } of walled()) {
       const { rowCount } = await tenants.sql.query(`select from ${name} where ${columnOf(name)} = $1`, [ours(name)]);
       assert.ok((rowCount ?? 0) > 0, name);
     }
   });
 
-  it('another tenant sees none of our rows', async () => {
+  it('another tenant sees none of this tenant’s rows', async () => {
     for (const { name } of walled())
       assert.equal(await attempt(`select from ${name} where ${columnOf(name)} = $1`, [ours(name)]), 0, name);
     for (const name of PLATFORM_ONLY) assert.equal(await attempt(`select from ${name}`, []), 0, name);
   });
 
-  it('nobody in particular sees no row at all', async () => {
+  it('a session without a tenant or user sees no rows', async () => {
     for (const table of tables.filter(({ rls }) => rls)) {
       const { rowCount } = await app.query(`select from ${table.name}`);
       assert.equal(rowCount, 0, table.name);
     }
   });
 
-  it('another tenant can neither change nor remove our rows', async () => {
+  it('another tenant can neither change nor delete this tenant’s rows', async () => {
     for (const { name } of walled()) {
       const column = columnOf(name);
       for (const text of [
@@ -195,7 +192,7 @@ describe('row-level security', () => {
     }
   });
 
-  it('another tenant cannot write a row in our name', async () => {
+  it('another tenant cannot insert a row as this tenant', async () => {
     for (const { name, columns } of walled()) {
       if (TAKES_ANY_ROW.has(name)) continue;
       const { rows } = await tenants.sql.query(
@@ -211,7 +208,7 @@ describe('row-level security', () => {
     }
   });
 
-  it('another tenant cannot give its own row to us', async () => {
+  it('another tenant cannot reassign its own row to this tenant', async () => {
     for (const { name } of walled()) {
       if (TAKES_ANY_ROW.has(name) || columnOf(name) === 'id') continue;
       const isPerson = ['user_id', 'principal_id'].includes(columnOf(name));
@@ -224,7 +221,7 @@ describe('row-level security', () => {
     }
   });
 
-  it('audit rows and seals are never changed, whoever asks', async () => {
+  it('audit rows and seals never change, for any role', async () => {
     for (const name of ['audit_logs', 'audit_seals'])
       for (const verb of ['update', 'delete', 'truncate']) {
         const { rows } = await tenants.sql.query('select has_table_privilege($1, $2, $3) as held', [

@@ -1,4 +1,4 @@
-/** What no node, slot or wipe proof can be, whoever writes it: the schema refuses it. */
+/** Invalid nodes, slots and wipe proofs: the schema refuses them from any writer. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Client } from 'pg';
@@ -31,7 +31,7 @@ describe('the schema of nodes and slots', () => {
     (sql: Client) =>
       sql.query(`update ${SLOTS} set ${assignment} where id = $1`, [id, ...values]);
 
-  it('a slot for sale is complete', async () => {
+  it('an available slot is complete', async () => {
     const nodeId = await raw.node();
     const complete = raw.slotRow(nodeId);
     await raw.allowed(adding(complete));
@@ -56,7 +56,7 @@ describe('the schema of nodes and slots', () => {
     await raw.refused({ code: CHECK }, adding({ ...complete, fabric_claim_mode: 'shared_vf' }));
   });
 
-  it('a slot that was claimed is for sale again only after a verified wipe of it that is newer than the claim', async () => {
+  it('a claimed slot becomes available again only after a verified wipe newer than the claim', async () => {
     const nodeId = await raw.node();
     const allocationId = await raw.allocation(nodeId);
     const early = { status: 'cleaning', generation: 1, last_claimed_at: new Date(Date.now() - 60_000) };
@@ -85,7 +85,7 @@ describe('the schema of nodes and slots', () => {
 
     await raw.owner.query(`update ${SLOTS} set last_claimed_at = clock_timestamp() where id = $1`, [slotId]);
     await raw.refused(unwiped, sell(proofId));
-    // The time of the wipe is the proof's: what the writer says it was does not count.
+    // The time of the wipe is the proof's: the writer's value does not count.
     await raw.refused(unwiped, (sql) =>
       sql.query(
         `update ${SLOTS} set status = 'available', wipe_proof_id = $2, wiped_at = now() + interval '1 day' where id = $1`,
@@ -94,7 +94,7 @@ describe('the schema of nodes and slots', () => {
     );
   });
 
-  it('a slot knows the time of its wipe exactly when it has a proof', async () => {
+  it('a slot has a wipe time exactly when it has a proof', async () => {
     const nodeId = await raw.node();
     const slotId = await raw.slot(nodeId, { status: 'cleaning' });
     await raw.refused({ code: CHECK }, set(slotId, 'wiped_at = now()'));
@@ -107,7 +107,7 @@ describe('the schema of nodes and slots', () => {
     assert.deepEqual(rows, [{ same: true }]);
   });
 
-  it('approved slots share no GPU and no virtual function on a node, no disk and no MAC at a site, no address in a network', async () => {
+  it('approved slots share no GPU or function per node, no disk or MAC per site, no address per network', async () => {
     const nodeId = await raw.node();
     const taken = raw.slotRow(nodeId);
     await insertRow(raw.owner, SLOTS, taken);
@@ -154,7 +154,7 @@ describe('the schema of nodes and slots', () => {
     await raw.allowed(adding(raw.slotRow(nodeId, { approval: 'disabled', ...nobody })));
   });
 
-  it('slots stand on compute hosts of their own site, and neither role nor site changes under them', async () => {
+  it('slots belong to compute hosts of their own site, and role and site cannot change while slots exist', async () => {
     const misplaced = { code: FOREIGN_KEY, constraint: 'slot_on_compute_host' };
     for (const host_role of ['platform_control', 'app_control']) {
       const nodeId = await raw.node({ host_role, occupancy: 'free' });
@@ -168,7 +168,7 @@ describe('the schema of nodes and slots', () => {
       await raw.refused(misplaced, (sql) => sql.query(`update nodes set ${assignment} where id = $1`, [nodeId]));
   });
 
-  it('only compute hosts are ever occupied, and only in a way their capacity mode allows', async () => {
+  it('only compute hosts are occupied, and only as their capacity mode allows', async () => {
     const adding_ = (row: Row) => (sql: Client) => insertRow(sql, 'nodes', raw.nodeRow(row));
     for (const host_role of ['platform_control', 'app_control'])
       for (const occupancy of ['sliced', 'exclusive', 'cleaning', 'cleanup_blocked'])
@@ -183,7 +183,7 @@ describe('the schema of nodes and slots', () => {
       await raw.refused({ code: CHECK }, adding_({ ...row, occupancy: 'free' }));
   });
 
-  it('wipe proofs are appended, never changed or removed', async () => {
+  it('wipe proofs are appended, never changed or deleted', async () => {
     const nodeId = await raw.node();
     const slotId = await raw.slot(nodeId);
     const allocationId = await raw.allocation(nodeId);
@@ -211,7 +211,7 @@ describe('the schema of nodes and slots', () => {
     );
   });
 
-  it('the application does not set the time of a proof', async () => {
+  it('the application cannot set the time of a proof', async () => {
     const nodeId = await raw.node();
     const row = raw.proofRow(await raw.allocation(nodeId), nodeId, await raw.slot(nodeId));
     await raw.allowed((sql) => insertRow(sql, 'wipe_proofs', row));

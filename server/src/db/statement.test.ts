@@ -19,7 +19,7 @@ const MOVE = statement(
   `update things set tags = :tags, reason = :reason, at = now()::timestamptz where id = :id or id = any (:ids) or parent = :id`,
 );
 
-test('a name becomes one numbered parameter with its declared type, wherever it stands', () => {
+test('a name becomes one numbered parameter with its declared type, wherever it is used', () => {
   assert.equal(
     MOVE.text,
     'update things set tags = $2::jsonb, reason = $4::text, at = now()::timestamptz where id = $1::text or id = any ($3::text[]) or parent = $1::text',
@@ -39,7 +39,7 @@ test('null stays null for a JSON parameter', async () => {
   assert.deepEqual(sent[0]?.values, [null]);
 });
 
-test('an unknown, an unused and a numbered parameter are refused when the statement is made', () => {
+test('unknown, unused and numbered parameters are refused when the statement is defined', () => {
   assert.throws(() => statement({ id: 'text' }, 'select :id, :name'), /Undeclared parameter :name in .*select :id/);
   assert.throws(() => statement({ id: 'text', name: 'text', at: 'text' }, 'select :id'), /Unused parameter :name, :at/);
   assert.throws(() => statement({ id: 'text' }, 'select :id, $1'), /A numbered parameter/);

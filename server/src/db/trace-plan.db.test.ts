@@ -6,7 +6,7 @@ import { aNode, anAllocation, type TestAllocation } from '../../test/placement.t
 import { type Database, PLATFORM, type Reader, type Scope } from './client.ts';
 import * as db from './trace.ts';
 
-describe('following an id on a busy platform', () => {
+describe('tracing an id on a large platform', () => {
   let database: Database;
   let drop: () => Promise<void>;
   let allocation: TestAllocation;
@@ -65,7 +65,7 @@ describe('following an id on a busy platform', () => {
     await database.read(scope, async (reader) => {
       const explaining: Reader = {
         query: async (text, values) => {
-          // How the plan is to be made is said for real.
+          // The planner settings are those of production.
           if (text.startsWith('select set_config')) return reader.query(text, values);
           const { rows } = await reader.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values);
           plan = rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -107,7 +107,7 @@ describe('following an id on a busy platform', () => {
     ['what is related', (r) => db.listRelated(r, allocation.id), [/workflow_runs_by_subject/]],
   ];
   for (const [what, ask, indexes] of asked)
-    it(`finds ${what} without reading the others`, async () => {
+    it(`finds ${what} without reading other rows`, async () => {
       for (const scope of [PLATFORM, { tenant_id: allocation.organization_id, principal_id: '' }]) {
         const plan = await planOf(ask, scope);
         for (const index of indexes) assert.match(plan, index);

@@ -18,7 +18,7 @@ const world = async (t: TestContext) => {
   await sql.connect();
   open.push(sql);
   const node = await aNode(sql);
-  /** An allocation with user data and the tasks that started its machine, one of each state. */
+  /** An allocation with user data and the tasks that started its VM, one of each state. */
   const started = async (states: readonly string[], state: 'active' | 'failed' = 'active'): Promise<string> => {
     const { id, organization_id, project_id } = await anAllocation(sql, { node, state });
     await database.write(PLATFORM, (tx) =>
@@ -42,7 +42,7 @@ const world = async (t: TestContext) => {
   return { database, sql, started, carriers };
 };
 
-test('user data that is taken away is gone from the tasks that carried it, and from nobody else’s', async (t) => {
+test('removing user data deletes it from the tasks that carried it, and from no other tasks', async (t) => {
   const w = await world(t);
   const [taken, kept] = [await w.started(['completed', 'failed', 'expired']), await w.started(['completed'])];
   await w.database.write(PLATFORM, (tx) => removeUserData(tx, taken));
@@ -53,14 +53,14 @@ test('user data that is taken away is gone from the tasks that carried it, and f
   assert.deepEqual(rows[0]?.params, { user_data: null, install: 0 }, 'the rest of the task stands');
 });
 
-test('what a host has in hand is not changed under it', async (t) => {
+test('a task already sent to a host does not change', async (t) => {
   const w = await world(t);
   const id = await w.started(['completed', 'running']);
   await w.database.write(PLATFORM, (tx) => removeUserData(tx, id));
   assert.deepEqual(await w.carriers(id), ['running']);
 });
 
-test('user data goes with the end of its allocation, from its tasks as well', async (t) => {
+test('user data is deleted when its allocation ends, including from its tasks', async (t) => {
   const w = await world(t);
   const id = await w.started(['completed', 'failed'], 'failed');
   assert.equal(await w.database.write(PLATFORM, (tx) => deleteEndedUserData(tx, 10)), 1);

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { testDatabase } from '../../test/database.ts';
 import { PLATFORM } from './client.ts';
 
-test('a transaction wakes once, after its commit', async (t) => {
+test('a transaction sends one wake-up, after its commit', async (t) => {
   const seen: boolean[] = [];
   let isOver = false;
   const { database } = await testDatabase(t, { wake: () => seen.push(isOver) });
@@ -16,7 +16,7 @@ test('a transaction wakes once, after its commit', async (t) => {
   assert.deepEqual(seen, [true]);
 });
 
-test('a transaction that rolled back or did not ask wakes nothing', async (t) => {
+test('a transaction that rolled back or requested no wake-up sends none', async (t) => {
   let count = 0;
   const { database } = await testDatabase(t, { wake: () => count++ });
   await assert.rejects(
@@ -27,7 +27,7 @@ test('a transaction that rolled back or did not ask wakes nothing', async (t) =>
     }),
     /refused/,
   );
-  // Its failure is known only when the commit is answered.
+  // Its failure is known only with the response to the commit.
   await assert.rejects(
     database.write(PLATFORM, async (tx) => {
       tx.wake();

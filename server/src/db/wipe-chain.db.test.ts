@@ -1,4 +1,4 @@
-/** Proofs from before there was a chain, when the schema that has one is put in place. */
+/** Proofs from before the chain existed, when the schema adds it. */
 import assert from 'node:assert/strict';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { listChainedProofs } from './wipe-proof.ts';
 const log = silentLog();
 const CHAINING = '0012_wipe_chain.sql';
 
-test('proofs that are there already take their places in the order in which they were made', async (t) => {
+test('existing proofs are chained in the order in which they were written', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-migrations-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
   for (const { name } of await readMigrations())
@@ -24,7 +24,7 @@ test('proofs that are there already take their places in the order in which they
   await migrate({ url, log, dir });
   const sql = new Client({ connectionString: url });
   await sql.connect();
-  // Without the hosts, slots and allocations that they are about.
+  // Without their hosts, slots and allocations.
   await sql.query("set session_replication_role = 'replica'");
   for (const [id, slot, minute] of [
     ['wpf_c', 'slt_a', 3],

@@ -10,7 +10,7 @@ import {
   updateRefusal,
 } from './allocation-actions.ts';
 
-test('what has ended is neither released nor changed, and says so', () => {
+test('an ended allocation can be neither released nor changed, and the refusal states it', () => {
   for (const state of ['released', 'failed'] as const) {
     assert.equal(
       releaseRefusal({ state, is_protected: true })?.reason,
@@ -22,7 +22,7 @@ test('what has ended is neither released nor changed, and says so', () => {
   for (const state of live) assert.equal(updateRefusal(state), null);
 });
 
-test('protection keeps a tenant from releasing, and never an operator', () => {
+test('protection blocks release by a tenant, and never by an operator', () => {
   for (const state of ['requested', 'provisioning', 'active', 'release_failed'] as const) {
     assert.deepEqual(releaseRefusal({ state, is_protected: true }), {
       reason: 'The allocation is protected. Remove the protection first.',
@@ -33,12 +33,12 @@ test('protection keeps a tenant from releasing, and never an operator', () => {
   }
 });
 
-test('a release under way is accepted again, protected or not', () => {
+test('a release in progress is accepted again, protected or not', () => {
   for (const is_protected of [true, false])
     assert.equal(releaseRefusal({ state: 'releasing', is_protected })?.is_done, true);
 });
 
-test('a maximum duration must lie ahead', () => {
+test('a maximum duration must end in the future', () => {
   assert.equal(maxDurationRefusal(3_599, 3_600), null);
   assert.match(maxDurationRefusal(3_600, 3_600)?.reason ?? '', /active for 3600 s/);
 });
@@ -68,7 +68,7 @@ test('an allocation lists each action with its refusal, the missing role first',
     assert.match(shown.find((one) => one.name === name)?.reason ?? '', /The VM is off/);
 });
 
-test('bare metal has no power actions, and says why it has no console', () => {
+test('bare metal has no power actions, and states why it has no console', () => {
   const shown = allocationActions({ ...slice, capacity_shape: 'baremetal', power_state: null }, () => true);
   assert.deepEqual(
     shown.map(({ name }) => name),
@@ -77,7 +77,7 @@ test('bare metal has no power actions, and says why it has no console', () => {
   assert.match(shown.find(({ name }) => name === 'console')?.reason ?? '', /no serial console/);
 });
 
-test('an ended allocation lists why it is not changed and accepts no keys', () => {
+test('an ended allocation lists why it cannot change and accepts no keys', () => {
   const shown = allocationActions({ ...slice, state: 'released', power_state: null }, () => true);
   const reasonOf = (wanted: string) => shown.find(({ name }) => name === wanted)?.reason;
   assert.equal(reasonOf('update'), 'The allocation is released.');

@@ -14,7 +14,7 @@ import {
   sourcesOf,
 } from './allocation.ts';
 
-/** Any life: at each state one of its moves, until an end or enough. */
+/** Any history: at each state one of its transitions, until a final state or the maximum length. */
 const life = fc.array(fc.nat(), { maxLength: 30 }).map((choices) => {
   const path: AllocationState[] = ['requested'];
   for (const choice of choices) {
@@ -26,7 +26,7 @@ const life = fc.array(fc.nat(), { maxLength: 30 }).map((choices) => {
   return path;
 });
 
-test('in every life time is charged exactly while active: opened on entering, closed on leaving, at most once', () => {
+test('in every history time is charged exactly while active: opened on entry, closed on exit, at most once', () => {
   const seen = { opened: 0, closed: 0 };
   fc.assert(
     fc.property(life, (path) => {
@@ -56,7 +56,7 @@ test('in every life time is charged exactly while active: opened on entering, cl
   assertReached(seen);
 });
 
-test('a move that is not listed has no effect because it does not exist', () => {
+test('a transition that is not listed does not exist', () => {
   fc.assert(
     fc.property(fc.constantFrom(...ALLOCATION_STATES), fc.constantFrom(...ALLOCATION_STATES), (from, to) => {
       const isListed = (allocationMoves[from] as readonly string[]).includes(to);
@@ -66,18 +66,18 @@ test('a move that is not listed has no effect because it does not exist', () => 
   );
 });
 
-test('a release is accepted in every state that is not an end', () => {
+test('a release is accepted in every state that is not final', () => {
   for (const state of ALLOCATION_STATES) {
     assert.equal(isReleasable(state), state !== 'released' && state !== 'failed', state);
   }
 });
 
-test('every state that somebody must bring to an end has a deadline', () => {
+test('every state that must be left has a deadline', () => {
   const open = ALLOCATION_STATES.filter((state) => STATE_DEADLINE_S[state] !== null);
   assert.deepEqual(open, ['requested', 'provisioning', 'releasing', 'failed', 'release_failed']);
 });
 
-test('the table in doc/architecture/allocation-states.md is the table of the code', () => {
+test('the table in doc/architecture/allocation-states.md equals the table in the code', () => {
   const text = readFileSync(new URL('../../../doc/architecture/allocation-states.md', import.meta.url), 'utf8');
   const rows = text
     .split('\n')

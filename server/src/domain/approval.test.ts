@@ -12,7 +12,7 @@ const judge = (wanted: readonly Candidate[], all: readonly Candidate[] = wanted,
   ]);
 
 describe('approving candidates', () => {
-  it('takes candidates without fault', () => {
+  it('accepts candidates without faults', () => {
     assert.deepEqual(judge([0, 1, 2, 3].map((index) => candidate(index))), []);
   });
 
@@ -32,11 +32,11 @@ describe('approving candidates', () => {
       assert.deepEqual(judge([candidate(0, { [field]: null })]), [[0, field, 'required']]);
     });
 
-  it('needs no module id on a board without a fabric', () => {
+  it('requires no module id on a board without a fabric', () => {
     assert.deepEqual(judge([candidate(0, { module_id: null })], undefined, false), []);
   });
 
-  it('refuses what has the wrong form', () => {
+  it('refuses malformed values', () => {
     assert.deepEqual(judge([candidate(0, { nvme_device: '/dev/nvme0n1' })]), [[0, 'nvme_device', 'malformed']]);
   });
 
@@ -50,7 +50,7 @@ describe('approving candidates', () => {
     [{ mediated_devices: 2 }, 'mediated_devices', 'has_vgpus'],
     [{ fabric_claim_mode: 'shared' }, 'fabric_claim_mode', 'not_per_slot_vf'],
   ] as const)
-    it(`refuses ${code} and says what would fix it`, () => {
+    it(`refuses ${code} and states the fix`, () => {
       const wanted = [candidate(0, over as Partial<Candidate>)];
       assert.deepEqual(judge(wanted), [[0, field, code]]);
       assert.match(
@@ -66,7 +66,7 @@ describe('approving candidates', () => {
     ]);
   });
 
-  it('does not take slots without a device for slots that share one', () => {
+  it('does not treat slots without a device as sharing one', () => {
     const without = [0, 1].map((index) => candidate(index, { private_ip: null }));
     assert.deepEqual(judge(without), [
       [0, 'private_ip', 'required'],
@@ -74,7 +74,7 @@ describe('approving candidates', () => {
     ]);
   });
 
-  it('refuses every slot of a card while one of them has no function of its own, wanted or not', () => {
+  it('refuses every slot of a card while one of them lacks its own function, selected or not', () => {
     const parent = '0000:aa:00.0';
     const own = candidate(0, { fabric_parent_pci_address: parent });
     const shared = candidate(1, { fabric_parent_pci_address: parent, fabric_claim_mode: 'shared' });
@@ -82,11 +82,11 @@ describe('approving candidates', () => {
     assert.deepEqual(judge([shared], [own, shared]), [[1, 'fabric_claim_mode', 'not_per_slot_vf']]);
   });
 
-  it('asks nothing of the parent of a slot that has none', () => {
+  it('requires nothing of the parent of a slot without one', () => {
     assert.deepEqual(judge([candidate(0, { fabric_parent_pci_address: null })]), []);
   });
 
-  it('refuses what the agent could not read, and tells a fault once', () => {
+  it('refuses values the agent could not read, and reports each fault once', () => {
     const blocker = (field: string, code: string) => ({ field, code, message: 'It could not be read. Look.' });
     assert.deepEqual(judge([candidate(0, { blockers: [blocker('network', 'facts_unreadable')] })]), [
       [0, 'network', 'facts_unreadable'],
@@ -95,12 +95,12 @@ describe('approving candidates', () => {
     assert.deepEqual(judge([mounted]), [[0, 'nvme_mounts', 'mounted']]);
   });
 
-  it('does not ask the driver again for what is known of a GPU that a guest may have', () => {
+  it('does not query the driver again for known facts about a GPU that may be in a guest', () => {
     const blockers = [{ field: 'module_id', code: 'module_id_missing', message: 'No driver. Load one.' }];
     assert.deepEqual(judge([candidate(0, { blockers })]), []);
   });
 
-  it('refuses a drive that cannot be erased as the region demands, and says whether another method can', () => {
+  it('refuses a disk that cannot be wiped as the region requires, and states whether another method can', () => {
     const at = (wanted: Candidate, wipe_minimum: 'clear' | 'purge', found = wanted) =>
       approvalProblems([wanted], { all: [found], has_fabric: true, wipe_minimum });
     const weak = candidate(0, { wipe_method: 'blkdiscard' });
@@ -117,7 +117,7 @@ describe('approving candidates', () => {
     );
   });
 
-  it('refuses a method that the drive does not offer', () => {
+  it('refuses a method that the disk does not support', () => {
     const problems = approvalProblems([candidate(0, { wipe_method: 'nvme_sanitize' })], {
       all: [candidate(0, { wipe_method: 'blkdiscard' })],
       has_fabric: true,

@@ -58,7 +58,7 @@ test('sealing in one batch or in many gives the same chain', () => {
   ]);
 });
 
-test('every column takes part in the hash, and null is not the empty text', () => {
+test('every column is part of the hash, and null differs from the empty text', () => {
   const base = row(1);
   const hash = chainHash(genesis('org_a'), base);
   for (const name of Object.keys(base) as (keyof ChainedRow)[])
@@ -70,20 +70,20 @@ test('every column takes part in the hash, and null is not the empty text', () =
   assert.notDeepEqual(genesis('org_a'), genesis('platform'));
 });
 
-test('texts cannot flow from one column into the next', () => {
+test('text cannot move from one column into the next without changing the hash', () => {
   const one = row(1, { action: 'a","b', policy: 'c' });
   const two = row(1, { action: 'a', policy: 'b","c' });
   assert.notDeepEqual(chainHash(genesis('x'), one), chainHash(genesis('x'), two));
 });
 
-test('commit order compares transaction ids as numbers beyond a double', () => {
+test('commit order compares transaction ids as numbers beyond double precision', () => {
   assert.equal(isBefore({ xid: '9', id: 'b' }, { xid: '10', id: 'a' }), true);
   assert.equal(isBefore({ xid: '9007199254740993', id: 'a' }, { xid: '9007199254740992', id: 'b' }), false);
   assert.equal(isBefore({ xid: '9', id: 'a' }, { xid: '9', id: 'b' }), true);
   assert.equal(isBefore({ xid: '9', id: 'a' }, { xid: '9', id: 'a' }), false);
 });
 
-test('one bad row is one finding, whatever the size of the pages', () => {
+test('one bad row is one finding, for any page size', () => {
   const seals = chain(20).map((seal) => (seal.sequence === 7 ? { ...seal, row: row(7, { result: 'denied' }) } : seal));
   for (const pageRows of [1, 3, 7, 100])
     assert.deepEqual(
@@ -93,13 +93,13 @@ test('one bad row is one finding, whatever the size of the pages', () => {
   assert.deepEqual(check(chain(20), 3).findings, []);
 });
 
-test('a row sealed with a fitting hash but out of commit order is found', () => {
+test('a row sealed with a valid hash but out of commit order is found', () => {
   const rows = [row(1), row(3), row(2)];
   const seals = sealRows(rows, new Map()).seals.map((seal, i) => ({ ...seal, row: rows[i] ?? null }));
   assert.equal(check(seals).findings[0]?.kind, 'reordered');
 });
 
-test('a chain full of faults gives a bounded report', () => {
+test('a chain with many faults gives a bounded report', () => {
   const seals = chain(300).map((seal) => ({ ...seal, row: null }));
   assert.equal(check(seals).findings.length, FINDINGS_MAX);
   assert.equal(check(seals).rows_sealed, 300);
@@ -111,7 +111,7 @@ const kindsOf = (seals: readonly SealedRow[], heads: Parameters<typeof checkChai
   return checking.finish().findings.map((finding) => `${finding.kind} ${finding.sequence}`);
 };
 
-test('a row that changed its chain, rows that changed places and seals that are gone are told apart', () => {
+test('a row moved to another chain, swapped rows and missing seals are distinct findings', () => {
   const seals = chain(6);
   const [first, second] = seals;
   assert.ok(first && second);
@@ -125,7 +125,7 @@ test('a row that changed its chain, rows that changed places and seals that are 
   assert.deepEqual(kindsOf([first, { ...gone, row: null }, ...seals.slice(4)])[0], 'deleted 2');
 });
 
-test('a chain rewritten with its seals differs from its signed head, once, and a cut one is shorter', () => {
+test('a rewritten chain differs from its signed head in one finding, and a truncated one is shorter', () => {
   const seals = chain(4);
   const head = (sequence: number, hash: string) => ({ chain: 'org_a', sequence, hash });
   const signed = seals.map((seal) => head(seal.sequence, seal.hash.toString('hex')));

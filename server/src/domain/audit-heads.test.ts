@@ -27,7 +27,7 @@ const read = (lines: readonly HeadLine[], recorded = { line: 0, hash: ZERO }) =>
     yield* lines;
   }, recorded);
 
-test('a sound file costs one signature and keeps few heads, the highest among them', async () => {
+test('an intact file needs one signature check and keeps few heads, including the highest', async () => {
   signaturesChecked = 0;
   const lines = Array.from({ length: 1_000 }, (_, i) => lineOf(i + 1));
   const reading = await read(lines, { line: 1_000, hash: hashOf(1_000) });
@@ -42,7 +42,7 @@ test('a sound file costs one signature and keeps few heads, the highest among th
   );
 });
 
-test('a line with a bad signature is no head', async () => {
+test('a line with a bad signature is not a head', async () => {
   const reading = await read([lineOf(1), lineOf(2, {}, false)]);
   assert.deepEqual(
     reading.findings.map(({ chain, finding }) => [chain, finding.kind]),
@@ -51,7 +51,7 @@ test('a line with a bad signature is no head', async () => {
   assert.equal(reading.heads.get('org_a')?.at(-1)?.sequence, 10);
 });
 
-test('a line that cannot be read is no head of any chain', async () => {
+test('an unreadable line is not a head of any chain', async () => {
   const unreadable: HeadLine = { text_hash: hashOf(2), head: null, isSigned: () => false };
   const reading = await read([lineOf(1), unreadable, lineOf(3)]);
   assert.deepEqual(
@@ -60,14 +60,14 @@ test('a line that cannot be read is no head of any chain', async () => {
   );
 });
 
-test('a signed line out of place, repeated or replayed is told', async () => {
+test('a signed line out of place, repeated or replayed is reported', async () => {
   const kinds = async (lines: readonly HeadLine[]) => (await read(lines)).findings.map(({ finding }) => finding.kind);
   assert.deepEqual(await kinds([lineOf(1), lineOf(1)]), ['head_forged']);
   assert.deepEqual(await kinds([lineOf(1), lineOf(3)]), ['heads_missing']);
   assert.deepEqual(await kinds([lineOf(1), lineOf(2, { previous: ZERO })]), ['head_forged']);
 });
 
-test('heads that go back or disagree are told of their chain', async () => {
+test('heads that go back or disagree are reported for their chain', async () => {
   const back = await read([lineOf(1), lineOf(2, { sequence: 4 })]);
   assert.deepEqual(
     back.findings.map(({ chain, finding }) => [chain, finding.kind, finding.sequence]),
@@ -82,7 +82,7 @@ test('heads that go back or disagree are told of their chain', async () => {
   assert.deepEqual(same.findings, []);
 });
 
-test('a file that is not the recorded one is told, one that went on is not', async () => {
+test('a file other than the recorded one is reported; a longer version of it is not', async () => {
   assert.deepEqual(
     (await read([lineOf(1)], { line: 1, hash: ZERO })).findings.map(({ finding }) => finding.kind),
     ['head_forged'],

@@ -13,7 +13,7 @@ const ROW = {
   created_at: '2026-11-15T10:03:21.000Z',
 };
 
-test('an event names its organization and project, and leaves out those it has not', () => {
+test('an event names its organization and project, and omits absent ones', () => {
   const event = toCloudEvent(ROW);
   assert.deepEqual([event.organizationid, event.projectid, event.time], ['org_a', 'prj_a', ROW.created_at]);
   const platform = toCloudEvent({ ...ROW, organization_id: null, project_id: null });

@@ -9,7 +9,7 @@ type Changes = Readonly<{
   slot?: Partial<ConversionFacts['slots'][number]>;
 }>;
 
-/** An empty slice node of eight approved slots, but for what a test changes; `slot` changes the first. */
+/** An empty slice node of eight approved slots, with a test's changes; `slot` changes the first. */
 const facts = ({ node = {}, claims = [], slot = {} }: Changes = {}): ConversionFacts => ({
   node: {
     id: 'nod_a',
@@ -34,7 +34,7 @@ const planConversion = (given: ConversionFacts, to: ConversionTarget) => planWit
 
 const claim = (id: string, allocation_id: string) => ({ id, allocation_id, claim_kind: 'slot', gpu_count: 1 });
 
-test('an empty slice node may become bare metal, and the plan says what each market gains', () => {
+test('an empty slice node can become bare metal, and the plan states the capacity each shape gains', () => {
   const plan = planConversion(facts(), 'baremetal');
   assert.deepEqual([plan.from, plan.to, plan.is_possible, plan.blockers], ['slice', 'baremetal', true, []]);
   assert.deepEqual(plan.gpus_gained, { slice: -8, baremetal: 8 });
@@ -45,27 +45,27 @@ test('an empty slice node may become bare metal, and the plan says what each mar
   ]);
 });
 
-test('a bare-metal node that becomes slices gains what its approved slots hold', () => {
+test('a bare-metal node that becomes slices gains the capacity of its approved slots', () => {
   const plan = planConversion(facts({ node: { capacity_mode: 'baremetal' }, slot: { approval: 'disabled' } }), 'slice');
   assert.equal(plan.is_possible, true);
   assert.deepEqual(plan.gpus_gained, { slice: 7, baremetal: 0 });
   assert.equal(plan.steps.at(-1), 'Slices start once the prerequisite check has passed after the last boot.');
 });
 
-test('a flexible node that is given to one market is lost to the other', () => {
+test('a flexible node dedicated to one shape is lost to the other', () => {
   const node = { capacity_mode: 'flexible' } as const;
   assert.deepEqual(planConversion(facts({ node }), 'slice').gpus_gained, { slice: 0, baremetal: -8 });
   assert.deepEqual(planConversion(facts({ node }), 'baremetal').gpus_gained, { slice: -8, baremetal: 0 });
 });
 
-test('a node that could sell nothing in the new mode says so', () => {
+test('the plan states when a node could serve nothing in the new mode', () => {
   const plan = planConversion(facts({ slot: { status: 'quarantined' } }), 'baremetal');
   assert.equal(plan.is_possible, true);
   assert.deepEqual(plan.gpus_gained, { slice: -7, baremetal: 0 });
   assert.equal(plan.steps[1], "No GPUs can be offered for bare metal until the node's slots are approved and healthy.");
 });
 
-test('every live claim stands in the way by the name of its allocation', () => {
+test('every live claim is a blocker with the name of its allocation', () => {
   const claims = [claim('clm_1', 'alc_a'), claim('clm_2', 'alc_a'), claim('clm_3', 'alc_b')];
   const plan = planConversion(
     facts({ node: { occupancy: 'sliced' }, claims, slot: { status: 'in_use' } }),
@@ -77,7 +77,7 @@ test('every live claim stands in the way by the name of its allocation', () => {
   );
 });
 
-test('a node that is not clean is refused though nobody claims it', () => {
+test('an unwiped node is refused even without claims', () => {
   const plan = planConversion(
     facts({ node: { occupancy: 'cleanup_blocked' }, slot: { status: 'cleanup_blocked' } }),
     'baremetal',
@@ -85,7 +85,7 @@ test('a node that is not clean is refused though nobody claims it', () => {
   assert.deepEqual(plan.blockers, ["The node's occupancy is cleanup_blocked.", 'Slot 0 is cleanup_blocked.']);
 });
 
-test('mode, state and hold stand in the way', () => {
+test('mode, state and hold are blockers', () => {
   assert.deepEqual(planConversion(facts(), 'slice').blockers, ['The node is already for slices.']);
   assert.deepEqual(planConversion(facts({ node: { state: 'offline' } }), 'baremetal').blockers, [
     'The node is offline; only active and draining nodes can be converted.',
@@ -96,7 +96,7 @@ test('mode, state and hold stand in the way', () => {
   assert.equal(planConversion(facts({ node: { is_held: true, state: 'draining' } }), 'baremetal').is_possible, true);
 });
 
-test('the hash is of the facts: their order does not change it, any of them does', () => {
+test('the hash covers the facts: their order does not change it, any changed fact does', () => {
   const base = { claims: [claim('clm_1', 'alc_a'), claim('clm_2', 'alc_b')] };
   const hash = (of: ConversionFacts) => planConversion(of, 'baremetal').plan_hash;
   const first = hash(facts(base));

@@ -10,11 +10,11 @@ const use = (over: Partial<DiskUse> = {}): DiskUse => ({
   ...over,
 });
 
-test('a disk of no slot on a slice node may be erased while tenants have slots', () => {
+test('a disk outside all slots of a slice node can be wiped while tenants hold slots', () => {
   assert.equal(whyNotErase(use()), undefined);
 });
 
-test('a disk is not erased while somebody has it or may be given it', () => {
+test('a disk is not wiped while it is held or can be allocated', () => {
   for (const [held, reason] of [
     [undefined, /no longer exists/],
     [use({ slot_index: 3 }), /slot 3/],

@@ -33,8 +33,8 @@ const healths = (verdict: ReturnType<typeof evaluateHealth>) => [
   ...verdict.slots.map(({ health }) => health),
 ];
 
-describe('what health reports mean', () => {
-  it('is unknown while nobody has reported', () => {
+describe('evaluation of health reports', () => {
+  it('is unknown without a report', () => {
     assert.deepEqual(healths(evaluateHealth({ reports: [], overrides: [], slots, unallocated: [], now })), [
       'unknown',
       'unknown',
@@ -42,16 +42,16 @@ describe('what health reports mean', () => {
     ]);
   });
 
-  it('is ok when a report has no alert that prevents', () => {
+  it('is ok when a report has no preventing alert', () => {
     assert.deepEqual(healths(judge([alert({ classifications: ['suppress_alert'] })])), ['ok', 'ok', 'ok']);
   });
 
-  it('takes the one slot out of sale whose GPU, drive or function is meant', () => {
+  it('makes only the slot unschedulable whose GPU, disk or function the alert names', () => {
     for (const target of [GPU, 'S1', '0000:1a:00.1'])
       assert.deepEqual(healths(judge([alert({ target })])), ['ok', 'unhealthy', 'ok'], target);
   });
 
-  it('takes the node out of sale for what belongs to no slot', () => {
+  it('makes the node unschedulable for an alert that matches no slot', () => {
     const verdict = judge([
       alert({ target: '0000:83:00.0', classifications: ['prevent_allocations', 'prevent_host_changes'] }),
     ]);
@@ -59,20 +59,20 @@ describe('what health reports mean', () => {
     assert.deepEqual(verdict.prevents, ['prevent_allocations', 'prevent_host_changes']);
   });
 
-  it('lets a part that nobody is sold be ill without taking the node out of sale', () => {
+  it('keeps the node schedulable when a part outside all slots is unhealthy', () => {
     const reports = [{ source: 'agent', alerts: [alert({ target: 'S9' })] }];
     const verdict = evaluateHealth({ reports, overrides: [], slots, unallocated: ['S9'], now });
     assert.deepEqual([healths(verdict), verdict.alerts.length], [['ok', 'ok', 'ok'], 1]);
   });
 
-  it('lets an operator mute, add to and replace what a source says', () => {
+  it('lets an operator mute, add to and replace a source’s alerts', () => {
     assert.equal(judge([alert()], [override({ muted_alert_ids: ['gpu_off_the_bus'] })]).health, 'ok');
     assert.equal(judge([], [override({ alerts: [alert()] })]).health, 'unhealthy');
     assert.deepEqual(judge([alert()], [override({ mode: 'replace' })]).alerts, []);
     assert.equal(judge([], [override({ source: 'operator', alerts: [alert()] })]).health, 'unhealthy');
   });
 
-  it('forgets an override when its time is over', () => {
+  it('ignores an override after it expires', () => {
     const over = override({ mode: 'replace', expires_at: now.toISOString() });
     assert.equal(judge([alert()], [over]).health, 'unhealthy');
     const later = override({ mode: 'replace', expires_at: '2026-11-15T12:00:01Z' });
@@ -80,8 +80,8 @@ describe('what health reports mean', () => {
   });
 });
 
-describe('the breaker', () => {
-  it('lets a few hosts fall ill and stops a wave', () => {
+describe('the circuit breaker', () => {
+  it('allows a few hosts to become unhealthy and stops a mass change', () => {
     assert.equal(tripsBreaker(4, 10), false);
     assert.equal(tripsBreaker(5, 10), true);
     assert.equal(tripsBreaker(100, 1_000), false);

@@ -4,8 +4,8 @@ import { mintId } from '@gpuaas/kit';
 import fc from 'fast-check';
 import { hostnameOf, usernameOf } from './host-name.ts';
 
-describe('names that reach a host', () => {
-  it('are host names whatever an allocation is called', () => {
+describe('names sent to a host', () => {
+  it('are valid host names for any allocation name', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), (name) => {
         assert.match(hostnameOf(name), /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
@@ -15,7 +15,7 @@ describe('names that reach a host', () => {
     assert.equal(hostnameOf('---'), 'gpu');
   });
 
-  it('are accounts of their own for each allocation', () => {
+  it('are separate account names for each allocation', () => {
     const ids = Array.from({ length: 200 }, () => mintId('alc'));
     assert.equal(new Set(ids.map(usernameOf)).size, ids.length);
     for (const id of ids) assert.match(usernameOf(id), /^[a-z][a-z0-9-]{0,30}$/);

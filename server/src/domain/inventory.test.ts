@@ -65,13 +65,13 @@ const judge = (given: Partial<Parameters<typeof judgeInventory>[0]>) =>
   judgeInventory({ inventory: inventory(), holdings: [], slots: [], ...given });
 const codes = (findings: readonly Finding[]): readonly string[] => findings.map(({ code }) => code);
 
-describe('what is on a host beside what is claimed there', () => {
-  test('a machine that runs for its claim is as it should be', () => {
+describe('comparison of the host inventory with claims', () => {
+  test('a VM that runs for its claim has no finding', () => {
     const given = { inventory: inventory({ vms: [machine(A)], leases: [lease(A)] }), holdings: [holding(A)] };
     assert.deepEqual(judge(given), { findings: [], quarantine: [], down: [], unclaimed: [] });
   });
 
-  test('a machine of ours that no claim holds is an orphan, and one without our tag is unknown', () => {
+  test('a managed VM without a claim is an orphan, and a VM without our tag is unknown', () => {
     const vms = [machine(A), machine(null), machine(B, { name: 'other', is_managed: false })];
     const { findings, unclaimed, quarantine } = judge({ inventory: inventory({ vms }) });
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe('what is on a host beside what is claimed there', () => {
     assert.deepEqual([codes(nameless.findings), nameless.unclaimed], [['orphan_vm'], []]);
   });
 
-  test('slots for sale whose devices such a machine has are set apart, those of others are only named', () => {
+  test('available slots whose devices such a VM uses are quarantined; other slots are only named', () => {
     const vms = [machine(null, { devices: ['0000:30:00.0', 'S4', 'S5'] })];
     const slots = [slot(2, 'available'), slot(3, 'available'), slot(4, 'in_use'), slot(5, 'available')];
     const { findings, quarantine } = judge({ inventory: inventory({ vms }), slots });
@@ -101,7 +101,7 @@ describe('what is on a host beside what is claimed there', () => {
     );
   });
 
-  test('a machine that is to run and does not is told with its cause', () => {
+  test('a VM that should run and does not is reported with its cause', () => {
     const seen = (over: Partial<HostVm> | null) =>
       judge({
         inventory: inventory({ vms: over === null ? [] : [machine(A, over)], leases: [lease(A)] }),
@@ -118,7 +118,7 @@ describe('what is on a host beside what is claimed there', () => {
     assert.deepEqual([codes(paused.findings), paused.down], [['vm_paused'], []]);
   });
 
-  test('a machine that was switched off may be off, and not run', () => {
+  test('a VM that was switched off may be off, and must not run', () => {
     const seen = (state: HostVm['state']) =>
       judge({
         inventory: inventory({ vms: [machine(A, { state })], leases: [lease(A)] }),
@@ -128,7 +128,7 @@ describe('what is on a host beside what is claimed there', () => {
     assert.deepEqual(codes(seen('running').findings), ['vm_running_unexpectedly']);
   });
 
-  test('a machine that the platform itself could not start again is still to run', () => {
+  test('a VM that the control plane itself failed to restart should still run', () => {
     const seen = (state: HostVm['state']) =>
       judge({
         inventory: inventory({ vms: [machine(A, { state })], leases: [lease(A)] }),
@@ -138,13 +138,13 @@ describe('what is on a host beside what is claimed there', () => {
     assert.deepEqual(seen('running').findings, []);
   });
 
-  test('what is under way, and what is not active, is not judged', () => {
+  test('allocations in transition or not active are not evaluated', () => {
     const drift = [{ code: 'port_missing', allocation_id: A, slot_id: null, message: 'no port' }];
     for (const over of [{ is_idle: false }, { state: 'provisioning', power_state: null }, { state: 'releasing' }])
       assert.deepEqual(judge({ inventory: inventory({ drift }), holdings: [holding(A, over)] }).findings, []);
   });
 
-  test('a lease that claims nothing and a claim without its lease are told', () => {
+  test('a bundle lease without a claim and a claim without its bundle lease are reported', () => {
     const leases = [lease(B, { slot_ids: ['slt_1'] }), lease('alc_unused', { is_used: false })];
     const vms = [machine(A)];
     const { findings, unclaimed } = judge({ inventory: inventory({ vms, leases }), holdings: [holding(A)] });
@@ -160,7 +160,7 @@ describe('what is on a host beside what is claimed there', () => {
     assert.deepEqual(codes(gone.findings), ['lease_missing', 'vm_missing']);
   });
 
-  test('what the host itself says is kept, but for what is judged here', () => {
+  test('findings of the host are kept, except those that the server decides', () => {
     const drift = [
       { code: 'device_unbound', allocation_id: A, slot_id: 'slt_1', message: 'bound to nvidia' },
       { code: 'partition_without_lease', allocation_id: null, slot_id: null, message: 'active' },
@@ -179,14 +179,14 @@ describe('what is on a host beside what is claimed there', () => {
     );
   });
 
-  test('a whole node that is claimed is its tenant’s', () => {
+  test('a claimed whole node belongs to its tenant and has no findings', () => {
     const holdings = [holding(A, { claim_kind: 'node_exclusive', power_state: null })];
     const verdict = judge({ inventory: inventory({ vms: [machine(null)], leftovers: [B] }), holdings });
     assert.deepEqual(verdict, { findings: [], quarantine: [], down: [], unclaimed: [B] });
   });
 });
 
-test('a finding that stays is as old as it was, and a new one begins now', () => {
+test('a persistent finding keeps its age, and a new one starts now', () => {
   const finding = (code: string): Finding => ({
     code,
     allocation_id: null,
@@ -204,7 +204,7 @@ test('a finding that stays is as old as it was, and a new one begins now', () =>
   );
 });
 
-test('a machine that ended by itself is started again, a few times an hour; one shut down from inside is not', () => {
+test('a VM that stopped unexpectedly is restarted a few times an hour; one shut down from inside is not', () => {
   for (const cause of ['host', 'crash', 'missing', 'unknown'] as const) {
     assert.equal(afterDown({ cause }, 0).act, 'start');
     assert.equal(afterDown({ cause }, STARTS_MAX - 1).act, 'start');

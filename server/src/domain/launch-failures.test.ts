@@ -25,7 +25,7 @@ test('failed launches are shown from the first, and stop placement only at the l
   assert.ok((launchReport(1, 'x'.repeat(2_000), AT).alerts[0]?.message.length ?? 0) <= 500);
 });
 
-test('there is nothing to clear where no launch failed', () => {
+test('there is nothing to clear when no launch failed', () => {
   assert.deepEqual(clearRefusal(0), { is_done: true, reason: 'No launches have failed on the node.' });
   assert.equal(clearRefusal(1), null);
 });

@@ -13,7 +13,7 @@ import {
 const { request } = launch;
 const refuse = (enabled: Parameters<typeof unplaceable>[0]) => placementRefusal(unplaceable(enabled), launch);
 
-test('a refusal ends with what the operator wrote about what is disabled, and only then', () => {
+test('a refusal ends with the operator’s note about the disabled region or SKU, and only then', () => {
   const region = refuse({ region: false, sku: true });
   assert.equal(region.code, 'region_disabled');
   assert.match(region.message, /No power\.$/);
@@ -52,7 +52,7 @@ const wrong = (ask: Partial<LaunchAsk>, found: Partial<typeof FOUND>): string =>
       : checked.kind;
 };
 
-test('a launch that can never work is refused by the field that is wrong', () => {
+test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(wrong({}, {}), 'nothing');
   assert.equal(wrong({}, { sku: null }), 'SKU h100');
   assert.equal(wrong({}, { region: null }), 'region mars-1');
@@ -70,12 +70,12 @@ test('a refused GPU count names the counts that the SKU allows', () => {
   assert.equal(told([8]), `must be 8 for ${launch.sku.name}`);
 });
 
-test('a slice SKU without a profile for a count it offers is a fault of the catalog, not of the tenant', () => {
+test('a slice SKU without a profile for a count it offers is a catalog error, not a tenant error', () => {
   assert.equal(wrong({}, { profile: null }), 'catalog');
   assert.equal(wrong({}, { profile: null, sku: { ...launch.sku, capacity_shape: 'baremetal' } }), 'nothing');
 });
 
-test('the scheduler is asked for what the catalog offers, within what quota leaves', () => {
+test('the scheduler receives what the catalog offers, within the remaining quota', () => {
   const checked = checkLaunch(ASK, FOUND);
   assert.ok(!('kind' in checked));
   assert.deepEqual(checked.request, { ...request, quota_gpus_remaining: 3 });

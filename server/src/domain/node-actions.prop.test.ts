@@ -41,13 +41,13 @@ const facts: fc.Arbitrary<NodeFacts> = fc.record({
   has_discovery: fc.boolean(),
 });
 
-/** So many that the rare states are drawn. */
+/** Enough that the rare states occur. */
 const RUNS = { numRuns: 1_000 };
 
 const ACTIONS = Object.keys(NODE_OPERATIONS) as NodeAction[];
 const allowed = (node: NodeFacts) => ACTIONS.filter((action) => nodeRefusal(action, node) === null);
 
-test('every refusal is a sentence that says what stands in the way', () => {
+test('every refusal is a sentence that names the blocker', () => {
   let refused = 0;
   fc.assert(
     fc.property(facts, fc.constantFrom(...ACTIONS), (node, action) => {
@@ -61,7 +61,7 @@ test('every refusal is a sentence that says what stands in the way', () => {
   assertReached({ refused });
 });
 
-test('what undoes another is never offered beside it', () => {
+test('an action and its inverse are never offered together', () => {
   fc.assert(
     fc.property(facts, (node) => {
       const now = allowed(node);
@@ -75,7 +75,7 @@ test('what undoes another is never offered beside it', () => {
   );
 });
 
-test('nothing ends a node that somebody stands on, and nothing is asked of a host that is locked out', () => {
+test('no action retires an occupied node, and a locked-out host receives no task', () => {
   const seen = { held: 0, ended: 0 };
   fc.assert(
     fc.property(facts, (node) => {
@@ -97,7 +97,7 @@ test('nothing ends a node that somebody stands on, and nothing is asked of a hos
   assertReached(seen);
 });
 
-test('a node may be converted exactly when some plan is possible', () => {
+test('a node can be converted exactly when some plan is possible', () => {
   fc.assert(
     fc.property(facts, (node) => {
       const plans = (['slice', 'baremetal'] as const).map((to) =>
@@ -111,7 +111,7 @@ test('a node may be converted exactly when some plan is possible', () => {
   );
 });
 
-test('a clean node in use offers what its state allows and says why of the rest', () => {
+test('a clean node in use offers what its state allows and gives a reason for the rest', () => {
   assert.deepEqual(allowed(clean), [
     'discover',
     'probe',

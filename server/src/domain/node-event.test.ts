@@ -5,7 +5,7 @@ import { nodeChanged, nodeDrift, nodeLaunchFailures, nodeRebooted } from './node
 const NODE = { node_id: 'nod_01k9zv3m8q4t6w2x5y7r0s1n3p', name: 'j22u15' };
 
 describe('events of nodes', () => {
-  it('are about the node and belong to no tenant', () => {
+  it('are about the node and belong to no organization', () => {
     const changed = nodeChanged({ ...NODE, state: 'offline', state_reason: 'Not seen.' }, 'c-1');
     assert.deepEqual(changed, {
       event_type: 'node.changed',

@@ -16,7 +16,7 @@ const CHANGES = Object.keys(POWER_DURING) as PowerChange[];
 const REST: readonly PowerState[] = ['on', 'off', 'unknown'];
 const slice: PowerFacts = { capacity_shape: 'gpu_slice', state: 'active', power_state: 'on', is_protected: false };
 
-test('a change leaves a state of rest, has a state of its own, and can always come to rest', () => {
+test('a power change leaves a stable state, has a state of its own, and can always reach a stable state', () => {
   assert.deepEqual(Object.keys(POWER_MOVES).sort(), [...POWER_STATES].sort());
   for (const during of Object.values(POWER_DURING)) {
     assert.ok(powerSourcesOf(during).length > 0);
@@ -26,7 +26,7 @@ test('a change leaves a state of rest, has a state of its own, and can always co
   }
 });
 
-test('the table in doc/architecture/allocation-states.md is the table of the code', () => {
+test('the table in doc/architecture/allocation-states.md equals the table in the code', () => {
   const text = readFileSync(new URL('../../../doc/architecture/allocation-states.md', import.meta.url), 'utf8');
   const rows = text
     .split('\n')
@@ -35,7 +35,7 @@ test('the table in doc/architecture/allocation-states.md is the table of the cod
   assert.deepEqual(Object.fromEntries(rows.map(([, from, to]) => [from, to?.split(', ')])), POWER_MOVES);
 });
 
-test('what is refused is what has no move, and nothing else, for a slice without protection', () => {
+test('a slice without protection is refused exactly the changes without a transition', () => {
   for (const power_state of POWER_STATES)
     for (const change of CHANGES) {
       const isMove = powerSourcesOf(POWER_DURING[change]).includes(power_state);
@@ -43,7 +43,7 @@ test('what is refused is what has no move, and nothing else, for a slice without
     }
 });
 
-test('a refusal says what to do', () => {
+test('a refusal states the next action', () => {
   const refusal = (facts: Partial<PowerFacts>, change: PowerChange = 'stop') =>
     powerRefusal({ ...slice, ...facts }, change) ?? '';
   assert.match(refusal({ capacity_shape: 'baremetal', power_state: null }), /bare-metal.*release it/);
@@ -56,6 +56,6 @@ test('a refusal says what to do', () => {
   assert.equal(powerRefusal({ ...slice, is_protected: true }, 'stop'), null);
 });
 
-test('a slice whose power nobody wrote down can be changed', () => {
+test('a slice with unknown power state can be changed', () => {
   assert.equal(powerRefusal({ ...slice, power_state: null }, 'reboot'), null);
 });

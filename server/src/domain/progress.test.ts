@@ -17,7 +17,7 @@ const host = (label: string, usual_s: number, task: TaskKind): HostStep => ({
   doing: 'It is being done.',
   failed: 'It failed.',
 });
-/** A launch of the test's own: a step that is added to the real one changes nothing here. */
+/** A launch defined by the test: a step added to the real one changes nothing here. */
 const LAUNCH = declare({
   name: 'provision-slice',
   version: 1,
@@ -58,7 +58,7 @@ const medians_s = {
   'slice.vm_readiness': 30,
 };
 
-test('only what moves an allocation between its states is shown as its progress', () => {
+test('only work that moves an allocation between its states is shown as its progress', () => {
   assert.deepEqual([...PROGRESS_WORKFLOWS].sort(), [
     'provision-baremetal',
     'provision-slice',
@@ -70,7 +70,7 @@ test('only what moves an allocation between its states is shown as its progress'
   ]);
 });
 
-test('without history a step weighs what it usually takes', () => {
+test('without history a step is weighted by its usual duration', () => {
   assert.deepEqual(at({ percent: 40, bytes_per_s: 900 }), {
     workflow: 'provision-slice',
     workflow_label: 'Launch',
@@ -90,34 +90,34 @@ test('without history a step weighs what it usually takes', () => {
   assert.equal(at({}).overall_percent, 25, 'half of the usual time has passed');
 });
 
-test('with history a step weighs what it took lately and moves by the clock', () => {
+test('with history a step is weighted by its recent duration and advances with time', () => {
   const { expected_s, percent, overall_percent } = at({ medians_s });
   assert.deepEqual({ expected_s, percent, overall_percent }, { expected_s: 60, percent: null, overall_percent: 35 });
   assert.equal(at({ medians_s, percent: 100 }).overall_percent, 65);
 });
 
-test('history of one step leaves the others at their usual time', () => {
+test('history of one step leaves the others at their usual duration', () => {
   assert.equal(at({ medians_s: { 'slice.bundle_lease': 15 }, percent: 50 }).overall_percent, 31);
 });
 
-test('a step that takes longer than usual is not called done', () => {
+test('a step that takes longer than usual is not shown as done', () => {
   const late = '2026-11-15T09:00:00.000Z';
   assert.equal(at({ medians_s, started_at: late }).overall_percent, 62);
   assert.equal(at({ medians_s, started_at: '2026-11-15T10:05:00.000Z' }).overall_percent, 5);
 });
 
-test('nothing is whole before its end', () => {
+test('progress does not reach 100% before the end', () => {
   assert.equal(at({ step: 'activate', medians_s }).overall_percent, 99);
   assert.equal(at({ step: 'activate' }).expected_s, null);
 });
 
-test('steps too short to measure are expected to take a second and divide nothing by zero', () => {
+test('steps too short to measure count as one second and cause no division by zero', () => {
   const none = Object.fromEntries(PROGRESS_KINDS.map((kind) => [kind, 0]));
   const { expected_s, overall_percent } = at({ medians_s: none });
   assert.deepEqual({ expected_s, overall_percent }, { expected_s: 1, overall_percent: 0 });
 });
 
-test('a release is expected to take what erasing such capacity took', () => {
+test('a release is expected to take as long as earlier wipes of such capacity', () => {
   const release = {
     workflow: 'release-allocation',
     step: 'wipe',
@@ -135,7 +135,7 @@ const done = (step: string, seconds: number): StepHistory => ({
 });
 const told = (steps: readonly ProgressStep[]) => steps.map(({ key, state, took_ms }) => [key, state, took_ms]);
 
-test('the whole path is shown: what is done with what it took, what runs with its note, and what is ahead', () => {
+test('the whole path is shown: done steps with durations, the running step with its note, and later steps', () => {
   const { steps } = at({ percent: 40, note: 'reading', history: [done('leaseBundle', 2)] });
   assert.deepEqual(told(steps), [
     ['leaseBundle', 'done', 2000],
@@ -159,7 +159,7 @@ test('the whole path is shown: what is done with what it took, what runs with it
   assert.deepEqual([activate?.expected_s, activate?.started_at, activate?.percent], [null, null, null]);
 });
 
-test('a step that was left out on the way is skipped, and one that is repeated runs again', () => {
+test('a step left out on the way is skipped, and a repeated one runs again', () => {
   const release = { workflow: 'release-allocation', history: [done('wipe', 9), done('prove', 1)] };
   assert.deepEqual(told(at({ ...release, step: 'wipe' }).steps), [
     ['stopRuntime', 'skipped', null],
@@ -168,7 +168,7 @@ test('a step that was left out on the way is skipped, and one that is repeated r
   ]);
 });
 
-test('a run that went aside shows what failed, what was never reached, and what it does now', () => {
+test('a run on its failure path shows the failed step, the steps never reached, and the current step', () => {
   const failed = { ...done('cloneImage', 30), outcome: 'error' as const };
   const aside = at({ step: 'abort', history: [done('leaseBundle', 2), failed] });
   assert.deepEqual(told(aside.steps), [
@@ -183,7 +183,7 @@ test('a run that went aside shows what failed, what was never reached, and what 
   assert.equal(at({ step: 'abort' }).overall_percent, 0);
 });
 
-test('work that is about no allocation, or that is not declared any more, is no progress of one', () => {
+test('work on no allocation, or with undeclared steps, is not an allocation’s progress', () => {
   assert.equal(progressOf(facts({ workflow: 'repair-slot', step: 'wipe' }), NOW), null);
   assert.equal(progressOf(facts({ step: 'elsewhere' }), NOW), null);
 });

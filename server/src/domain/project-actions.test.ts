@@ -9,7 +9,7 @@ test('an empty project may be deleted', () => {
   assert.equal(reason({}), null);
 });
 
-test('a project is kept while it holds allocations, which are named', () => {
+test('a project with allocations is kept, and the refusal names them', () => {
   assert.equal(
     reason({ allocations: ['train'], service_accounts: 2 }),
     'The project holds 1 allocation (train); release them and wait for their cleanup.',
@@ -17,6 +17,6 @@ test('a project is kept while it holds allocations, which are named', () => {
   assert.match(reason({ allocations: ['a', 'b', 'c', 'd', 'e'] }) ?? '', /holds 5 allocations \(a, b, c, 2 more\)/);
 });
 
-test('a project is kept while it holds service accounts', () => {
+test('a project with service accounts is kept', () => {
   assert.equal(reason({ service_accounts: 1 }), 'The project holds 1 service account; delete them first.');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { releaseRefusal } from './restore.ts';
 
-test('held tasks are released once the host reported since the restore and agrees, or its findings are accepted', () => {
+test('held tasks are released once the host reported and agrees, or its findings are accepted', () => {
   const at = '2026-01-01T00:00:00.000Z';
   const no = { accepts_findings: false };
   const yes = { accepts_findings: true };

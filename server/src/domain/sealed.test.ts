@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { SEALED_TO } from './sealed.ts';
 
-it('no two places have the same name, so no sealed value opens in another place', () => {
+it('no two sealed columns have the same name, so no sealed value opens in another column', () => {
   const response = { tenant: 'a', principal_id: 'b', operation: 'c', key: 'd' };
   const places = [
     SEALED_TO.trust_key('x'),

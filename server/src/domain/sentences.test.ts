@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ALLOCATION_STATES } from '@gpuaas/contract';
 import { REFUSALS } from './sentences.ts';
 
-test('every refusal is a sentence that names what it is about', () => {
+test('every refusal is a sentence that names its subject', () => {
   const texts = [
     ...Object.values(REFUSALS).filter((one) => typeof one === 'string'),
     ...ALLOCATION_STATES.map(REFUSALS.no_certificate),

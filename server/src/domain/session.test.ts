@@ -14,23 +14,23 @@ const metal: SessionFacts = { ...slice, capacity_shape: 'baremetal', power_state
 
 const kindsOf = (facts: SessionFacts): string[] => SESSION_KINDS.filter((kind) => sessionRefusal(facts, kind) === null);
 
-test('a slice that runs, or that nobody knows whether it does, is reached in every way', () => {
+test('a slice that is running or in unknown power state accepts every session kind', () => {
   assert.deepEqual(kindsOf(slice), SESSION_KINDS);
   assert.deepEqual(kindsOf({ ...slice, power_state: 'unknown' }), SESSION_KINDS);
 });
 
-test('a whole node is reached in every way but the serial line, and says what to use instead', () => {
+test('a whole node accepts every session kind except the serial console, and the refusal names the alternative', () => {
   assert.deepEqual(kindsOf(metal), ['terminal', 'ssh', 'forward']);
   assert.match(sessionRefusal(metal, 'console') ?? '', /terminal or use SSH/);
 });
 
-test('a machine that is off is reached in no way, and the refusal names the command that starts it', () => {
+test('a VM that is off accepts no session, and the refusal names the command that starts it', () => {
   const off: SessionFacts = { ...slice, power_state: 'off' };
   assert.deepEqual(kindsOf(off), []);
   for (const kind of SESSION_KINDS) assert.match(sessionRefusal(off, kind) ?? '', /gpuaas allocation start train$/);
 });
 
-test('while its power is being changed only the console shows what happens', () => {
+test('during a power change only the console opens', () => {
   for (const power_state of ['starting', 'stopping', 'rebooting', 'reinstalling'] as const) {
     const facts = { ...slice, power_state };
     assert.deepEqual(kindsOf(facts), ['console']);
@@ -38,7 +38,7 @@ test('while its power is being changed only the console shows what happens', () 
   }
 });
 
-test('before it is active there is the console of a slice that has a node, and nothing else', () => {
+test('before activation only a slice with a node has a console, and nothing else opens', () => {
   for (const state of ['requested', 'provisioning'] as const) {
     const facts = { ...slice, state, power_state: null };
     assert.deepEqual(kindsOf(facts), ['console']);
@@ -48,12 +48,12 @@ test('before it is active there is the console of a slice that has a node, and n
   }
 });
 
-test('what is over is reached in no way', () => {
+test('an ended allocation accepts no session', () => {
   for (const state of ['releasing', 'release_failed', 'released', 'failed'] as const)
     for (const facts of [slice, metal]) assert.deepEqual(kindsOf({ ...facts, state }), []);
 });
 
-test('a recorded terminal says so before anything is shown', () => {
+test('a recorded terminal announces the recording before any output', () => {
   assert.match(sessionNotice(true) ?? '', /records/);
   assert.equal(sessionNotice(false), null);
 });

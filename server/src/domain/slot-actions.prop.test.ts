@@ -32,7 +32,7 @@ const facts: fc.Arbitrary<SlotFacts> = fc.record({
   is_override_by_caller: fc.boolean(),
 });
 
-/** So many that the rare states are drawn. */
+/** Enough that the rare states occur. */
 const RUNS = { numRuns: 2_000 };
 
 const ACTIONS = Object.keys(SLOT_OPERATIONS) as SlotAction[];
@@ -40,7 +40,7 @@ const allowed = (slot: SlotFacts) => ACTIONS.filter((action) => slotRefusal(acti
 const say = (action: Parameters<typeof slotRefusal>[0], change: Partial<SlotFacts>) =>
   slotRefusal(action, { ...free, ...change })?.reason;
 
-test('every refusal is a sentence that says what stands in the way', () => {
+test('every refusal is a sentence that names the blocker', () => {
   let refused = 0;
   fc.assert(
     fc.property(facts, fc.constantFrom(...ACTIONS), (slot, action) => {
@@ -54,7 +54,7 @@ test('every refusal is a sentence that says what stands in the way', () => {
   assertReached({ refused });
 });
 
-test('a slot that somebody holds is not changed under them: only its sale and its cleanup are', () => {
+test('a held slot does not change: only scheduling and cleanup can be changed', () => {
   let held = 0;
   fc.assert(
     fc.property(facts, (slot) => {
@@ -68,7 +68,7 @@ test('a slot that somebody holds is not changed under them: only its sale and it
   assertReached({ held });
 });
 
-test('cleanup is tried again only for an allocation whose cleanup is blocked', () => {
+test('cleanup is retried only for an allocation whose cleanup is blocked', () => {
   let offered = 0;
   fc.assert(
     fc.property(facts, (slot) => {
@@ -82,7 +82,7 @@ test('cleanup is tried again only for an allocation whose cleanup is blocked', (
   assertReached({ offered });
 });
 
-test('a slot for sale offers what its state allows, and each refusal says why', () => {
+test('an available slot offers what its state allows, and each refusal gives a reason', () => {
   assert.deepEqual(allowed(free), ['disable', 'quarantine', 'repair']);
   assert.deepEqual(allowed({ ...free, approval: 'disabled' }), ['enable', 'quarantine', 'repair']);
   assert.equal(say('enable', {}), 'The slot is already enabled.');
@@ -116,7 +116,7 @@ test('a slot for sale offers what its state allows, and each refusal says why', 
   assert.equal(cleanupRefusal('released')?.reason, 'The allocation is released and needs no cleanup.');
 });
 
-test('of several reasons the first is told, and none when nothing stands in the way', () => {
+test('of several blockers the first is reported, and none when there is no blocker', () => {
   const one = { reason: 'One.', is_done: false };
   assert.equal(firstOf(false, null, one, { ...one, reason: 'Two.' }), one);
   assert.equal(firstOf(false, null), null);

@@ -4,7 +4,7 @@ import { candidateHash } from '@gpuaas/contract/node';
 import { candidate } from '../../test/candidate.ts';
 import { bindingConflicts, boundSlot } from './slot-binding.ts';
 
-test('a slot has the bindings of its candidate and its hash', () => {
+test('a slot has the bindings of its candidate and their hash', () => {
   const found = candidate(3);
   const slot = boundSlot('slt_1', 5, found);
   assert.deepEqual([slot.id, slot.slot_index, slot.content], ['slt_1', 5, found]);

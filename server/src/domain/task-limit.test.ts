@@ -9,7 +9,7 @@ import {
   taskExpiresS,
 } from './task-limit.ts';
 
-test('a cleanup is waited for longer than the agent stays at it, and its run waits for every try', () => {
+test('the server waits longer for a cleanup than the agent works on it, and its run waits for every attempt', () => {
   for (const kind of ['slice.cleanup', 'node.cleanup']) {
     const begun = BEGUN_EXPIRES_S[kind] ?? 0;
     assert.ok(begun > CLEANUP_LIMIT_S, kind);
@@ -18,7 +18,7 @@ test('a cleanup is waited for longer than the agent stays at it, and its run wai
   }
 });
 
-test('a task expires as its kind declares, and one of an unknown kind as most do', () => {
+test('a task expires as its kind declares, and one of an unknown kind after the default time', () => {
   for (const kind of TASK_KINDS) assert.equal(taskExpiresS(kind), TASKS[kind].expires_s, kind);
   assert.equal(taskExpiresS('slice.unknown'), TASK_EXPIRES_S);
 });

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HANDED_OUT_TASK_STATES, isTaskOpen, isTaskUndone, OPEN_TASK_STATES, quarantineReason } from './task.ts';
 
-test('a task is open until it ended, and whatever an agent may hold is open', () => {
+test('a task is open until it ends, and every task that an agent may hold is open', () => {
   for (const state of [...OPEN_TASK_STATES, ...HANDED_OUT_TASK_STATES]) assert.ok(isTaskOpen(state), state);
   for (const state of ['completed', 'failed', 'expired', 'unknown', 'cancelled']) assert.ok(!isTaskOpen(state), state);
 });
 
-test('a task that failed, expired or has an unknown effect is undone', () => {
+test('a task that failed, expired or has an unknown effect was not completed', () => {
   for (const state of ['failed', 'expired', 'unknown']) assert.ok(isTaskUndone(state), state);
   for (const state of [...OPEN_TASK_STATES, 'completed', 'cancelled']) assert.ok(!isTaskUndone(state), state);
 });
 
-test('slots are quarantined for late work of a launch, and for a host that is not as their claim assumes', () => {
+test('slots are quarantined for late launch results and for hosts that differ from the claim', () => {
   const task = (kind: string, state: string, error_code: string | null) => ({ kind, state, error_code });
   const reason = (given: ReturnType<typeof task>, state_reason: string | null = 'Why.') =>
     quarantineReason({ ...given, state_reason });

@@ -10,31 +10,31 @@ const slotOf = (found: Candidate) => ({
   gpu_pci_address: found.gpu_pci_address,
 });
 
-describe('what a slot is', () => {
+describe('the identity of a slot', () => {
   it('is its bindings: what a tenant does to the disk changes nothing', () => {
     const used = candidate(0, { nvme_filesystems: ['ext4'], nvme_mounts: ['/mnt'], nvme_holders: ['dm-0'] });
     assert.deepEqual(diffOf(candidate(0), used), {});
   });
 
-  it('is another when any binding is', () => {
+  it('changes with any binding', () => {
     for (const field of BINDING_FIELDS) {
       const other = { ...candidate(0), [field]: field === 'iommu_group_other_devices' ? ['0000:99:00.0'] : 'other' };
       assert.deepEqual(Object.keys(diffOf(candidate(0), other as Candidate)), [field]);
     }
   });
 
-  it('does not depend on the order in which strangers were listed', () => {
+  it('does not depend on the listing order of other devices in the IOMMU group', () => {
     const one = candidate(0, { iommu_group_other_devices: ['0000:01:00.0', '0000:02:00.0'] });
     const two = candidate(0, { iommu_group_other_devices: ['0000:02:00.0', '0000:01:00.0'] });
     assert.deepEqual(diffOf(one, two), {});
   });
 
-  it('stays the same while a guest has the GPU and no driver can be asked', () => {
+  it('stays the same while a guest has the GPU and no driver can be queried', () => {
     const given = candidate(0, { gpu_uuid: null, gpu_model: null, module_id: null, mig_mode: null });
     assert.deepEqual(diffOf(candidate(0), given), {});
   });
 
-  it('differs when something else can no longer be read', () => {
+  it('changes when another fact can no longer be read', () => {
     assert.deepEqual(diffOf(candidate(0), candidate(0, { nvme_serial: null })), {
       nvme_serial: { approved: candidate(0).nvme_serial, found: null },
     });
@@ -44,8 +44,8 @@ describe('what a slot is', () => {
   });
 });
 
-describe('which candidate is which slot', () => {
-  it('goes by GPU when indexes have moved', () => {
+describe('matching candidates to slots', () => {
+  it('matches by GPU when indexes have moved', () => {
     const slots = [0, 1, 2].map((index) => slotOf(candidate(index)));
     const left = [candidate(0), { ...candidate(2), slot_index: 1 }];
     const pairs = pairSlots(slots, left);
@@ -55,7 +55,7 @@ describe('which candidate is which slot', () => {
     );
   });
 
-  it('goes by index when the GPU in that place is another', () => {
+  it('matches by index when the GPU at that index was replaced', () => {
     const [slot] = [slotOf(candidate(0))];
     const replaced = candidate(0, { gpu_pci_address: '0000:ff:00.0' });
     assert.equal(slot && pairSlots([slot], [replaced]).get(slot), replaced);

@@ -125,7 +125,7 @@ const at = (entries: readonly TraceEntry[], key: string): TraceEntry => {
 };
 
 describe('the first failure', () => {
-  it('is the host’s task, not the line before it nor the step, run and state that report it', () => {
+  it('is the host task, not the preceding log line nor the step, run and state that report it', () => {
     const entries = entriesOf(failedLaunch, 'operator');
     assert.equal(entries.filter(({ is_failure }) => is_failure).length, 4);
     assert.equal(firstFailureOf(entries)?.key, 'task:tsk_1');
@@ -140,7 +140,7 @@ describe('the first failure', () => {
     assert.equal(first?.title, 'Copy image: stopped here');
   });
 
-  it('is not a task of something else, of another id, or of much later', () => {
+  it('is not a task of another subject, another id, or a much later time', () => {
     const denied = audit({ result: 'denied', error_code: 'forbidden', created_at: time(4_000) });
     for (const other of [
       task({ allocation_id: 'alc_b' }),
@@ -157,13 +157,13 @@ describe('the first failure', () => {
     assert.equal(firstFailureOf(entries)?.key, 'task:tsk_1');
   });
 
-  it('takes a line without an id for itself alone', () => {
+  it('treats a line without an id as separate', () => {
     const lost = line({ level: 'fatal', correlation_id: null, logged_at: time(4_900) });
     const entries = entriesOf(facts({ logs: [lost, { ...lost, number: 2 }], tasks: [task()] }), 'operator');
     assert.equal(firstFailureOf(entries)?.source, 'log');
   });
 
-  it('is none where a later try went well', () => {
+  it('is absent where a later attempt succeeded', () => {
     const tried = facts({
       runs: [run({ state: 'done' })],
       steps: [
@@ -184,7 +184,7 @@ describe('the first failure', () => {
     assert.equal(at(entries, 'step:wfr_1:000001').detail, 'It broke. (ECONNRESET)');
   });
 
-  it('stays one where only an operator got it going again', () => {
+  it('remains when only an operator made the run continue', () => {
     const stopped = facts({
       runs: [run({ state: 'done' })],
       steps: [
@@ -197,7 +197,7 @@ describe('the first failure', () => {
     assert.equal(firstFailureOf(entriesOf(stopped, 'operator'))?.key, 'task:tsk_1');
   });
 
-  it('is the task that a step waited for, also if it ended long after the step gave up, or never', () => {
+  it('is the task that a step waited for, even if it ended long after the step timed out, or never', () => {
     const gaveUp = facts({
       runs: [run()],
       steps: [step({ outcome: 'timeout', started_at: time(1_000) })],
@@ -227,7 +227,7 @@ describe('the first failure', () => {
       assert.equal(firstFailureOf(entriesOf({ ...gaveUp, tasks: [other] }, 'operator'))?.source, 'workflow');
   });
 
-  it('of a task that no run waits for is not undone by another of its kind', () => {
+  it('of a task without a waiting run is not canceled by another task of its kind', () => {
     const alone = { workflow_run_id: null, kind: 'diag.health_probe' };
     const tasks = [
       task({ ...alone, state: 'expired', finished_at: null }),
@@ -238,7 +238,7 @@ describe('the first failure', () => {
 });
 
 describe('entries', () => {
-  it('stand in one order, whatever order their rows came in', () => {
+  it('have one order, for any order of their rows', () => {
     const shuffled = <T>(items: readonly T[]) => fc.shuffledSubarray([...items], { minLength: items.length });
     const many = {
       ...failedLaunch,
@@ -264,7 +264,7 @@ describe('entries', () => {
     assert.equal(new Set(expected.map(({ key }) => key)).size, expected.length, 'every key is its entry’s own');
   });
 
-  it('are cut to the newest with every failure kept, and the first failure above all', () => {
+  it('are cut to the newest with every failure kept, including the first', () => {
     const seen = { cut: 0, all_failures_kept: 0 };
     fc.assert(
       fc.property(
@@ -304,7 +304,7 @@ describe('entries', () => {
     assertReached(seen);
   });
 
-  it('stand where their title became true, with the time since when', () => {
+  it('are placed where their title became true, with the time since then', () => {
     const logs = [line({ logged_at: time(1_200) }), line({ number: 2, logged_at: time(3_000) })];
     const entries = entriesOf(
       {
@@ -334,7 +334,7 @@ describe('entries', () => {
     assert.deepEqual([stopped.at, stopped.since], [time(5_000), time(4_990)]);
   });
 
-  it('of tasks that failed or destroy data name slots and disks', () => {
+  it('of failed or destructive tasks name slots and disks', () => {
     const bundles = [
       { slot_index: 3, serial: 'NVME-3' },
       { slot_index: null, serial: 'NVME-9' },
@@ -350,7 +350,7 @@ describe('entries', () => {
     assert.equal(detail({ ...good, kind: 'of.another_version' }), null);
   });
 
-  it('of a host are put back by how far its clock is ahead, and say so', () => {
+  it('of a host are corrected by its clock offset, and show the correction', () => {
     const skews = [{ node_id: 'nod_1', host_name: 'j22u15', skew_ms: 2_000 }];
     const logs = [
       line(),
@@ -367,7 +367,7 @@ describe('entries', () => {
     assert.equal(of(5).host_name, null);
   });
 
-  it('of the API’s request lines are requests, which only the platform’s own failure fails', () => {
+  it('from API request lines are requests, and fail only on a platform error', () => {
     const request = (status: unknown, more: Partial<LogFact> = {}) =>
       line({
         service: 'gpuaas-api',
@@ -389,7 +389,7 @@ describe('entries', () => {
     assert.equal(of(request('none'))?.source, 'log', 'a listener of agents says less');
   });
 
-  it('carry the reason that a line gives, or its error', () => {
+  it('carry the reason of a line, or its error', () => {
     const detail = (more: Partial<LogFact>) => entriesOf(facts({ logs: [line(more)] }), 'operator')[0]?.detail;
     assert.equal(detail({ fields: { reason: 'why', err: { message: 'what' } } }), 'why');
     assert.equal(detail({ fields: { err: { message: 'what' } }, error_code: 'code' }), 'what');
@@ -397,7 +397,7 @@ describe('entries', () => {
     assert.equal(detail({ fields: { err: null } }), null);
   });
 
-  it('say where a run is now, and what is not whole is left out', () => {
+  it('show the current step of a run, and omit incomplete values', () => {
     const entries = entriesOf(
       facts({
         runs: [
@@ -425,7 +425,7 @@ describe('entries', () => {
     );
   });
 
-  it('are about what concerns the reader, and of a tenant name no host and no word for operators', () => {
+  it('match the reader’s access: tenants see no host names and no operator text', () => {
     const rows = {
       audit: [audit({ target_id: 'nod_1' }), audit({ id: 'aud_2', target_id: null })],
       runs: [run({ subject_id: 'slt_1', finished_at: null, state_detail: 'on /dev/nvme1n1' })],
@@ -461,7 +461,7 @@ describe('entries', () => {
 });
 
 describe('titles', () => {
-  it('of events say the state, or what their type says', () => {
+  it('of events state the new state, or the meaning of their type', () => {
     assert.equal(eventTitle('allocation.changed', { state: 'release_failed' }), 'The allocation is release failed');
     assert.equal(eventTitle('allocation.power_changed', { power_state: 'off' }), 'Allocation power is off');
     assert.equal(eventTitle('node.changed', { state: 'offline' }), 'The node is offline');
@@ -473,12 +473,12 @@ describe('titles', () => {
     assert.equal(eventTitle('some.other', {}), 'some.other');
   });
 
-  it('of tasks are words, and a kind nobody knows is its own name', () => {
+  it('of tasks are words, and an unknown kind is its own name', () => {
     assert.equal(taskTitle('slice.cleanup', 'queued'), 'Wipe disks: queued');
     assert.equal(taskTitle('some.kind', 'queued'), 'some.kind: queued');
   });
 
-  it('of a run’s event are about what the run is about', () => {
+  it('of a run’s event name the subject of the run', () => {
     const told = event({
       event_type: 'workflow_run.changed',
       subject: 'wfr_1',
@@ -501,7 +501,7 @@ describe('titles', () => {
 describe('gaps', () => {
   const window = { now_ms: T0 + 3_600_000, logs_since_ms: T0 - 3_600_000 };
 
-  it('are lines without correlation id or host, and tasks that nobody wrote about', () => {
+  it('are lines without correlation id or host, and tasks without log lines', () => {
     const logs = [
       line(),
       line({ number: 2, correlation_id: null }),
@@ -519,7 +519,7 @@ describe('gaps', () => {
     ]);
   });
 
-  it('are not told of tasks that are under way, just ended, or older than the lines that are kept', () => {
+  it('omit tasks in progress, just ended, or older than the retained lines', () => {
     const silent = (more: Partial<TaskFact>) => task({ has_log_line: false, ...more });
     const tasks = [
       silent({ state: 'running', finished_at: null }),

@@ -21,7 +21,7 @@ test('cost is GPUs x price x hours to the cent, rounded half up once', () => {
   assert.equal(usageCost(slice, 12_000_000n), 2n);
 });
 
-test('time never runs backwards into money', () => {
+test('time that runs backwards costs nothing', () => {
   fc.assert(fc.property(usage, micros, (use, time) => usageCost(use, -time) === 0n));
 });
 
@@ -29,7 +29,7 @@ test('more time never costs less', () => {
   fc.assert(fc.property(usage, micros, micros, (use, a, b) => usageCost(use, a + b) >= usageCost(use, a)));
 });
 
-test('two parts cost what the whole costs, within the rounding of one cent', () => {
+test('two parts cost as much as the whole, within one cent of rounding', () => {
   fc.assert(
     fc.property(usage, micros, micros, (use, a, b) => {
       const apart = usageCost(use, a) + usageCost(use, b) - usageCost(use, a + b);
@@ -38,7 +38,7 @@ test('two parts cost what the whole costs, within the rounding of one cent', () 
   );
 });
 
-test('it is within half a cent of the exact value, and a tie goes up', () => {
+test('the cost is within half a cent of the exact value, and a tie rounds up', () => {
   fc.assert(
     fc.property(usage, micros, (use, time) => {
       const exact2 = 2n * BigInt(use.gpu_count) * BigInt(use.gpu_hourly_price_minor) * time;
@@ -48,7 +48,7 @@ test('it is within half a cent of the exact value, and a tie goes up', () => {
   );
 });
 
-test('a closed record costs what it was closed with, an open one what it would cost now', () => {
+test('a closed record has its closing cost, an open one its cost until now', () => {
   const row = { gpu_count: 2, gpu_hourly_price_minor: 450, started_at: '2026-01-01T00:00:00.000Z' };
   const now = Date.parse('2026-01-01T02:00:00.000Z');
   assert.equal(costSoFar({ ...row, cost_minor: null }, now), 1_800);
@@ -67,7 +67,7 @@ test('a month begins with its first moment in UTC', () => {
   );
 });
 
-test('the months that a record spans add up to its cost, and one that began in the month counts as it is listed', () => {
+test('the monthly parts of a record add up to its cost, and one that began in the month counts as listed', () => {
   const day = 24 * 3_600_000;
   const begin = Date.UTC(2026, 0, 15, 3, 7, 11, 13);
   fc.assert(
@@ -92,7 +92,7 @@ test('the months that a record spans add up to its cost, and one that began in t
   );
 });
 
-test('a record that closed within the rounding of a moment owes nothing after it', () => {
+test('a record that closed within the rounding of an instant costs nothing after it', () => {
   const record = { gpu_count: 1, gpu_hourly_price_minor: 450, started_at: '2026-01-31T23:00:00.000Z', cost_minor: 449 };
   assert.equal(costSince(record, Date.UTC(2026, 1), Date.UTC(2026, 1, 2)), 0);
 });

@@ -7,6 +7,6 @@ test('user data may have 65,536 bytes, counted as UTF-8', () => {
   assert.equal(userDataProblem(`${'é'.repeat(32_768)}x`), 'is larger than 65536 bytes');
 });
 
-test('user data with half a character is refused', () => {
+test('user data with an unpaired surrogate is refused', () => {
   assert.equal(userDataProblem('\ud800'), 'is not text');
 });

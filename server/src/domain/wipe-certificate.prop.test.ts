@@ -71,7 +71,7 @@ const disk_key = Buffer.alloc(32, 1);
 const certify = (...proofs: readonly CertifiedProof[]) =>
   certificateOf({ issuer: 'https://gpuaas.test', allocation, disk_key, proofs });
 
-test('a certificate says what was done to each disk, and names no host, slot, address or serial number', () => {
+test('a certificate states what was done to each disk, and names no host, slot, address or serial number', () => {
   const certificate = certify(proofOf(evidence), proofOf({ reason: null }, 'every disk'));
   const [disk] = certificate.disks;
   assert.equal(certificate.disks.length, 1, 'the proof of the whole is about no disk');
@@ -92,14 +92,14 @@ test('a certificate says what was done to each disk, and names no host, slot, ad
   for (const secret of SECRET) assert.ok(!shown.includes(secret), secret);
 });
 
-test('a proof of an earlier build counts by the names it was written with', () => {
+test('a proof of an earlier build counts under its original names', () => {
   const { is_vm_removed: _, ...isolation } = evidence.isolation;
   const of = (is_machine_removed: boolean) =>
     certify(proofOf({ ...evidence, isolation: { ...isolation, is_machine_removed } })).isolation?.is_vm_removed;
   assert.deepEqual([of(true), of(false)], [true, false]);
 });
 
-test('what a host did not report is shown as not reported', () => {
+test('facts that a host did not report are shown as not reported', () => {
   const certificate = certify(proofOf({ serial: 'S1', isolation: 'gone', samples: 'many' }, 'two_person_override'));
   const [disk] = certificate.disks;
   assert.deepEqual(
@@ -122,7 +122,7 @@ test('what a host did not report is shown as not reported', () => {
   assert.equal(ofNode.isolation, null, 'a whole node had no machine on it');
 });
 
-test('a disk is named by nobody who knows its serial number and not the secret', () => {
+test('a serial number without the secret does not reveal the disk’s name', () => {
   const named = diskFingerprint(disk_key, 'alc_1', 'S1');
   assert.match(named, /^[0-9a-f]{32}$/);
   assert.equal(diskFingerprint(disk_key, 'alc_1', 'S1'), named);
@@ -135,7 +135,7 @@ test('a disk is named by nobody who knows its serial number and not the secret',
   assert.equal(new Set([named, ...others]).size, 5);
 });
 
-test('the hash of what was read is shown where it is blank, and not where its noise would name the disk', () => {
+test('the hash of the data read is shown for blank data, and omitted where random data would identify the disk', () => {
   const hashes = (rule: string) =>
     certify(proofOf({ ...evidence, rule })).disks[0]?.samples.map(({ sha256 }) => sha256);
   assert.deepEqual(hashes('blank'), ['ab', '']);
@@ -144,7 +144,7 @@ test('the hash of what was read is shown where it is blank, and not where its no
 
 const json = fc.jsonValue({ depthSize: 'small' });
 
-test('canonical JSON means what was written and does not depend on the order in which fields were given', () => {
+test('canonical JSON keeps the meaning and does not depend on field order', () => {
   const turned = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(turned);
     if (typeof value !== 'object' || value === null) return value;

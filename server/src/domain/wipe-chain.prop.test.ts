@@ -50,7 +50,7 @@ const verdictOf = (proofs: readonly ChainedProof[]) => {
 };
 const kindsOf = (proofs: readonly ChainedProof[]) => verdictOf(proofs).findings.map(({ kind }) => kind);
 
-test('chains as they were written are without fault, in whatever pages they are read', () => {
+test('unmodified chains have no findings, for any page size', () => {
   fc.assert(
     fc.property(chain, fc.array(content, { maxLength: 3 }), fc.nat(6), (first, others, cut) => {
       const all = [...first, ...chainOf('slt_b', others)];
@@ -63,7 +63,7 @@ test('chains as they were written are without fault, in whatever pages they are 
   );
 });
 
-test('whatever column of a proof is edited, the proof is found', () => {
+test('an edit of any column of a proof is found', () => {
   const columns = [
     'id',
     'node_id',
@@ -88,7 +88,7 @@ test('whatever column of a proof is edited, the proof is found', () => {
   );
 });
 
-test('a proof that is rewritten together with its hash breaks the one behind it, or is told by the audit', () => {
+test('a proof rewritten together with its hash breaks the next one, or contradicts the audit log', () => {
   fc.assert(
     fc.property(chain, fc.nat(), (proofs, at) => {
       const index = at % proofs.length;
@@ -104,7 +104,7 @@ test('a proof that is rewritten together with its hash breaks the one behind it,
   );
 });
 
-test('a proof that is gone from the middle or the beginning is found', () => {
+test('a proof missing from the middle or the beginning is found', () => {
   fc.assert(
     fc.property(fc.array(content, { minLength: 2, maxLength: 6 }), fc.nat(), (contents, at) => {
       const proofs = chainOf('slt_a', contents);
@@ -117,7 +117,7 @@ test('a proof that is gone from the middle or the beginning is found', () => {
   assert.match(verdictOf(long.slice(1)).findings[0]?.detail ?? '', /One earlier proof is missing/);
 });
 
-test('proofs that change places are found, also when the places are renumbered', () => {
+test('swapped proofs are found, even when renumbered', () => {
   fc.assert(
     fc.property(fc.array(content, { minLength: 2, maxLength: 6 }), fc.nat(), (contents, at) => {
       const proofs = chainOf('slt_a', contents);
@@ -132,7 +132,7 @@ test('proofs that change places are found, also when the places are renumbered',
   );
 });
 
-test('a proof that does not follow, or that no audit row tells of, is found as such', () => {
+test('a proof that does not follow, or has no audit row, is found with that reason', () => {
   const [first, second] = chainOf('slt_a', fc.sample(content, 2));
   assert.ok(first !== undefined && second !== undefined);
   const again = (changed: Partial<ChainedProof>): ChainedProof => {
@@ -155,7 +155,7 @@ test('findings are bounded', () => {
   assert.equal(found.findings.length, PROOF_FINDINGS_MAX);
 });
 
-test('two lists of values never have the same spelling', () => {
+test('two lists of values never have the same encoding', () => {
   const values = fc.array(fc.option(text), { maxLength: 5 });
   fc.assert(
     fc.property(values, values, (a, b) => {

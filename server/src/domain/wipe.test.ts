@@ -27,7 +27,7 @@ const ofSize = (size_bytes: number): WipeTarget => ({ ...target, size_bytes });
 const good = provenDisk(target);
 const dataGood = provenDisk(dataDisk);
 
-test('evidence that says everything about every disk is proof', () => {
+test('complete evidence for every disk is proof', () => {
   const verdict = judgeWipe(cleanedUp([good, dataGood]), [target, dataDisk]);
   assert.equal(verdict.is_verified, true);
   assert.equal(verdict.reason, null);
@@ -40,7 +40,7 @@ test('evidence that says everything about every disk is proof', () => {
   );
 });
 
-/** Each makes good evidence bad, and says what the verdict must name. */
+/** Each invalidates good evidence, and names what the verdict must contain. */
 const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEvidence>, RegExp])[] = [
   ['another disk', () => ({ serial: 'S2' }), /did not report this disk/],
   ['another slot', () => ({ slot_id: 'slt_2' }), /did not report this disk/],
@@ -89,7 +89,7 @@ const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEv
   ],
 ];
 
-test('each fact that is missing or wrong makes the whole wipe unproven, whatever the size of the disk', () => {
+test('any missing or wrong fact makes the whole wipe unproven, for any disk size', () => {
   const sizes = fc.oneof(fc.integer({ min: 2, max: 64 * 1024 ** 2 }), fc.integer({ min: GIB, max: 32_000 * GIB }));
   fc.assert(
     fc.property(sizes, fc.constantFrom(...FAULTS), (size_bytes, [name, change, reason]) => {
@@ -104,7 +104,7 @@ test('each fact that is missing or wrong makes the whole wipe unproven, whatever
   );
 });
 
-test('a disk that is reported more than once is unproven, whichever report is good', () => {
+test('a disk reported more than once is unproven, whichever report is good', () => {
   for (const bad of [{ ...good, bytes_not_erased: 1 }, good])
     for (const disks of [
       [good, bad],
@@ -118,7 +118,7 @@ test('a host whose clock is behind, within the limit, can prove a wipe', () => {
   assert.equal(judgeWipe(cleanedUp([{ ...good, finished_at }]), [target]).is_verified, true);
 });
 
-test('a wipe of another size than was approved is no proof, however completely it was read back', () => {
+test('a wipe of a size other than the approved one is no proof, even with a complete read-back', () => {
   const sizes = fc.integer({ min: 2, max: 32_000 * GIB });
   fc.assert(
     fc.property(sizes, sizes, (approved, stated) => {
@@ -136,7 +136,7 @@ test('a wipe of another size than was approved is no proof, however completely i
   assert.equal(judgeWipe(cleanedUp([good]), [unsized]).reason, 'The slot has no approved disk size.');
 });
 
-test('a data disk is proven with its approved size only', () => {
+test('a data disk is proven only with its approved size', () => {
   const oneByte = provenDisk(dataDisk, { size_bytes: 1 });
   assert.equal(
     judgeWipe(cleanedUp([oneByte]), [dataDisk]).reason,
@@ -148,7 +148,7 @@ test('a data disk is proven with its approved size only', () => {
   );
 });
 
-test('as many bytes as the floor demands, all read at one place, are no proof', () => {
+test('the minimum number of bytes, all read in one place, is no proof', () => {
   fc.assert(
     fc.property(fc.integer({ min: GIB, max: 8_000 * GIB }), fc.nat(), (size_bytes, from) => {
       const sized = ofSize(size_bytes);
@@ -160,7 +160,7 @@ test('as many bytes as the floor demands, all read at one place, are no proof', 
   );
 });
 
-test('a disk with one region that was not read is not proven', () => {
+test('a disk with one unread region is not proven', () => {
   const sized = ofSize(100 * GIB);
   const disk = provenDisk(sized);
   for (let region = 0; region < READ_BACK.region_count; region++) {
@@ -170,12 +170,12 @@ test('a disk with one region that was not read is not proven', () => {
   }
 });
 
-test('noise proves a cryptographic erase', () => {
+test('random data proves a cryptographic erase', () => {
   const noise: DiskEvidence = { ...good, rule: 'changed', erase: 'crypto', blocks_changed: 7 };
   assert.equal(judgeWipe(cleanedUp([noise]), [target]).is_verified, true);
 });
 
-test('without a detached network, a disk on record or an output at all there is no proof', () => {
+test('without a detached network, a disk on record or any output there is no proof', () => {
   assert.match(judgeWipe(cleanedUp([good], { network_detached: false }), [target]).reason ?? '', /network/);
   assert.match(judgeWipe(cleanedUp([good]), []).reason ?? '', /no recorded disk/);
   assert.match(judgeWipe(cleanedUp([good]), [{ ...target, serial: null }]).reason ?? '', /serial/);
@@ -187,7 +187,7 @@ test('without a detached network, a disk on record or an output at all there is 
   }
 });
 
-test('a GPU counts as reset only when the host shows it for that very GPU', () => {
+test('a GPU counts as reset only when the host reports it for that GPU', () => {
   const isReset = (...gpu_resets: CleanupOutput['gpu_resets']) =>
     judgeWipe(cleanedUp([good, dataGood], { gpu_resets }), [target, dataDisk]).disks.map((disk) => disk.is_gpu_reset);
   assert.deepEqual(isReset(gpuReset('0000:1b:00.0')), [true, true]);
@@ -197,14 +197,14 @@ test('a GPU counts as reset only when the host shows it for that very GPU', () =
   assert.deepEqual(isReset(gpuReset('0000:3c:00.0')), [false, true]);
 });
 
-test('a method that does not reach the minimum of the region is no proof, whatever it found', () => {
+test('a method below the region’s minimum wipe level is no proof, for any findings', () => {
   const byDiscard = cleanedUp([{ ...good, method: 'blkdiscard', erase: 'discard' }]);
   assert.equal(judgeWipe(byDiscard, [target], 'clear').is_verified, true);
   assert.match(judgeWipe(byDiscard, [target], 'purge').reason ?? '', /at least wipe level purge.+blkdiscard/);
   assert.equal(judgeWipe(cleanedUp([{ ...good, method: 'nvme_format' }]), [target], 'purge').is_verified, true);
 });
 
-test('a disk that the host refuses to wipe is unproven for the reason that the host gives', () => {
+test('a disk that the host refuses to wipe is unproven with the host’s reason', () => {
   const blocked = [{ serial: 'S1', reason: 'mounted at /mnt' }];
   const verdict = judgeWipe(cleanedUp([dataGood], { blocked }), [target, dataDisk]);
   assert.equal(verdict.reason, 'The agent could not wipe the disk: mounted at /mnt.');
@@ -216,7 +216,7 @@ const isolation: Isolation = {
   partitions: [{ partition_id: 3, is_deactivated: true }],
 };
 
-test('whatever the host itself finds left of a VM makes the wipe unproven', () => {
+test('any VM remains that the host reports make the wipe unproven', () => {
   const judge = (found: Isolation) => judgeWipe(cleanedUp([good], { isolation: found }), [target]);
   assert.equal(judge(isolation).is_verified, true);
   for (const name of ['is_vm_removed', 'is_seed_removed'] as const)
@@ -227,7 +227,7 @@ test('whatever the host itself finds left of a VM makes the wipe unproven', () =
   assert.match(judge({ ...isolation, partitions }).reason ?? '', /partition/);
 });
 
-test('a fabric function that still knows its guest keeps the slot from the next one', () => {
+test('a fabric function that still has its guest blocks the slot', () => {
   const vf = { ...target, fabric_vf_pci_address: '0000:3b:00.1' };
   const gpu_resets = [gpuReset('0000:1b:00.0')];
   const judge = (fabric_functions: Isolation['fabric_functions']) =>
@@ -244,7 +244,7 @@ test('a fabric function that still knows its guest keeps the slot from the next 
   assert.equal(verdict.disks[0]?.is_gpu_reset, true, 'there is none');
 });
 
-test('the evidence that is kept holds disk, GPU, function and what else was taken away', () => {
+test('the stored evidence covers disk, GPU, function and everything else removed', () => {
   const vf = { ...target, fabric_vf_pci_address: '0000:3b:00.1' };
   const gpu_resets = [gpuReset('0000:1b:00.0', false)];
   const [disk] = judgeWipe(cleanedUp([good], { gpu_resets, isolation }), [vf], 'purge').disks;

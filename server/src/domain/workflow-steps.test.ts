@@ -4,7 +4,7 @@ import { executionsOf } from '../../test/executions.ts';
 import { declare, pathOf, stepEntries, taskKindOf } from './workflow-declaration.ts';
 import { isHostStep, RELEASE_ALLOCATION, REPAIR_SLOT, stepLabel, WORKFLOWS, workflowWords } from './workflow-steps.ts';
 
-test('every step has words for people, a usual time where a host works, and a name of its own', () => {
+test('every step has a label, a usual duration where a host works, and a unique name', () => {
   for (const workflow of WORKFLOWS)
     for (const [key, step] of stepEntries(workflow)) {
       assert.match(step.label, /^[A-Z][A-Za-z ]+$/, `${workflow.name} ${key}`);
@@ -14,7 +14,7 @@ test('every step has words for people, a usual time where a host works, and a na
   assert.equal(new Set(WORKFLOWS.map(({ name, version }) => `${name} ${version}`)).size, WORKFLOWS.length);
 });
 
-test('a step is labelled by its workflow; one that is declared nowhere by its own name', () => {
+test('a step is labeled by its workflow; an undeclared one by its own name', () => {
   assert.equal(stepLabel('release-allocation', 'wipe'), 'Wipe disks');
   assert.equal(stepLabel('release-allocation', 'block'), 'Mark cleanup as blocked');
   assert.equal(stepLabel('release-allocation', 'constructor'), 'constructor');
@@ -23,7 +23,7 @@ test('a step is labelled by its workflow; one that is declared nowhere by its ow
   assert.deepEqual(workflowWords('elsewhere'), { workflow_label: 'elsewhere', phase: null });
 });
 
-test('a step belongs to the host where the host does its work', () => {
+test('a step belongs to the host lane when the host does its work', () => {
   assert.ok(isHostStep('provision-slice', 'cloneImage'));
   assert.ok(isHostStep('install-keys', 'installKeys'));
   assert.ok(!isHostStep('provision-slice', 'activate'));
@@ -39,7 +39,7 @@ test('the task of a step follows the shape of the allocation', () => {
   assert.equal(taskKindOf(REPAIR_SLOT.steps.wipe, 'gpu_slice'), 'node.cleanup');
 });
 
-test('an undisturbed run executes a host step twice and a server step once, and no step aside', () => {
+test('an undisturbed run executes a host step twice and a server step once, and no failure step', () => {
   assert.deepEqual(
     pathOf(RELEASE_ALLOCATION).map(([key]) => key),
     ['stopRuntime', 'wipe', 'prove'],
@@ -56,7 +56,7 @@ test('an undisturbed run executes a host step twice and a server step once, and 
   );
 });
 
-test('a host step without a task kind of the contract, or without words, does not compile', () => {
+test('a host step without a task kind of the contract, or without a label, does not compile', () => {
   const typed = { name: 'typed', version: 1, label: 'Typed', phase: 'repair' } as const;
   const words = { label: 'Do', usual_s: 1, doing: 'Doing.', failed: 'Failed.' } as const;
   // @ts-expect-error there is no such kind

@@ -26,12 +26,12 @@ const plan: Plan = { onCancel: null, onDeadline: null, onFailure: null, attempts
 const failure: StepResult = { kind: 'error', reason: 'Step boot failed.', detail: 'ECONNREFUSED' };
 const outcomes = (move: ReturnType<typeof settle>) => move.entries.map((entry) => `${entry.step} ${entry.outcome}`);
 
-test('a step that goes well starts the next one with its first attempt already counted', () => {
+test('a successful step starts the next one with its first attempt already counted', () => {
   const move = settle({ ...facts, attempt: 3 }, plan, { kind: 'next', step: 'check' });
   assert.deepEqual([move.state, move.step, move.attempt], ['running', 'check', 1]);
 });
 
-test('a step that failed and was handled goes on, or ends the run with its reason, and the timeline says so', () => {
+test('a failed and handled step continues, or ends the run with its reason, and the timeline records it', () => {
   const move = settle(facts, plan, { kind: 'next', step: 'check', failed: 'No boot.' });
   assert.deepEqual([move.state, move.step, outcomes(move)], ['running', 'check', ['boot failed']]);
   assert.equal(move.entries[0]?.detail, 'No boot.');
@@ -50,18 +50,18 @@ test('the last failed attempt is stuck with a plain reason and the error as deta
   assert.deepEqual([move.state, move.step], ['stuck', 'boot']);
   assert.equal(move.reason, 'Step boot did not succeed in 3 attempts.');
   assert.equal(move.detail, 'ECONNREFUSED');
-  // Where the step gave no detail, its reason is the best there is.
+  // Where the step gave no detail, its reason is used.
   assert.equal(settle({ ...facts, attempt: 3 }, plan, { ...failure, detail: null }).detail, 'Step boot failed.');
 });
 
-test('a run whose attempts all crashed is not tried again', () => {
+test('a run whose attempts all crashed is not retried', () => {
   const crashed = { ...facts, attempt: 4 };
   assert.equal(isHeldAtBoundary(crashed, plan), true);
   const move = settle(crashed, plan, { kind: 'boundary' });
   assert.deepEqual([move.state, outcomes(move)], ['stuck', ['boot stuck']]);
 });
 
-test('a failure step takes over when attempts run out, once', () => {
+test('a failure step takes over once when attempts run out', () => {
   const withStep = { ...plan, onFailure: 'cleanUp' };
   const move = settle({ ...facts, attempt: 3 }, withStep, failure);
   assert.deepEqual(
@@ -72,12 +72,12 @@ test('a failure step takes over when attempts run out, once', () => {
   assert.equal(again.state, 'stuck');
 });
 
-test('cancellation stops the run at the boundary, after the outcome of the step is noted', () => {
+test('cancellation stops the run between steps, after the step outcome is recorded', () => {
   const move = settle({ ...facts, cancel_requested: true }, plan, { kind: 'next', step: 'check' });
   assert.deepEqual([move.state, move.step, outcomes(move)], ['cancelled', 'check', ['boot next', 'check cancelled']]);
 });
 
-test('a cancelled run that cleans up ends cancelled, not done', () => {
+test('a canceled run that cleans up ends canceled, not done', () => {
   const withStep = { ...plan, onCancel: 'cleanUp' };
   const move = settle({ ...facts, cancel_requested: true }, withStep, { kind: 'wait', ms: 5, reason: 'booting' });
   assert.deepEqual([move.state, move.step, move.winding], ['running', 'cleanUp', 'cancel']);
@@ -86,7 +86,7 @@ test('a cancelled run that cleans up ends cancelled, not done', () => {
   assert.equal(isHeldAtBoundary(winding, withStep), false);
 });
 
-test('the deadline makes a run stuck where it is, or sends it to its deadline step', () => {
+test('the deadline makes a run stuck in its step, or sends it to its deadline step', () => {
   const late = { ...facts, overdue: true };
   assert.match(settle(late, plan, failure).reason ?? '', /deadline passed at step boot/);
   assert.equal(settle(late, plan, failure).state, 'stuck');
@@ -127,7 +127,7 @@ const anyResult = fc.constantFrom<StepResult>(
   { kind: 'timeout', reason: 'too slow', detail: null },
 );
 
-test('whatever happens, a move is in the table, waits have a timer, stuck has a reason and the timeline has a line', () => {
+test('every transition is in the table, waits have a timer, stuck has a reason, the timeline a line', () => {
   fc.assert(
     fc.property(anyFacts, anyPlan, anyResult, (run, anyOf, result) => {
       const move = settle(run, anyOf, result);
@@ -135,20 +135,20 @@ test('whatever happens, a move is in the table, waits have a timer, stuck has a 
       assert.equal(move.state === 'waiting', move.wake !== null);
       assert.ok(move.state !== 'stuck' || move.reason !== null);
       assert.ok(move.entries.length >= 1);
-      // Cleaning up is entered at most once: from a run that winds up there is no way into it again.
+      // Cleanup is entered at most once: a run that is winding up cannot enter it again.
       assert.ok(run.winding === null || move.winding === run.winding);
       assert.equal(move.extend_deadline, run.winding === null && move.winding !== null);
     }),
   );
 });
 
-test('ends are ends: only stuck can be left, to be tried again or because a later run took its place', () => {
+test('final states are final: only stuck can be left, by a retry or because a later run replaced it', () => {
   for (const [state, moves] of Object.entries(workflowMoves))
     if (!isLive(state as keyof typeof workflowMoves))
       assert.deepEqual([...moves], state === 'stuck' ? ['pending', 'cancelled'] : []);
 });
 
-test('only a stuck run is retried, and only a live one cancelled, once', () => {
+test('only a stuck run is retried, and only a live one canceled, once', () => {
   for (const state of Object.keys(workflowMoves) as (keyof typeof workflowMoves)[]) {
     assert.equal(retryRefusal({ state }) === null, state === 'stuck');
     assert.equal(cancelRefusal({ state, is_cancelling: false }) === null, isLive(state));

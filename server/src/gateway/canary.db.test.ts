@@ -49,7 +49,7 @@ it('no secret is found in a dump, a log line, an event, an audit row or a respon
   assert.equal(must(await user.get(allocation), 200).body.power.state, 'on');
   must(await user.post(`${allocation}/reinstall`, { user_data: `#!/bin/sh\necho ${requested}\n` }), 202);
 
-  // What a terminal showed.
+  // The output of a terminal.
   const session = await stage.session({ is_recorded: true });
   session.host.socket.send(Buffer.from(`password: ${shown}\r\n`));
   await session.client.received(10);
@@ -107,7 +107,7 @@ it('no secret is found in a dump, a log line, an event, an audit row or a respon
     assert.equal(response.status, 200, `${path}: ${JSON.stringify(response.body)}`);
     assert.deepEqual(secretsIn(JSON.stringify(response.body), secrets), [], path);
   }
-  // The tenant reads what its terminal showed, and nobody else does.
+  // Only the tenant can read its terminal output.
   const recording = await user.get(
     `/api/v1/projects/${tenant.project_id}/allocations/${stage.allocation.id}/sessions/${session.session_id}/recording`,
   );

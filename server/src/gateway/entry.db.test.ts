@@ -9,7 +9,7 @@ import { asEnd, asRefused, joinedGateway, plainRequest, type Stage, type TestGat
 import { until } from '../../test/until.ts';
 import { readConfig } from '../config.ts';
 
-describe('the way into a session', () => {
+describe('connecting to a session', () => {
   const closers: (() => Promise<void>)[] = [];
   let at: TestGateway;
   let stage: Stage;
@@ -26,7 +26,7 @@ describe('the way into a session', () => {
     return Number(new RegExp(`gpuaas_terminal_ticket_rejected_total\\{reason="${reason}"\\} (\\d+)`).exec(body)?.[1]);
   };
 
-  it('a ticket lets one in, however many show it at once', async () => {
+  it('a ticket admits one connection, for any number of concurrent attempts', async () => {
     const { ticket } = await stage.ticket();
     const before = await rejected('replayed');
     const answers = await Promise.all([1, 2, 3, 4].map(() => stage.client(ticket)));
@@ -43,7 +43,7 @@ describe('the way into a session', () => {
     entered?.socket.close();
   });
 
-  it('an old ticket and one that never was let nobody in, and are counted apart', async () => {
+  it('expired and unknown tickets are refused and counted separately', async () => {
     const counts = async () => Promise.all([rejected('expired'), rejected('unknown')]);
     const [expired, unknown] = await counts();
     const { session_id, ticket } = await stage.ticket({ ticket_lives_s: 0 });
@@ -53,7 +53,7 @@ describe('the way into a session', () => {
     assert.equal((await stage.row(session_id)).state, 'ticketed');
   });
 
-  it('a page of a foreign origin is refused and does not use the ticket up; our own page is let in', async () => {
+  it('a page of a foreign origin is refused without using up the ticket; our own page is accepted', async () => {
     const { ticket } = await stage.ticket();
     for (const origin of ['https://evil.example', 'null', `${at.test.app.deps.config.public_url}.evil.example`]) {
       const { status, body } = asRefused(await stage.client(ticket, { origin }));
@@ -65,7 +65,7 @@ describe('the way into a session', () => {
     client.socket.close();
   });
 
-  it('other paths, other protocols and requests that are no upgrade find nothing', async () => {
+  it('other paths, other protocols and non-upgrade requests are refused', async () => {
     const { ticket } = await stage.ticket();
     assert.equal(asRefused(await stage.client(ticket, { path: '/v1/streams' })).status, 404);
     assert.equal(asRefused(await stage.client(ticket, { path: `/v1/stream/${ticket}` })).status, 404);
@@ -78,7 +78,7 @@ describe('the way into a session', () => {
     assert.equal(status, 401);
   });
 
-  it('who is refused and stays is let go of all the same', async () => {
+  it('a refused client that stays connected is disconnected', async () => {
     const { hostname, port } = new URL(at.gateway.url);
     const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n';
     for (const head of [
@@ -101,7 +101,7 @@ describe('the way into a session', () => {
     }
   });
 
-  it('who lost the right since the ticket was given is not let in, and the row says why', async () => {
+  it('a client that lost access after the ticket was issued is refused, and the row states why', async () => {
     const other = await at.stage();
     const { session_id, ticket } = await other.ticket();
     await at.channel.change("update users set state = 'disabled' where id = $1", [other.user.me.id]);
@@ -115,7 +115,7 @@ describe('the way into a session', () => {
     assert.deepEqual(tasks, []);
   });
 
-  it('a host reaches only what waits for it, with its own certificate and path', async () => {
+  it('a host reaches only sessions that wait for it, with its own certificate and path', async () => {
     const { session_id, ticket } = await stage.ticket();
     const client = asEnd(await stage.client(ticket));
     const other = await at.stage();
@@ -154,13 +154,13 @@ describe('the way into a session', () => {
     assert.equal(status, 403);
   });
 
-  it('a client that hangs up while its ticket is taken leaves a closed row', async () => {
+  it('a client that disconnects while its ticket is redeemed leaves a closed row', async () => {
     const { session_id, ticket } = await stage.ticket();
     const socket = new WebSocket(`${at.gateway.url}/v1/stream`, ['gpuaas.stream.v1', `gpuaas.ticket.${ticket}`]);
     socket.on('error', () => {});
     await at.test.db.database.write({ tenant_id: '*', principal_id: '' }, async (tx) => {
       await tx.query('select id from terminal_sessions where id = $1 for update', [session_id]);
-      // The statement that takes the ticket waits for this lock.
+      // The statement that redeems the ticket waits for this lock.
       await until('it is being taken', async () => {
         const waiting = await at.channel.rows('select 1 as one from pg_locks where not granted');
         return waiting.length > 0;
@@ -173,7 +173,7 @@ describe('the way into a session', () => {
 });
 
 describe('the limits of a gateway', () => {
-  it('refuse who guesses tickets and, without using the ticket up, who is one too many', async (t) => {
+  it('refuse clients that guess tickets and, without using up the ticket, excess sessions', async (t) => {
     const closers: (() => Promise<void>)[] = [];
     t.after(async () => {
       for (const close of closers) await close();

@@ -12,7 +12,7 @@ import { createLeg } from './leg.ts';
 import { createWebSockets } from './listen.ts';
 import { createSession } from './session.ts';
 
-/** Both ends of one connection, as the gateway makes them. */
+/** Both ends of one connection, as the gateway creates them. */
 const connect = async (t: TestContext): Promise<{ here: WebSocket; there: WebSocket }> => {
   const webSockets = createWebSockets();
   const server = createServer();
@@ -38,8 +38,8 @@ const ROW: Omit<GatewaySessionRow, 'is_writable'> = {
   ...{ correlation_id: 'cor_1', expires_at: '2030-01-01T00:00:00.000Z' },
 };
 
-describe('an end that sends and reads nothing', () => {
-  it('gets no more answers to its pings than there is room for', async (t) => {
+describe('a peer that sends and does not read', () => {
+  it('gets a bounded number of pongs', async (t) => {
     const { here, there } = await connect(t);
     const nothing = () => undefined;
     createLeg(here, { onMessage: nothing, onClose: nothing, onFull: nothing });
@@ -58,7 +58,7 @@ describe('an end that sends and reads nothing', () => {
     assert.ok(here.bufferedAmount < 3 * STREAM_WINDOW_BYTES, `${here.bufferedAmount} bytes wait`);
   });
 
-  it('is not read on while what it typed into a console that may only be looked at is being answered', async (t) => {
+  it('is not read further while responses to its typing into a read-only console are pending', async (t) => {
     const { here, there } = await connect(t);
     const nothing = () => undefined;
     createSession({

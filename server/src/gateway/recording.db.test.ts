@@ -6,7 +6,7 @@ import { appSecrets } from '../../test/secrets.ts';
 import { until } from '../../test/until.ts';
 import { SEALED_TO } from '../domain/sealed.ts';
 
-it('a recorded terminal is kept as it was shown, without what was typed, and ends when it cannot be', async (t) => {
+it('a recorded terminal is stored as shown, without typed input, and ends when it cannot be recorded', async (t) => {
   const closers: (() => Promise<void>)[] = [];
   t.after(async () => {
     for (const close of closers) await close();
@@ -37,7 +37,7 @@ it('a recorded terminal is kept as it was shown, without what was typed, and end
   client.socket.send(Buffer.from('secret typed'));
   client.say({ type: 'resize', cols: 100, rows: 30 });
   await host.word('resize');
-  // A part is written while the session goes on: a gateway that dies loses the last moments only.
+  // Parts are written during the session: a gateway that crashes loses only the last moments.
   await until('a first part is kept', async () => (await read()).length >= 4);
   host.socket.send(Buffer.from('last'));
   host.socket.close(1000);
@@ -66,7 +66,7 @@ it('a recorded terminal is kept as it was shown, without what was typed, and end
   assert.equal(kept?.days, 3);
 
   const unkept = await stage.session({ is_recorded: true });
-  // The next part is there already, so that it cannot be written.
+  // The next part already exists, so that the write fails.
   await at.channel.change(
     `insert into terminal_recordings (session_id, part, organization_id, sealed_content, keep_until)
      select $1, n, $2, '\\x0001', clock_timestamp() from generate_series(0, 9) n on conflict do nothing`,

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { until } from '../../test/until.ts';
 import { createRecorder } from './recording.ts';
 
-it('a recording that holds as much as it may says so once, and keeps nothing more', async () => {
+it('a recording at its size limit reports it once and stores nothing more', async () => {
   const bytes_max = 256 * 1024;
   let kept = 0;
   let full = 0;

@@ -7,10 +7,10 @@ import { testDatabase } from '../../test/database.ts';
 import { asEnd, joinedGateway, type Stage, type TestGateway } from '../../test/gateway.ts';
 import { until } from '../../test/until.ts';
 
-/** What is promised of every end below. */
+/** The time limit of every end below. */
 const WITHIN_MS = 5_000;
 
-describe('a session that may not go on', () => {
+describe('a session without permission to continue', () => {
   const closers: (() => Promise<void>)[] = [];
   const clock = testClock();
   let at: TestGateway;
@@ -80,7 +80,7 @@ describe('a session that may not go on', () => {
     );
   });
 
-  it('ends when its machine is switched off', async () => {
+  it('ends when its VM is switched off', async () => {
     const stage = await at.stage();
     await endsWith(stage, await stage.session(), 'released', () =>
       at.channel.change("update allocations set power_state = 'off', power_since = clock_timestamp() where id = $1", [
@@ -94,7 +94,7 @@ describe('a session that may not go on', () => {
     ['released', 'switched off', "power_state = 'stopping', power_since = clock_timestamp(), power_run_id = 'wfr_1'"],
     ['ended', 'rebooted', "power_state = 'rebooting', power_since = clock_timestamp(), power_run_id = 'wfr_1'"],
   ] as const)
-    it(`is told that its machine is ${what}, also where the host closes before anybody looked`, async () => {
+    it(`reports that its VM is ${what}, even where the host closes before the next check`, async () => {
       const stage = await at.stage();
       const open = await stage.session();
       await at.channel.change(`update allocations set ${change} where id = $1`, [stage.allocation.id]);
@@ -105,7 +105,7 @@ describe('a session that may not go on', () => {
       assert.match(message, /being released|being stopped|rebooting/);
     });
 
-  it('ends when its principal leaves the organization', async () => {
+  it('ends when its user leaves the organization', async () => {
     const stage = await at.stage();
     await endsWith(stage, await stage.session(), 'revoked', () =>
       at.channel.change('delete from tenant_memberships where organization_id = $1 and user_id = $2', [
@@ -115,7 +115,7 @@ describe('a session that may not go on', () => {
     );
   });
 
-  it('ends when its role may only look, and a console without typing goes on', async () => {
+  it('ends when its role becomes read-only, and a read-only console continues', async () => {
     const stage = await at.stage();
     const console = await stage.session({ kind: 'console', is_writable: false });
     await endsWith(stage, await stage.session(), 'revoked', async () => {
@@ -160,7 +160,7 @@ describe('a session that may not go on', () => {
     return { credential_id: id, credential_expires_at: new Date(Date.now() + 3_600_000).toISOString() };
   };
 
-  it('ends when the browser that opened it is signed out', async () => {
+  it('ends when the web session that opened it is signed out', async () => {
     const stage = await at.stage();
     const credential = await aBrowser(stage);
     const open = await stage.session(credential);
@@ -170,7 +170,7 @@ describe('a session that may not go on', () => {
     assert.match(open.client.words.at(-1).message, /browser that opened the session signed out/);
   });
 
-  it('outlives a browser that went idle or came to its end, except where the policy says so', async () => {
+  it('outlives an idle or expired web session, unless the policy forbids it', async () => {
     const stage = await at.stage();
     await policy(stage, 'ends_with_sign_in = false');
     const credential = await aBrowser(stage);
@@ -191,7 +191,7 @@ describe('a session that may not go on', () => {
     assert.match(over.client.words.at(-1).message, /sign-in that opened the session has expired/);
   });
 
-  it('ends with its sign-in where the policy says so, and not otherwise', async () => {
+  it('ends with its sign-in where the policy requires it, and not otherwise', async () => {
     const stage = await at.stage();
     const credential_expires_at = new Date().toISOString();
     const open = await stage.session({ credential_expires_at });
@@ -200,7 +200,7 @@ describe('a session that may not go on', () => {
     await endsWith(stage, open, 'revoked', () => policy(stage, 'ends_with_sign_in = true'));
   });
 
-  it('ends when the policy forbids access that is not recorded, and no ticket of before opens one', async () => {
+  it('ends when the policy forbids unrecorded access, and no earlier ticket opens one', async () => {
     const stage = await at.stage();
     const { ticket } = await stage.ticket({});
     const open = await stage.session();
@@ -217,7 +217,7 @@ describe('a session that may not go on', () => {
     );
   });
 
-  it('of a service account ends when that is disabled, or when the policy lets none connect', async () => {
+  it('of a service account ends when the account is disabled, or the policy excludes service accounts', async () => {
     const stage = await at.stage();
     const principal = { principal_id: await aServiceAccount(stage), principal_kind: 'service_account' } as const;
     const early = await stage.client((await stage.ticket(principal)).ticket);
@@ -232,7 +232,7 @@ describe('a session that may not go on', () => {
     );
   });
 
-  it('ends when somebody wants it ended', async () => {
+  it('ends when closing is requested', async () => {
     const stage = await at.stage();
     await endsWith(stage, await stage.session(), 'ended', () =>
       at.channel.change('update terminal_sessions set close_requested_by = $1 where allocation_id = $2', [
@@ -242,7 +242,7 @@ describe('a session that may not go on', () => {
     );
   });
 
-  it('ends at its longest time, also when the policy is made shorter while it is open', async () => {
+  it('ends at its maximum duration, even when the policy shortens it while open', async () => {
     const stage = await at.stage();
     await endsWith(stage, await stage.session({ lives_s: 1 }), 'expired', async () => {});
     const open = await stage.session();
@@ -253,7 +253,7 @@ describe('a session that may not go on', () => {
     await endsWith(stage, open, 'expired', () => policy(stage, 'session_max_s = 300'));
   });
 
-  it('ends when nothing was said for as long as the policy allows; bytes of either end keep it', async () => {
+  it('ends after the idle time of the policy; bytes from either end keep it open', async () => {
     const stage = await at.stage();
     await policy(stage, 'session_idle_s = 60');
     const [busy, idle] = [await stage.session(), await stage.session()];
@@ -265,7 +265,7 @@ describe('a session that may not go on', () => {
     await endsWith(stage, busy, 'idle', async () => clock.advance(59_000));
   });
 
-  it('ends as unreachable when the host cannot do it, does not come in time, or is offline', async () => {
+  it('ends as unreachable when the host fails, does not connect in time, or is offline', async () => {
     const stage = await at.stage();
     const waiting = async () => {
       const { session_id, ticket } = await stage.ticket();
@@ -303,7 +303,7 @@ describe('a session that may not go on', () => {
     assert.equal('status' in again && again.status, 403);
   });
 
-  it('a stream outlives the certificate it began with, for as long as its enrolment has one that counts', async () => {
+  it('a stream outlives its first certificate while its enrollment has a valid one', async () => {
     const stage = await at.stage();
     const open = await stage.session();
     const { node_id } = stage.agent;
@@ -322,7 +322,7 @@ describe('a session that may not go on', () => {
       const answer = await stage.host(mintId('ses'));
       return 'status' in answer && answer.status === 403;
     });
-    // Another host's stream is cut by a look that comes after: this one has been looked at.
+    // The check ends another host's stream afterwards: so this one was checked.
     const other = await at.stage();
     const cut = await other.session();
     await at.channel.change(
@@ -339,7 +339,7 @@ describe('a session that may not go on', () => {
     await until('it is cut', () => open.client.words.at(-1)?.reason === 'agent_disconnected', WITHIN_MS);
   });
 
-  it('writes what went through while it is open', async () => {
+  it('records transferred bytes while it is open', async () => {
     const stage = await at.stage();
     const { session_id, client, host } = await stage.session();
     client.socket.send(Buffer.from('12345'));
@@ -353,7 +353,7 @@ describe('a session that may not go on', () => {
     await host.closed();
   });
 
-  it('a console goes on while its allocation is provisioned', async () => {
+  it('a console continues while its allocation is provisioned', async () => {
     const stage = await at.stage({ state: 'provisioning' });
     const open = await stage.session({ kind: 'console' });
     const denied = await stage.client((await stage.ticket()).ticket);
@@ -364,7 +364,7 @@ describe('a session that may not go on', () => {
 });
 
 describe('replicas', () => {
-  it('carry sessions side by side, and close what a dead one left behind', async (t) => {
+  it('serve sessions side by side, and close the sessions of a dead replica', async (t) => {
     const closers: (() => Promise<void>)[] = [];
     t.after(async () => {
       for (const close of closers) await close();
@@ -408,7 +408,7 @@ describe('replicas', () => {
     for (const open of [client, beside.client]) open.socket.close();
   });
 
-  it('one that cannot look who may be connected carries nothing on after 15 seconds', async (t) => {
+  it('a replica that cannot check permissions closes its sessions after 15 seconds', async (t) => {
     const closers: (() => Promise<void>)[] = [];
     t.after(async () => {
       for (const close of closers) await close();
@@ -417,7 +417,7 @@ describe('replicas', () => {
     const at = await joinedGateway({ after: (fn) => void closers.unshift(fn) }, {}, { clock });
     const stage = await at.stage();
     const open = await stage.session();
-    // It ends when its last connection is given back; until then it gives none.
+    // It ends when its last connection is released; until then it opens none.
     const ended = at.test.app.deps.database.end();
     t.after(() => ended);
     clock.advance(14_000);
@@ -428,7 +428,7 @@ describe('replicas', () => {
     assert.equal(open.client.words.at(-1).reason, 'gateway_stopped');
   });
 
-  it('one that is stopped says so to its clients and closes their rows', async (t) => {
+  it('a stopping replica notifies its clients and closes their rows', async (t) => {
     const closers: (() => Promise<void>)[] = [];
     const closeAll = async () => {
       for (const close of closers.splice(0)) await close();

@@ -8,7 +8,7 @@ import { createSessionEnforcer } from './session-enforcer.ts';
 const never = () => new Promise<never>(() => undefined);
 const unused = () => assert.fail('not asked');
 
-it('a replica whose database says nothing at all carries nothing on after the time that the others wait', async () => {
+it('a replica without database responses closes its sessions after the time that the others wait', async () => {
   const ended: SessionEnd[] = [];
   const look = { id: 'ses_1', idle_ms: 0, waiting_ms: null, connecting_ms: null };
   const registry: Registry = {

@@ -18,7 +18,7 @@ describe('a session', () => {
     for (const close of closers) await close();
   });
 
-  /** Sends within its window, as both ends must; what it received is acknowledged as it comes. */
+  /** Sends within its window, as both ends must; received data is acknowledged on arrival. */
   const pump = async (from: End, to: End, total: number): Promise<string> => {
     const digest = createHash('sha256');
     let acknowledged = 0;
@@ -42,7 +42,7 @@ describe('a session', () => {
     return digest.digest('hex');
   };
 
-  it('carries bytes both ways at once, whole and in order, and counts them', async () => {
+  it('carries bytes both ways at once, complete and in order, and counts them', async () => {
     const { session_id, client, host } = await stage.session({ kind: 'ssh' });
     const total = 5 * 1024 * 1024;
     const [up, down] = await Promise.all([pump(client, host, total), pump(host, client, total)]);
@@ -59,7 +59,7 @@ describe('a session', () => {
     assert.ok(row.opened_at !== null && row.gateway_url === at.gateway.agent_url);
   });
 
-  it('asks the host by a task that names session, allocation, kind and replica, and expires soon', async () => {
+  it('calls the host with a task that names session, allocation, kind and replica, and expires soon', async () => {
     const { session_id, ticket } = await stage.ticket({ kind: 'forward' });
     const client = asEnd(await stage.client(ticket));
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe('a session', () => {
     assert.equal(ended?.state, 'cancelled');
   });
 
-  it('passes on what was said before the host came, sizes, a half close and how the program ended', async () => {
+  it('forwards early input, sizes, a half close and the exit status of the program', async () => {
     const { session_id, ticket } = await stage.ticket();
     const client = asEnd(await stage.client(ticket));
     client.socket.send(Buffer.from('early '));
@@ -127,7 +127,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('more than early words fit waits at the client, and arrives', async () => {
+  it('input beyond the early buffer waits at the client, and arrives', async () => {
     const { session_id, ticket } = await stage.ticket();
     const client = asEnd(await stage.client(ticket));
     const sent = randomBytes(512 * 1024);
@@ -140,7 +140,7 @@ describe('a session', () => {
     assert.equal(await host.closed(), 4001);
   });
 
-  it('a host that finds nothing at the other end says so to the client, without control characters', async () => {
+  it('a host that finds no target reports it to the client, without control characters', async () => {
     const { session_id, ticket } = await stage.ticket();
     const client = asEnd(await stage.client(ticket));
     const host = asEnd(await stage.host(session_id));
@@ -153,7 +153,7 @@ describe('a session', () => {
     });
   });
 
-  it('tells the client when the host is lost, and the host when the client is', async () => {
+  it('notifies the client when the host is lost, and the host when the client is lost', async () => {
     const one = await stage.session();
     one.host.socket.terminate();
     assert.equal(await one.client.closed(), 4002);
@@ -167,7 +167,7 @@ describe('a session', () => {
     );
   });
 
-  it('a sender that ignores the window is closed, and what waits for a slow reader stays bounded', async () => {
+  it('a sender that ignores the window is closed, and the queue for a slow reader stays bounded', async () => {
     const { session_id, client, host } = await stage.session({ kind: 'ssh' });
     client.socket.pause();
     const part = randomBytes(STREAM_MESSAGE_BYTES_MAX);
@@ -203,13 +203,13 @@ describe('a session', () => {
     'a message that is too large': ({ client }) => client.socket.send(Buffer.alloc(STREAM_MESSAGE_BYTES_MAX + 1)),
     'a client’s word from a host': ({ host }) => host.say({ type: 'resize', cols: 1, rows: 1 }),
   } satisfies Record<string, (ends: Readonly<{ client: End; host: End }>) => void>))
-    it(`${what} ends it as an error of protocol`, async () => {
+    it(`${what} ends it as a protocol error`, async () => {
       const ends = await stage.session();
       misbehave(ends);
       await until('the row says so', async () => (await stage.row(ends.session_id)).end_reason === 'protocol_error');
     });
 
-  it('a console that may only be looked at drops what is typed, and gives credit for it', async () => {
+  it('a read-only console drops input, and gives credit for it', async () => {
     const { client, host } = await stage.session({ kind: 'console', is_writable: false });
     client.socket.send(Buffer.from('rm -rf /\n'));
     assert.deepEqual(await client.word('ack'), { type: 'ack', bytes: 9 });
@@ -222,13 +222,13 @@ describe('a session', () => {
     client.socket.close();
   });
 
-  it('an end that does not answer twice in a row is gone, and one that answers is asked on', async () => {
+  it('a peer that misses two pings is disconnected, and one that answers is pinged again', async () => {
     const there = await stage.session();
     for (let asked = 0; asked < 5; asked++) {
       const ping = once(there.client.socket, 'ping');
       at.gateway.registry.find(there.session_id)?.ask();
       await ping;
-      // Its answer is ahead of this.
+      // Its response is sent before this.
       there.client.socket.send(Buffer.from('.'));
       await there.host.received(asked + 1);
     }
@@ -240,8 +240,8 @@ describe('a session', () => {
     assert.equal((await stage.row(there.session_id)).end_reason, null);
   });
 
-  it('two hundred at once are each their own', async () => {
-    // Opened in groups: all at once would wait for the database longer than it allows on a busy machine.
+  it('two hundred concurrent sessions stay separate', async () => {
+    // Opened in groups: all together would exceed the database timeout on a busy host.
     const opened: Awaited<ReturnType<typeof stage.session>>[] = [];
     while (opened.length < 200)
       opened.push(...(await Promise.all(Array.from({ length: 10 }, () => stage.session({ kind: 'ssh' })))));
@@ -261,7 +261,7 @@ describe('a session', () => {
     await Promise.all(opened.map(({ host }) => host.closed()));
   });
 
-  it('leaves audit rows of its opening and its end, with who, what, how much and why', async () => {
+  it('leaves audit rows of its opening and its end, with user, target, bytes and reason', async () => {
     const { session_id, client, host } = await stage.session({ kind: 'ssh' });
     client.socket.send(Buffer.from('abc'));
     await host.received(3);

@@ -7,8 +7,8 @@ import { startTestApp } from '../../test/app.ts';
 
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-describe('the console in the API', () => {
-  it('is at every address that is nobody else’s, and keeps out of frames, of the API and of the documentation', async (t) => {
+describe('the console served by the API', () => {
+  it('is served at every other address, and stays out of frames, the API and the documentation', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'gpuaas-console-'));
     t.after(() => rm(folder, { recursive: true, force: true }));
     await mkdir(join(folder, 'assets'));
@@ -59,7 +59,7 @@ describe('the console in the API', () => {
     );
   });
 
-  it('is told how to build where it was not', async (t) => {
+  it('explains how to build it where it is not built', async (t) => {
     const { app } = await startTestApp(t);
     const page = await (await fetch(app.url, { headers: HTML })).text();
     assert.match(page, /<code>make console<\/code>/);

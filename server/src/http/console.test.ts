@@ -50,7 +50,7 @@ const start = async (t: TestContext) => {
   return { shown, url };
 };
 
-/** The path as it is written: `fetch` would tidy it up before it is sent. */
+/** The raw path: `fetch` would normalize it before sending. */
 const rawStatus = async (url: string, path: string): Promise<string> => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -59,7 +59,7 @@ const rawStatus = async (url: string, path: string): Promise<string> => {
 };
 
 describe('the built console', () => {
-  it('is a page that is never kept, with a fresh nonce and no inline script allowed', async (t) => {
+  it('is a page that is never cached, with a fresh nonce and no inline script allowed', async (t) => {
     const { url } = await start(t);
     const nonces = new Set<string>();
     for (let n = 0; n < 3; n++) {
@@ -82,7 +82,7 @@ describe('the built console', () => {
     assert.equal(nonces.size, 3);
   });
 
-  it('has files with their types, for ever, because their names change with them', async (t) => {
+  it('serves files with their types, cached indefinitely, because their names change with their content', async (t) => {
     const { url } = await start(t);
     const found: Record<string, unknown> = {};
     for (const path of [
@@ -105,7 +105,7 @@ describe('the built console', () => {
     });
   });
 
-  it('is sent compressed to who takes it so, and plain to others', async (t) => {
+  it('is sent compressed to clients that accept it, and plain to others', async (t) => {
     const { url } = await start(t);
     const { port } = new URL(url);
     const ask = async (accepted: string) => {
@@ -131,7 +131,7 @@ describe('the built console', () => {
     }
   });
 
-  it('gives nothing that it was not built to show, by whatever path', async (t) => {
+  it('serves only files of the build, for any path', async (t) => {
     const { url, shown } = await start(t);
     assert.deepEqual([...shown.files.keys()].toSorted(), [
       '/assets/app-3f2a.css',
@@ -165,7 +165,7 @@ describe('the built console', () => {
       assert.notEqual(await rawStatus(url, path), '200', path);
   });
 
-  it('takes the addresses that are nobody else’s, for who wants a page', () => {
+  it('takes every other address, for clients that accept HTML', () => {
     const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
     const is = (url: string, method = 'GET', accept: string | undefined = html) =>
       isConsolePath({ method, url, headers: accept === undefined ? {} : { accept } });

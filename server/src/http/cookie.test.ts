@@ -9,7 +9,7 @@ describe('cookies of the console', () => {
   const plain = createCookies('http://localhost:8080');
   const secure = createCookies('https://gpu.example');
 
-  it('belong to this host alone behind https, and say so in their names', () => {
+  it('belong to this host alone behind https, and show it in their names', () => {
     assert.equal(
       secure.setSession(TOKEN, 60),
       `__Host-gpuaas_session=${TOKEN}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure`,
@@ -22,7 +22,7 @@ describe('cookies of the console', () => {
     assert.match(secure.clearSession(), /^__Host-gpuaas_session=; Path=\/; Max-Age=0;.*Secure$/);
   });
 
-  it('are found among others, by their whole name, and only where they could be ours', () => {
+  it('are found among others by their full name, and only where they can be ours', () => {
     const among = (value: string) => ({ cookie: `a=1; xgpuaas_session=no; gpuaas_session=${value}; b` });
     assert.equal(plain.session(among(TOKEN)), TOKEN);
     assert.equal(plain.session({}), undefined);
@@ -34,7 +34,7 @@ describe('cookies of the console', () => {
       assert.equal(plain.signIn({ cookie: 'gpuaas_sign_in_=sealed' }, strange), undefined);
   });
 
-  it('are not those of a neighbour, whose cookies a browser sends along under names that only look like ours', () => {
+  it('exclude cookies of neighboring hosts with similar names', () => {
     const name = '__Host-gpuaas_sign_in_state-0123456789';
     assert.equal(secure.signIn({ cookie: `${name}=sealed` }, STATE), 'sealed');
     for (const lead of ['\u00a0', '\u000b', '\u000c', '\u00a0 ', '\u2000', '\ufeff', '__Secure-'])
@@ -48,7 +48,7 @@ describe('cookies of the console', () => {
       assert.equal(secure.session({ cookie }), undefined);
   });
 
-  it('of sign-ins that were left are cleared before they are too many', () => {
+  it('of abandoned sign-ins are cleared before there are too many', () => {
     const left = (count: number) => ({
       cookie: Array.from({ length: count }, (_, n) => `gpuaas_sign_in_${n}=x`).join('; '),
     });

@@ -25,7 +25,7 @@ const mutations = operations.filter(([, operation]) => isMutation(operation));
 describe('every operation of the contract', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
-  /** What was checked, to find out at the end what was not. */
+  /** The checked operations, to find the unchecked ones at the end. */
   const covered = { success: new Set<OperationId>(), denied: new Set<OperationId>(), unsigned: new Set<OperationId>() };
   let tenants: Tenants;
 
@@ -39,7 +39,7 @@ describe('every operation of the contract', () => {
 
   const auditRows = (correlationId: string) => auditRowsOf(tenants, correlationId);
 
-  /** A stream of events never ends, so it is asked for over a socket and left when its head has come. */
+  /** An event stream never ends, so it is requested over a socket and closed after its head. */
   const openStream = async (caller: Caller, url: string, headers: Record<string, string>): Promise<TestResponse> => {
     const leave = new AbortController();
     const response = await fetch(`${tenants.test.app.url}${url}`, {
@@ -66,9 +66,9 @@ describe('every operation of the contract', () => {
     for (const body of bodies) assert.ok(response(body), JSON.stringify(response.errors));
   };
 
-  describe('has a request that succeeds', () => {
+  describe('has a successful request', () => {
     for (const [id, operation] of operations)
-      it(`${id} answers ${operation.status} as the contract says${isMutation(operation) ? ', with one audit row' : ''}`, async () => {
+      it(`${id} returns ${operation.status} as the contract says${isMutation(operation) ? ', with one audit row' : ''}`, async () => {
         const { as, ...parts } = await scenarios[id](tenants);
         tenants.clock.advance(CACHE_OVER_MS);
         const caller = as ?? tenants.test.bearer(null);
@@ -89,7 +89,7 @@ describe('every operation of the contract', () => {
       });
   });
 
-  describe('refuses whoever is not signed in', () => {
+  describe('refuses requests without sign-in', () => {
     const credentials: Record<string, () => Promise<string | null>> = {
       'no token': async () => null,
       'an expired token': () =>
@@ -137,7 +137,7 @@ describe('every operation of the contract', () => {
         }
       });
 
-    it('what is published is the same for everybody, signed in or not', async () => {
+    it('public operations return the same with and without sign-in', async () => {
       const operation = api.wipeCertificateKeyList;
       const answers = await Promise.all(
         [tenants.test.bearer(null), tenants.test.bearer('no-token'), tenants.acme.owner].map((caller) =>
@@ -153,7 +153,7 @@ describe('every operation of the contract', () => {
       covered.denied.add('wipeCertificateKeyList');
     });
 
-    it('a wrong client secret is 401, the same for an account that does not exist, and audited as denied', async () => {
+    it('a wrong client secret is 401, the same as for an unknown account, and audited as denied', async () => {
       const operation = api.serviceAccountTokenIssue;
       const answers: TestResponse[] = [];
       for (const client_id of [tenants.acme.ids.service_account_id, strangeId('service_account')]) {
@@ -174,13 +174,13 @@ describe('every operation of the contract', () => {
     });
   });
 
-  describe('is decided by role', () => {
+  describe('is authorized by role', () => {
     const holdsAt = (actor: Actor, operation: Operation, level: RegExp): boolean =>
       actor.roles.some(
         (role) => level.test(role) && operation.permission !== null && roleHolds(role, operation.permission),
       );
 
-    /** The rule in words: 404 for what one may not see, 403 for what one may see but not do. */
+    /** The rule: 404 for resources one may not see, 403 for operations one may not use. */
     const verdict = (actor: Actor, operation: Operation): 'allowed' | 403 | 404 => {
       switch (operation.access) {
         case 'platform':
@@ -200,7 +200,7 @@ describe('every operation of the contract', () => {
       }
     };
 
-    /** What a read cannot do without, beside what acme has. */
+    /** Required inputs of a read, besides acme's resources. */
     let readsNeed: Partial<Record<OperationId, Parts>> = {};
     before(async () => {
       const discovered = { params: { node_id: await newDiscovered(tenants) } };
@@ -222,7 +222,7 @@ describe('every operation of the contract', () => {
         adminTraceGet: { query: { id: node_id } },
       };
     });
-    /** Of what only operators see no tenant has one; who may not see it is told so before it is looked for. */
+    /** Resources of operators belong to no tenant; the refusal comes before the lookup. */
     const strange = {
       slot_id: strangeId('slot'),
       disk_ownership_id: strangeId('disk_ownership'),
@@ -230,7 +230,7 @@ describe('every operation of the contract', () => {
       source: 'agent',
     };
 
-    /** An allowed mutation is not carried out: its body is refused, which happens only after it was allowed. */
+    /** An allowed mutation is not executed: its body is refused, which happens only after authorization. */
     const assertVerdict = async (
       id: OperationId,
       operation: Operation,
@@ -273,11 +273,11 @@ describe('every operation of the contract', () => {
       'ops',
       'superadmin',
     ])
-      it(`${name} gets what its roles hold and nothing else`, async () => {
+      it(`${name} gets what its roles allow and nothing else`, async () => {
         const actor = tenants.actors[name];
         assert.ok(actor);
         for (const [id, operation] of guarded) {
-          // The key in the path is the owner's own: nobody else has it, allowed or not.
+          // The key in the path is the owner's: no other caller has it, allowed or not.
           if (id === 'sshKeyGet' && name !== 'owner' && !actor.machine) continue;
           await assertVerdict(id, operation, actor.caller, verdict(actor, operation));
         }
@@ -298,7 +298,7 @@ describe('every operation of the contract', () => {
           await assertVerdict(id, operation, operation.access === 'platform' ? narrow.platform : narrow.tenant, 403);
     });
 
-    it('a token is 403 for everything that its scopes do not name', async () => {
+    it('a token is 403 for everything outside its scopes', async () => {
       const narrow = {
         tenant: await tokenOf(tenants.acme.owner, { scopes: ['invitation.read'] }),
         platform: await tokenOf(tenants.superadmin, { scopes: ['invitation.*'] }),
@@ -309,7 +309,7 @@ describe('every operation of the contract', () => {
       }
     });
 
-    it('a token bound to one project is 404 outside it, and 403 for the platform and what is beyond a project', async () => {
+    it('a token bound to one project is 404 outside it, and 403 for platform and organization operations', async () => {
       const bound = {
         tenant: await tokenOf(tenants.acme.owner, { scopes: ['all'], project_id: tenants.acme.project_b_id }),
         platform: await tokenOf(tenants.superadmin, { scopes: ['all'], project_id: tenants.superadmin.project_id }),

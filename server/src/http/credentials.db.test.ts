@@ -62,7 +62,7 @@ describe('credentials', () => {
       assert.deepEqual(codes(doubled), [400, 'invalid_request']);
     });
 
-    it('ask for fewer scopes, and never get more than their role holds', async () => {
+    it('may request fewer scopes, and never get more than their role allows', async () => {
       const { service_account, client_secret } = await make();
       const narrow = bearer(await issue(credentials(service_account.id, client_secret, { scope: 'event.read' })));
       assert.equal((await narrow.get(`${project}/events`)).status, 200);
@@ -74,7 +74,7 @@ describe('credentials', () => {
       assert.equal((await wide.get('/api/v1/admin/users')).status, 403);
     });
 
-    it('keep the old secret for the overlap and not longer; without one it ends at once', async () => {
+    it('keep the old secret for the overlap and no longer; without an overlap it ends immediately', async () => {
       const { service_account, client_secret: first } = await make();
       const path = `${accounts()}/${service_account.id}/secret/rotate`;
       const { client_secret: second } = must(await owner.post(path, { overlap_s: 600 }), 200).body;
@@ -92,7 +92,7 @@ describe('credentials', () => {
       assert.deepEqual(statuses, [401, 401, 200]);
     });
 
-    it('that are disabled get no token and lose those they have; enabled again, they work', async () => {
+    it('that are disabled get no token and lose existing ones; enabled again, they work', async () => {
       const { service_account, client_secret } = await make();
       const path = `${accounts()}/${service_account.id}`;
       const before = bearer(await issue(credentials(service_account.id, client_secret)));
@@ -108,7 +108,7 @@ describe('credentials', () => {
       assert.equal((await before.get(project)).status, 200);
     });
 
-    it('that are deleted take their tokens with them, and their name is free again', async () => {
+    it('that are deleted lose their tokens, and their name is free again', async () => {
       const { service_account, client_secret } = await make();
       const path = `${accounts()}/${service_account.id}`;
       const made = await owner.post(`${path}/tokens`, { name: 'x', scopes: ['all'], expires_in_s: 3600 });
@@ -124,7 +124,7 @@ describe('credentials', () => {
       assert.equal((await owner.post(accounts(), { name: service_account.name })).status, 201);
     });
 
-    it('keep their project from being deleted', async () => {
+    it('prevent deletion of their project', async () => {
       const { id } = must(await owner.post(`${org}/projects`, { name: unique('held') }), 201).body;
       const path = `/api/v1/projects/${id}`;
       const made = must(await owner.post(`${path}/service-accounts`, { name: 'holder' }), 201).body.service_account;
@@ -143,7 +143,7 @@ describe('credentials', () => {
       caller.post('/api/v1/tokens', { name: 'x', expires_in_s: 3600, ...body });
     const bearer = (answer: TestResponse) => tenants.test.bearer(must(answer, 201).body.token);
 
-    it('hand on at most what they reach themselves', async () => {
+    it('grant at most their own access', async () => {
       const narrow = bearer(await make(owner, { scopes: ['self.api_token.create', 'project.read'] }));
       for (const scopes of [['all'], ['read'], ['project.*'], ['project.update'], ['project.read', 'audit.read']])
         assert.deepEqual(codes(await make(narrow, { scopes })), [403, 'permission_denied'], scopes.join());
@@ -151,7 +151,7 @@ describe('credentials', () => {
       assert.deepEqual(codes(await make(owner, { scopes: ['no.such_permission'] })), [400, 'invalid_request']);
     });
 
-    it('bound to a project stay in it, and so do tokens they make', async () => {
+    it('bound to a project stay in it, and so do tokens created with them', async () => {
       const bound = bearer(await make(owner, { scopes: ['all'], project_id: tenants.acme.ids.project_id }));
       const child = bearer(await make(bound, { scopes: ['all'] }));
       const other = `/api/v1/projects/${tenants.acme.project_b_id}`;
@@ -167,7 +167,7 @@ describe('credentials', () => {
       assert.equal((await make(bound, { scopes: ['all'], project_id: tenants.acme.project_b_id })).status, 404);
     });
 
-    it('are shown once, and remember when they were used', async () => {
+    it('are shown once, and record when they were used', async () => {
       const made = must(await make(owner, { scopes: ['read'] }), 201).body;
       const caller = tenants.test.bearer(made.token);
       assert.equal((await caller.get('/api/v1/me')).status, 200);
@@ -204,7 +204,7 @@ describe('credentials', () => {
       );
     });
 
-    it('when the user is disabled, with all its tokens; and they come back when it is enabled', async () => {
+    it('when the user is disabled, with all its tokens; enabling restores them', async () => {
       const person = await tenants.test.user(unique('disabled'));
       const token = tenants.test.bearer((await tokenOf(person)).token);
       const set = (state: string, version: number) =>
@@ -222,7 +222,7 @@ describe('credentials', () => {
       assert.equal((await token.get('/api/v1/me')).status, 200);
     });
 
-    it('when the issuer’s token expires, though it was just seen', async () => {
+    it('when the issuer’s token expires, even when it is cached', async () => {
       const exp = Math.floor(tenants.clock.now().getTime() / 1000) + 120;
       const caller = tenants.test.bearer(await tenants.test.issuer.sign({ sub: unique('brief'), exp }));
       assert.equal((await caller.get('/api/v1/me')).status, 200);
@@ -246,7 +246,7 @@ describe('credentials', () => {
       return `ssh-rsa ${blob.toString('base64')}`;
     };
 
-    it('are kept without comment, and once per key and name', async () => {
+    it('are stored without comment, and once per key and name', async () => {
       const key = newSshKey();
       const made = must(await add(`${key} ada@laptop; rm -rf /`, 'mine'), 201).body;
       assert.deepEqual([made.public_key, made.algorithm], [key, 'ssh-ed25519']);
@@ -261,7 +261,7 @@ describe('credentials', () => {
       assert.equal((await add(rsa(3072))).status, 201);
     });
 
-    it('that are not one key are refused', async () => {
+    it('that are not exactly one key are refused', async () => {
       const [algorithm, encoded] = newSshKey().split(' ');
       const blob = Buffer.from(encoded ?? '', 'base64');
       const trailing = Buffer.concat([blob, field('no-pty')]).toString('base64');

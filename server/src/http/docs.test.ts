@@ -5,13 +5,13 @@ import { ensureReference } from '../../../tools/build-reference.ts';
 import { DOCS_CSP, docsPage, errorPage, landingPage, llmsTxt, openapiJson, redocBundle } from './docs.ts';
 
 describe('documentation', () => {
-  it('serves the contract with an address that holds wherever it is read', () => {
+  it('serves the contract with a server address that is valid wherever it is read', () => {
     const document = JSON.parse(openapiJson());
     assert.equal(document.openapi, '3.1.0');
     assert.deepEqual(document.servers, [{ url: '/', description: 'This server.' }]);
   });
 
-  it('has a page for every error code that says what to do, and none for others', () => {
+  it('has a page for every error code with the fix, and none for others', () => {
     for (const code of ERROR_CODES) {
       const page = errorPage(code) ?? '';
       assert.ok(page.includes(`<code>${code}</code>`) && page.includes(String(ERRORS[code].status)), code);
@@ -28,7 +28,7 @@ describe('documentation', () => {
     assert.ok(text.includes('https://gpu.example.org/openapi.json'));
   });
 
-  it('needs nothing from another host', async () => {
+  it('loads nothing from another host', async () => {
     const outside = /(?:src|href)="(?:https?:)?\/\//;
     for (const page of [docsPage(), landingPage('http://localhost:8080', false), errorPage('internal') ?? ''])
       assert.doesNotMatch(page, outside);
@@ -39,7 +39,7 @@ describe('documentation', () => {
     assert.ok(!DOCS_CSP.includes('http'));
   });
 
-  it('runs no inline script and escapes what it is given', () => {
+  it('runs no inline script and escapes its input', () => {
     assert.doesNotMatch(docsPage(), /<script(?![^>]*\bsrc=)/);
     assert.ok(landingPage('http://x/"><script>', true).includes('&#34;&#62;&#60;script&#62;'));
   });

@@ -7,8 +7,8 @@ import { until } from '../../test/until.ts';
 const PUBLIC_URL = 'https://console.example';
 const SECRET = 'a secret: with+signs';
 
-/** As in production, but for the issuer's own TLS: TLS of ours ends in front, so requests are injected behind it. */
-describe('signing in at an issuer of one’s own, behind https', () => {
+/** As in production, except for the issuer's own TLS: our TLS ends in front, so requests are injected behind it. */
+describe('signing in with an external issuer, behind https', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   let test: TestApp;
@@ -38,7 +38,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
       sent: cookie.split(';')[0] ?? '',
     };
   };
-  /** The issuer gives tokens for the nonce that was asked with. */
+  /** The issuer returns tokens with the nonce of the request. */
   const gives = (nonce: string | null, access: Record<string, unknown> = {}) => {
     const seen: { form: URLSearchParams; authorization: string }[] = [];
     test.issuer.token.answer = async (form, authorization) => {
@@ -58,7 +58,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
   const back = ({ asked, sent }: Awaited<ReturnType<typeof begin>>) =>
     get(`/auth/callback?code=c-1&state=${asked.get('state')}`, sent);
 
-  it('redeems the code as a confidential client with its verifier, and sets cookies that only https carries', async () => {
+  it('redeems the code as a confidential client with its verifier, and sets cookies for https only', async () => {
     const begun = await begin();
     assert.equal(begun.to, `${test.issuer.url}/authorize`);
     assert.match(
@@ -101,7 +101,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
     assert.deepEqual(out.json(), { redirect_to: '/signed-out' }, 'this issuer has no page to sign out');
   });
 
-  it('tells an issuer that cannot be reached from one that refuses, and gives no session', async () => {
+  it('distinguishes an unreachable issuer from one that refuses, and creates no session', async () => {
     const begun = await begin();
     const outcomes: Record<string, unknown> = {};
     const shown = async (what: string) => {
@@ -142,7 +142,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
     assert.equal(logged?.['level'], 'error', 'the operator reads what the person does not');
   });
 
-  it('refuses at once where the issuer names an error of its own, without repeating its words', async () => {
+  it('refuses immediately when the issuer returns an error, without repeating its text', async () => {
     const begun = await begin();
     const query = new URLSearchParams({
       error: 'login_required<script>',
@@ -154,7 +154,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
     assert.doesNotMatch(answer.body, /script/);
   });
 
-  it('says at the beginning already that the issuer cannot be reached, and begins once it can', async (t) => {
+  it('reports an unreachable issuer at the start, and starts once it is reachable', async (t) => {
     const other = await startTestApp(t, {}, { env: { GPUAAS_PUBLIC_URL: PUBLIC_URL } });
     const ask = () => other.app.http.inject({ method: 'GET', url: '/auth/sign-in?return_to=/launch' });
     other.issuer.setDown(true);

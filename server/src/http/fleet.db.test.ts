@@ -14,7 +14,7 @@ let root: User;
 let ada: User;
 const closers: (() => Promise<void>)[] = [];
 before(async () => {
-  // Without workers nothing moves by itself.
+  // Without workers nothing changes automatically.
   app = await startTestApp({ after: (fn) => void closers.unshift(fn) }, { roles: ['gpuaas-api'] });
   await seedFleet(app);
   [root, ada] = [await app.admin(), await app.user('ada')];
@@ -53,7 +53,7 @@ const setState = (number: number, state: string) =>
     await refreshSummary(tx, nodeId(number));
   });
 
-test('nodes are listed in pages, narrowed by region and state, and a deleted one is not there', async () => {
+test('nodes are listed in pages, filtered by region and state, without deleted ones', async () => {
   const first = must(await root.get(`${NODES}?limit=4`), 200).body;
   const second = must(await root.get(`${NODES}?limit=4&cursor=${first.next_cursor}`), 200).body;
   assert.deepEqual(
@@ -70,7 +70,7 @@ test('nodes are listed in pages, narrowed by region and state, and a deleted one
   assert.equal((await root.get(node(6))).body.capacity_mode, 'baremetal');
 });
 
-test('what a node has free is what a launch could get of it, in slices or as a whole', async () => {
+test('the free capacity of a node is what a launch could get from it, as slices or as a whole', async () => {
   const freeOf = async (number: number) => {
     const one = must(await root.get(node(number)), 200).body;
     const { items } = must(await root.get('/api/v1/admin/slot-map?limit=200'), 200).body;
@@ -87,7 +87,7 @@ test('what a node has free is what a launch could get of it, in slices or as a w
   }
 });
 
-test('slots show their bindings and who holds them; a tenant sees neither', async () => {
+test('slots show their bindings and holders; a tenant sees neither', async () => {
   const { body: made } = must(await launch(2), 202);
   const holder = (await root.get(`/api/v1/admin/allocations/${made.id}`)).body.node_id;
   const first = must(await root.get(`${NODES}/${holder}/resource-slots?limit=5`), 200).body;
@@ -113,7 +113,7 @@ test('slots show their bindings and who holds them; a tenant sees neither', asyn
   assert.equal((await root.get(`${NODES}/${strangeId('node')}/resource-slots`)).status, 404);
 });
 
-test('a held node takes no slice, and taking the hold off gives it back', async () => {
+test('a held node accepts no slice, and removing the hold makes it schedulable again', async () => {
   const before = await slicesFor(ada);
   const held = must(await root.post(`${node(4)}/hold`, { is_held: true, reason: 'For the big run' }), 200).body;
   assert.deepEqual([held.is_held, held.held_reason], [true, 'For the big run']);
@@ -132,7 +132,7 @@ test('a held node takes no slice, and taking the hold off gives it back', async 
   );
 });
 
-test('a hold by number takes the nodes that can do nothing else first, and all or none', async () => {
+test('a hold by count prefers nodes that can serve nothing else, and takes all or none', async () => {
   const wanted = (node_count: number) => ({
     region_name: 'us-buffalo-1',
     gpu_model: 'H200 SXM',
@@ -152,7 +152,7 @@ test('a hold by number takes the nodes that can do nothing else first, and all o
     must(await root.post(`${node(number)}/hold`, { is_held: false, reason: 'Over' }), 200);
 });
 
-test('a draining node takes nothing new and can be taken back; other states are refused', async () => {
+test('a draining node accepts no placements and can resume; other states are refused', async () => {
   const drained = must(await root.post(`${node(3)}/drain`, { is_draining: true, reason: 'New firmware' }), 200).body;
   assert.deepEqual([drained.state, drained.state_reason], ['draining', 'New firmware']);
   must(await root.post(`${node(3)}/drain`, { is_draining: true, reason: 'Again' }), 200);
@@ -187,7 +187,7 @@ test('a draining node takes nothing new and can be taken back; other states are 
   );
 });
 
-test('a node is converted by the plan that was shown, and its hash stands in the audit row', async () => {
+test('a node is converted by the shown plan, and its hash is in the audit row', async () => {
   const plan = must(await root.get(`${node(5)}/convert?to=baremetal`), 200).body;
   assert.deepEqual([plan.is_possible, plan.from, plan.gpus_gained], [true, 'flexible', { slice: -8, baremetal: 0 }]);
   const stale = await root.post(`${node(5)}/convert`, { to: 'slice', plan_hash: plan.plan_hash });
@@ -205,7 +205,7 @@ test('a node is converted by the plan that was shown, and its hash stands in the
   assert.equal((await root.get(`${node(5)}/convert`)).status, 400);
 });
 
-test('a claimed node is not converted, and a claim after the plan makes the plan void', async () => {
+test('a claimed node is not converted, and a claim after the plan invalidates the plan', async () => {
   const nodes: { id: string; occupancy: string }[] = (await root.get(NODES)).body.items;
   const taken = nodes.find((row) => row.occupancy === 'sliced');
   const plan = must(await root.get(`${NODES}/${taken?.id}/convert?to=baremetal`), 200).body;
@@ -221,7 +221,7 @@ test('a claimed node is not converted, and a claim after the plan makes the plan
   must(await root.post(`${node(4)}/hold`, { is_held: false, reason: 'Over' }), 200);
 });
 
-test('operators read what is delivered, healthy, reserved and active, and how fragmented the rest is', async () => {
+test('operators read delivered, healthy, reserved and active capacity, and the fragmentation of the rest', async () => {
   await countCapacity({ database: app.db.database });
   const { items } = must(await root.get('/api/v1/admin/capacity'), 200).body;
   assert.equal(items.length, 1);
@@ -243,11 +243,11 @@ test('operators read what is delivered, healthy, reserved and active, and how fr
   const metal = sku('h200-sxm-baremetal-8g');
   assert.deepEqual([slice.capacity_shape, metal.capacity_shape], ['gpu_slice', 'baremetal']);
   assert.deepEqual([slice.free_gpus, slice.largest_set, metal.free_gpus, metal.largest_set], [22, 8, 16, 8]);
-  // Each claim counts for what was sold, so together they are what is reserved.
+  // Each claim counts for its shape, so together they are the reserved capacity.
   assert.deepEqual([slice.reserved_gpus + metal.reserved_gpus, metal.reserved_gpus], [line.reserved_gpus, 8]);
 });
 
-test('tenants read what could be launched per region and SKU; a disabled region offers nothing', async () => {
+test('tenants read launchable capacity per region and SKU; a disabled region offers nothing', async () => {
   await countCapacity({ database: app.db.database });
   const path = `/api/v1/projects/${ada.project_id}/capacity`;
   const { items } = must(await ada.get(path), 200).body;
@@ -267,7 +267,7 @@ test('tenants read what could be launched per region and SKU; a disabled region 
   assert.deepEqual([...first.items, ...second.items], items);
 });
 
-test("a dedicated pool is its tenant's alone, in capacity as in placement", async () => {
+test('a dedicated pool serves only its tenant, in capacity and in placement', async () => {
   await app.db.database.write(PLATFORM, async (tx) => {
     await tx.query("insert into pools (id, name, organization_id) values ('pol_own', 'ada-own', $1)", [
       ada.organization_id,
@@ -286,7 +286,7 @@ test('a node is found by its name', async () => {
   assert.deepEqual(must(await root.get('/api/v1/admin/nodes?name=nowhere'), 200).body.items, []);
 });
 
-test('a quota is set per organization and project, and the tighter one is what is left', async () => {
+test('a quota is set per organization and project, and the tighter one applies', async () => {
   const put = (body: object, version = 1) =>
     root.call('PUT', '/api/v1/admin/quotas', body, { 'if-match': `"v${version}"` });
   const { organization_id, project_id } = ada;
@@ -325,7 +325,7 @@ test('a quota is set per organization and project, and the tighter one is what i
   assert.equal(body.items.length, 4, 'the tenant finds the operator in its own audit log');
 });
 
-test('the snapshot is what the scheduler sees: it replays to the node that a launch then gets', async () => {
+test('the snapshot is the scheduler’s input: a replay chooses the node that a launch then gets', async () => {
   const seen = must(await root.get('/api/v1/admin/scheduler/snapshot'), 200).body;
   assert.deepEqual([seen.nodes.length, seen.is_whole_fleet, seen.regions.length, seen.skus.length], [6, true, 3, 2]);
   const decision = place(
@@ -350,7 +350,7 @@ test('the snapshot is what the scheduler sees: it replays to the node that a lau
   assert.deepEqual([part.nodes.length, part.is_whole_fleet], [2, false]);
 });
 
-test('an operator checks the invariants and reads who breaks which', async () => {
+test('an operator checks the invariants and reads the violating rows', async () => {
   const clean = must(await root.get('/api/v1/admin/invariants'), 200).body;
   assert.deepEqual([clean.is_clean, clean.violations], [true, []]);
   assert.ok(clean.checks >= 20);
@@ -373,7 +373,7 @@ test('an operator checks the invariants and reads who breaks which', async () =>
   await hurt(-1);
 });
 
-test('drains, holds and conversions that race with launches never leave a node offered that is not', async () => {
+test('drains, holds and conversions that race with launches never leave an unschedulable node offered', async () => {
   const change = async (number: number, turn: number) => {
     const { plan_hash } = (await root.get(`${node(number)}/convert?to=slice`)).body;
     return Promise.all([
@@ -385,7 +385,7 @@ test('drains, holds and conversions that race with launches never leave a node o
   };
   for (let turn = 0; turn < 6; turn++) {
     const answers = (await Promise.all([2, 3, 4, 5].map((number) => change(number, turn)))).flat();
-    // A launch that finds every node in other hands may be told to come again; nothing else is unsure.
+    // A launch that finds every node locked may get a retryable error; nothing else is uncertain.
     for (const { status, body } of answers)
       assert.ok(
         [200, 202, 409, 412].includes(status) || body.code === 'unavailable',

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { startTestApp, testClock } from '../../test/app.ts';
 import { CACHE_OVER_MS } from '../../test/tenants.ts';
 
-it('an address that has used up its guesses is not looked up any more, and who works there works on', async (t) => {
+it('after too many guesses an address is refused without a lookup, and signed-in users there continue', async (t) => {
   const clock = testClock();
   const test = await startTestApp({ after: (fn) => t.after(fn) }, { anonymous_rate_limit_per_minute: 3 }, { clock });
   const ada = await test.user('ada');
@@ -16,7 +16,7 @@ it('an address that has used up its guesses is not looked up any more, and who w
   assert.equal(refused.body.code, 'rate_limited');
   assert.ok(Number(refused.headers['retry-after']) > 0);
 
-  // The right credential is refused like a guess: the limit comes before the look-up that would tell them apart.
+  // The right credential is refused like a guess: the limit comes before the lookup that would distinguish them.
   const fresh = await test.issuer.sign({ sub: 'bob', name: 'bob', email: 'bob@example.com', email_verified: true });
   assert.equal((await test.bearer(fresh).get('/api/v1/me')).status, 429);
 

@@ -64,7 +64,7 @@ describe('hostile input over the wire', () => {
       return answer;
     };
 
-    it('of 100 MiB are 413 at once and never held in memory', async () => {
+    it('of 100 MiB are 413 immediately and never held in memory', async () => {
       const before = process.memoryUsage().rss;
       const chunk = Buffer.alloc(MIB, 'a');
       const json = 'Content-Type: application/json';
@@ -75,7 +75,7 @@ describe('hostile input over the wire', () => {
       assert.ok(grown < RSS_GROWTH_MAX, `memory grew by ${Math.round(grown / MIB)} MiB`);
     });
 
-    it('of a stranger are refused before they are read', async () => {
+    it('without sign-in are refused before they are read', async () => {
       const answer = await say(
         url,
         message(`POST ${projects()}`, ['Content-Type: application/json', `Content-Length: ${MIB}`], '{"name":'),
@@ -124,7 +124,7 @@ describe('hostile input over the wire', () => {
       'multipart/form-data; boundary=x',
       ';;;',
     ])
-      it(`of type ${JSON.stringify(type)} are not taken for JSON in UTF-8`, async () => {
+      it(`of type ${JSON.stringify(type)} are not read as JSON in UTF-8`, async () => {
         const answer = await post('{"name":"x"}', [`Content-Type: ${type}`]);
         assertRefused(type, answer, 415, 'unsupported_media_type');
       });
@@ -153,16 +153,16 @@ describe('hostile input over the wire', () => {
       dashes: '-x-',
     };
     for (const [kind, name] of Object.entries(payloads))
-      it(`with ${kind} in them do not fit the grammar`, async () => {
+      it(`with ${kind} in them are refused by the grammar`, async () => {
         const before = test.logs.length;
         assertRefused(kind, await post(JSON.stringify({ name })), 400, 'invalid_request');
-        // The answer and the log may quote the field, never carry the payload where it could act.
+        // The response and the log may quote the field, never the payload where it could take effect.
         assert.doesNotMatch(JSON.stringify(test.logs.slice(before)), /\\u001b|\\u202e/);
       });
   });
 
   describe('slow clients', () => {
-    it('that never finish their headers are cut', async () => {
+    it('that never finish their headers are disconnected', async () => {
       const wire = dial(url);
       wire.socket.write('GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nX-Slow: a');
       const answer = await wire.answer();
@@ -170,7 +170,7 @@ describe('hostile input over the wire', () => {
       assert.ok(answer.ms < 5_000, `${answer.ms}`);
     });
 
-    it('that never finish their body are cut', async () => {
+    it('that never finish their body are disconnected', async () => {
       const wire = dial(url);
       wire.socket.write(
         message(`POST ${projects()}`, [auth(), 'Content-Type: application/json', 'Content-Length: 1000'], '{"name":'),
@@ -182,7 +182,7 @@ describe('hostile input over the wire', () => {
       assert.ok(answer.ms < 5_000, `${answer.ms}`);
     });
 
-    it('do not hold up others', async () => {
+    it('do not delay others', async () => {
       const slow = Array.from({ length: 50 }, () => dial(url));
       for (const { socket } of slow) socket.write('GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nX-');
       const answer = await say(url, message('GET /api/v1/me', [auth()]));
@@ -196,7 +196,7 @@ describe('hostile input over the wire', () => {
     const idOf = (answer: RawResponse) => /^x-correlation-id: (.*)$/im.exec(answer.head)?.[1] ?? '';
     const linesOf = (id: string) => test.logs.filter((line) => line['correlation_id'] === id);
 
-    it('a correlation id that is well formed runs through to the log, on one line', async () => {
+    it('a well-formed correlation id reaches the log, on one line', async () => {
       const answer = await me(['X-Correlation-Id: my-request-0001']);
       assert.equal(idOf(answer), 'my-request-0001');
       assert.equal(linesOf('my-request-0001').length, 1);
@@ -219,7 +219,7 @@ describe('hostile input over the wire', () => {
         assert.equal(linesOf(id).length, 0);
       });
 
-    it('a bare CR or LF, a NUL or a folded line is not a header', async () => {
+    it('a bare CR or LF, a NUL or a folded line is refused', async () => {
       for (const line of [
         'X-Correlation-Id: aaaaaaaa\rSet-Cookie: x=1',
         'X-A: b\u0000c',
@@ -229,7 +229,7 @@ describe('hostile input over the wire', () => {
         ': b',
       ])
         assertRefused(JSON.stringify(line), await me([line]), 400, 'invalid_request');
-      // A line feed ends a header, so what follows is a header of its own: it must not come back in the answer.
+      // A line feed ends a header, so the next line is a separate header: it must not appear in the response.
       const split = await me(['X-Correlation-Id: aaaaaaaa\nSet-Cookie: x=1']);
       assert.doesNotMatch(split.head, /set-cookie/i);
     });
@@ -240,7 +240,7 @@ describe('hostile input over the wire', () => {
       assertRefused('many', await me(many), 431, 'header_too_large');
     });
 
-    it('who forwards is not believed, unless a proxy is trusted', async () => {
+    it('forwarding headers are ignored, unless a proxy is trusted', async () => {
       const rows = async (app: TestApp, correlation: string) =>
         (
           await app.db.database.read({ tenant_id: '*', principal_id: '' }, (reader) =>
@@ -274,7 +274,7 @@ describe('hostile input over the wire', () => {
       assert.deepEqual(await claim(behind, await behind.user('grace')), ['203.0.113.9']);
     });
 
-    it('a credential that is no bearer token is 401, however it is dressed', async () => {
+    it('a credential that is not a bearer token is 401, in any encoding', async () => {
       for (const value of [
         'Basic YTpi',
         'Bearer',
@@ -295,7 +295,7 @@ describe('hostile input over the wire', () => {
   });
 
   describe('requests', () => {
-    it('that say their length twice and differently are 400 and the connection ends', async () => {
+    it('with two different lengths are 400 and the connection ends', async () => {
       const smuggled = 'GET /api/v1/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n';
       const pairs = {
         'length and chunks': ['Content-Length: 6', 'Transfer-Encoding: chunked'],
@@ -319,7 +319,7 @@ describe('hostile input over the wire', () => {
       }
     });
 
-    it('by TRACE, CONNECT or a word of one’s own are refused', async () => {
+    it('with TRACE, CONNECT or an unknown method are refused', async () => {
       for (const method of ['TRACE', 'CONNECT', 'TRACK', 'BREW', 'get']) {
         const answer = await say(url, message(`${method} /api/v1/me`, [auth(), 'X-Secret: canary']));
         assert.ok(answer.status === 0 || (answer.status >= 400 && answer.status < 500), `${method}: ${answer.head}`);
@@ -328,7 +328,7 @@ describe('hostile input over the wire', () => {
       assertRefused('TRACE', await say(url, message('TRACE /api/v1/me', [auth()])), 405, 'method_not_allowed');
     });
 
-    it('with bad percent signs or unprintable paths are 4xx, in the envelope and in the log', async () => {
+    it('with bad percent encoding or unprintable paths are 4xx, in the envelope and in the log', async () => {
       for (const path of [
         '/api/v1/projects/%',
         '/api/v1/projects/%zz',
@@ -347,7 +347,7 @@ describe('hostile input over the wire', () => {
       }
     });
 
-    it('to an endless address are 4xx', async () => {
+    it('to a very long address are 4xx', async () => {
       const long = await say(url, message(`GET /api/v1/projects/${'a'.repeat(8_000)}`, [auth()]));
       assertRefused('long id', long, 404, 'not_found');
       const query = await say(url, message(`GET /api/v1/regions?cursor=${'a'.repeat(8_000)}`, [auth()]));
@@ -360,7 +360,7 @@ describe('hostile input over the wire', () => {
       );
     });
 
-    it('with unknown or doubled parameters are 400', async () => {
+    it('with unknown or duplicate parameters are 400', async () => {
       for (const query of [
         'admin=true',
         'limit=1&limit=2',
@@ -374,7 +374,7 @@ describe('hostile input over the wire', () => {
         assertRefused(query, await say(url, message(`GET /api/v1/regions?${query}`, [auth()])), 400, 'invalid_request');
     });
 
-    it('that are no HTTP at all are 400 and logged', async () => {
+    it('that are not HTTP are 400 and logged', async () => {
       const before = test.logs.length;
       for (const bytes of [
         '\u0016\u0003\u0001\u0002\u0000\u0001',
@@ -387,7 +387,7 @@ describe('hostile input over the wire', () => {
     });
   });
 
-  it('a server that saw all of this still answers', async () => {
+  it('the server still responds after all of this', async () => {
     const answer = await say(url, message('GET /api/v1/me', [auth()]));
     assert.equal(answer.status, 200);
     assert.deepEqual(

@@ -40,7 +40,7 @@ describe('identity and tenancy', () => {
       must(await by.post(`${org}/invitations`, { email, role }), 201).body;
     const accept = (caller: Caller, token: string) => caller.post('/api/v1/invitations/accept', { token });
 
-    it('make the invited person a member within the promised time, once', async () => {
+    it('make the invited user a member within the promised time, once', async () => {
       const name = unique('invited');
       const person = await tenants.test.user(name);
       const { token, invitation } = await invite(`${name.toUpperCase()}@EXAMPLE.com`, 'viewer');
@@ -55,7 +55,7 @@ describe('identity and tenancy', () => {
       assert.equal(listed.find((item: { id: string }) => item.id === invitation.id).state, 'accepted');
     });
 
-    it('are for the verified address alone: others, and the unverified, find nothing', async () => {
+    it('are for the verified address alone: other and unverified addresses find nothing', async () => {
       const { token } = await invite('invitee-a@example.com');
       assert.deepEqual(codes(await accept(tenants.rival.owner, token)), [404, 'not_found']);
       const claims = { sub: unique('unverified'), email: 'invitee-a@example.com' };
@@ -92,7 +92,7 @@ describe('identity and tenancy', () => {
       assert.equal((await owner.call('DELETE', `${org}/invitations/${other.id}`)).status, 409);
     });
 
-    it('to become an owner come from an owner', async () => {
+    it('for an owner role come from an owner', async () => {
       const path = `${org}/invitations`;
       const body = { email: 'boss@example.com', role: 'owner' };
       assert.deepEqual(codes(await actor('admin').post(path, body)), [403, 'permission_denied']);
@@ -110,7 +110,7 @@ describe('identity and tenancy', () => {
       assert.deepEqual(codes(await remove(owner, owner.me.id)), [409, 'conflict']);
     });
 
-    it('of two last owners who leave at once, one stays', async () => {
+    it('of two last owners who leave at the same time, one stays', async () => {
       const boss = await tenants.test.user(unique('boss'));
       const { id } = must(await boss.post('/api/v1/organizations', { name: unique('pair') }), 201).body;
       const second = await tenants.test.user(unique('second'));
@@ -127,7 +127,7 @@ describe('identity and tenancy', () => {
       assert.deepEqual(new Set(statuses), new Set([204, 409]));
     });
 
-    it('an admin cannot make an owner, unmake one, or become one', async () => {
+    it('an admin cannot create, demote or become an owner', async () => {
       const admin = await newMember('admin');
       const other = await newMember('member');
       for (const target of [other.me.id, admin.me.id])
@@ -137,7 +137,7 @@ describe('identity and tenancy', () => {
       assert.equal((await change(admin, other.me.id, 'viewer')).status, 200);
     });
 
-    it('who is removed is gone from every project, and cannot be put back without joining', async () => {
+    it('a removed member loses every project, and cannot be added to one without joining again', async () => {
       const person = await newMember('member', 'admin');
       assert.equal((await person.get(project)).status, 200);
       const bound = await person.post('/api/v1/tokens', {
@@ -157,7 +157,7 @@ describe('identity and tenancy', () => {
       );
       assert.equal((await remove(owner, person.me.id)).status, 204);
       later();
-      // An invitation that was still open would be a way back.
+      // An open invitation would allow a return.
       assert.equal((await person.post('/api/v1/invitations/accept', { token: again.body.token })).status, 409);
       for (const caller of [person, token]) assert.equal((await caller.get(project)).status, 404);
       const left = await tenants.sql.query('select from project_memberships where user_id = $1', [person.me.id]);
@@ -166,7 +166,7 @@ describe('identity and tenancy', () => {
       assert.equal(put.status, 404);
     });
 
-    it('a changed role holds within the promised time', async () => {
+    it('a role change takes effect within the promised time', async () => {
       const person = await newMember('viewer');
       assert.equal((await person.get(`${org}/audit-logs`)).status, 403);
       must(await change(owner, person.me.id, 'admin'), 200);
@@ -194,7 +194,7 @@ describe('identity and tenancy', () => {
       assert.equal((await second.get('/api/v1/admin/users')).status, 403);
     });
 
-    it('ops look and steer runs, and change neither people nor prices', async () => {
+    it('ops members read and control runs, and change neither users nor prices', async () => {
       const ops = actor('ops');
       assert.equal((await ops.get('/api/v1/admin/users')).status, 200);
       assert.equal((await patch(ops, `/api/v1/admin/users/${owner.me.id}`, { state: 'disabled' }, 1)).status, 403);
@@ -241,7 +241,7 @@ describe('identity and tenancy', () => {
         assert.match(image.digest, /^sha256:[0-9a-f]{64}$/);
     });
 
-    it('changes a price or a switch only for who has read it, and says why something is off', async () => {
+    it('changes a price or a switch only with the current ETag, and shows why something is disabled', async () => {
       const path = '/api/v1/admin/skus/h200-sxm-baremetal-8g';
       const root = tenants.superadmin;
       assert.equal((await root.call('PATCH', path, { gpu_hourly_price_minor: 1 })).status, 428);

@@ -15,7 +15,7 @@ const codeOf = (text: string | Buffer): string => {
 };
 
 describe('a JSON body', () => {
-  it('reads as JSON.parse reads it when it is unambiguous', () => {
+  it('parses as JSON.parse does when it is unambiguous', () => {
     let accepted = 0;
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
@@ -31,7 +31,7 @@ describe('a JSON body', () => {
     assertReached({ accepted });
   });
 
-  it('is refused by name when it is ambiguous or hostile', () => {
+  it('is refused with the reason when it is ambiguous or hostile', () => {
     assert.equal(codeOf('{"a":1,"a":2}'), 'duplicate_key');
     assert.equal(codeOf('{"a":1,"\\u0061":2}'), 'duplicate_key');
     assert.equal(codeOf('[{"a":1},{"a":2}]'), 'accepted');
@@ -47,7 +47,7 @@ describe('a JSON body', () => {
       assert.equal(codeOf(text), 'invalid_json', text);
   });
 
-  it('never crashes, whatever the bytes', () => {
+  it('never crashes, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => assert.notEqual(codeOf(Buffer.from(bytes)), 'crashed')),
     );

@@ -4,7 +4,7 @@ import { startTestApp } from '../../test/app.ts';
 import { AUDIENCE, startTestIssuer } from '../../test/issuer.ts';
 import { must } from '../../test/tenants.ts';
 
-test('a token of the issuer reaches what its scopes allow, and only from clients that are accepted', async (t) => {
+test('a token of the issuer reaches what its scopes allow, and only from accepted clients', async (t) => {
   const issuer = await startTestIssuer(t);
   const app = await startTestApp(t, {
     roles: ['gpuaas-api'],

@@ -34,7 +34,7 @@ describe('the pipeline', () => {
     assert.equal(ada.me.platform_role, null);
   });
 
-  it('two first requests at the same moment make one user', async () => {
+  it('two simultaneous first requests create one user', async () => {
     const token = await test.issuer.sign({
       sub: 'twin',
       name: 'Twin',
@@ -70,7 +70,7 @@ describe('the pipeline', () => {
     assert.deepEqual([rows.length, rows[0].result, rows[0].error_code], [1, 'failure', 'already_exists']);
   });
 
-  it('an organization is there for its creator at once, though roles are cached', async () => {
+  it('an organization is visible to its creator immediately, although roles are cached', async () => {
     await ada.get(`/api/v1/organizations/${ada.organization_id}`);
     const made = await ada.post('/api/v1/organizations', { name: 'at-once' });
     assert.equal((await ada.get(`/api/v1/organizations/${made.body.id}`)).status, 200);
@@ -78,7 +78,7 @@ describe('the pipeline', () => {
     assert.equal(me.body.organizations.find((row: { id: string }) => row.id === made.body.id).role, 'owner');
   });
 
-  it('a body that cannot be read is audited like any other refusal', async () => {
+  it('an unreadable body is audited like any other refusal', async () => {
     for (const [body, code] of [
       ['{"name":', 'invalid_request'],
       ['{"name":"a","name":"b"}', 'invalid_request'],
@@ -96,7 +96,7 @@ describe('the pipeline', () => {
   });
 
   describe('idempotency', () => {
-    it('the same key and body give the same answer and one effect', async () => {
+    it('the same key and body give the same response and one effect', async () => {
       const key = randomUUID();
       const first = await ada.post(projects(), { name: 'once' }, { 'idempotency-key': key });
       const second = await ada.post(projects(), { name: 'once' }, { 'idempotency-key': key });
@@ -137,7 +137,7 @@ describe('the pipeline', () => {
         assert.deepEqual([answer.body.code, answer.body.retryable], ['idempotency_in_flight', true]);
     });
 
-    it('an answer that is known is given to all who ask for it at once', async () => {
+    it('a stored response is returned to all concurrent requests with its key', async () => {
       const key = { 'idempotency-key': randomUUID() };
       const first = await ada.post(projects(), { name: 'asked-often' }, key);
       const again = await Promise.all(
@@ -159,7 +159,7 @@ describe('the pipeline', () => {
       assert.notEqual(mine.body.id, theirs.body.id);
     });
 
-    it('a secret is replayed to its owner and stands nowhere in the database', async () => {
+    it('a secret is replayed to its owner and is not stored in plain text', async () => {
       const key = randomUUID();
       const body = { name: 'ci', scopes: ['read'], expires_in_s: 3600 };
       const first = await ada.post('/api/v1/tokens', body, { 'idempotency-key': key });
@@ -193,7 +193,7 @@ describe('the pipeline', () => {
   });
 
   describe('pages', () => {
-    it('walk every row once in a stable order', async () => {
+    it('return every row once in a stable order', async () => {
       const grace = await test.user('grace');
       const path = `/api/v1/organizations/${grace.organization_id}/projects`;
       for (let n = 0; n < 7; n++) assert.equal((await grace.post(path, { name: `p-${n}` })).status, 201);
@@ -208,7 +208,7 @@ describe('the pipeline', () => {
       assert.deepEqual(seen, [...new Set(seen)].sort());
     });
 
-    it("another tenant's cursor is 404 and a mangled one 400", async () => {
+    it("another tenant's cursor is 404 and a malformed one 400", async () => {
       const grace = await test.user('grace');
       const page = await grace.get(`/api/v1/organizations/${grace.organization_id}/projects?limit=1`);
       const foreign = await ada.get(`${projects()}?cursor=${page.body.next_cursor}`);
@@ -226,7 +226,7 @@ describe('the pipeline', () => {
     for (const answer of [missing, wrong]) assert.ok(answer.body.correlation_id);
   });
 
-  it('a caller over its limit is 429 with Retry-After, and others are not touched', async () => {
+  it('a caller over its limit is 429 with Retry-After, and others are not affected', async () => {
     const closing: (() => Promise<void>)[] = [];
     const small = await startTestApp({ after: (fn) => void closing.unshift(fn) }, { rate_limit_per_minute: 3 });
     try {

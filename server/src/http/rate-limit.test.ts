@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { addressBlock, createRateLimit } from './rate-limit.ts';
 
-it('the neighbours of an IPv6 address count as that address', () => {
+it('neighboring IPv6 addresses count as one address', () => {
   const same = ['2001:db8:1:2::1', '2001:DB8:1:2:ffff::9', '2001:db8:0001:0002:3:4:5:6', '2001:db8:1:2::%eth0'];
   assert.deepEqual(new Set(same.map(addressBlock)), new Set(['2001:db8:1:2::/64']));
   assert.notEqual(addressBlock('2001:db8:1:3::1'), addressBlock('2001:db8:1:2::1'));
@@ -10,12 +10,12 @@ it('the neighbours of an IPv6 address count as that address', () => {
   assert.equal(addressBlock('::1'), '0:0:0:0::/64');
 });
 
-it('an IPv4 address counts alone, in either form', () => {
+it('an IPv4 address counts alone, in either notation', () => {
   assert.equal(addressBlock('192.0.2.7'), '192.0.2.7');
   assert.equal(addressBlock('::ffff:192.0.2.7'), '192.0.2.7');
 });
 
-it('who has used up the allowance waits until it has grown again', () => {
+it('a caller without allowance waits until it is refilled', () => {
   const limit = createRateLimit(60);
   for (let i = 0; i < 60; i++) assert.equal(limit.take('a', 0), 0);
   assert.equal(limit.take('a', 0), 1);
@@ -23,7 +23,7 @@ it('who has used up the allowance waits until it has grown again', () => {
   assert.equal(limit.take('a', 1_000), 0);
 });
 
-it('looking draws nothing', () => {
+it('checking the allowance does not use it', () => {
   const limit = createRateLimit(1);
   assert.deepEqual([limit.look('a', 0), limit.look('a', 0), limit.take('a', 0)], [0, 0, 0]);
   assert.deepEqual([limit.look('a', 0), limit.look('a', 60_000), limit.take('a', 60_000)], [60, 0, 0]);

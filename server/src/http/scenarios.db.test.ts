@@ -6,7 +6,7 @@ import { play, type TestBed } from '../../../contract/test/scenarios/scenario.ts
 import { transcriptOf } from '../../../contract/test/scenarios/transcript.ts';
 import { startServerStage } from '../../test/scenario-server.ts';
 
-describe('the server plays every scenario of the contract, and the mock of the console answers the same', () => {
+describe('the server passes every scenario of the contract, and the console’s mock gives the same responses', () => {
   const closers: (() => Promise<void>)[] = [];
   let server: TestBed;
   before(async () => {

@@ -25,7 +25,7 @@ describe('signing in with a browser', () => {
     ).rows;
   const rowOf = async (token: string) =>
     (await at.sql.query('select * from web_sessions where token_hash = sha256($1::text::bytea)', [token])).rows[0];
-  /** A browser on its way back from the issuer, with the address that it was sent to. */
+  /** A browser returning from the issuer, with the address that it was sent to. */
   const onTheWayBack = async (path = '/auth/sign-in') => {
     const browser = new Browser(at.origin);
     const begun = await browser.open(path);
@@ -35,7 +35,7 @@ describe('signing in with a browser', () => {
     return { browser, callback: back.leftTo ?? '' };
   };
 
-  it('leads to the page that was wanted, with a cookie that no script reads, and makes the person as a token would', async () => {
+  it('leads to the requested page with an HttpOnly cookie, and creates the user as a token would', async () => {
     const browser = at.browser();
     const page = await at.signIn(browser, 'dev-admin', '/auth/sign-in?return_to=%2Fnodes%3Fstate%3Dactive%23n1');
     assert.equal(page.leftTo, `${at.origin}/nodes?state=active#n1`);
@@ -63,7 +63,7 @@ describe('signing in with a browser', () => {
     );
   });
 
-  it('carries the sign-in under way in a sealed cookie of ten minutes', async () => {
+  it('stores the sign-in in progress in a sealed cookie for ten minutes', async () => {
     const browser = new Browser(at.origin, /^$/);
     const { leftTo, status, headers } = await browser.open('/auth/sign-in');
     assert.deepEqual([status, headers.get('cache-control')], [303, 'no-store']);
@@ -85,7 +85,7 @@ describe('signing in with a browser', () => {
     assert.ok(!Buffer.from(cookie?.value ?? '', 'base64url').includes(asked.get('state') ?? ''), 'it cannot be read');
   });
 
-  it('returns to no other site, whatever the address says', async () => {
+  it('never redirects to another site, for any return address', async () => {
     for (const wanted of [
       'https://evil.example/',
       '//evil.example',
@@ -107,7 +107,7 @@ describe('signing in with a browser', () => {
     assert.equal(twice.leftTo, `${at.origin}/`);
   });
 
-  it('never adopts a session that was planted, and ends it', async () => {
+  it('never adopts a planted session, and ends it', async () => {
     const attacker = await at.signed('dev-admin');
     const { id } = await rowOf(attacker.token);
     const victim = at.browser();
@@ -135,7 +135,7 @@ describe('signing in with a browser', () => {
     assert.equal((await at.holder(planted)('GET', '/api/v1/me')).status, 401);
   });
 
-  it('gives who signs in again a new cookie for the same session; the old one is worth nothing', async () => {
+  it('gives a user who signs in again a new cookie for the same session; the old one is invalid', async () => {
     const first = await at.signed();
     const before = await rowOf(first.token);
     const again = await first.browser.open('/auth/sign-in');
@@ -154,7 +154,7 @@ describe('signing in with a browser', () => {
     );
   });
 
-  it('shows a page with cause, correlation id and a way to begin again for what does not work', async () => {
+  it('shows a page with cause, correlation id and a link to start again for every failure', async () => {
     const { browser, callback } = await onTheWayBack('/auth/sign-in?return_to=/launch');
     const stranger = await new Browser(at.origin).open(callback);
     assert.equal(stranger.status, 400);
@@ -188,7 +188,7 @@ describe('signing in with a browser', () => {
     );
   });
 
-  it('refuses whom the issuer refused', async () => {
+  it('refuses a user whom the issuer refused', async () => {
     const browser = at.browser();
     const form = await browser.open('/auth/sign-in?return_to=/launch');
     const denied = await browser.submit(form, {}, 'cancel');
@@ -228,21 +228,21 @@ describe('signing in with a browser', () => {
     assert.equal((await open.call('GET', '/api/v1/me')).status, 200);
   });
 
-  it('begins at the published name of this machine, because cookies belong to one', async () => {
+  it('starts at the published host name, because cookies belong to one host', async () => {
     const { port } = new URL(at.origin);
     const answer = await fetch(`http://127.0.0.1:${port}/auth/sign-in?return_to=/launch`, { redirect: 'manual' });
     assert.equal(answer.headers.get('location'), `${at.origin}/auth/sign-in?return_to=/launch`);
     assert.deepEqual(answer.headers.getSetCookie(), []);
   });
 
-  it('does not fill the browser with sign-ins that were begun and left', async () => {
+  it('does not fill the browser with abandoned sign-ins', async () => {
     const browser = new Browser(at.origin);
     for (let n = 0; n < 9; n++) await browser.open('/auth/sign-in');
     const left = [...browser.cookies.keys()].filter((name) => name.startsWith('gpuaas_sign_in_'));
     assert.ok(left.length > 0 && left.length <= 5, left.join());
   });
 
-  it('ends the sessions that were not used for longest of who signs in without end', async () => {
+  it('ends the least recently used sessions of a user who signs in endlessly', async () => {
     const { token, browser } = await at.signed();
     const { id, user_id } = await rowOf(token);
     await at.sql.query(
@@ -261,7 +261,7 @@ describe('signing in with a browser', () => {
     await at.sql.query("delete from web_sessions where id like 'wse\\_many%'");
   });
 
-  it('signs out: the session is gone, the cookie cleared, and the issuer told where to return', async () => {
+  it('signs out: the session is deleted, the cookie cleared, and the issuer gets the return address', async () => {
     const { browser, token, call } = await at.signed();
     const { id } = await rowOf(token);
     const page = await call('POST', '/auth/sign-out');
@@ -292,7 +292,7 @@ describe('signing in with a browser', () => {
     assert.match(asked.text, /<label for="username">/, 'the issuer has forgotten it too');
   });
 
-  // Last, because tokens that the issuer gives by its own clock are over for us from here on.
+  // Last, because tokens from the issuer's own clock are expired for the server from here on.
   it('ends a sign-in that took too long', async () => {
     const late = await onTheWayBack();
     at.clock.advance(600_000);

@@ -6,7 +6,7 @@ import Fastify from 'fastify';
 import { AppError } from '../errors.ts';
 import { createStreams, sendStream } from './stream.ts';
 
-/** One item, then none for as long as nobody asks it to end. */
+/** One item, then none until the stream is ended. */
 const followed = (): AsyncIterable<object> => {
   const ended = Promise.withResolvers<IteratorResult<object>>();
   let told = false;
@@ -56,26 +56,26 @@ it('an event stream ends when the process stops', async (t) => {
   const { whenClosing } = createStreams(stop.signal, 1);
   const stream = await open(t, 'text/event-stream', { stillAllowed: async () => true, whenClosing });
   stop.abort();
-  // Without help from the client, which would keep its connection for the next request.
+  // Without the client's help, which would keep its connection for the next request.
   await stream.app.close();
   assert.match(await stream.rest(), /evt_1/);
 });
 
-it('an event stream ends for a caller who may not listen any more', async (t) => {
+it('an event stream ends for a caller who lost access', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const stream = await open(t, 'text/event-stream', { stillAllowed: async () => false, whenClosing });
   t.mock.timers.tick(15_000);
   assert.match(await stream.rest(), /evt_1/);
 });
 
-it('a list breaks off for a caller who may not read any more, and does not look whole', async (t) => {
+it('a list breaks off for a caller who lost access, and does not look complete', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const stream = await open(t, 'application/jsonl', { stillAllowed: async () => false, whenClosing });
   t.mock.timers.tick(15_000);
   await assert.rejects(stream.rest());
 });
 
-it('a caller has 32 streams open at most, and others still have theirs', () => {
+it('a caller has at most 32 open streams, and others still get theirs', () => {
   const streams = createStreams(never, 100);
   const closers = Array.from({ length: 32 }, () => streams.open('usr_a', 'org_a'));
   assert.throws(
@@ -87,7 +87,7 @@ it('a caller has 32 streams open at most, and others still have theirs', () => {
   streams.open('usr_a', 'org_a');
 });
 
-it('an organization has a limited number of streams, whoever holds them, and others still have theirs', () => {
+it('an organization has a limited number of streams across its callers, and others still get theirs', () => {
   const streams = createStreams(never, 3);
   const closers = ['sva_a', 'sva_b', 'sva_c'].map((caller) => streams.open(caller, 'org_a'));
   assert.throws(() => streams.open('sva_d', 'org_a'), { code: 'rate_limited', message: limitRefusal('streams', 3) });

@@ -6,7 +6,7 @@ import { ask, assertProblem, idsOf, operations, type Parts, paramsOf, seen, tagg
 import { scenarios } from '../../test/scenarios.ts';
 import { auditRowsOf, makeTenants, strangeId, type Tenant, type Tenants } from '../../test/tenants.ts';
 
-describe("another tenant's ids are like ids of nothing", () => {
+describe("another tenant's ids behave like ids that do not exist", () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   let tenants: Tenants;
@@ -34,7 +34,7 @@ describe("another tenant's ids are like ids of nothing", () => {
   } as const;
   const kindOf = (name: string) => KINDS[name as keyof typeof KINDS];
 
-  /** Everything a tenant owns, except what is only ever added to. */
+  /** Everything a tenant owns, except append-only data. */
   const digestOf = async (tenant: Tenant): Promise<string> => {
     const { rows } = await tenants.sql.query<{ t: string }>(
       `select c.table_name as t from information_schema.columns c join information_schema.tables using (table_schema, table_name)
@@ -58,7 +58,7 @@ describe("another tenant's ids are like ids of nothing", () => {
   for (const [id, operation] of operations.filter(
     ([, operation]) => operation.access !== 'platform' && paramsOf(operation).some((name) => name in KINDS),
   ))
-    it(`${id}: 404 with the same words`, async () => {
+    it(`${id}: 404 with the same text`, async () => {
       const { as, ...rest } = await scenarios[id](tenants);
       const parts = rest as Parts;
       const names = paramsOf(operation).filter((name) => name in KINDS);
@@ -98,7 +98,7 @@ describe("another tenant's ids are like ids of nothing", () => {
     assert.deepEqual(seen(foreign), seen(await tokens(strangeId('project'))));
   });
 
-  it('in a path below our own: their user cannot be put into our project', async () => {
+  it('in a path below this tenant: their user cannot be added to our project', async () => {
     const put = (user_id: string) =>
       tenants.acme.owner.call('PUT', `/api/v1/projects/${tenants.acme.ids.project_id}/members/${user_id}`, {
         role: 'admin',
@@ -108,7 +108,7 @@ describe("another tenant's ids are like ids of nothing", () => {
     assert.deepEqual(seen(foreign), seen(await put(strangeId('user'))));
   });
 
-  it('in a query: their project in our audit log is nothing', async () => {
+  it('in a query: their project in our audit log gives no rows', async () => {
     for (const path of ['audit-logs', 'audit-logs/export']) {
       const url = `/api/v1/organizations/${tenants.acme.organization_id}/${path}?project_id=${tenants.rival.ids.project_id}`;
       const answer = await tenants.acme.owner.get(url);

@@ -35,7 +35,7 @@ describe('a signed-in browser', () => {
       )
     ).rows[0];
 
-  it('reads and changes as its person, with an audit row in the person’s name', async () => {
+  it('reads and changes as its user, with an audit row for the user', async () => {
     const made = await user.call(
       'POST',
       '/api/v1/tokens',
@@ -53,7 +53,7 @@ describe('a signed-in browser', () => {
     assert.deepEqual(audit.rows, [{ actor_kind: 'user', actor_id: me.id }]);
   });
 
-  describe('lets no other site act for it', () => {
+  describe('blocks requests from other sites', () => {
     const body = { name: 'planted', scopes: ['all'], expires_in_s: 3600 };
     const post = (headers: Record<string, string | null>) =>
       user.call('POST', '/api/v1/tokens', body, { 'idempotency-key': randomUUID(), ...headers });
@@ -93,7 +93,7 @@ describe('a signed-in browser', () => {
       assert.equal(await status(user.call), 200, 'nobody was signed out');
     });
 
-    it('a question before is not answered with leave', async () => {
+    it('a preflight request gets no permission', async () => {
       const answer = await user.call('OPTIONS', '/api/v1/tokens', undefined, {
         origin: 'https://evil.example',
         'access-control-request-method': 'POST',
@@ -106,7 +106,7 @@ describe('a signed-in browser', () => {
       );
     });
 
-    it('a read is refused to pages of others, and answered where a person opens the address', async () => {
+    it('a read is refused to pages of other sites, and accepted when a user opens the address', async () => {
       const get = (site: string, mode: string) =>
         user.call('GET', '/api/v1/me', undefined, {
           'x-gpuaas-console': null,
@@ -134,12 +134,12 @@ describe('a signed-in browser', () => {
       });
     });
 
-    it('a program without a browser’s headers is let in by cookie and header alone', async () => {
+    it('a client without browser headers is accepted with cookie and header alone', async () => {
       const answer = await post({ origin: null, 'sec-fetch-site': null, 'sec-fetch-mode': null });
       assert.equal(answer.status, 201);
     });
 
-    it('a bearer token needs none of it, and wins over the cookie', async () => {
+    it('a bearer token needs none of it, and overrides the cookie', async () => {
       const { token } = (await user.call('POST', '/api/v1/tokens', body, { 'idempotency-key': randomUUID() })).body;
       const foreign = { 'x-gpuaas-console': null, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
       const answer = await user.call('GET', '/api/v1/me', undefined, { ...foreign, authorization: `Bearer ${token}` });
@@ -155,7 +155,7 @@ describe('a signed-in browser', () => {
     });
   });
 
-  it('leaves nothing of what it read in a cache, of a browser or on the way', async () => {
+  it('leaves no response in a cache, in a browser or on the way', async () => {
     const project = me.projects[0].id;
     for (const path of [
       '/api/v1/me',
@@ -169,7 +169,7 @@ describe('a signed-in browser', () => {
     }
   });
 
-  it('is over when it was not used for too long', async () => {
+  it('ends after the idle time', async () => {
     const { token, call } = await at.signed();
     assert.equal(await status(call), 200);
     await change(token, "idle_expires_at = clock_timestamp() - interval '1 second'");
@@ -179,7 +179,7 @@ describe('a signed-in browser', () => {
     assert.match(answer.body.detail, /Sign in again/);
   });
 
-  it('is over at its end, however much it is used', async () => {
+  it('ends at its maximum duration, regardless of use', async () => {
     const { token, call } = await at.signed();
     await change(
       token,
@@ -195,7 +195,7 @@ describe('a signed-in browser', () => {
     assert.equal(await status(call), 401);
   });
 
-  it('lives on by use, which is written down once a minute; who only waits does not use it', async () => {
+  it('is extended by use, which is stored once a minute; unattended requests do not count as use', async () => {
     const { token, call } = await at.signed();
     const project = (await call('GET', '/api/v1/me')).body.projects[0].id;
     await change(token, "last_seen_at = clock_timestamp() - interval '10 minutes'");
@@ -218,7 +218,7 @@ describe('a signed-in browser', () => {
     leave.abort();
   });
 
-  it('is listed newest first, tells which one asks, and is signed out from another browser', async () => {
+  it('is listed newest first, marks the calling session, and can be signed out from another browser', async () => {
     const first = await at.signed('dev-admin');
     const second = await at.signed('dev-admin');
     const list = async (call: Signed['call'], query = '') =>

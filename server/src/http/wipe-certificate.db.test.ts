@@ -1,4 +1,4 @@
-/** Certificates of wipe as a tenant gets them, and verifies them without asking anybody. */
+/** Wipe certificates as a tenant gets and verifies them offline. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import { until } from '../../test/until.ts';
 
 const KEYS = '/api/v1/wipe-certificate-keys';
 
-describe('a certificate of erasure', () => {
+describe('a wipe certificate', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   const clock = testClock();
@@ -34,14 +34,14 @@ describe('a certificate of erasure', () => {
   };
   const certificate = async () => must(await tenants.acme.owner.get(path), 200).body;
 
-  it('is signed by a key that anybody can read, and holds offline', async () => {
+  it('is signed by a publicly readable key, and verifies offline', async () => {
     const signed = await certificate();
     const published = await keys();
     assert.deepEqual(await verifyWipeCertificate(signed, published), { is_valid: true, key: published[0] });
     assert.deepEqual(await certificate(), signed, 'the same every time');
   });
 
-  it('does not hold when any part of it was changed', async () => {
+  it('does not verify after any change', async () => {
     const signed = await certificate();
     const published = await keys();
     const [disk] = signed.certificate.disks;
@@ -60,7 +60,7 @@ describe('a certificate of erasure', () => {
     assert.equal((await verifyWipeCertificate({ ...signed, signature: otherwise }, published)).is_valid, false);
   });
 
-  it('names the proofs of the disks and nothing of the host', async () => {
+  it('names the proofs of the disks and nothing about the host', async () => {
     const signed = await certificate();
     const { rows } = await tenants.sql.query(
       `select p.id, encode(p.proof_hash, 'hex') as hash, n.id as node_id, n.name, s.id as slot_id, s.nvme_serial, s.gpu_pci_address,
@@ -88,7 +88,7 @@ describe('a certificate of erasure', () => {
         assert.ok(!shown.includes(inside), inside);
   });
 
-  it('is not there before its disks are proven erased, and the refusal says what is waited for', async () => {
+  it('does not exist before its disks are proven wiped, and the refusal states what is pending', async () => {
     const node = await aNode(tenants.sql);
     const { organization_id, project_id } = tenants.acme.ids;
     for (const [state, said] of [
@@ -104,12 +104,12 @@ describe('a certificate of erasure', () => {
     }
   });
 
-  it('is nobody else’s', async () => {
+  it('is not found by another tenant or for another allocation', async () => {
     assert.equal((await tenants.rival.owner.get(path)).status, 404);
     assert.equal((await tenants.acme.owner.get(path.replace(id, `alc_${'0'.repeat(26)}`))).status, 404);
   });
 
-  it('made before a new key signs still holds, and one by a revoked key does not', async () => {
+  it('made before a new key signs still verifies, and one by a revoked key does not', async () => {
     const old = await certificate();
     const trust = '/api/v1/admin/trust-keys';
     const because = { reason: 'yearly' };
@@ -141,7 +141,7 @@ describe('a certificate of erasure', () => {
     assert.ok(verdict.proofs >= 1);
   });
 
-  it('shares nothing with the certificate before it, and names its disk by nothing that a guest could work out', async () => {
+  it('shares nothing with the previous certificate, and a guest cannot derive its disk name', async () => {
     const again = await newReleased(tenants);
     const shown = JSON.stringify(
       must(await tenants.acme.owner.get(`${again.path}/wipe-certificate`), 200).body.certificate,

@@ -40,7 +40,7 @@ const workUntilStuck = async ({ db }: TestApp, id: string) => {
   }
 };
 
-test('tenants read plain words about a stuck run, operators the error behind them, and a retry finishes it', async () => {
+test('tenants read a plain reason of a stuck run, operators its error, and a retry completes it', async () => {
   const [ada, root] = [await app.user('ada'), await app.admin()];
   const run = await startFor(app, ada, broken);
   await workUntilStuck(app, run.id);
@@ -95,7 +95,7 @@ test('an operator cancels a waiting run once, and not after its end', async () =
   assert.equal((await root.post(`${path}/cancel`, {})).status, 409);
 });
 
-test("another tenant's run answers like a run that does not exist, and so does another project's", async () => {
+test("another tenant's run returns the same as a missing run, and so does another project's", async () => {
   const [ada, bob] = [await app.user('cleo'), await app.user('bob')];
   const run = await startFor(app, ada, broken);
   const made = await ada.post(`/api/v1/organizations/${ada.organization_id}/projects`, { name: 'second' });

@@ -15,7 +15,7 @@ import { until } from '../../test/until.ts';
 
 type User = Awaited<ReturnType<TestApp['user']>>;
 
-describe('authority is handed on only by who holds it', () => {
+describe('only holders of a permission can delegate it', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
   let test: TestApp;
@@ -45,7 +45,7 @@ describe('authority is handed on only by who holds it', () => {
        on conflict (organization_id, user_id) do update set role = excluded.role`,
       [owner.organization_id, user.me.id, role],
     );
-  /** Someone whose role the server has just read, and so remembers. */
+  /** A user whose role the server has just read and cached. */
   const remembered = async (name: string, role: string): Promise<User> => {
     const user = await test.user(name);
     await setRole(user, role);
@@ -56,7 +56,7 @@ describe('authority is handed on only by who holds it', () => {
   const promoteSelf = (user: User, role: string) =>
     user.call('PATCH', `${organization()}/members/${user.me.id}`, { role }, { 'if-match': '"v1"' });
 
-  it('a demoted owner or admin does not take the role back while it is remembered', async () => {
+  it('a demoted owner or admin cannot restore the role while it is cached', async () => {
     const second = await remembered('second', 'owner');
     await setRole(second, 'viewer');
     assert.deepEqual(coded(await promoteSelf(second, 'owner')), DENIED);
@@ -65,7 +65,7 @@ describe('authority is handed on only by who holds it', () => {
     assert.deepEqual(coded(await promoteSelf(admin, 'admin')), DENIED);
   });
 
-  it('a removed admin leaves no invitation, member or machine behind while remembered', async () => {
+  it('a removed admin cannot create an invitation, member or service account while cached', async () => {
     const admin = await remembered('leaver', 'admin');
     await sql.query('delete from tenant_memberships where user_id = $1 and organization_id = $2', [
       admin.me.id,
@@ -78,7 +78,7 @@ describe('authority is handed on only by who holds it', () => {
     assert.deepEqual(coded(put), DENIED);
   });
 
-  it('a demoted superadmin does not take the role back while it is remembered', async () => {
+  it('a demoted superadmin cannot restore the role while it is cached', async () => {
     const root = await test.admin();
     const other = await test.user('other-root');
     await sql.query("update users set platform_role = 'superadmin' where id = $1", [other.me.id]);
@@ -94,7 +94,7 @@ describe('authority is handed on only by who holds it', () => {
   const makeToken = (by: Pick<User, 'post'>, scopes: readonly string[], expires_in_s = 3600) =>
     by.post('/api/v1/tokens', { name: 'made', scopes, expires_in_s });
 
-  it('a narrow credential is not given the answer that a wide one got for the same key', async () => {
+  it('a narrow credential does not receive the stored response of a wide one for the same key', async () => {
     const key = { 'idempotency-key': randomUUID() };
     const body = { name: 'wide', scopes: ['all'], expires_in_s: 3600 };
     must(await owner.post('/api/v1/tokens', body, key), 201);
@@ -103,7 +103,7 @@ describe('authority is handed on only by who holds it', () => {
     assert.equal((await owner.post('/api/v1/tokens', body, key)).headers['idempotency-replayed'], 'true');
   });
 
-  it('a token made with a token ends with it at the latest', async () => {
+  it('a token created with a token expires with it at the latest', async () => {
     const parent = must(await makeToken(owner, ['all'], 120), 201).body;
     const child = must(await makeToken(test.bearer(parent.token), ['all'], 86_400), 201).body;
     assert.ok(Date.parse(child.api_token.expires_at) <= Date.parse(parent.api_token.expires_at) + 1_000);
@@ -111,7 +111,7 @@ describe('authority is handed on only by who holds it', () => {
     assert.ok(Date.parse(shorter.api_token.expires_at) < Date.parse(parent.api_token.expires_at) - 30_000);
   });
 
-  it("a machine's secret goes only to credentials that reach what the machine may do", async () => {
+  it("a service account's secret goes only to credentials with all its permissions", async () => {
     const accounts = `${project()}/service-accounts`;
     const account = must(await owner.post(accounts, { name: 'machine' }), 201).body.service_account;
     const narrow = test.bearer(must(await makeToken(owner, ['service_account.*']), 201).body.token);
@@ -123,7 +123,7 @@ describe('authority is handed on only by who holds it', () => {
     must(await wide.post(`${accounts}/${account.id}/secret/rotate`, {}), 200);
   });
 
-  it('a wrong client secret leaves one audit row that names the machine', async () => {
+  it('a wrong client secret leaves one audit row that names the service account', async () => {
     const accounts = `${project()}/service-accounts`;
     const account = must(await owner.post(accounts, { name: 'guessed' }), 201).body.service_account;
     const form = new URLSearchParams({
@@ -146,7 +146,7 @@ describe('authority is handed on only by who holds it', () => {
     ]);
   });
 
-  it('of several invitations accepted at one moment one counts, and its audit row names it', async () => {
+  it('of several invitations accepted at once one counts, and its audit row names it', async () => {
     const guest = await test.user('guest');
     const invited: { id: string; token: string }[] = [];
     for (let i = 0; i < 5; i++) {
@@ -193,7 +193,7 @@ describe('authority is handed on only by who holds it', () => {
     assert.equal((await added).status, 404);
   });
 
-  it("to be made owner of somebody's personal organization leaves one's own audit rows where they were", async () => {
+  it("becoming owner of another user's personal organization does not move one's own audit rows", async () => {
     const early = await test.user('early');
     const late = await test.user('late');
     await sql.query("insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, 'owner')", [
@@ -210,7 +210,7 @@ describe('authority is handed on only by who holds it', () => {
 
   const signed = async (claims: Readonly<Record<string, unknown>>) => test.bearer(await test.issuer.sign(claims));
 
-  it('an address that the issuer has verified since is believed, with one audit row', async () => {
+  it('an address verified later by the issuer is accepted, with one audit row', async () => {
     const claims = { sub: 'mover', name: 'Mover', email: 'mover@example.com' };
     const before = must(await (await signed({ ...claims, email_verified: false })).get('/api/v1/me'), 200).body;
     const { token } = must(
@@ -230,7 +230,7 @@ describe('authority is handed on only by who holds it', () => {
     ]);
   });
 
-  it('who becomes superadmin because there is none leaves one audit row; a disabled account never does', async () => {
+  it('the first superadmin leaves one audit row; a disabled account never becomes one', async () => {
     const root = await test.admin();
     await sql.query('update users set platform_role = null');
     clock.advance(CACHE_OVER_MS);

@@ -13,7 +13,7 @@ const clockAt = (text: string) => {
 };
 
 describe('the log of a node', () => {
-  it('is full after so many lines: the rest of the day is dropped and said once, and counted when it is over', () => {
+  it('is full after a number of lines: the rest of the day is dropped, reported once, and counted afterwards', () => {
     const clock = clockAt('2026-11-15T10:00:00Z');
     const quota = createLogQuota(clock, { lines: 3, bytes: 1000 });
     assert.deepEqual(quota.take('a', [1, 1]), { kept: 2, is_first_drop: false, dropped_before: 0 });
@@ -25,7 +25,7 @@ describe('the log of a node', () => {
     assert.deepEqual(quota.take('a', [1]), { kept: 1, is_first_drop: false, dropped_before: 0 });
   });
 
-  it('is full after so many bytes, and a smaller line does not slip in behind a dropped one', () => {
+  it('is full after a number of bytes, and a smaller line after a dropped one is dropped too', () => {
     const quota = createLogQuota(clockAt('2026-11-15T10:00:00Z'), { lines: 100, bytes: 1000 });
     assert.deepEqual(quota.take('a', [900, 200, 50]), { kept: 1, is_first_drop: true, dropped_before: 0 });
     assert.equal(quota.take('a', [10]).kept, 0);

@@ -9,7 +9,7 @@ import { createLogSink } from './log-sink.ts';
 type Row = Readonly<{ level: string; message: string; correlation_id: string | null; fields: object; number: number }>;
 
 describe('the log lines of a process', () => {
-  it('land in the database with their correlation id, without secrets, and none below info', async (t) => {
+  it('are stored in the database with their correlation id, without secrets, and none below info', async (t) => {
     const { database } = await testDatabase(t);
     const sink = createLogSink();
     const log = createLog({
@@ -43,7 +43,7 @@ describe('the log lines of a process', () => {
     assert.match(parts.rows[0]?.place ?? '', /^log_lines_\d{8}$/);
   });
 
-  it('are not stored of reads that succeeded, which clients repeat under one id', async (t) => {
+  it('are not stored for successful reads, which clients repeat under one id', async (t) => {
     const { database } = await testDatabase(t);
     const sink = createLogSink();
     const request = (method: string, status: number) =>
@@ -71,7 +71,7 @@ describe('the log lines of a process', () => {
     assert.equal(sink.dropped(), 0);
   });
 
-  it('may speak of characters that the database cannot store, and carry them', async (t) => {
+  it('may contain characters that the database cannot store, and are stored without them', async (t) => {
     const { database } = await testDatabase(t);
     const sink = createLogSink();
     const texts = ['about \\u0000 and \\ud800', 'with \0 and \ud800.', 'and 😀'];
@@ -88,13 +88,13 @@ describe('the log lines of a process', () => {
     );
   });
 
-  it('never hold the process up: the oldest are dropped when nobody takes them', () => {
+  it('never block the process: the oldest are dropped when the database is slow', () => {
     const sink = createLogSink();
     for (let n = 0; n < 25_000; n++) sink.take('{"level":"info"}');
     assert.ok(sink.dropped() >= 15_000 && sink.dropped() < 25_000);
   });
 
-  it('say how many of them were dropped', async (t) => {
+  it('report the number of dropped lines', async (t) => {
     const { database } = await testDatabase(t);
     const sink = createLogSink();
     for (let n = 0; n < 11_000; n++) sink.take(`{"level":"info","message":"line ${n}"}`);

@@ -26,7 +26,7 @@ describe('certificates of agents', () => {
     return test.db.database.read(PLATFORM, (reader) => readTrust(reader, test.trustSecrets, silentLog()));
   };
 
-  /** A certificate as `issuer` would write it, for a node of ours. */
+  /** A certificate by `issuer` for an existing node. */
   const forge = async (issuer: Issuer, like: TestAgent, life: Readonly<{ from?: Date; life_s: number }>) => {
     const key = newKey();
     const issued = await issueNodeCertificate(issuer, {
@@ -59,7 +59,7 @@ describe('certificates of agents', () => {
       [nodeId],
     );
 
-  it('a node may not speak for another, and the attempt is audited', async () => {
+  it('a node cannot act as another, and the attempt is audited', async () => {
     const [one, other] = [await channel().join(), await channel().join()];
     const answer = await one.call(
       'taskStart',
@@ -73,7 +73,7 @@ describe('certificates of agents', () => {
     for (const agent of [one, other]) agent.close();
   });
 
-  it('without a certificate only enrolment and the bundle are open', async () => {
+  it('without a certificate only enrollment and the bundle are accessible', async () => {
     const agent = await channel().join();
     const answer = await callNodeApi(
       channel().url,
@@ -90,7 +90,7 @@ describe('certificates of agents', () => {
     agent.close();
   });
 
-  it('a certificate of another CA, one we never wrote down, and one that ended let nobody in', async () => {
+  it('a certificate of another CA, an unrecorded one and an expired one are refused', async () => {
     const like = await channel().join();
     const { ca } = await platformCa();
     const made = await createCa('Somebody else', new Date());
@@ -107,7 +107,7 @@ describe('certificates of agents', () => {
     like.close();
   });
 
-  it('a certificate that ends while its connection lives is refused at the next question', async () => {
+  it('a certificate that expires while its connection is open is refused at the next request', async () => {
     const like = await channel().join();
     const { ca } = await platformCa();
     const { agent, issued } = await forge(ca.issuer, like, { life_s: 120 });
@@ -121,7 +121,7 @@ describe('certificates of agents', () => {
     for (const one of [agent, like]) one.close();
   });
 
-  it('revoking ends the connection that rests here, and lets the certificate in no more', async () => {
+  it('revoking ends open connections, and the certificate is refused afterwards', async () => {
     const { test, join } = channel();
     const agent = await join();
     await agent.wait();
@@ -140,7 +140,7 @@ describe('certificates of agents', () => {
     agent.close();
   });
 
-  /** Half of its life passes for the certificates of a node. */
+  /** Moves the certificates of a node to half of their lifetime. */
   const growOld = (agent: TestAgent) =>
     channel().change(
       "update node_certificates set not_before = not_before - interval '25 hours' where node_id = $1 and revoked_at is null",
@@ -153,7 +153,7 @@ describe('certificates of agents', () => {
     return { answer, open: () => openAgent(channel().url, { ...answer.body, private_key_pem }) };
   };
 
-  it('renewal gives a certificate for a new key, and the one before ends a moment after the new one is used', async () => {
+  it('renewal issues a certificate for a new key, and using it ends the previous one shortly after', async () => {
     const agent = await channel().join();
     await growOld(agent);
     const { answer, open } = await renew(agent);
@@ -178,7 +178,7 @@ describe('certificates of agents', () => {
     for (const one of [agent, old, next]) one.close();
   });
 
-  it('a young certificate is not renewed, and an old one only a few times: asked to come back later', async () => {
+  it('a young certificate is not renewed, and an old one only a few times, with a retry time', async () => {
     const agent = await channel().join();
     const early = (await renew(agent)).answer;
     assert.deepEqual([early.status, early.body.code], [429, 'rate_limited']);
@@ -190,7 +190,7 @@ describe('certificates of agents', () => {
     agent.close();
   });
 
-  it('knocks of one address fill the audit log slowly', async () => {
+  it('failed attempts of one address fill the audit log slowly', async () => {
     const agent = await channel().join();
     const before = (await channel().rows("select 1 as one from audit_logs where action = 'node.connect'")).length;
     for (let n = 0; n < 40; n++)

@@ -19,10 +19,10 @@ const refusal = {
   finished_at: new Date().toISOString(),
 };
 
-describe('who is handed work', () => {
+describe('dispatch of tasks', () => {
   const channel = useChannel();
 
-  it('an agent whose clock is wrong rests without work, is told why, and gets it once its clock is set', async () => {
+  it('an agent with a wrong clock gets the reason instead of work, and work once its clock is set', async () => {
     const { ask, join, stateOf, test, rows } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
@@ -45,7 +45,7 @@ describe('who is handed work', () => {
     agent.close();
   });
 
-  it('work does not wake an agent whose clock is wrong', async () => {
+  it('new work does not wake an agent with a wrong clock', async () => {
     const { ask, join, stateOf, test } = channel();
     const [wrong, right] = [await join(), await join()];
     const resting = wrong.wait({ ...clockOff(600), wait_s: 2 });
@@ -58,7 +58,7 @@ describe('who is handed work', () => {
     for (const agent of [wrong, right]) agent.close();
   });
 
-  it('a task refused for the clock is not failed by it, and is handed out again', async () => {
+  it('a task refused because of the clock does not fail, and is dispatched again', async () => {
     const { ask, change, join, stateOf } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
@@ -77,13 +77,13 @@ describe('who is handed work', () => {
     agent.close();
   });
 
-  it('who names the task of another node as in hand does not keep it from that node', async () => {
+  it('an agent that reports another node’s task as in hand does not block its dispatch to that node', async () => {
     const { ask, change, join, test } = channel();
     const [mine, other] = [await join(), await join()];
     const id = await ask(other.node_id);
     assert.equal((await other.wait()).body.tasks.length, 1);
     await change("update node_tasks set dispatched_at = dispatched_at - interval '2 s' where id = $1", [id]);
-    // As when both are looked at in one turn.
+    // As when both are checked in one round.
     const agents = [
       { node_id: mine.node_id, journaled_task_ids: [id] },
       { node_id: other.node_id, journaled_task_ids: [] },

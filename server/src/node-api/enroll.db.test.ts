@@ -8,7 +8,7 @@ import { until } from '../../test/until.ts';
 import { ROLES } from '../config.ts';
 import { PLATFORM } from '../db/client.ts';
 
-describe('enrolment of agents', () => {
+describe('enrollment of agents', () => {
   let test: TestApp;
   let url: string;
   const closers: (() => Promise<void>)[] = [];
@@ -50,7 +50,7 @@ describe('enrolment of agents', () => {
     agent.close();
   });
 
-  it('what cannot be stored of one agent does not keep the others unseen', async () => {
+  it('an unstorable message of one agent does not keep the others from being seen', async () => {
     const [odd, other] = await Promise.all([addNode(test), addNode(test)]);
     const agents = await Promise.all([odd, other].map(({ enrollment }) => enrollAgent(url, enrollment)));
     const [bad, good] = agents as [(typeof agents)[number], (typeof agents)[number]];
@@ -70,7 +70,7 @@ describe('enrolment of agents', () => {
     for (const agent of agents) agent.close();
   });
 
-  it('a token is good once, and refusals are audited', async () => {
+  it('a token works once, and refusals are audited', async () => {
     const { node, enrollment } = await addNode(test);
     const body = await enrollBody(enrollment.token, newKey());
     const both = await Promise.all([1, 2].map(() => callNodeApi(url, anyone(), 'nodeEnroll', body)));
@@ -90,7 +90,7 @@ describe('enrolment of agents', () => {
     assert.equal((await rows('select 1 as one from node_certificates where node_id = $1', [node.id])).length, 1);
   });
 
-  it('an expired token, a replaced one and a made-up one let nobody in', async () => {
+  it('expired, replaced and invented tokens are refused', async () => {
     const { node, enrollment } = await addNode(test);
     const ask = async (token: string) => callNodeApi(url, anyone(), 'nodeEnroll', await enrollBody(token, newKey()));
     assert.equal((await ask(`gpe_${'x'.repeat(43)}`)).status, 401);
@@ -108,7 +108,7 @@ describe('enrolment of agents', () => {
     assert.match(late.body.detail, /15 minutes/);
   });
 
-  it('of a signing request only the key is taken, and only from its owner', async () => {
+  it('of a signing request only the key is used, and only from its owner', async () => {
     const { node, enrollment } = await addNode(test);
     const other = 'spiffe://gpuaas/node/nod_00000000000000000000000000';
     const ask = async (csr_pem: string) =>
@@ -125,7 +125,7 @@ describe('enrolment of agents', () => {
     der[at] = (der[at] ?? 0) ^ 1;
     const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
     assert.match((await ask(forged)).body.detail, /not signed by the key/);
-    // A refused request costs no token.
+    // A refused request does not use up the token.
     const answer = await ask(good);
     assert.equal(answer.status, 200);
     assert.equal(
@@ -135,13 +135,13 @@ describe('enrolment of agents', () => {
     assert.equal(new X509Certificate(answer.body.certificate_pem).ca, false);
   });
 
-  it('a host may bring an Ed25519 key', async () => {
+  it('a host may use an Ed25519 key', async () => {
     const { enrollment } = await addNode(test);
     const key = generateKeyPairSync('ed25519').privateKey;
     assert.equal((await callNodeApi(url, anyone(), 'nodeEnroll', await enrollBody(enrollment.token, key))).status, 200);
   });
 
-  it('enrolling again revokes the certificates before and leaves the node in its state', async () => {
+  it('enrolling again revokes the previous certificates and keeps the node state', async () => {
     const { node, enrollment } = await addNode(test);
     const first = await enrollAgent(url, enrollment);
     await first.wait();
@@ -163,7 +163,7 @@ describe('enrolment of agents', () => {
     for (const agent of [first, old, second]) agent.close();
   });
 
-  it('doors opened, used and shut at the same moment wait for each other', async () => {
+  it('concurrent creation, use and revocation of enrollment wait for each other', async () => {
     const admin = await test.admin();
     for (let n = 0; n < 5; n++) {
       const { node, enrollment } = await addNode(test);

@@ -39,7 +39,7 @@ describe('limits behind a certificate', () => {
     return socket;
   };
 
-  it('a node that asks too often is told when to come back, on a connection that stays, and others are served', async () => {
+  it('a node over its limit gets a retry time, on a connection that stays open, and others are served', async () => {
     const { join, test } = channel();
     const [loud, quiet] = [await join(), await join()];
     const statuses = new Map<number, number>();
@@ -63,7 +63,7 @@ describe('limits behind a certificate', () => {
     for (const agent of [loud, quiet]) agent.close();
   });
 
-  it('requests that never end hold eight places of their node, which are free again when they hang up', async () => {
+  it('unfinished requests occupy eight places of their node, which are freed on disconnect', async () => {
     const { join, url } = channel();
     const agent = await join();
     const path = `/internal/v1/nodes/${agent.node_id}/tasks/${task.task_id}/start`;
@@ -79,7 +79,7 @@ describe('limits behind a certificate', () => {
     });
     const again = agent.again();
     await until('all places are taken', async () => {
-      // Not so often that the limit on requests refuses them.
+      // Below the request rate limit.
       await pause(100);
       return (await again.call('taskStart', start, task)).status === 429;
     });
@@ -89,7 +89,7 @@ describe('limits behind a certificate', () => {
     for (const one of [agent, again]) one.close();
   });
 
-  it('polls that hang up leave no place taken', async () => {
+  it('disconnected polls leave no place occupied', async () => {
     const { join, test } = channel();
     const agent = await join();
     const resting = () => (test.app.node_api?.dispatcher.size() ?? 0) > 0;
@@ -105,7 +105,7 @@ describe('limits behind a certificate', () => {
     agent.close();
   });
 
-  it('of too many connections of one certificate the oldest end', async () => {
+  it('above the connection limit of one certificate the oldest connections end', async () => {
     const agent = await channel().join();
     const sockets: TLSSocket[] = [];
     for (let n = 0; n < 18; n++) sockets.push(await socketOf(agent));

@@ -7,8 +7,8 @@ const entry = (more: object = {}) => ({ node_id: 'nod_a', is_poll: false, bytes:
 const after = (seconds: number) => (err: unknown) =>
   err instanceof AppError && err.code === 'rate_limited' && err.details.retry_after_s === seconds;
 
-describe('what one node may ask', () => {
-  it('a node that used its allowance is told when to come back, and others are not', () => {
+describe('limits of one node', () => {
+  it('a node without allowance gets a retry time, and others do not', () => {
     const limits = createNodeLimits(60);
     for (let n = 0; n < 60; n++) limits.enter(entry())();
     assert.throws(() => limits.enter(entry()), after(1));
@@ -17,21 +17,21 @@ describe('what one node may ask', () => {
     assert.throws(() => limits.enter(entry({ now_ms: 1000 })), after(1));
   });
 
-  it('a large body is let in and paid off afterwards', () => {
+  it('a large body is accepted and charged afterwards', () => {
     const limits = createNodeLimits(60);
     limits.enter(entry({ bytes: 8 * 1024 * 1024 }))();
     assert.throws(() => limits.enter(entry()), after(70));
     limits.enter(entry({ now_ms: 70_000 }))();
   });
 
-  it('eight requests and one poll beside the one it replaces are under way at a time', () => {
+  it('eight requests, one poll and its replacement run at a time', () => {
     const limits = createNodeLimits(1000);
     const leave = Array.from({ length: 8 }, () => limits.enter(entry()));
     assert.throws(() => limits.enter(entry()), after(1));
     const rest = limits.enter(entry({ is_poll: true }));
     limits.enter(entry({ is_poll: true }));
     assert.throws(() => limits.enter(entry({ is_poll: true })), after(1));
-    // Ended twice is ended once.
+    // Ending twice has the effect of once.
     rest();
     rest();
     limits.enter(entry({ is_poll: true }));

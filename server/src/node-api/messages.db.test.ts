@@ -30,7 +30,7 @@ const line = (more: object = {}): NodeBody<'logShip'>['lines'][number] => ({
   ...more,
 });
 
-describe('what agents say that cannot be so', () => {
+describe('invalid messages of agents', () => {
   const channel = useChannel();
 
   const kept = (nodeId: string) =>
@@ -39,7 +39,7 @@ describe('what agents say that cannot be so', () => {
       [nodeId],
     );
 
-  it('log lines dated far away count for the nearest hour, keep their own time, and leave every day its partition', async () => {
+  it('log lines with far-off dates count for the nearest hour and keep their own time', async () => {
     const agent = await channel().join();
     const times = ['2999-01-01T00:00:00Z', fromNow(3 * DAY_MS), '1970-01-01T00:00:01Z', fromNow(-1000)];
     const batch = { first_number: 0, agent_start_id: 's', lines: times.map((timestamp) => line({ timestamp })) };
@@ -63,7 +63,7 @@ describe('what agents say that cannot be so', () => {
     agent.close();
   });
 
-  it('a character zero costs a log line that character, not its batch', async () => {
+  it('a NUL character is removed from a log line and does not fail its batch', async () => {
     const agent = await channel().join();
     const lines = [line({ message: 'a\0b', fields: { text: 'c\0', size: 1e300 } }), line({ message: 'next' })];
     assert.equal((await agent.call('logShip', { first_number: 0, agent_start_id: 's', lines })).status, 200);
@@ -74,7 +74,7 @@ describe('what agents say that cannot be so', () => {
     agent.close();
   });
 
-  it('impossible times, numbers and characters are the agent’s mistake: 400, never 500', async () => {
+  it('impossible times, numbers and characters are the agent’s error: 400, never 500', async () => {
     const { ask, join, stateOf } = channel();
     const agent = await join();
     const id = await ask(agent.node_id, { kind: 'image.evict', params: { digest: 'sha256:00' } });
@@ -108,7 +108,7 @@ describe('what agents say that cannot be so', () => {
     agent.close();
   });
 
-  it('a health report from the future is refused, an old one and one of too many sources do not count', async () => {
+  it('a health report from the future is refused; an old one and one of too many sources are ignored', async () => {
     const agent = await channel().join();
     const tell = (more: object) => agent.call('healthReport', report(more));
     const ahead = await tell({ observed_at: fromNow(6 * 60_000) });
@@ -121,7 +121,7 @@ describe('what agents say that cannot be so', () => {
     agent.close();
   });
 
-  it('the answer to a probe with a report from the future has failed', async () => {
+  it('a probe result with a report from the future fails its task', async () => {
     const { ask, join, stateOf } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);

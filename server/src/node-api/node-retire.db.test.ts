@@ -11,9 +11,9 @@ import { refreshSummary } from '../placement/summary.ts';
 const NODES = '/api/v1/admin/nodes';
 const because = { reason: 'sold' };
 
-describe('the end of a node', () => {
+describe('retiring a node', () => {
   const channel = useChannel();
-  /** Rows that only the owner of the database may write. */
+  /** Rows that only the database owner may write. */
   const asOwner = async <T>(work: (sql: Client) => Promise<T>): Promise<T> => {
     const sql = new Client({ connectionString: channel().test.db.ownerUrl });
     await sql.connect();
@@ -32,14 +32,14 @@ describe('the end of a node', () => {
     (await admin()).post(`${NODES}/${nodeId}/drain`, { is_draining: true, ...because });
   const nodeRow = async (nodeId: string) => (await admin()).get(`${NODES}/${nodeId}`);
 
-  /** What an agent that comes back with the certificate it has is told. */
+  /** The response to an agent that returns with its certificate. */
   const refused = async (agent: TestAgent): Promise<void> => {
     const back = agent.again();
     await until('the agent is refused', async () => (await back.wait().catch(() => undefined))?.status === 403);
     back.close();
   };
 
-  /** A node at work with two slots schedulable. */
+  /** An active node with two schedulable slots. */
   const aWorkingNode = async () => {
     const { join, test, change } = channel();
     const agent = await join();
@@ -53,7 +53,7 @@ describe('the end of a node', () => {
     return agent;
   };
 
-  it('an active node is not retired, a drained one is: locked out, its tasks cancelled, its slots out of sale', async () => {
+  it('an active node is not retired, a drained one is: locked out, tasks canceled, slots unschedulable', async () => {
     const { ask, stateOf, rows } = channel();
     const agent = await aWorkingNode();
     assert.equal((await retire(agent.node_id)).status, 409);
@@ -88,7 +88,7 @@ describe('the end of a node', () => {
     agent.close();
   });
 
-  it('a token that was minted before does not bring a retired node back', async () => {
+  it('a token created earlier does not restore a retired node', async () => {
     const { url } = channel();
     const { node, enrollment } = await addNode(channel().test);
     assert.equal((await retire(node.id)).status, 200, 'a host that never came may go');
@@ -96,7 +96,7 @@ describe('the end of a node', () => {
     assert.equal(answer.status, 403);
   });
 
-  it('while something stands on a node it is neither retired nor touched', async () => {
+  it('an occupied node is neither retired nor changed', async () => {
     const { node, allocation } = await asOwner(async (sql) => {
       const made = await aNode(sql, { state: 'draining' });
       return { node: made, allocation: await anAllocation(sql, { node: made, state: 'active' }) };
@@ -108,7 +108,7 @@ describe('the end of a node', () => {
     assert.equal((await nodeRow(node.id)).body.state, 'draining');
   });
 
-  it('while a disk is being erased a node is not retired, nor deleted while an approval of one is open', async () => {
+  it('a node is not retired while a disk is wiped, nor deleted while a disk approval is open', async () => {
     const { change } = channel();
     const agent = await aWorkingNode();
     await drain(agent.node_id);

@@ -8,7 +8,7 @@ import { testDatabase } from '../../test/database.ts';
 import { until } from '../../test/until.ts';
 import { ROLES } from '../config.ts';
 
-it('two processes hand out each task once', async (t) => {
+it('two processes dispatch each task once', async (t) => {
   const db = await testDatabase(t);
   const first = await startTestApp(t, { roles: ROLES }, { db });
   const second = await startTestApp(t, { roles: ['gpuaas-node-api'] }, { db });
@@ -29,7 +29,7 @@ it('two processes hand out each task once', async (t) => {
   for (const one of [agent, elsewhere]) one.close();
 });
 
-it('a process that stops answers who rests with it', async (t) => {
+it('a stopping process answers its waiting polls', async (t) => {
   const closers: (() => Promise<void>)[] = [];
   const test = await startTestApp({ after: (fn) => void closers.unshift(fn) }, { roles: ROLES });
   const closeAll = async () => {

@@ -25,13 +25,13 @@ describe('a reboot that a host needs', () => {
   const isNoted = async (agent: TestAgent, boot_id: string) =>
     (await channel().rows('select from node_agents where node_id = $1 and boot_id = $2', [agent.node_id, boot_id]))
       .length === 1;
-  /** The host says since when it runs; returns when that is written down. */
+  /** The host reports its boot time; returns when it is stored. */
   const boot = async (agent: TestAgent, boot_id: string, ageMs: number): Promise<void> => {
     await agent.wait({ boot_id, booted_at: new Date(Date.now() - ageMs).toISOString() });
     await until('the boot is noticed', () => isNoted(agent, boot_id));
   };
 
-  it('for a failed reset stands whatever discovery finds, until the host has booted after it', async () => {
+  it('for a failed reset remains regardless of discovery, until the host has booted after it', async () => {
     const agent = await channel().join();
     await boot(agent, 'boot-1', HOUR_MS);
     await want(agent);
@@ -45,7 +45,7 @@ describe('a reboot that a host needs', () => {
     agent.close();
   });
 
-  it('for a prerequisite is over when discovery no longer asks, and not by a boot that did not mend it', async () => {
+  it('for a prerequisite ends when discovery no longer requires it, and not by any boot', async () => {
     const agent = await channel().join();
     await boot(agent, 'boot-1', HOUR_MS);
     await find(agent, { reboot_required: true });

@@ -9,7 +9,7 @@ import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
-describe('hosts that know more than a restored database', () => {
+describe('hosts ahead of a restored database', () => {
   const channel = useChannel();
   before(async () => {
     const sql = new Client({ connectionString: channel().test.db.ownerUrl });
@@ -32,7 +32,7 @@ describe('hosts that know more than a restored database', () => {
         [slotId],
       )
     )[0];
-  /** The host refuses a task of the slot, as an agent does whose journal is ahead. */
+  /** The host refuses a task of the slot, like an agent whose journal is ahead. */
   const refuse = async (agent: TestAgent, output: NodeBody<'taskResult'>['output']): Promise<void> => {
     const task_id = await channel().ask(agent.node_id);
     await until('it is handed out', async () => (await agent.wait({ wait_s: 2 })).body.tasks.length > 0);
@@ -52,7 +52,7 @@ describe('hosts that know more than a restored database', () => {
     assert.deepEqual([answer.status, answer.body.is_accepted], [200, true]);
   };
 
-  it('the generation that a host knows is written down, and outdated only when an operator sets the slot apart', async () => {
+  it('the host’s generation is recorded, and replaced only when an operator quarantines the slot', async () => {
     const agent = await channel().join();
     const slot = await aSlotOf(agent);
     await refuse(agent, { slot_id: slot, newest_generation: 7 });
@@ -67,7 +67,7 @@ describe('hosts that know more than a restored database', () => {
     agent.close();
   });
 
-  it('a host that names several slots is heard for each', async () => {
+  it('a host that names several slots is recorded for each', async () => {
     const agent = await channel().join();
     const one = await aSlotOf(agent);
     const other = await aSlotOf(agent, 1);
@@ -84,7 +84,7 @@ describe('hosts that know more than a restored database', () => {
     agent.close();
   });
 
-  it('a host speaks for its own slots only, and what it makes up changes nothing', async () => {
+  it('a host reports only its own slots, and invented ones change nothing', async () => {
     const [agent, other] = [await channel().join(), await channel().join()];
     const slot = await aSlotOf(agent);
     await refuse(other, { slot_id: slot, newest_generation: 7 });

@@ -28,7 +28,7 @@ describe('rotation of the keys of the agent channel', () => {
     });
     return made.body.id;
   };
-  /** Time passes in which agents hear of a staged key. */
+  /** Time passes until agents know a staged key. */
   const pass = (id: string) =>
     channel().change("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [id]);
   const activeOf = async (purpose: string): Promise<string> =>
@@ -37,7 +37,7 @@ describe('rotation of the keys of the agent channel', () => {
         purpose,
       ])
     )[0]?.id ?? '';
-  /** Once the listener has heard that this CA signs now. */
+  /** Once the listener knows that this CA signs now. */
   const renew = async (agent: TestAgent, ca: string): Promise<TestAgent> => {
     const key = newKey();
     const private_key_pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -54,7 +54,7 @@ describe('rotation of the keys of the agent channel', () => {
   };
   const count = (pem: string): number => pem.split('BEGIN CERTIFICATE').length - 1;
 
-  it('a new CA is trusted beside the old one before it signs, and no connection is dropped when it does', async () => {
+  it('a new CA is trusted beside the old one before it signs, and no connection drops when it does', async () => {
     const { join, url, test } = channel();
     const agent = await join();
     const old = await activeOf('node_ca');
@@ -79,7 +79,7 @@ describe('rotation of the keys of the agent channel', () => {
       new RegExp(old),
       'of the CA that everyone knows, until its grace is over',
     );
-    // The old certificate still counts, on old connections and on new ones.
+    // The old certificate is still valid, on old connections and on new ones.
     assert.equal((await informed.wait()).status, 200);
     const reconnected = informed.again();
     assert.equal((await reconnected.wait()).status, 200);
@@ -99,7 +99,7 @@ describe('rotation of the keys of the agent channel', () => {
     for (const one of [agent, informed, reconnected, renewed, late]) one.close();
   });
 
-  it('an agent that was away while a CA was staged and activated comes back by itself until its grace is over', async () => {
+  it('an agent offline during CA rotation reconnects automatically until the grace period ends', async () => {
     const { join, url, test, change } = channel();
     const [away, lost, here] = [await join(), await join(), await join()];
     const old = await activeOf('node_ca');
@@ -137,7 +137,7 @@ describe('rotation of the keys of the agent channel', () => {
     assert.equal(count(renewed.trust.ca_bundle_pem), 2);
     assert.equal((await renewed.wait()).status, 200);
 
-    // A host that is added meanwhile is given the root that the listener shows.
+    // A host added meanwhile gets the root of the listener's certificate.
     const added = await join();
     assert.equal((await added.wait()).status, 200);
 
@@ -151,7 +151,7 @@ describe('rotation of the keys of the agent channel', () => {
     for (const agent of [away, lost, here, informed, back, renewed, added]) agent.close();
   });
 
-  it('tasks are signed with the new signer at once, and the old one stays trusted until its grace is over', async () => {
+  it('tasks are signed with the new signer immediately, and the old one is trusted during its grace', async () => {
     const { join, ask, change, test } = channel();
     const agent = await join();
     const old = await activeOf('task_signer');
@@ -185,7 +185,7 @@ describe('rotation of the keys of the agent channel', () => {
     agent.close();
   });
 
-  it('the key that signs is never revoked, another at once', async () => {
+  it('the signing key cannot be revoked, and any other can be revoked immediately', async () => {
     const active = await activeOf('task_signer');
     assert.equal((await move(active, 'revoke')).status, 409);
     assert.equal((await move(active, 'retire')).status, 409);
@@ -194,7 +194,7 @@ describe('rotation of the keys of the agent channel', () => {
     assert.equal((await move(staged, 'activate')).status, 409);
   });
 
-  it('of two operators with the same version one is told that the key has changed', async () => {
+  it('of two operators with the same version one gets the error that the key has changed', async () => {
     const admin = await channel().test.admin();
     const id = await stage('node_ca');
     const ask = () => admin.post(`${KEYS}/${id}/retire`, because, { 'if-match': '"v1"' });

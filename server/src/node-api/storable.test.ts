@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { AppError } from '../errors.ts';
 import { assertStorable, asUnstorable } from './storable.ts';
 
-describe('what of an agent’s words can be kept', () => {
-  it('a character zero, half a pair or a number past 2^53 is refused wherever it stands, by its place', () => {
+describe('validation of agent messages before storage', () => {
+  it('a NUL character, an unpaired surrogate or a number past 2^53 is refused anywhere, with its path', () => {
     const cases: readonly (readonly [unknown, string])[] = [
       [{ report: { successes: ['ok', 'a\0'] } }, '/body/report/successes/1'],
       [{ output: { deep: [{ text: '\ud800' }] } }, '/body/output/deep/0/text'],
@@ -21,11 +21,11 @@ describe('what of an agent’s words can be kept', () => {
       );
   });
 
-  it('ordinary text, pairs, fractions and nothing pass', () => {
+  it('ordinary text, surrogate pairs, fractions and null pass', () => {
     assertStorable({ a: ['\u{1f600}', 'é', '\\u0000'], b: 0.5, c: null, d: true, e: -(2 ** 53 - 1) });
   });
 
-  it('a value that a column refuses is the agent’s mistake; a broken statement is ours', () => {
+  it('a value that a column refuses is the agent’s error; a broken statement is ours', () => {
     const of = (code: string) => asUnstorable(Object.assign(new Error('x'), { code }));
     for (const code of ['22003', '22007', '22008', '22009', '22P05'])
       assert.equal((of(code) as AppError).code, 'invalid_request', code);

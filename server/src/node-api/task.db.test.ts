@@ -22,7 +22,7 @@ const EVICT = { kind: 'image.evict', params: { digest: 'sha256:00' } };
 describe('tasks of agents', () => {
   const channel = useChannel();
 
-  it('work that comes while an agent rests is handed out at once, signed for this node and attempt', async () => {
+  it('new work is dispatched immediately to a waiting agent, signed for this node and attempt', async () => {
     const { ask, stateOf, join } = channel();
     const agent = await join();
     const resting = agent.wait({ wait_s: 15 });
@@ -43,7 +43,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('tasks handed out together share one signature, and each is proved by its own text alone', async () => {
+  it('tasks dispatched together share one signature, and each is proved by its own text alone', async () => {
     const { ask, join } = channel();
     const agent = await join();
     const ids: string[] = [];
@@ -61,7 +61,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('nobody is handed what is another node’s', async () => {
+  it('a node receives only its own tasks', async () => {
     const { ask, join } = channel();
     const [mine, other] = [await join(), await join()];
     await ask(other.node_id);
@@ -70,13 +70,13 @@ describe('tasks of agents', () => {
     for (const agent of [mine, other]) agent.close();
   });
 
-  it('a task whose answer was lost is handed out again, one in hand is not', async () => {
+  it('a task whose dispatch response was lost is dispatched again; one in hand is not', async () => {
     const { ask, change, join } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
     assert.equal((await agent.wait()).body.tasks.length, 1);
     assert.deepEqual((await agent.wait({ journaled_task_ids: [id] })).body.tasks, []);
-    // A moment ago it may still be on its way, so time must pass.
+    // A moment ago it may still be in transit, so time must pass.
     await change("update node_tasks set dispatched_at = dispatched_at - interval '2 s' where id = $1", [id]);
     const again = (await agent.wait()).body.tasks as SignedTask[];
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('an agent is told once of a task in hand that is over, and not woken by it again', async () => {
+  it('an agent is notified once of an ended task in hand, and not woken by it again', async () => {
     const { ask, change, join } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
@@ -96,7 +96,7 @@ describe('tasks of agents', () => {
     await change("update node_tasks set state = 'cancelled', finished_at = clock_timestamp() where id = $1", [id]);
     await channel().wake();
     assert.deepEqual((await resting).body.cancelled, [id]);
-    // Known by now, it wakes nobody: the next poll rests until there is work.
+    // Known by now, it wakes no poll: the next one waits until there is work.
     const next = agent.wait({ journaled_task_ids: [id], wait_s: 15 });
     await until('the agent rests again', () => (channel().test.app.node_api?.dispatcher.size() ?? 0) > 0);
     await ask(agent.node_id);
@@ -105,7 +105,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('an agent asks before it begins: yes while the task is its attempt, no once it is over', async () => {
+  it('an agent asks before it starts: yes while the task is its attempt, no once it ended', async () => {
     const { ask, change, join, stateOf } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
@@ -120,7 +120,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('a task that was sent but could not be marked as such may be begun, once', async () => {
+  it('a task sent but not marked as sent may be started, once', async () => {
     const { ask, join, stateOf } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
@@ -131,7 +131,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('progress is kept while somebody wants it', async () => {
+  it('progress is stored while the task is open', async () => {
     const { ask, join, rows, change, test } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
@@ -150,7 +150,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('the same answer five times counts once; another one, or one for an ended task, does not count', async () => {
+  it('the same result five times counts once; another one, or one for an ended task, does not count', async () => {
     const { ask, join, stateOf, change } = channel();
     const agent = await join();
     const id = await ask(agent.node_id, EVICT);
@@ -171,7 +171,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('a completed task whose output has another shape has failed', async () => {
+  it('a completed task with malformed output fails', async () => {
     const { ask, join, stateOf } = channel();
     const agent = await join();
     const id = await ask(agent.node_id, EVICT);
@@ -198,7 +198,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('a body that is not the contract’s is refused by field, one that is too large by size', async () => {
+  it('a body that violates the contract is refused by field, one that is too large by size', async () => {
     const { join } = channel();
     const agent = await join();
     const odd = await agent.call('taskStart', { attempt: 0, more: 1 } as never, { task_id: `tsk_${'0'.repeat(26)}` });
@@ -212,7 +212,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('log lines are kept once however often they are sent, without secrets, found by correlation id', async () => {
+  it('log lines are stored once for repeated sends, without secrets, and found by correlation id', async () => {
     const { join, test } = channel();
     const agent = await join();
     const line = {
@@ -239,7 +239,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('a changed boot id is told, and a node with slots is looked at again, because its check counts no more', async () => {
+  it('a changed boot id emits an event, and a node with slots is discovered again', async () => {
     const { join, rows, change } = channel();
     const agent = await join();
     await agent.wait();

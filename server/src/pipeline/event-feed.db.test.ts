@@ -75,7 +75,7 @@ const take = async (rows: Rows, count: number): Promise<OutboxRow[]> => {
 const subjects = (rows: readonly OutboxRow[]) => rows.map(({ subject }) => subject);
 const named = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `s${from + n}`);
 
-test('streams at rest do not read: one reader finds the events of all', async (t) => {
+test('idle streams do not read: one reader finds the events for all', async (t) => {
   const { emit, follow, seen } = await feedOf(t);
   const streams = await Promise.all(Array.from({ length: 300 }, () => follow()));
   const opened = seen.own;
@@ -112,7 +112,7 @@ test('a stream gets a row of its project only from its own organization', async 
   assert.deepEqual(subjects(await take(stream, 1)), ['mine']);
 });
 
-test('a stream whose client does not read holds a bounded queue and misses nothing; others are not delayed', async (t) => {
+test('a stream whose client does not read has a bounded queue and loses nothing; others are not delayed', async (t) => {
   const { emit, follow, seen } = await feedOf(t);
   const slow = await follow();
   const quick = await follow();
@@ -131,7 +131,7 @@ test('a stream whose client does not read holds a bounded queue and misses nothi
   assert.ok(seen.own > opened, 'it read for itself what its queue could not hold');
 });
 
-test('a stream goes on after an outage, from the event it had reached, and the outage is logged once', async (t) => {
+test('a stream continues after an outage from its last event, and the outage is logged once', async (t) => {
   const { emit, follow, hub, lines, seen } = await feedOf(t);
   const live = await follow();
   await emit({ subject: 's0' });
@@ -153,7 +153,7 @@ test('a stream goes on after an outage, from the event it had reached, and the o
   );
 });
 
-test('however often a stream is cut and resumed while others write, every event is told once, in order', async (t) => {
+test('however often a stream is cut and resumed during writes, every event is delivered once, in order', async (t) => {
   const { database, emit, follow, hub } = await feedOf(t);
   await emit({ subject: 'start' });
   let stream = await follow();

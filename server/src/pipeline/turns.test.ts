@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createTurns } from './turns.ts';
 
-/** Calls that end when told to, and the order in which they began. */
+/** Calls that end on request, and the order in which they began. */
 const calls = () => {
   const began: string[] = [];
   const ends: (() => void)[] = [];
@@ -35,7 +35,7 @@ it('one key has one turn at a time, and a key that just had one goes behind the 
   assert.deepEqual(began, ['a1', 'b1', 'c1', 'a2', 'a3']);
 });
 
-it('a turn that fails ends as any other', async () => {
+it('a failed turn ends like any other', async () => {
   const turn = createTurns(1);
   await assert.rejects(turn('a', () => Promise.reject(new Error('failed'))));
   assert.equal(await turn('a', () => Promise.resolve(1)), 1);

@@ -42,12 +42,12 @@ const pool = (
   return { nodes, ...totals, gpu_slice: shape, baremetal: shape };
 };
 
-test('what was looked at in full keeps its own amounts', () => {
+test('a fully examined fleet keeps its own amounts', () => {
   assert.equal(withFleetAmounts(wide, request, [pool(3, { claimed: 9 }, {})], 3), wide);
   assert.equal(withFleetAmounts(wide, request, [], 0), wide);
 });
 
-test('a refusal in a larger fleet tells the amounts of every pool that serves the tenant, and keeps its verdict', () => {
+test('a refusal in a larger fleet reports the amounts of every pool of the tenant, and keeps its verdict', () => {
   const told = withFleetAmounts(
     wide,
     request,
@@ -70,7 +70,7 @@ test('a refusal in a larger fleet tells the amounts of every pool that serves th
   assert.deepEqual(told.decision.alternatives, decision.alternatives);
 });
 
-test('an estimate that fits tells on how many nodes of the whole fleet', () => {
+test('an estimate that fits reports the number of nodes of the whole fleet', () => {
   const placed = { kind: 'placed', node_id: 'nod_a', slot_ids: [], partition_id: null, scores: {} } as const;
   const told = withFleetAmounts({ decision: placed, fit: wide.fit }, request, [pool(300, {}, { '4': 70 })], 256);
   assert.deepEqual([told.fit.nodes, told.decision], [70, placed]);

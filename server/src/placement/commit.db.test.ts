@@ -97,7 +97,7 @@ describe('committing a placement', () => {
       { ...query(), project_id: tenant.project_id, image_name: null, vm_profile: null, gpu_count: 2, ssh_key_ids: [] },
       'key_2',
     );
-  /** Places by the book, with something happening between the decision and its commit. */
+  /** Places normally, with an event between the decision and its commit. */
   const launch = (name: string, meanwhile: (tx: Tx, nodeId: string) => Promise<unknown> = async () => {}) =>
     db.database.write(PLATFORM, async (tx) => {
       const sale = saleOf(name);
@@ -115,7 +115,7 @@ describe('committing a placement', () => {
       )
     ).rows[0];
 
-  it('quota that was used up meanwhile refuses it, and nothing is kept', async () => {
+  it('quota used up meanwhile refuses it, and nothing is stored', async () => {
     const before_ = await written();
     const taken = launch('quota', (tx) =>
       tx.query('insert into quotas (organization_id, gpu_limit) values ($1, 1)', [tenant.organization_id]),
@@ -124,7 +124,7 @@ describe('committing a placement', () => {
     assert.deepEqual(await written(), before_);
   });
 
-  it('a project that was deleted meanwhile refuses it, and nothing is kept', async () => {
+  it('a project deleted meanwhile refuses it, and nothing is stored', async () => {
     const before_ = await written();
     const taken = launch('project', (tx) =>
       tx.query('update projects set deleted_at = now() where id = $1', [tenant.project_id]),
@@ -133,7 +133,7 @@ describe('committing a placement', () => {
     assert.deepEqual(await written(), before_);
   });
 
-  it('a slot that is gone meanwhile refuses it for now, and nothing is kept', async () => {
+  it('a slot that became unavailable meanwhile refuses it as retryable, and nothing is stored', async () => {
     const before_ = await written();
     const taken = launch('capacity', (tx, nodeId) =>
       tx.query("update node_resource_slots set status = 'quarantined' where node_id = $1", [nodeId]),
@@ -142,7 +142,7 @@ describe('committing a placement', () => {
     assert.deepEqual(await written(), before_);
   });
 
-  it('a name that is taken refuses it, and any other fault is told as it is', async () => {
+  it('a duplicate name refuses it, and any other error is passed on', async () => {
     await launch('taken');
     const before_ = await written();
     assert.deepEqual(before_, { allocations: 1, claims: 2, quota: 4, slots: 2 });
@@ -151,17 +151,17 @@ describe('committing a placement', () => {
     assert.deepEqual(await written(), before_);
   });
 
-  it('a node that no longer fits, whatever the index says, is passed over for the next', async () => {
+  it('a node that no longer fits, despite its index row, is skipped for the next', async () => {
     const { node: chosen } = await db.database.write(PLATFORM, first);
     assert.ok(chosen);
-    // Behind the index's back, as no code of ours does.
+    // Without an index update, as no production code does.
     await owner.query("update nodes set state = 'draining' where id = $1", [chosen.id]);
     const placed = await launch('elsewhere');
     assert.ok(nodeIds.includes(placed));
     assert.notEqual(placed, chosen.id);
   });
 
-  it('who waits for a node holds none of those that it has passed over', async () => {
+  it('a request waiting for a node holds no locks on skipped nodes', async () => {
     const { rows } = await owner.query<{ id: string; state: string }>('select id, state from nodes order by state');
     const [fit, unfit] = rows;
     assert.ok(fit && unfit);
@@ -172,7 +172,7 @@ describe('committing a placement', () => {
       chooseNode(tx, saleOf('waits').launch.request, query(), undefined),
     );
     await until('it waits', async () => {
-      // Within a transaction activity is read once and remembered.
+      // Within a transaction activity is read once and cached.
       await owner.query('select pg_stat_clear_snapshot()');
       const { rowCount } = await owner.query(
         "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
@@ -184,7 +184,7 @@ describe('committing a placement', () => {
     assert.equal((await waiting)?.node.id, fit.id);
   });
 
-  it('with every node unfit there is none to choose', async () => {
+  it('with every node unfit none is chosen', async () => {
     await owner.query("update nodes set state = 'draining'");
     const choice = await db.database.write(PLATFORM, async (tx) =>
       chooseNode(tx, saleOf('none').launch.request, query(), undefined),
@@ -192,7 +192,7 @@ describe('committing a placement', () => {
     assert.equal(choice, null);
   });
 
-  it('a node whose model no SKU sells is a home for nothing', async () => {
+  it('a node with a model of no SKU accepts nothing', async () => {
     const { id } = await aNode(owner, { gpu_model: 'unsold' });
     await db.database.write(PLATFORM, (tx) => refreshSummary(tx, id));
     const { rows } = await owner.query(
@@ -202,7 +202,7 @@ describe('committing a placement', () => {
     assert.deepEqual(rows, [{ is_schedulable: false, key_1: null, key_8: null, key_node: null }]);
   });
 
-  it('the index row that a claim writes is the one that a fresh look gives', async () => {
+  it('the index row written by a claim equals a freshly computed one', async () => {
     const look = () =>
       owner.query('select * from node_placement_summary where node_id = any ($1) order by node_id', [nodeIds]);
     const { rows } = await look();

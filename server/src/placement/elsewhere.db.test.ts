@@ -8,7 +8,7 @@ import { findNode } from '../db/node.ts';
 import { chooseElsewhere, fitsElsewhere, type SoldLaunch } from './elsewhere.ts';
 import { refreshSummary } from './summary.ts';
 
-test('a launch finds the next best host for what was sold, never one that it left', async (t) => {
+test('a launch finds the next best host for its SKU and shape, never one that it left', async (t) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);

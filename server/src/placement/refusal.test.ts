@@ -5,7 +5,7 @@ import { refusalOf } from './refusal.ts';
 
 const refuse = (enabled: Parameters<typeof unplaceable>[0]) => refusalOf(unplaceable(enabled), launch);
 
-test('a refusal ends with what the operator wrote about what is disabled, and only then', () => {
+test('a refusal ends with the operator’s note about the disabled region or SKU, and only then', () => {
   const region = refuse({ region: false, sku: true });
   assert.equal(region.code, 'region_disabled');
   assert.match(region.message, /No power\.$/);

@@ -44,7 +44,7 @@ const codeOf = (launch: Partial<Launch>, facts: Partial<LaunchFacts>): string =>
   }
 };
 
-test('a launch that can never work is refused by the field that is wrong', () => {
+test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(codeOf({}, {}), 'fine');
   assert.equal(codeOf({}, { sku: null }), 'not_found');
   assert.equal(codeOf({}, { region: null }), 'not_found');
@@ -53,13 +53,13 @@ test('a launch that can never work is refused by the field that is wrong', () =>
   assert.equal(codeOf({ vm_profile: 'none' }, { profile: null }), 'invalid_request /body/vm_profile');
 });
 
-test('a slice SKU without a profile for a count it sells is our fault, not the tenant’s', () => {
+test('a slice SKU without a profile for a count it offers is a catalog error, not a tenant error', () => {
   assert.equal(codeOf({}, { profile: null }), 'internal');
   const metal = { ...FACTS.sku, capacity_shape: 'baremetal' } as LaunchFacts['sku'];
   assert.equal(codeOf({}, { profile: null, sku: metal }), 'fine');
 });
 
-test('the scheduler is asked for what the catalog sells, within what quota leaves', () => {
+test('the scheduler receives what the catalog offers, within the remaining quota', () => {
   assert.deepEqual(checkLaunch(LAUNCH, FACTS).request, {
     shape: 'gpu_slice',
     sku: 'slice',

@@ -8,7 +8,7 @@ import { PLATFORM } from '../db/client.ts';
 import { INVARIANTS } from '../db/invariant.ts';
 import { createInvariantWatch } from './check-invariants.ts';
 
-test('a broken invariant is counted and logged with its rule and offenders, and is over when it is mended', async (t) => {
+test('a violated invariant is counted and logged with its rule and rows, and ends when fixed', async (t) => {
   const { database } = await testDatabase(t);
   const lines: Record<string, unknown>[] = [];
   const log = createLog({
@@ -36,7 +36,7 @@ test('a broken invariant is counted and logged with its rule and offenders, and 
   assert.equal(lines.length, 1);
 });
 
-test('a check that fails keeps no other from being made, and its age tells', async (t) => {
+test('a failing check does not block the others, and its age shows it', async (t) => {
   const { database } = await testDatabase(t);
   const lines: Record<string, unknown>[] = [];
   const log = createLog({
@@ -71,7 +71,7 @@ test('a check that fails keeps no other from being made, and its age tells', asy
   );
 });
 
-test('the worker tells the metric of every invariant', async (t) => {
+test('the worker exports the metric of every invariant', async (t) => {
   const closers: (() => Promise<void>)[] = [];
   const app = await startTestApp({ after: (fn) => void closers.unshift(fn) });
   t.after(async () => {

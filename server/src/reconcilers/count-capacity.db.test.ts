@@ -34,7 +34,7 @@ const readCounters = (database: Database) =>
 const held = (counts: CapacityCounts['gpu_slice']) =>
   Object.fromEntries(Object.entries(counts.held_by).filter(([, gpus]) => gpus > 0));
 
-test('each GPU is counted once per shape, under what keeps it from a launch', async (t) => {
+test('each GPU is counted once per shape, under its unavailable reason', async (t) => {
   const { database, sql } = await start(t);
   const nodes = {
     mixed: await aNode(sql, { capacity_mode: 'slice' }),
@@ -100,7 +100,7 @@ test('each GPU is counted once per shape, under what keeps it from a launch', as
   await assertInvariants(database);
 });
 
-test('a node whose slots nobody has approved yet has no slice to give', async (t) => {
+test('a node without approved slots offers no slice', async (t) => {
   const { database, sql } = await start(t);
   const bare = await aNode(sql, { capacity_mode: 'slice', slots: false });
   const either = await aNode(sql, { slots: false });
@@ -137,7 +137,7 @@ test('it counts when the index has changed or the count is old, and not otherwis
   assert.notEqual(await countedAt(), second, 'a count is never older than five seconds');
 });
 
-test('a region without nodes any more has no counters any more', async (t) => {
+test('a region without nodes has no counters', async (t) => {
   const { database, sql } = await start(t);
   const node = await aNode(sql);
   await refresh(database, node.id);

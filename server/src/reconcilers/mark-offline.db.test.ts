@@ -8,7 +8,7 @@ import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { markOffline } from './mark-offline.ts';
 
-describe('nodes whose agents are silent', () => {
+describe('nodes with disconnected agents', () => {
   let db: TestDatabase;
   let sql: Client;
   before(async () => {
@@ -45,7 +45,7 @@ describe('nodes whose agents are silent', () => {
   const seen = (id: string, ago: string) =>
     sql.query('update node_agents set last_seen_at = clock_timestamp() - $2::interval where node_id = $1', [id, ago]);
 
-  it('become offline after 25 seconds, are no home for launches then, and come back when seen', async () => {
+  it('become offline after 25 seconds, accept no launches then, and return when seen', async () => {
     const id = await newNode('24 s');
     await markOffline(db);
     assert.deepEqual(await stateOf(id), { state: 'active', is_schedulable: true, events: 0 });
@@ -72,7 +72,7 @@ describe('nodes whose agents are silent', () => {
     assert.equal((await sql.query('select state from node_tasks where id = $1', [task])).rows[0].state, 'running');
   });
 
-  it('are left alone when they never had an agent, or an operator moved them', async () => {
+  it('are unchanged when they never had an agent, or an operator moved them', async () => {
     const [bare, draining] = [await newNode(null), await newNode('60 s')];
     await sql.query("update nodes set state = 'draining' where id = $1", [draining]);
     await db.database.write(PLATFORM, (tx) => refreshSummary(tx, draining));

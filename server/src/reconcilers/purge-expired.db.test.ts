@@ -18,7 +18,7 @@ const remaining = (database: Database) =>
     return rows[0];
   });
 
-test('only what has expired goes, in batches, and unsent events stay whatever their age', async (t) => {
+test('only expired rows are deleted, in batches, and unsent events stay at any age', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
   t.after(() => owner.end());
@@ -51,7 +51,7 @@ test('only what has expired goes, in batches, and unsent events stay whatever th
   });
 });
 
-test('tickets that nobody used, recordings past their time and sessions long over go; a session stays as long as its recording', async (t) => {
+test('unused tickets, expired recordings and old sessions are deleted; a recording keeps its session', async (t) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);
@@ -88,7 +88,7 @@ test('tickets that nobody used, recordings past their time and sessions long ove
   assert.deepEqual(parts.rows, [{ session_id: recorded }]);
 });
 
-test('what called hosts to sessions goes after a day, and no other task ever', async (t) => {
+test('session tasks are deleted after a day, and no other task ever', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
   t.after(() => owner.end());
@@ -116,7 +116,7 @@ test('what called hosts to sessions goes after a day, and no other task ever', a
   );
 });
 
-test('a browser’s session goes when its longest time is over, not when it went idle', async (t) => {
+test('a web session is deleted after its maximum duration, not when it went idle', async (t) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);

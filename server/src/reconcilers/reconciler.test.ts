@@ -14,7 +14,7 @@ const collectingLog = () => {
   return { log, messages };
 };
 
-test('turns never overlap, and a wake during a turn starts the next one', async () => {
+test('turns never overlap, and a wake-up during a turn starts the next one', async () => {
   const hub = createEventHub();
   let running = 0;
   let turns = 0;
@@ -40,7 +40,7 @@ test('turns never overlap, and a wake during a turn starts the next one', async 
   assert.equal(turns, 3);
 });
 
-test('a failure is retried and logged when it appears, changes and is over', async () => {
+test('a failure is retried, and logged when it appears, changes and ends', async () => {
   const { log, messages } = collectingLog();
   const errors = ['down', 'down', 'still down'];
   const healed = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ test('a failure is retried and logged when it appears, changes and is over', asy
   assert.deepEqual(messages, ['reconciler failed; retrying', 'reconciler failed; retrying', 'reconciler recovered']);
 });
 
-test('stop waits for the turn under way and no other starts', async () => {
+test('stop waits for the current turn and no other starts', async () => {
   const begun = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   let ended = 0;

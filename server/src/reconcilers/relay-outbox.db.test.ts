@@ -58,7 +58,7 @@ const drained = async (database: Database) => {
 };
 
 describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
-  test('tells events in commit order as CloudEvents and marks them sent', async (t) => {
+  test('publishes events in commit order as CloudEvents and marks them sent', async (t) => {
     const nats = await startNats(t);
     const { database } = await testDatabase(t);
     for (let i = 0; i < 30; i++) await emit(database, `s${i}`);
@@ -89,7 +89,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     assert.deepEqual(await lag(database), { unsent: 0, oldest_age_s: 0 });
   });
 
-  test('killed after publishing and before marking, it tells again and the stream holds each event once (F13)', async (t) => {
+  test('killed between publishing and marking, it publishes again without duplicates (F13)', async (t) => {
     const nats = await startNats(t);
     const { database } = await testDatabase(t);
     const publisher = publisherTo(t, nats);
@@ -113,7 +113,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     );
   });
 
-  test('NATS down and back loses nothing and keeps the order; a wiped store goes on (F12)', async (t) => {
+  test('a NATS outage loses nothing and keeps the order; a wiped store continues (F12)', async (t) => {
     const nats = await startNats(t);
     const { database } = await testDatabase(t);
     startRelay(t, database, publisherTo(t, nats));
@@ -144,7 +144,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     );
   });
 
-  test('a stream removed under a running server is made again', async (t) => {
+  test('a stream removed under a running server is created again', async (t) => {
     const nats = await startNats(t);
     const { database } = await testDatabase(t);
     startRelay(t, database, publisherTo(t, nats));
@@ -160,7 +160,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     );
   });
 
-  test('two relays under load neither double nor reorder', async (t) => {
+  test('two relays under load neither duplicate nor reorder', async (t) => {
     const nats = await startNats(t);
     const { database, ownerUrl } = await testDatabase(t, { poolMax: 12 });
     const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
@@ -185,7 +185,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
   });
 });
 
-test('an event that commits late is not jumped over', async (t) => {
+test('an event that commits late is not skipped', async (t) => {
   const { database } = await testDatabase(t);
   const stream = createMemoryStream();
   const publisher = stream.connect();
@@ -207,7 +207,7 @@ test('an event that commits late is not jumped over', async (t) => {
   assert.deepEqual(told(), ['late', 'early']);
 });
 
-test('a failure in the middle of a batch marks what was stored and holds back the rest', async (t) => {
+test('a failure in the middle of a batch marks the stored events and holds back the rest', async (t) => {
   const { database } = await testDatabase(t);
   for (let i = 0; i < 4; i++) await emit(database, `s${i}`);
   const stream = createMemoryStream();
@@ -236,7 +236,7 @@ test('a failure in the middle of a batch marks what was stored and holds back th
   );
 });
 
-test('without NATS events are delivered in process: marked, and whoever waits is woken', async (t) => {
+test('without NATS events are delivered in process: marked, and waiting readers are woken', async (t) => {
   const { database } = await testDatabase(t);
   const hub = createEventHub();
   for (let i = 0; i < 1_100; i += 100)
@@ -250,7 +250,7 @@ test('without NATS events are delivered in process: marked, and whoever waits is
   assert.equal((await lag(database)).unsent, 0);
 });
 
-test('events of one transaction keep the order in which they were told', async (t) => {
+test('events of one transaction keep the order in which they were emitted', async (t) => {
   const { database } = await testDatabase(t);
   await database.write(PLATFORM, async (tx) => {
     for (let i = 0; i < 500; i++) tx.defer(insertOutboxEvent(tx, anEvent({ subject: `s${i}` })));

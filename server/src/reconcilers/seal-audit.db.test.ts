@@ -31,7 +31,7 @@ const countSeals = (database: Database): Promise<{ rows: number; seals: number; 
     return rows[0] ?? { rows: -1, seals: -1, sealed_rows: -1 };
   });
 
-test('a row that commits late is sealed after rows that it did not know of, and none is left out', async (t) => {
+test('a row that commits late is sealed after rows unknown to it, and none is left out', async (t) => {
   const { database } = await testDatabase(t);
   const heads = headsFile(t);
   const gate = Promise.withResolvers<void>();
@@ -52,7 +52,7 @@ test('a row that commits late is sealed after rows that it did not know of, and 
   assert.equal((await verifyAudit({ database, heads, only: null })).intact, true);
 });
 
-test('many writers, slow and rolled back ones among them, and two sealers give no false alarm and one seal per row', async (t) => {
+test('many writers and two sealers give no false alarm and one seal per row', async (t) => {
   const { database, ownerUrl } = await testDatabase(t, { poolMax: 12 });
   const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
   const heads = headsFile(t);
@@ -81,7 +81,7 @@ test('many writers, slow and rolled back ones among them, and two sealers give n
       const work = async (tx: Tx) => {
         for (let k = 0; k < 3; k++)
           await insertAuditLog(tx, anAuditRow({ organization_id: k === 2 ? null : `org_${number % 3}` }));
-        // Some transactions stay open while others come and go.
+        // Some transactions stay open while others begin and end.
         if ((i + number) % 7 === 0) await tx.query('select pg_sleep(0.02)');
         if (fails) throw new Error('rolled back');
       };
@@ -123,7 +123,7 @@ test('a log of several batches is sealed in one turn and read back in pages', as
   );
 });
 
-test('a database whose transaction counter went back stops the sealer with a sentence', async (t) => {
+test('a database whose transaction counter went back stops the sealer with an error', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
   await owner.write(PLATFORM, (tx) => tx.query("update audit_sealer set sealed_xid = '4611686018427387904'"));
@@ -131,7 +131,7 @@ test('a database whose transaction counter went back stops the sealer with a sen
   await assert.rejects(sealAudit({ database, heads: headsFile(t) }), /transaction counter/);
 });
 
-test('the application may neither change nor remove audit rows and seals', async (t) => {
+test('the application may neither change nor delete audit rows and seals', async (t) => {
   const { database } = await testDatabase(t);
   await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow()));
   for (const sql of [

@@ -54,7 +54,7 @@ const fill = (database: Database, count: number, seal: (id: string) => Buffer) =
   });
 
 describe('the keys of a process', () => {
-  it('must be those that the database knows, and every version that seals or still opens values', async (t) => {
+  it('must be those that the database knows, with every version that seals or still opens values', async (t) => {
     const { database } = await testDatabase(t);
     const { secrets } = await open(database, OLD);
     const derived = secrets.derive('x', 32);
@@ -190,7 +190,7 @@ const stateOf = async (admin: Awaited<ReturnType<TestApp['admin']>>, version: nu
   return items.find((one: { version: number }) => one.version === version);
 };
 
-it('an operator rotates the platform key of a running control plane, and nothing stops working', async (t) => {
+it('an operator rotates the platform key of a running control plane without an outage', async (t) => {
   const db = await testDatabase(t);
   const body = { kind: 'platform', reason: 'yearly' };
   const path = '/api/v1/admin/platform-keys/rotate';
@@ -226,7 +226,7 @@ it('an operator rotates the platform key of a running control plane, and nothing
   });
 });
 
-it('what an earlier build stored in the clear is sealed, and opens where it belongs', async (t) => {
+it('plain text stored by an earlier build is sealed, and opens in its column', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   const { secrets } = await open(database, OLD);
   const client = new Client({ connectionString: ownerUrl });

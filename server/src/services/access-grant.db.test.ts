@@ -52,14 +52,14 @@ describe('access grants', () => {
     tenants.clock.advance(CACHE_OVER_MS);
     return user;
   };
-  /** The worker of the app tells, a host of the test hears. */
+  /** The worker of the app installs keys, a host of the test receives them. */
   const reaches = (id: string, state: string) =>
     until(`the grant is ${state}`, async () => {
       await playHost(tenants.test.db.database);
       return (await stateOf(id)) === state;
     });
 
-  it('reach a machine that runs and leave it again, and both is audited and told', async () => {
+  it('are installed on a running VM and removed again, and both are audited and emitted', async () => {
     const slice = await newActive(tenants);
     const member = await newMember();
     const made = must(await grant(member, slice, await newKey(member)), 201);
@@ -107,7 +107,7 @@ describe('access grants', () => {
       )
     ).rows;
 
-  it('keys of a launch leave the machine with the member, and no later install restores them', async () => {
+  it('launch keys are removed from the VM with the member, and no later install restores them', async () => {
     const member = await newMember();
     const [lost, kept] = [await newKey(member), await newKey(tenants.acme.owner)];
     const slice = await launchedWith(lost, kept);
@@ -126,7 +126,7 @@ describe('access grants', () => {
     assert.deepEqual(await keysOf(slice), [kept]);
   });
 
-  it('keys of a launch leave the machine when they are deleted', async () => {
+  it('launch keys are removed from the VM when they are deleted', async () => {
     const member = await newMember();
     const key = await newKey(member);
     const slice = await launchedWith(key);
@@ -139,7 +139,7 @@ describe('access grants', () => {
     assert.deepEqual(await keysOf(slice), []);
   });
 
-  it('keys of a launch stay if deleting them fails', async () => {
+  it('launch keys stay if deleting them fails', async () => {
     const member = await newMember();
     const key = await newKey(member);
     const slice = await launchedWith(key);
@@ -157,7 +157,7 @@ describe('access grants', () => {
     assert.deepEqual([...statuses], [404]);
   });
 
-  it('are of one’s own keys; of others’ for who manages the project, if those belong to it', async () => {
+  it('are for one’s own keys; project admins may grant keys of project members', async () => {
     const slice = await newActive(tenants);
     const member = await newMember();
     const stranger = await newKey(tenants.rival.owner);
@@ -173,20 +173,20 @@ describe('access grants', () => {
     assert.equal((await grant(tenants.acme.owner, slice, await newKey(outside))).status, 404);
     for (const name of ['project_viewer', 'viewer', 'service_account'])
       assert.equal((await grant(actor(name), slice, key)).status, 403);
-    // Whose it is and who granted it may take it back, and who manages the project.
+    // Its owner, its creator and a project admin may revoke it.
     assert.equal((await revoke(actor('project_member'), slice, made.body.id)).status, 403);
     assert.equal((await revoke(member, slice, made.body.id)).status, 202);
     assert.equal((await revoke(actor('admin'), slice, made.body.id)).status, 202);
   });
 
-  it('are one for each key, not beside the launch, and at most as many as a machine is told', async () => {
+  it('are one per key, not for launch keys, and limited in number per VM', async () => {
     const slice = await newActive(tenants);
     const { owner } = tenants.acme;
     const public_key = newSshKey();
     const key = await newKey(owner, public_key);
     must(await grant(owner, slice, key), 201);
     assert.equal((await grant(owner, slice, key)).body.code, 'already_exists');
-    // The same key under another person's name is the same key.
+    // The same key under another user's name is the same key.
     const member = await newMember();
     assert.equal((await grant(member, slice, await newKey(member, public_key))).body.code, 'already_exists');
     const launched = await newActive(tenants);
@@ -198,7 +198,7 @@ describe('access grants', () => {
     assert.equal((await grant(owner, full, await newKey(owner))).body.code, 'conflict');
   });
 
-  it('that failed are tried again by granting or revoking again', async () => {
+  it('that failed are retried by granting or revoking again', async () => {
     const slice = await newActive(tenants);
     const { owner } = tenants.acme;
     const id = await aGrant(tenants.sql, slice, owner.me.id, 'failed');
@@ -211,7 +211,7 @@ describe('access grants', () => {
     await reaches(failed, 'revoked');
   });
 
-  it('wait for the first boot before it, and are refused on what is over', async () => {
+  it('wait for the first boot when made before it, and are refused on ended allocations', async () => {
     const { organization_id, project_id } = tenants.acme.ids;
     const inState = async (state: 'provisioning' | 'releasing') =>
       anAllocation(tenants.sql, { node: await aNode(tenants.sql), tenant: { organization_id, project_id }, state });
@@ -253,7 +253,7 @@ describe('access grants', () => {
       },
     },
   ])
-    it(`of somebody ${what} are taken off the machine, with the system as the actor`, async () => {
+    it(`of a user ${what} are removed from the VM, with the system as the actor`, async () => {
       const slice = await newActive(tenants);
       const member = await newMember();
       const { id } = must(await grant(member, slice, await newKey(member)), 201).body;

@@ -4,7 +4,7 @@ import { startTestApp } from '../../test/app.ts';
 import { must } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 
-test('an organization that asked nothing has the defaults of the table as version 1, and its first change makes a row', async (t) => {
+test('without a policy row an organization has the defaults as version 1; its first change adds a row', async (t) => {
   const app = await startTestApp(t);
   const owner = await app.user('owner');
   const url = `/api/v1/organizations/${owner.organization_id}/access-policy`;
@@ -16,7 +16,7 @@ test('an organization that asked nothing has the defaults of the table as versio
   assert.equal((await change({ session_idle_s: 60 }, 7)).status, 412);
   assert.equal(await countRows(), 0);
   const changed = must(await change({ session_idle_s: 60 }, 1), 200).body;
-  // What was said without a row is what the row says where nothing was changed.
+  // The defaults without a row equal those of a new row.
   assert.deepEqual({ ...changed, updated_at: null }, { ...defaults, session_idle_s: 60, version: 2, updated_at: null });
   assert.equal((await change({ session_idle_s: 90 }, 1)).status, 412);
   assert.deepEqual(must(await owner.get(url), 200).body, changed);

@@ -1,6 +1,6 @@
 /**
- * That what is offered works and what is not offered says why: nodes and slots in many states, and for each action the
- * operation itself, run and rolled back.
+ * Offered actions work and others give a reason: nodes and slots in many states, and for each action the operation
+ * itself, run and rolled back.
  */
 import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
@@ -52,11 +52,11 @@ const principal = (over: Partial<Principal> = {}): Principal => ({
   ...over,
 });
 
-/** Of a request: only what the services read. */
+/** The parts of a request that the services read. */
 const request = (params: object, body: object = BECAUSE, if_match?: number): never =>
   ({ params, query: {}, body, if_match, last_event_id: undefined }) as never;
 
-describe('what may be done with nodes and slots', () => {
+describe('available actions of nodes and slots', () => {
   const closers: (() => Promise<unknown>)[] = [];
   let test: TestApp;
   let sql: Client;
@@ -86,7 +86,7 @@ describe('what may be done with nodes and slots', () => {
       setTarget: () => {},
     }) as unknown as WriteCtx;
 
-  /** What the operation says when it is run and taken back: null when it would have worked. */
+  /** The result of the operation, run and rolled back: null when it would have worked. */
   const outcome = async (run: (ctx: WriteCtx) => Promise<unknown>): Promise<string | null> => {
     const undone = new Error('undone');
     try {
@@ -96,7 +96,7 @@ describe('what may be done with nodes and slots', () => {
       });
     } catch (err) {
       if (err === undone) return null;
-      // The state allows it; that the request names nothing that is there is another matter.
+      // The state allows it; a request that names a missing resource is a separate error.
       if (err instanceof AppError && err.code === 'precondition_failed') return null;
       if (err instanceof AppError && err.code === 'conflict') return err.message;
       throw err;
@@ -145,7 +145,7 @@ describe('what may be done with nodes and slots', () => {
     };
   };
 
-  /** Told of what is so already, or of a thing that no operation would be asked about. */
+  /** Refusals of actions that are already done, or that do not apply. */
   const IS_SO =
     /\balready\b|^The slot is being repaired\.$|^The node is not held|^No launches have failed|is running\.$|^You requested/;
   const NOT_ASKED = /^No allocation holds the slot|there is no cleanup to retry/;
@@ -197,7 +197,7 @@ describe('what may be done with nodes and slots', () => {
     if (given.holder === 'whole') await anAllocation(sql, { node: made, shape: 'baremetal', state: 'active' });
     if (given.holder === 'whole_blocked')
       await anAllocation(sql, { node: made, shape: 'baremetal', state: 'release_failed' });
-    // The mode must fit what stands on the node.
+    // The mode must fit the claims on the node.
     const mode = given.holder === 'none' ? given.mode : given.holder === 'slice' ? 'slice' : 'baremetal';
     await sql.query(
       'update nodes set state = $2, capacity_mode = $3, is_held = $4, held_reason = case when $4 then $5 end where id = $1',
@@ -231,7 +231,7 @@ describe('what may be done with nodes and slots', () => {
     return made;
   };
 
-  it('a node offers an action exactly when its operation works, and otherwise says what the operation would', async () => {
+  it('a node offers an action exactly when its operation works, and otherwise gives its refusal', async () => {
     await fc.assert(
       fc.asyncProperty(facts, async (given) => {
         const { id } = await aNodeOf(given);
@@ -245,7 +245,7 @@ describe('what may be done with nodes and slots', () => {
     assertReached(seen);
   });
 
-  it('a slot offers an action exactly when its operation works, and otherwise says what the operation would', async () => {
+  it('a slot offers an action exactly when its operation works, and otherwise gives its refusal', async () => {
     const slots = fc.record({
       state: fc.constantFrom('active', 'active', 'draining', 'retired'),
       holder: fc.constantFrom('none', 'none', 'active', 'releasing', 'release_failed', 'whole'),
@@ -318,7 +318,7 @@ describe('what may be done with nodes and slots', () => {
     assertReached(seen);
   });
 
-  it('an action is refused to whoever may not use its operation, before anything else is said', async () => {
+  it('an action without permission for its operation is refused before any other reason', async () => {
     const made = await aNode(sql);
     const reasons = async (as: Principal) => {
       const views = await test.db.database.read(PLATFORM, async (reader) =>

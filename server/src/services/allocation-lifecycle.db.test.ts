@@ -12,7 +12,7 @@ import { refreshSummary } from '../placement/summary.ts';
 import { DUE_REASON, releaseDue } from '../reconcilers/release-due.ts';
 import { startRelease } from '../workflows/start-cleanup.ts';
 
-/** The API alone: workers run when a test says so. */
+/** The API alone: workers run when a test starts them. */
 const world = async (t: TestContext) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
@@ -34,7 +34,7 @@ const world = async (t: TestContext) => {
 };
 
 describe('releasing through the API', () => {
-  it('is refused while protected, accepted once unprotected, and the same again while it is releasing', async (t) => {
+  it('is refused while protected, accepted once unprotected, and accepted again while releasing', async (t) => {
     const { sql, owner, make, path, database } = await world(t);
     const { id } = await make({ state: 'active', is_protected: true });
     const url = `${path}/allocations/${id}/release`;
@@ -54,7 +54,7 @@ describe('releasing through the API', () => {
     must(await owner.post(`${path}/allocations/alc_${'0'.repeat(26)}/release`, {}), 404);
   });
 
-  it('leaves one audit row with the tenant, and one idempotent answer', async (t) => {
+  it('leaves one audit row with the tenant, and one idempotent response', async (t) => {
     const { sql, owner, make, path } = await world(t);
     const { id } = await make({ state: 'active' });
     const key = { 'idempotency-key': randomUUID() };
@@ -73,7 +73,7 @@ describe('releasing through the API', () => {
 });
 
 describe('usage through the API', () => {
-  it('shows what runs at its price so far and what ended at its final cost', async (t) => {
+  it('shows running allocations at their price so far and ended ones at their final cost', async (t) => {
     const { owner, make, path } = await world(t);
     const running = await make({ state: 'active', gpu_count: 2, price_minor: 100 });
     const ended = await make({ state: 'active' });
@@ -130,7 +130,7 @@ describe('operators', () => {
     must(await owner.get('/api/v1/admin/allocations'), 403);
   });
 
-  it('release what is protected, with their reason in the tenant chain, and still only proof frees it', async (t) => {
+  it('release protected allocations, with an audited reason, and still only proof frees them', async (t) => {
     const { admin, sql, make, database } = await world(t);
     const made = await make({ state: 'active', is_protected: true });
     const url = `/api/v1/admin/allocations/${made.id}/force-release`;
@@ -156,7 +156,7 @@ describe('operators', () => {
     );
   });
 
-  it('start a blocked cleanup again; saying that nothing runs skips the stop and frees nothing', async (t) => {
+  it('restart a blocked cleanup; confirming that nothing runs skips the stop and frees nothing', async (t) => {
     const { admin, sql, make, database } = await world(t);
     const made = await make({ state: 'release_failed' });
     const url = `/api/v1/admin/allocations/${made.id}/force-cleanup`;
@@ -178,8 +178,8 @@ describe('operators', () => {
   });
 });
 
-describe('a cleanup whose host knows later claims than a restored database', () => {
-  it('goes on from what the host knows once an operator has confirmed exactly that, and is proven as any other', async (t) => {
+describe('a cleanup whose host has later generations than a restored database', () => {
+  it('continues from the host’s generations once an operator confirmed exactly those', async (t) => {
     const { admin, sql, make, database } = await world(t);
     const made = await make({ state: 'release_failed', gpu_count: 2 });
     const [first = '', second = ''] = made.slot_ids;
@@ -222,7 +222,7 @@ describe('a cleanup whose host knows later claims than a restored database', () 
     await assertInvariants(database);
   });
 
-  it('is not taken over while the host works for it, and for a whole node moves its slots', async (t) => {
+  it('is not adopted while the host works on it, and for a whole node updates its slots', async (t) => {
     const { admin, sql, make, database } = await world(t);
     const made = await make({ state: 'release_failed', shape: 'baremetal' });
     await sql.query('update node_resource_slots set host_generation = 5 where node_id = $1 and slot_index < 2', [
@@ -258,7 +258,7 @@ describe('a cleanup whose host knows later claims than a restored database', () 
 });
 
 describe('maximum duration', () => {
-  it('is not set to a time that has passed: who wants the end now releases', async (t) => {
+  it('is not set to a past time: an immediate end is a release', async (t) => {
     const { owner, make, path } = await world(t);
     const { id } = await make({ state: 'active' });
     const url = `${path}/allocations/${id}`;
@@ -272,7 +272,7 @@ describe('maximum duration', () => {
     must(await owner.call('PATCH', other, { max_duration_s: 1800 }, { 'if-match': '"v1"' }), 200);
   });
 
-  it('releases by the clock what is not protected, once, with the system as the actor', async (t) => {
+  it('releases unprotected allocations on time, once, with the system as the actor', async (t) => {
     const { sql, make, database } = await world(t);
     const due = await make({ state: 'active', max_duration_s: 3600 });
     const later = await make({ state: 'active', max_duration_s: 7200 });
@@ -297,7 +297,7 @@ describe('maximum duration', () => {
     ]);
   });
 
-  it('leaves alone what was prolonged after it was listed, and what fails keeps no other from its release', async (t) => {
+  it('skips allocations extended after listing, and one failure does not block other releases', async (t) => {
     const { sql, make, database } = await world(t);
     const broken = await make({ state: 'active', max_duration_s: 3600 });
     const prolonged = await make({ state: 'active', max_duration_s: 3600 });

@@ -13,7 +13,7 @@ import { findUserData } from '../db/user-data.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { purgeExpired } from '../reconcilers/purge-expired.ts';
 
-/** The API alone: workers run when a test says so. */
+/** The API alone: workers run when a test starts them. */
 const world = async (t: TestContext) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
@@ -36,7 +36,7 @@ const world = async (t: TestContext) => {
 };
 
 describe('power through the API', () => {
-  it('is changed with an answer that says which run does it and that it is charged', async (t) => {
+  it('is changed with a response that names the run and states that it is charged', async (t) => {
     const { database, owner, make, get } = await world(t);
     const { path } = await make({ gpu_count: 2 });
     const before = await get(path);
@@ -77,7 +77,7 @@ describe('power through the API', () => {
     await assertInvariants(database);
   });
 
-  it('tells of every change by event and audit row', async (t) => {
+  it('emits an event and writes an audit row for every change', async (t) => {
     const { database, sql, owner, make } = await world(t);
     const { id, path } = await make();
     must(await owner.post(`${path}/stop`, { is_hard: true }), 202);
@@ -101,7 +101,7 @@ describe('power through the API', () => {
     ]);
   });
 
-  it('is refused with what to do: whole nodes, other states, changes under way, protection', async (t) => {
+  it('is refused with the next action: whole nodes, other states, changes in progress, protection', async (t) => {
     const { sql, owner, make, refused, get } = await world(t);
     const metal = await make({ shape: 'baremetal' });
     assert.match(await refused(`${metal.path}/stop`), /bare-metal.*release it/);
@@ -134,7 +134,7 @@ describe('power through the API', () => {
 });
 
 describe('reinstalling through the API', () => {
-  it('takes another image in its newest version, keys and user data, and keeps what it is not told', async (t) => {
+  it('accepts another image in its newest version, keys and user data, and keeps omitted values', async (t) => {
     const { database, sql, owner, make, get } = await world(t);
     const { id, path } = await make();
     const image = (await sql.query('select name from os_images order by name limit 1')).rows[0].name;
@@ -179,7 +179,7 @@ describe('reinstalling through the API', () => {
     await assertInvariants(database);
   });
 
-  it('forgets user data when the allocation has ended, also where it was sent to a host', async (t) => {
+  it('deletes user data when the allocation has ended, even where it was sent to a host', async (t) => {
     const { database, sql, owner, make } = await world(t);
     const { id, path } = await make();
     must(await owner.post(`${path}/reinstall`, { user_data: '#!/bin/sh\necho secret\n' }), 202);
@@ -200,7 +200,7 @@ describe('reinstalling through the API', () => {
     assert.deepEqual(await kept(), { given: 0, sent: 0 });
   });
 
-  it('refuses what can never work, and changes nothing then', async (t) => {
+  it('refuses requests that can never work, and then changes nothing', async (t) => {
     const { owner, make, get } = await world(t);
     const { path } = await make();
     const before = await get(path);

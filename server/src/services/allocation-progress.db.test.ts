@@ -14,7 +14,7 @@ import { startRun } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 
-/** The API alone with one launch, and workers that go on when a test says so. */
+/** The API alone with one launch, and workers that continue when a test runs them. */
 const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal' = 'gpu_slice') => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
@@ -36,7 +36,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal' = 'gpu_sli
 
 const idle = async () => 0;
 
-test('progress names the step, what the host says of it, and what such steps took lately', async (t) => {
+test('progress shows the step, the host’s note, and the recent duration of such steps', async (t) => {
   const w = await world(t);
   const first = (await w.read()).progress;
   assert.deepEqual(
@@ -50,7 +50,7 @@ test('progress names the step, what the host says of it, and what such steps too
      from unnest(array[10, 40, 90]) as s`,
     [w.node.id],
   );
-  // One round leases; then the copy is asked for, and no host answers.
+  // One round creates the bundle lease; then the copy is requested, and no host responds.
   await settle(w.database, { rounds: 1 });
   await settle(w.database, { rounds: 2, host: idle });
   await w.sql.query(
@@ -86,7 +86,7 @@ test('progress names the step, what the host says of it, and what such steps too
   assert.deepEqual([items[0].workflow_label, items[0].phase, items[0].label], ['Launch', 'launch', 'Reserve GPUs']);
 });
 
-test('another node is expected to take what the newest tasks of all nodes took', async (t) => {
+test('another node is expected to take as long as the newest tasks of all nodes', async (t) => {
   const w = await world(t);
   const other = await aNode(w.sql);
   await w.sql.query(
@@ -98,7 +98,7 @@ test('another node is expected to take what the newest tasks of all nodes took',
   assert.equal((await w.read()).progress.expected_s, 7);
 });
 
-test('progress is null where nothing is under way', async (t) => {
+test('progress is null where no work is in progress', async (t) => {
   const w = await world(t);
   await settle(w.database);
   const active = await w.read();
@@ -107,7 +107,7 @@ test('progress is null where nothing is under way', async (t) => {
   assert.equal(row.progress, null);
 });
 
-test('a machine that was seen ready says where it is reached and by which host key, until it is released', async (t) => {
+test('a VM seen ready shows its address and host key, until it is released', async (t) => {
   const w = await world(t);
   assert.equal((await w.read()).ssh, null);
   await settle(w.database);
@@ -123,7 +123,7 @@ test('a machine that was seen ready says where it is reached and by which host k
   assert.equal((await w.read()).ssh, null);
 });
 
-test('a whole node is reached by its own account and the host key it told, and not by an address', async (t) => {
+test('a whole node shows its own account and its reported host key, and no address', async (t) => {
   const w = await world(t, 'baremetal');
   await settle(w.database);
   assert.equal((await w.read()).ssh, null, 'no host key, no way in');

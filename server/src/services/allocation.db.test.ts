@@ -22,7 +22,7 @@ const bareMetal = (name = `b-${randomUUID()}`) => ({
   gpu_count: 8,
 });
 
-/** Each story has a platform of its own: what is free there is what it made. */
+/** Each test has its own control plane: its free capacity is what it created. */
 const story = () => {
   const closers: (() => Promise<void>)[] = [];
   const world = {} as { test: TestApp; sql: Client; ada: Awaited<ReturnType<TestApp['user']>> };
@@ -101,7 +101,7 @@ describe('a launch', () => {
     assert.match((await world.ada.get('/metrics')).body, /gpuaas_allocations_overdue\{state="requested"\} 1/);
   });
 
-  it('of several GPUs gets a set that the fabric can give to one guest', async () => {
+  it('of several GPUs gets a set that the fabric can assign to one guest', async () => {
     const partitions = [
       [1, 3],
       [2, 4],
@@ -119,7 +119,7 @@ describe('a launch', () => {
     }
   });
 
-  it('that fits nowhere is refused with what holds the capacity, and without a word of hosts or devices', async () => {
+  it('that fits nowhere is refused with the holders of the capacity, and without naming hosts or devices', async () => {
     const refused = await world.ada.post(path(), slice(4));
     assert.deepEqual([refused.status, refused.body.code], [409, 'insufficient_capacity']);
     const filters = refused.body.reasons.find((reason: { code: string }) => reason.code === 'filters');
@@ -132,12 +132,12 @@ describe('a launch', () => {
     );
   });
 
-  it('asks for a count the SKU does not sell: 400 by field', async () => {
+  it('with a count that the SKU does not offer: 400 by field', async () => {
     const refused = await world.ada.post(path(), slice(3));
     assert.deepEqual([refused.status, refused.body.errors[0].pointer], [400, '/body/gpu_count']);
   });
 
-  it('of a name that is taken is refused and keeps nothing', async () => {
+  it('with a duplicate name is refused and stores nothing', async () => {
     await node();
     const name = 'taken';
     assert.equal((await world.ada.post(path(), slice(1, name))).status, 202);
@@ -150,7 +150,7 @@ describe('a launch', () => {
     );
   });
 
-  it('with keys, images or profiles that are not there is refused', async () => {
+  it('with unknown keys, images or profiles is refused', async () => {
     const wrong = [
       [{ ...slice(1), ssh_key_ids: ['key_00000000000000000000000000'] }, 404],
       [{ ...slice(1), image_name: 'no-such-image' }, 400],
@@ -163,7 +163,7 @@ describe('a launch', () => {
       assert.equal((await world.ada.post(path(), body)).status, status, JSON.stringify(body));
   });
 
-  it('into a closed region or of a closed SKU says why it is closed', async () => {
+  it('into a disabled region or of a disabled SKU states why it is disabled', async () => {
     const closed = await world.ada.post(path(), { ...slice(1), region_name: 'eu-frankfurt-1' });
     assert.deepEqual([closed.status, closed.body.code], [409, 'region_disabled']);
     assert.match(closed.body.detail, /No hosts are installed in this region yet\./);
@@ -178,7 +178,7 @@ describe('a launch', () => {
     );
   });
 
-  it('can be renamed, tagged and protected by who has read it', async () => {
+  it('can be renamed, tagged and protected with the current ETag', async () => {
     const made = await world.ada.post(path(), slice(1));
     const one = path(`/${made.body.id}`);
     const changed = await world.ada.call(
@@ -200,7 +200,7 @@ describe('a launch', () => {
     assert.equal((await world.ada.get(`${one}/timeline`)).status, 200);
   });
 
-  it('takes no tag whose name or value is outside the grammar', async () => {
+  it('accepts no tag whose name or value is outside the grammar', async () => {
     for (const tags of [
       { 'A b': 'x' },
       { UPPER: 'x' },
@@ -243,7 +243,7 @@ describe('an estimate', () => {
     assert.deepEqual(await counted(), before);
   });
 
-  it('above the quota says so, and offers what would be granted', async () => {
+  it('above the quota states it, and offers what would be granted', async () => {
     const ask = slice(8);
     const refused = await world.ada.post(path(), ask);
     assert.deepEqual([refused.status, refused.body.code], [409, 'quota_exceeded']);
@@ -258,7 +258,7 @@ describe('an estimate', () => {
 describe('bare metal', () => {
   const { world, node, path } = story();
 
-  it('takes a whole clean node by one exclusive claim, and slices go elsewhere', async () => {
+  it('takes a whole empty node by one exclusive claim, and slices go elsewhere', async () => {
     const whole = await node({ capacity_mode: 'baremetal' });
     const sliced = await node({ capacity_mode: 'slice' });
     const made = await world.ada.post(path(), bareMetal());
@@ -284,11 +284,12 @@ describe('bare metal', () => {
 describe('contention', () => {
   const { world, node, path, rows } = story();
 
-  it('for the last slots gives each of them once, and every loser a reason', async () => {
+  it('for the last slots gives each of them once, and every losing request a reason', async () => {
     const [nodes, callers] = [3, 64];
     const slots = nodes * 8;
     for (let n = 0; n < nodes; n++) await node();
-    // A request that lost a race too often is told to try again, and does. Each round must take slots while any are free.
+    // A request that lost a race too often gets a retryable error, and retries. Each round must take slots while any
+    // are free.
     let waiting = callers;
     let won = 0;
     for (let round = 0; waiting > 0; round++) {

@@ -67,7 +67,7 @@ test('an organization lists its own rows newest first, page by page, and sees wh
   assert.deepEqual(stolen.items, [], 'row-level security stands behind the query');
 });
 
-test('each filter narrows the list to its rows', async (t) => {
+test('each filter limits the list to its rows', async (t) => {
   const { database, context } = await bench(t);
   await write(database);
   const wanted = {
@@ -98,7 +98,7 @@ test('each filter narrows the list to its rows', async (t) => {
   await assert.rejects(auditLogList(ctx, request({ since: '2016-12-31T23:59:60Z' })), { code: 'invalid_request' });
 });
 
-test('an export gives every row once, oldest first, and nothing that was committed after it began', async (t) => {
+test('an export gives every row once, oldest first, and nothing committed after it began', async (t) => {
   const { database, context } = await bench(t);
   await database.write(PLATFORM, async (tx) => {
     for (let i = 0; i < 1_100; i++) tx.defer(insertAuditLog(tx, anAuditRow({ target_id: `t${i}` })));

@@ -21,9 +21,9 @@ type Bench = Readonly<{
   write(organization_id: string | null, count?: number): Promise<void>;
   seal(): Promise<void>;
   verify(only?: string): ReturnType<typeof verifyAudit>;
-  /** Runs SQL as the owner of the tables with their triggers off, as one who means harm would. */
+  /** Runs SQL as the owner of the tables with their triggers off, as an attacker would. */
   tamper(sql: string): Promise<void>;
-  /** What is found per chain, as `kind sequence`. */
+  /** The findings per chain, as `kind sequence`. */
   findings(only?: string): Promise<Record<string, string[]>>;
 }>;
 
@@ -81,7 +81,7 @@ const rowAt = (sequence: number) =>
   `(select audit_log_id from audit_seals where chain = '${ORG}' and sequence = ${sequence})`;
 
 describe('audit verify', () => {
-  test('an untouched log is intact, chained per tenant, and its unsealed tail is named', async (t) => {
+  test('an untouched log is intact, chained per tenant, and its unsealed tail is reported', async (t) => {
     const b = await sealed(t);
     await b.write(ORG, 2);
     const report = await b.verify();
@@ -140,7 +140,7 @@ describe('audit verify', () => {
     assert.deepEqual(await b.findings(), { [ORG]: ['deleted 4'] });
   });
 
-  test('rows closed up over a deleted one are found', async (t) => {
+  test('a chain renumbered over a deleted row is found', async (t) => {
     const b = await sealed(t);
     await b.tamper(`delete from audit_logs where id = ${rowAt(4)};
       delete from audit_seals where chain = '${ORG}' and sequence = 4;
@@ -150,7 +150,7 @@ describe('audit verify', () => {
     assert.deepEqual((await b.findings())[ORG]?.includes('edited 4'), true);
   });
 
-  test('two rows that changed places are found', async (t) => {
+  test('two swapped rows are found', async (t) => {
     const b = await sealed(t);
     await b.tamper(`alter table audit_seals drop constraint audit_seals_audit_log_id_key;
       update audit_seals s set audit_log_id = o.audit_log_id from audit_seals o
@@ -158,14 +158,14 @@ describe('audit verify', () => {
     assert.deepEqual(await b.findings(), { [ORG]: ['reordered 3', 'reordered 4'] });
   });
 
-  test('two seals that changed places are found', async (t) => {
+  test('two swapped seals are found', async (t) => {
     const b = await sealed(t);
     await b.tamper(`update audit_seals s set hash = o.hash from audit_seals o
       where s.chain = '${ORG}' and o.chain = s.chain and (s.sequence, o.sequence) in ((3, 4), (4, 3))`);
     assert.equal((await b.findings())[ORG]?.[0], 'reordered 3');
   });
 
-  test('a row put in among sealed ones is found', async (t) => {
+  test('a row inserted among sealed ones is found', async (t) => {
     const b = await sealed(t);
     await b.tamper(`insert into audit_logs select 'aud_00000000000000000000000000', xid, created_at, organization_id,
       project_id, actor_kind, actor_id, actor_role, source_ip, user_agent, action, target_kind, target_id, result,
@@ -177,26 +177,26 @@ describe('audit verify', () => {
 
   const cutTail = `delete from audit_logs where id in (select audit_log_id from audit_seals where chain = '${ORG}' and sequence > 7);
     delete from audit_seals where chain = '${ORG}' and sequence > 7;`;
-  test('a tail cut off together with its seals and records is found by the signed heads', async (t) => {
+  test('a tail deleted together with its seals and records is found by the signed heads', async (t) => {
     const b = await sealed(t);
     await b.tamper(`${cutTail} update audit_chains c set sequence = 7, headed_sequence = 7, hash = s.hash
       from audit_seals s where s.chain = c.chain and s.sequence = 7 and c.chain = '${ORG}'`);
     assert.deepEqual(await b.findings(), { [ORG]: ['truncated 8'] });
     assert.deepEqual(await b.findings(ORG), { [ORG]: ['truncated 8'] });
-    // Growing past the cut does not heal it: the heads remember another chain.
+    // Growing past the cut does not hide it: the heads record another chain.
     await b.write(ORG, 5);
     await b.seal();
     assert.deepEqual(await b.findings(), { [ORG]: ['edited 10'] });
   });
 
-  test('a tail cut off is found without the heads file too, and the file is missed', async (t) => {
+  test('a deleted tail is found without the heads file too, and the missing file is reported', async (t) => {
     const b = await sealed(t);
     await b.tamper(cutTail);
     rmSync(b.file);
     assert.deepEqual(await b.findings(), { [ORG]: ['truncated 8'], platform: ['heads_missing null'] });
   });
 
-  test('a chain that vanished without trace in the database is found', async (t) => {
+  test('a chain deleted without a trace in the database is found', async (t) => {
     const b = await sealed(t);
     await b.tamper(`delete from audit_logs where organization_id = '${ORG}'; delete from audit_seals where chain = '${ORG}';
       delete from audit_chains where chain = '${ORG}'`);
@@ -207,22 +207,22 @@ describe('audit verify', () => {
     assert.deepEqual((await b.findings())[ORG]?.toSorted(), ['truncated 2', 'truncated 2']);
   });
 
-  test('a whole log emptied is found', async (t) => {
+  test('a whole emptied log is found', async (t) => {
     const b = await sealed(t);
     await b.tamper('truncate audit_logs, audit_seals, audit_chains');
     assert.deepEqual(await b.findings(), { [ORG]: ['truncated 1'], platform: ['truncated 1'] });
   });
 
-  test('a chain rewritten with fitting seals is found by the signed heads', async (t) => {
+  test('a chain rewritten with valid seals is found by the signed heads', async (t) => {
     const b = await sealed(t);
-    // The attacker lets our own sealer make new seals over edited rows, and puts every record in the database right.
+    // The attacker lets our own sealer create new seals over edited rows, and corrects every record in the database.
     await b.tamper(`update audit_logs set actor_id = 'usr_other' where id = ${rowAt(2)};
       truncate audit_seals, audit_chains; update audit_sealer set sealed_xid = '0', sealed_id = ''`);
     await sealAudit({ database: b.db.database, heads: { append: async (_, end) => end, lines: b.heads.lines } });
     assert.deepEqual(await b.findings(), { [ORG]: ['edited 6'] });
   });
 
-  test('a forged, edited or missing line of the heads file is found and told apart', async (t) => {
+  test('a forged, edited or missing line of the heads file is found, as distinct findings', async (t) => {
     const b = await sealed(t);
     const whole = readFileSync(b.file, 'utf8');
     const [first = '', second = '', third = ''] = whole.trimEnd().split('\n');
@@ -249,7 +249,7 @@ describe('audit verify', () => {
     assert.notDeepEqual(await b.findings(), {});
     writeFileSync(b.file, whole);
     assert.deepEqual(await b.findings(), {});
-    // Lines signed with another key are no heads.
+    // Lines signed with another key are not heads.
     const seed = randomBytes(32);
     const other = createHeadsFile({ file: b.file, seeds: () => [seed] });
     await other.append([{ chain: ORG, sequence: 11, hash: 'ab'.repeat(32), sealed_at: '' }], {
@@ -259,7 +259,7 @@ describe('audit verify', () => {
     assert.deepEqual(await b.findings(), { [ORG]: ['head_forged 11'] });
   });
 
-  test('a heads file cut short stays suspicious after the sealer goes on', async (t) => {
+  test('a truncated heads file stays suspicious after the sealer continues', async (t) => {
     const b = await sealed(t);
     writeFileSync(b.file, `${readFileSync(b.file, 'utf8').split('\n')[0]}\n`);
     await b.write(ORG, 1);
@@ -267,7 +267,7 @@ describe('audit verify', () => {
     assert.deepEqual(await b.findings(), { platform: ['heads_missing null'] });
   });
 
-  test('a line that a crash left half-written is no finding and is cut off by the next append', async (t) => {
+  test('a line half-written by a crash is not a finding and is removed by the next append', async (t) => {
     const b = await sealed(t);
     appendFileSync(b.file, '{"line":4,"chain":"org_a","seq');
     assert.deepEqual(await b.findings(), {});
@@ -277,7 +277,7 @@ describe('audit verify', () => {
     assert.equal((await b.verify()).heads_file_lines, 4);
   });
 
-  test('heads that a crash kept from being written, or from being recorded, are written by the next turn', async (t) => {
+  test('heads that a crash kept from being written or recorded are written by the next turn', async (t) => {
     const b = await sealed(t);
     const dying = { append: () => Promise.reject(new Error('killed')), lines: b.heads.lines };
     await b.write(ORG, 1);

@@ -33,7 +33,7 @@ const newNode = async (): Promise<TestNode> => {
   return node;
 };
 
-/** An allocation as it was before claims: it names its node and that is all. */
+/** An allocation from before claims: it only names its node. */
 const oldAllocation = async (id: string, node_id: string, facts: { state?: string; shape?: string } = {}) => {
   const state = facts.state ?? 'active';
   const shape = facts.shape ?? 'baremetal';
@@ -119,7 +119,7 @@ test('node-bound allocations from before claims get theirs once, after a dry run
   assert.deepEqual(again.claimed, []);
   assert.equal(again.skipped.length, 3);
   assert.equal(await claims(), before + 2);
-  // The two that were made whole are like any other; the three that were left alone are still told.
+  // The two completed ones are like any other; the three skipped ones are still reported.
   const told = await findViolations(app.db.database);
   assert.deepEqual(
     told.map(({ invariant, subject_id }) => [invariant, subject_id]),
@@ -135,7 +135,7 @@ test('node-bound allocations from before claims get theirs once, after a dry run
   await assertInvariants(app.db.database);
 });
 
-test('batches commit one by one, go on after what is skipped, and take up where they were cut short', async () => {
+test('batches commit one by one, continue after skipped rows, and resume where they were interrupted', async () => {
   const ids = [11, 12, 13, 14, 15].map(idOf);
   const held = await newNode();
   await oldAllocation(idOf(11), held.id, { shape: 'gpu_slice' });
@@ -155,7 +155,7 @@ test('batches commit one by one, go on after what is skipped, and take up where 
     [first.skipped.map(idIn), first.claimed.map(idIn), first.next_after_id],
     [[idOf(11)], [idOf(12)], idOf(12)],
   );
-  // Cut short here and started again: what was skipped is skipped again, what was claimed is not met again.
+  // Interrupted here and started again: skipped rows are skipped again, claimed ones are not found again.
   const anew = await batch();
   assert.deepEqual([anew.claimed.map(idIn), anew.next_after_id], [[idOf(13)], idOf(13)]);
   const rest = await batch(anew.next_after_id);

@@ -12,7 +12,7 @@ import { sampleCapacity } from '../reconcilers/sample-capacity.ts';
 import { historyList } from './capacity-history.ts';
 
 const world = async (t: TestContext) => {
-  // Closed before the database is dropped, by the hook that comes next.
+  // Closed before the database is dropped, by the next hook.
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);
@@ -32,7 +32,7 @@ const history = (database: Database, query: { since?: string; region_name?: stri
 
 const daysAgo = (days: number): string => new Date(Date.now() - days * 24 * 3_600_000).toISOString();
 
-test('a moment is sampled once, whoever does it, with the counts of all pools', async (t) => {
+test('a time slot is sampled once by any process, with the counts of all pools', async (t) => {
   const { database, sql } = await world(t);
   await sql.query("insert into pools (id, name) values ('pol_other', 'other')");
   const [shared, own] = [await aNode(sql), await aNode(sql, { pool_id: 'pol_other' })];
@@ -56,7 +56,7 @@ test('a moment is sampled once, whoever does it, with the counts of all pools', 
   });
 });
 
-test('counters that nobody keeps are not sampled', async (t) => {
+test('outdated counters are not sampled', async (t) => {
   const { database, sql } = await world(t);
   const { id } = await aNode(sql);
   await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
@@ -66,7 +66,7 @@ test('counters that nobody keeps are not sampled', async (t) => {
   assert.deepEqual((await history(database)).items, []);
 });
 
-test('what is older than 90 days goes, a day is shown as it was sampled and a longer span thinned to real samples', async (t) => {
+test('samples older than 90 days are deleted; long spans are thinned to real samples', async (t) => {
   const { database, sql } = await world(t);
   const { id } = await aNode(sql);
   await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
@@ -80,7 +80,7 @@ test('what is older than 90 days goes, a day is shown as it was sampled and a lo
     "select count(*)::integer as old from capacity_samples where sampled_at < now() - interval '90 days'",
   );
   assert.deepEqual(rows, [{ old: 0 }]);
-  // The series of a moment are written together; these were not.
+  // The series of a sample are written together; these were not.
   await sql.query("delete from capacity_samples where region_name = 'us-test-1'");
 
   const day = (await history(database, { region_name: 'us-a' })).items;

@@ -45,7 +45,7 @@ const take = async (events: AsyncIterator<{ subject: string }>, count: number): 
 const iterate = async (ctx: ReadCtx, query: { type?: string } = {}, last?: string) =>
   (await eventStream(ctx, request(query, last)))[Symbol.asyncIterator]();
 
-/** A transaction that has written an event and waits to be let go. */
+/** A transaction that has written an event and waits to commit. */
 const heldEvent = async (database: Database, subject: string): Promise<() => Promise<void>> => {
   const begun = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -83,7 +83,7 @@ test('a project lists its own events in commit order, page by page, by type', as
   );
 });
 
-test('a mangled cursor is a bad request, not a failed query', async (t) => {
+test('a malformed cursor is a bad request, not a failed query', async (t) => {
   const { database } = await testDatabase(t);
   const ctx = contextOf(database, 'eventList');
   for (const key of [['x', 'evt_a'], ['99999999999999999999', 'evt_a'], [7, 'evt_a'], ['-1', 'evt_a'], ['1']]) {
@@ -92,7 +92,7 @@ test('a mangled cursor is a bad request, not a failed query', async (t) => {
   }
 });
 
-test('a stream starts now, or after the event it names, and from now when it names none that is known', async (t) => {
+test('a stream starts now, or after the event it names, and from now when that event is unknown', async (t) => {
   const { database } = await testDatabase(t);
   const ctx = contextOf(database, 'eventStream');
   await emit(database, { subject: 's0' });
@@ -111,7 +111,7 @@ test('a stream starts now, or after the event it names, and from now when it nam
   for (const stream of [fresh, resumed, unknown, typed]) await stream.return?.();
 });
 
-test('a stream tells an event that commits late, and not one that was committed before it began', async (t) => {
+test('a stream delivers an event that commits late, and not one committed before it began', async (t) => {
   const { database } = await testDatabase(t);
   const commitOld = await heldEvent(database, 'held before');
   await emit(database, { subject: 'committed before' });
@@ -125,7 +125,7 @@ test('a stream tells an event that commits late, and not one that was committed 
   await stream.return?.();
 });
 
-test('a stream that resumes behind a late event still tells it once', async (t) => {
+test('a stream that resumes behind a late event still delivers it once', async (t) => {
   const { database } = await testDatabase(t);
   const ctx = contextOf(database, 'eventStream');
   await emit(database, { subject: 's0' });
@@ -139,7 +139,7 @@ test('a stream that resumes behind a late event still tells it once', async (t) 
   await stream.return?.();
 });
 
-test('the stream of the platform tells events of every tenant and of none, and leaves out whose they are not', async (t) => {
+test('the platform stream delivers events of every tenant and of none; the latter name no organization', async (t) => {
   const { database } = await testDatabase(t);
   const ctx = { ...contextOf(database, 'adminEventStream'), read: (fn) => database.read(PLATFORM, fn) } as ReadCtx;
   const stream = async (query: { type?: string } = {}, last_event_id?: string) =>
@@ -170,7 +170,7 @@ test('the stream of the platform tells events of every tenant and of none, and l
   for (const open of [all, typed, resumed]) await open.return?.();
 });
 
-test('the next events of the platform are found by their place in commit order, however many there were', async (t) => {
+test('the next platform events are found by their position in commit order, regardless of their number', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
   t.after(() => owner.end());
@@ -201,7 +201,7 @@ const abortable = (t: TestContext) => {
   return controller;
 };
 
-test('a stream ends at once when it is aborted or returned while it waits', async (t) => {
+test('a stream ends immediately when it is aborted or returned while it waits', async (t) => {
   const { database } = await testDatabase(t);
   const controller = abortable(t);
   const ctx = contextOf(database, 'eventStream');
@@ -216,7 +216,7 @@ test('a stream ends at once when it is aborted or returned while it waits', asyn
   assert.equal((await waiting).done, true);
 });
 
-test('an event committed by one process reaches a stream of another by notification, and still after the connection broke', async (t) => {
+test('an event reaches a stream in another process by notification, even after the connection broke', async (t) => {
   const { database, ownerUrl } = await testDatabase(t, { wake: () => waker.afterCommit() });
   const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
   const signal = abortable(t).signal;
@@ -233,7 +233,7 @@ test('an event committed by one process reaches a stream of another by notificat
   await tell('s0');
   await woken;
 
-  // Without polling, so that only notifications can move it.
+  // Without polling, so that only notifications can wake it.
   const unpolled = { wake: hub.wake, wait: (_: number, abort?: AbortSignal) => hub.wait(60_000, abort) };
   const stream = await createEventFeed({ database: other, hub: unpolled, log: silentLog() }).follow({
     read: (fn) => other.read(SCOPE, fn),
@@ -244,7 +244,7 @@ test('an event committed by one process reaches a stream of another by notificat
   await tell('s1');
   assert.deepEqual(await first, ['s1']);
 
-  // Losing the connection wakes nobody, getting it back wakes everybody.
+  // Losing the connection wakes no listener, restoring it wakes all.
   const back = hub.wait(60_000);
   const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
   const ended = await owner.write(PLATFORM, (tx) =>
@@ -264,7 +264,7 @@ test('an event committed by one process reaches a stream of another by notificat
   await other.end();
 });
 
-test('a thousand commits at once send a handful of notifications', async (t) => {
+test('a thousand simultaneous commits send a handful of notifications', async (t) => {
   const { database } = await testDatabase(t);
   let connects = 0;
   const counting = {

@@ -61,7 +61,7 @@ const alert = (target: string, over: Partial<HealthAlert> = {}): HealthAlert => 
 const node = async (id: string) => must(await root.get(at(id)), 200).body;
 const slots = async (id: string) => must(await root.get(at(id, '/resource-slots')), 200).body.items;
 
-test('an alert about one GPU takes one slot out of sale, and its end brings it back', async () => {
+test('an alert about one GPU makes one slot unschedulable, and its end makes it schedulable again', async () => {
   const id = await aHost();
   const [first] = await slots(id);
   await report(id, [alert(first.gpu_pci_address)]);
@@ -75,14 +75,14 @@ test('an alert about one GPU takes one slot out of sale, and its end brings it b
   assert.equal((await node(id)).free_gpus, 8);
 });
 
-test('a report that comes late does not undo a later one', async () => {
+test('a late report does not undo a later one', async () => {
   const id = await aHost();
   await report(id, [alert('node')]);
   assert.equal(await report(id, [], clock - 60_000), false);
   assert.equal((await node(id)).health, 'unhealthy');
 });
 
-test('an operator may say otherwise, until the override ends', async () => {
+test('an operator may override health until the override ends', async () => {
   const id = await aHost();
   await report(id, [alert('node')]);
   const override = {
@@ -99,7 +99,7 @@ test('an operator may say otherwise, until the override ends', async () => {
   assert.equal((await node(id)).health, 'unhealthy');
 });
 
-test('an alert may keep destructive acts away from a host', async () => {
+test('an alert may block destructive tasks on a host', async () => {
   const id = await aHost();
   await report(id, [alert('node', { classifications: ['prevent_host_changes'] })]);
   const [slot] = await slots(id);
@@ -109,7 +109,7 @@ test('an alert may keep destructive acts away from a host', async () => {
   assert.match(refused.body.detail, /blocks host changes/);
 });
 
-test('a wave of bad reports trips the breaker: hosts stay for sale until a person resets it', async () => {
+test('many bad reports trip the circuit breaker: hosts stay schedulable until an operator resets it', async () => {
   await sql('update nodes set fell_ill_at = null');
   const hosts: string[] = [];
   for (let n = 0; n < 6; n++) hosts.push(await aHost());
@@ -119,7 +119,7 @@ test('a wave of bad reports trips the breaker: hosts stay for sale until a perso
   const breaker = must(await root.get('/api/v1/admin/health/breaker'), 200).body;
   assert.equal(breaker.is_tripped, true);
   assert.match(breaker.reason, /^5 of \d+ hosts became unhealthy within 10 minutes\.$/);
-  // What it says is kept and shown all the same.
+  // Its report is still stored and shown.
   assert.equal(must(await root.get(at(hosts[5] ?? '', '/health')), 200).body.alerts.length, 1);
   await report(hosts[0] ?? '', []);
   assert.equal((await node(hosts[0] ?? '')).health, 'ok');

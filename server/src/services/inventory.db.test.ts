@@ -1,4 +1,4 @@
-/** What agents say they find on their hosts, held against claims. */
+/** Inventory reports of agents, compared with claims. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { HostVm, Inventory } from '@gpuaas/contract/node';
@@ -93,7 +93,7 @@ describe('an inventory', () => {
       )
     )[0];
 
-  it('of a machine that nobody claims is told with since when, and takes slots with its devices out of sale for good', async () => {
+  it('of a VM without a claim is reported with its age, and makes slots with its devices unschedulable', async () => {
     const node = await setUp();
     const [slot] = await rows<{ id: string; gpu_pci_address: string }>(
       'select id, gpu_pci_address from node_resource_slots where node_id = $1 and slot_index = 2',
@@ -124,7 +124,7 @@ describe('an inventory', () => {
     await assertInvariants(db.database);
   });
 
-  it('is judged by claims that were released a moment ago, too', async () => {
+  it('is compared with claims released a moment ago, too', async () => {
     const { node, allocation } = await withSlice();
     const seen = { vms: [machine(allocation.id)], leases: [leaseOf(allocation)] };
     await db.database.write(PLATFORM, async (tx) => {
@@ -145,7 +145,7 @@ describe('an inventory', () => {
     assert.equal(slot?.status, 'available');
   });
 
-  it('that is older than what is known changes nothing', async () => {
+  it('that is older than the stored one changes nothing', async () => {
     const node = await setUp();
     await tell(node, { vms: [machine(null)] });
     const old = new Date(clock - 60_000).toISOString();
@@ -155,7 +155,7 @@ describe('an inventory', () => {
     await assert.rejects(tell(node, { observed_at: ahead }), { code: 'invalid_request' });
   });
 
-  it('after a host booted has vms started that were on, and seen ready, at most a few times an hour', async () => {
+  it('after a host boot starts VMs that were on until they are ready, at most a few times an hour', async () => {
     const { node, allocation } = await withSlice();
     const leases = [leaseOf(allocation)];
     await tell(node, { vms: [machine(allocation.id)], leases });
@@ -189,7 +189,7 @@ describe('an inventory', () => {
     await assertInvariants(db.database);
   });
 
-  it('has a machine tried again whose host could not start it yet, until its tenant asks for something else', async () => {
+  it('retries a VM that the host could not start yet, until its tenant requests something else', async () => {
     const { node, allocation } = await withSlice();
     const down = {
       vms: [machine(allocation.id, { state: 'shut_off' })],
@@ -224,7 +224,7 @@ describe('an inventory', () => {
     assert.deepEqual(await codes(node), []);
   });
 
-  it('has a machine left off for good that could not be started a few times, and says so', async () => {
+  it('leaves a VM off permanently after a few failed starts, and reports it', async () => {
     const { node, allocation } = await withSlice();
     const down = { vms: [machine(allocation.id, { state: 'shut_off' })], leases: [leaseOf(allocation)] };
     const pass = async (minutes: number) => {
@@ -257,7 +257,7 @@ describe('an inventory', () => {
     assert.equal(told.length, 1, 'told once');
   });
 
-  it('of a machine that was shut down by the guest OS makes it off, and starts nothing', async () => {
+  it('of a VM shut down by the guest OS marks it off, and starts nothing', async () => {
     const { node, allocation } = await withSlice();
     const vms = [machine(allocation.id, { state: 'shut_off', ended_by: 'guest' })];
     await tell(node, { vms, leases: [leaseOf(allocation)] });

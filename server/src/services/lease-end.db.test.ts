@@ -11,7 +11,7 @@ import { refreshSummary } from '../placement/summary.ts';
 const UNKNOWN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
 const because = { reason: 'The backup does not know it' };
 
-describe('a lease of a host that no claim knows', () => {
+describe('a bundle lease of a host without a claim', () => {
   let test: TestApp;
   let sql: Client;
   const closers: (() => Promise<void>)[] = [];
@@ -48,7 +48,7 @@ describe('a lease of a host that no claim knows', () => {
       )
     ).rows;
 
-  it('is ended when an operator asks for it, and its slots are for nobody until they are repaired', async () => {
+  it('is ended when an operator requests it, and its slots are unschedulable until they are repaired', async () => {
     const [node, other] = [await newNode(), await newNode()];
     const [mine, strange] = [(await slotsOf(node))[2]?.id ?? '', (await slotsOf(other))[0]?.id ?? ''];
     await tell(node, { allocation_id: UNKNOWN, slot_ids: [mine, strange] });

@@ -7,7 +7,7 @@ import { PLATFORM } from '../db/client.ts';
 import { createLogQuota } from '../logs/log-quota.ts';
 import { ship } from './log-line.ts';
 
-it('a node that writes too many log lines is heard no more that day, which is said once and counted the day after', async (t) => {
+it('log lines above a node’s daily limit are dropped, reported once and counted the day after', async (t) => {
   const { database } = await testDatabase(t);
   const clock = testClock();
   const said: string[] = [];

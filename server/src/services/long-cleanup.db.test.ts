@@ -1,4 +1,4 @@
-/** Erasures that take hours, as they do on a large drive that cannot throw a key away. */
+/** Wipes that take hours, as on a large disk without crypto erase. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';
@@ -28,7 +28,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
   });
   const deps: ResultDeps = { database, clock: testClock() };
   const work = () => settle(database, { host: async () => 0, rounds: 6 });
-  /** So much time goes by for everything that counts it, and what is overdue is ended. */
+  /** Advances all clocks by this much, and ends what is overdue. */
   const pass = async (time: string): Promise<number> => {
     await sql.query(
       `update node_tasks set created_at = created_at - $1::interval, dispatched_at = dispatched_at - $1::interval,
@@ -49,7 +49,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
         [id],
       )
     ).rows;
-  /** Stopped, and the wipe taken by the host as an agent takes it. */
+  /** Stopped, and the wipe started by the host as an agent does. */
   const begin = async (): Promise<NodeTaskRow> => {
     await work();
     await playHost(database);
@@ -65,7 +65,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
 };
 
 for (const shape of ['gpu_slice', 'baremetal'] as const)
-  test(`an erasure of ${shape} that takes hours is waited for, by its task and by its run, and proven at the end`, async (t) => {
+  test(`a wipe of ${shape} that takes hours is waited for by its task and run, and proven at the end`, async (t) => {
     const w = await world(t, shape);
     const task = await w.begin();
     for (const time of ['25 minutes', '2 hours', '9 hours']) {
@@ -79,7 +79,7 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
     assert.deepEqual(await w.tasksOf(), [{ kind: task.kind, attempt: 1, state: 'completed' }]);
   });
 
-test('an operator who forces a cleanup that is under way does not have it begun anew', async (t) => {
+test('an operator who forces a cleanup in progress does not restart it', async (t) => {
   const w = await world(t, 'gpu_slice');
   const task = await w.begin();
   await w.pass('3 hours');
@@ -92,7 +92,7 @@ test('an operator who forces a cleanup that is under way does not have it begun 
   assert.equal(await w.stateOf(), 'released');
 });
 
-test('an erasure that no host begins is given up within minutes, three times, and then an operator is asked', async (t) => {
+test('a wipe that no host starts times out within minutes, three times, and then needs an operator', async (t) => {
   const w = await world(t, 'gpu_slice');
   await w.work();
   await playHost(w.database);
@@ -104,7 +104,7 @@ test('an erasure that no host begins is given up within minutes, three times, an
   assert.equal(await w.stateOf(), 'release_failed');
 });
 
-test('an erasure that outlasts the agent’s own limit has an unknown effect, and is asked for again', async (t) => {
+test('a wipe that exceeds the agent’s own limit has an unknown effect, and is requested again', async (t) => {
   const w = await world(t, 'gpu_slice');
   const task = await w.begin();
   assert.equal(await w.pass('14 hours'), 1);

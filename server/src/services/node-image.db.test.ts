@@ -30,7 +30,7 @@ const aHost = async (kinds: readonly string[] = ['image.pull', 'image.evict', 'i
 };
 const catalog = async () => must(await root.get('/api/v1/os-images'), 200).body.items[0];
 
-test('an image is pulled by the digest of its newest version, and asked for once', async () => {
+test('an image is pulled by the digest of its newest version, and requested once', async () => {
   const node = await aHost();
   const image = await catalog();
   const first = must(await root.post(at(node, '/pull'), { image_name: image.name }), 202).body;
@@ -44,7 +44,7 @@ test('an image is pulled by the digest of its newest version, and asked for once
   assert.equal((await root.post(at(node, '/pull'), { image_name: image.name, digest: DIGEST })).status, 404);
 });
 
-test('an image that a machine is being made of is not evicted', async () => {
+test('an image in use for creating a VM is not evicted', async () => {
   const node = await aHost();
   const params = { image: { name: 'ubuntu', digest: DIGEST } };
   await sql(
@@ -60,7 +60,7 @@ test('an image that a machine is being made of is not evicted', async () => {
   assert.equal(kind, 'image.evict');
 });
 
-test('a host that keeps no images is not asked, and one that told nothing yet has none', async () => {
+test('a host without an image store is not asked, and one without a report has no images', async () => {
   const bare = await aHost(['diag.health_probe']);
   assert.equal((await root.post(at(bare, '/verify'), { digest: DIGEST })).status, 409);
   const unseen = await aHost();

@@ -74,7 +74,7 @@ describe('limits that are counted', () => {
   };
 
   for (const name of Object.keys(ADD) as CountedLimit[])
-    it(`requests at the same time never exceed ${name}, and are refused with what to do`, async () => {
+    it(`simultaneous requests never exceed ${name}, and are refused with the next action`, async () => {
       limits[name] = (await usedOf(name)) + ROOM;
       const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => ADD[name](n)));
       const refused = answers.filter(({ status }) => status >= 300);
@@ -87,7 +87,7 @@ describe('limits that are counted', () => {
       assert.ok((await ADD[name](0)).status < 300, 'a raised limit counts at once');
     });
 
-  it('what has ended does not count any more', async () => {
+  it('ended resources do not count', async () => {
     const before = await usedOf('invitations');
     const { body } = must(await ADD.invitations(0), 201);
     assert.equal(await usedOf('invitations'), before + 1);
@@ -108,7 +108,7 @@ describe('limits that are counted', () => {
     limits.organizations = MANY;
   });
 
-  it('every limit is shown with what it counts', async () => {
+  it('every limit is shown with its current count', async () => {
     const { items } = must(await tenants.acme.owner.get(inOrganization('/limits')), 200).body;
     assert.deepEqual(
       items.map(({ name, max, used }: Readonly<{ name: string; max: number; used: number | null }>) => [
@@ -121,7 +121,7 @@ describe('limits that are counted', () => {
   });
 });
 
-/** Allowances grow with time, so here it passes only where the test says so. */
+/** Allowances grow with time, so here the test controls it. */
 const stillClock = (): TestClock => {
   let at = Date.now();
   return {
@@ -132,9 +132,9 @@ const stillClock = (): TestClock => {
   };
 };
 
-test('an organization has one allowance of requests for all its people and machines; strangers and others do not use it', async (t) => {
+test('an organization has one request allowance for all its users and service accounts', async (t) => {
   const clock = stillClock();
-  // More than making the tenants takes.
+  // More than creating the tenants takes.
   const max = 120;
   const env = { GPUAAS_LIMITS: `all=1000000,requests_per_minute=${max}` };
   const closers: (() => Promise<void>)[] = [];

@@ -43,7 +43,7 @@ describe('an image', () => {
   const launch = (image_name?: string) => ada.post(`/api/v1/projects/${ada.project_id}/allocations`, slice(image_name));
   const get = async (name: string) => (await ada.get(`/api/v1/os-images/${name}`)).body;
 
-  it('is pinned by digest at launch, and a later version changes nothing for what was launched', async () => {
+  it('is pinned by digest at launch, and a later version changes nothing for existing allocations', async () => {
     const first = newImage('H200-debian-12');
     const made = await ops.post(IMAGES, first);
     assert.equal(made.status, 201, JSON.stringify(made.body));
@@ -67,13 +67,13 @@ describe('an image', () => {
     );
   });
 
-  it('that nobody named is the first of the SKU, pinned too', async () => {
+  it('defaults to the first of the SKU, pinned too', async () => {
     const { body } = await launch();
     assert.equal(body.image_name, 'H200-debian-12');
     assert.match(body.image_digest, /^sha256:/);
   });
 
-  it('falls back when a version is retired, is not offered without one, and its digest does not come back', async () => {
+  it('falls back when a version is retired, and a retired digest cannot be registered again', async () => {
     const [first, second] = [newImage('falls-back'), newImage('falls-back')];
     for (const image of [first, second]) assert.equal((await ops.post(IMAGES, image)).status, 201);
     const retire = (digest: string) => ops.post(`${IMAGES}/falls-back/retire`, { digest, reason: 'A bad build.' });
@@ -87,14 +87,14 @@ describe('an image', () => {
     assert.equal((await ops.post(IMAGES, newImage('falls-back'))).body.enabled, true);
   });
 
-  it('is refused under a name that differs in case only, for a SKU that is not there, and to tenants', async () => {
+  it('is refused with a name that differs only in case, for an unknown SKU, and to tenants', async () => {
     assert.equal((await ops.post(IMAGES, newImage('h200-DEBIAN-12'))).status, 409);
     assert.equal((await ops.post(IMAGES, { ...newImage('lost'), sku_names: ['none'] })).status, 400);
     assert.equal((await ada.get('/api/v1/os-images/lost')).status, 404);
     assert.equal((await ada.post(IMAGES, newImage())).status, 403);
   });
 
-  it('leaves who registered or retired it in the audit log', async () => {
+  it('records in the audit log who registered or retired it', async () => {
     const { rows } = await sql.query(
       `select action, actor_id, metadata from audit_logs where action like 'image.%' and result = 'success' and metadata ->> 'image_name' = 'falls-back' order by id`,
     );

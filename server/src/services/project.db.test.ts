@@ -35,14 +35,14 @@ const startWorld = async (t: Closing) => {
   return { database, connect, sql, owner };
 };
 
-/** A project of its own for each test. */
+/** A separate project for each test. */
 const newProject = async ({ database, connect, sql, owner }: Awaited<ReturnType<typeof startWorld>>, name: string) => {
   const projects = `/api/v1/organizations/${owner.organization_id}/projects`;
   const { id } = must(await owner.post(projects, { name }), 201).body;
   const path = `/api/v1/projects/${id}`;
   const launch = (name: string) => owner.post(`${path}/allocations`, { ...LAUNCH, name });
   const remove = () => owner.call('DELETE', path);
-  /** Waits until `n` sessions of the server wait for a lock. */
+  /** Waits until `n` database sessions wait for a lock. */
   const blocked = (n: number) =>
     until(`${n} waiting for a lock`, async () => {
       const { rows } = await sql.query<{ n: number }>(
@@ -96,7 +96,7 @@ describe('a project', () => {
     );
     const take = (state: string) =>
       world.sql.query('delete from allocations where project_id = $1 and name = $2', [id, state.replace('_', '-')]);
-    // Three are named, in the order of the alphabet.
+    // Three are named, in alphabetical order.
     for (const state of ['active', 'provisioning', 'release_failed', 'releasing', 'requested']) {
       assert.match(must(await remove(), 409).body.detail, new RegExp(`\\(${state.replace('_', '-')}\\b`));
       await take(state);
@@ -133,7 +133,7 @@ describe('a project', () => {
     await assertInvariants(world.database);
   });
 
-  it('keeps its organization: no role of the server may delete one, nor the owner one that has projects', async () => {
+  it('keeps its organization: no server role may delete one, nor the owner one that has projects', async () => {
     const { owner } = world;
     const { rows } = await world.sql.query(
       `select has_table_privilege('gpuaas_app', 'organizations', 'delete') as may_delete,
@@ -146,7 +146,7 @@ describe('a project', () => {
     );
   });
 
-  it('that is being deleted takes no launch: the launch waits and finds it deleted', async () => {
+  it('that is being deleted accepts no launch: the launch waits and finds it deleted', async () => {
     const { database, connect, id, launch, blocked } = await newProject(world, 'deleting');
     const deletion = await connect();
     await deletion.query('begin');
@@ -159,14 +159,14 @@ describe('a project', () => {
     await assertInvariants(database);
   });
 
-  it('that is being launched into is not deleted: the deletion waits and finds the claim', async () => {
+  it('with a launch in progress is not deleted: the deletion waits and finds the claim', async () => {
     const { database, connect, id, launch, remove, blocked } = await newProject(world, 'launching');
     const holder = await connect();
     await holder.query('begin');
     await holder.query('select from projects where id = $1 for key share', [id]);
     const removing = remove();
     await blocked(1);
-    // A launch takes the same lock as the holder, so it is not kept waiting by the deletion that is.
+    // A launch takes the same lock as the holder, so the waiting deletion does not block it.
     must(await launch('race'), 202);
     await holder.query('commit');
     assert.match(must(await removing, 409).body.detail, /race/);

@@ -22,7 +22,7 @@ const page = (ctx: ReadCtx, query: { limit?: number; cursor?: string; region_nam
   list(ctx, { params: {}, query, body: {}, if_match: undefined, last_event_id: undefined });
 
 const world = async (t: TestContext) => {
-  // Closed before the database is dropped, by the hook that comes next.
+  // Closed before the database is dropped, by the next hook.
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);
@@ -32,7 +32,7 @@ const world = async (t: TestContext) => {
   return { database, sql };
 };
 
-test('the map shows every node by name with its tiles, who holds each, and no node that is gone', async (t) => {
+test('the map shows every node by name with its slots and their holders, and no deleted node', async (t) => {
   const { database, sql } = await world(t);
   const [sliced, whole, gone, bare] = [
     await aNode(sql),
@@ -86,7 +86,7 @@ test('the map shows every node by name with its tiles, who holds each, and no no
   assert.deepEqual((await page(ctx, { region_name: 'elsewhere' })).items, []);
 });
 
-test('a page of the map follows indexes: it reads neither all nodes, nor all slots, nor all claims', async (t) => {
+test('a page of the map uses indexes: it reads neither all nodes, nor all slots, nor all claims', async (t) => {
   const { database, sql } = await world(t);
   const { id } = await aNode(sql);
   await sql.query(
@@ -118,7 +118,7 @@ test('a page of the map follows indexes: it reads neither all nodes, nor all slo
   });
   assert.match(plan, /Limit.*\n.*Index Scan using nodes_live_name/);
   assert.doesNotMatch(plan, /Seq Scan|Sort/);
-  // Beside the names, which are read in order and no further than the page, no index is read but for one key.
+  // Besides the names, which are read in order up to the page, every index is read by one key.
   const scans = plan
     .split('\n')
     .flatMap((line, at, lines) => (/ Scan /.test(line) ? [[line, lines[at + 1] ?? '']] : []));

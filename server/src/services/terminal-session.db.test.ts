@@ -28,7 +28,7 @@ describe('sessions', () => {
     (await tenants.sql.query('select * from terminal_sessions where id = $1', [id])).rows[0];
   const idOf = async (name: string): Promise<string> => must(await actor(name).get('/api/v1/me'), 200).body.id;
 
-  it('are listed newest first, page by page, without tickets that nobody used in time', async () => {
+  it('are listed newest first, page by page, without expired unused tickets', async () => {
     const allocation = await newActive(tenants);
     const ids: string[] = [];
     for (const state of ['closed', 'open', 'opening', 'ticketed'])
@@ -56,7 +56,7 @@ describe('sessions', () => {
       assert.equal((await tenants.acme.owner.get(path(other, rest))).status, 404);
   });
 
-  it('that are open are asked to end, and those that nobody opened are over at once with their ticket', async () => {
+  it('that are open are asked to end; unopened ones end immediately with their ticket', async () => {
     const { id: owner } = tenants.acme.owner.me;
     const open = await aSession(tenants.sql, slice, { state: 'open', principal_id: owner });
     must(await tenants.acme.owner.call('DELETE', path(slice, `/${open}`)), 204);
@@ -66,12 +66,12 @@ describe('sessions', () => {
     must(await tenants.acme.owner.call('DELETE', path(slice, `/${unused}`)), 204);
     const over = await rowOf(unused);
     assert.deepEqual([over.state, over.ticket_hash, over.end_reason], ['closed', null, 'ended']);
-    // Twice is once.
+    // Twice has the effect of once.
     must(await tenants.acme.owner.call('DELETE', path(slice, `/${unused}`)), 204);
     assert.deepEqual(await rowOf(unused), over);
   });
 
-  it('are ended by whose they are and by who manages the project, and by nobody else', async () => {
+  it('are ended by their owner or a project admin, and by no other user', async () => {
     const mine = await aSession(tenants.sql, slice, { state: 'open', principal_id: await idOf('project_member') });
     const end = (name: string) => actor(name).call('DELETE', path(slice, `/${mine}`));
     for (const name of ['project_viewer', 'viewer']) assert.equal((await end(name)).status, 403, name);
@@ -81,7 +81,7 @@ describe('sessions', () => {
     assert.equal((await actor('project_member').call('DELETE', path(slice, `/${theirs}`))).status, 403);
   });
 
-  it('that were recorded are read line by line across their parts, until their time is over', async () => {
+  it('that were recorded are read line by line across their parts, until their retention ends', async () => {
     const id = await aRecordedSession(tenants.sql, slice, tenants.acme.owner.me);
     const answer = must(await actor('project_admin').get(path(slice, `/${id}/recording`)), 200);
     assert.match(answer.headers['content-type'] ?? '', /^application\/jsonl/);

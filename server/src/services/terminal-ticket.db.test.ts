@@ -55,7 +55,7 @@ describe('a ticket', () => {
       must(await tenants.acme.owner.post('/api/v1/tokens', { name: 'for sessions', ...body }), 201).body.token,
     );
 
-  it('is kept as its hash alone, for half a minute, and told with the address of the gateway', async () => {
+  it('is stored only as its hash, for half a minute, and returned with the gateway address', async () => {
     const answer = await ask(tenants.acme.owner, { kind: 'forward', port: 8888, cols: 120 });
     const { ticket, url } = must(answer, 201).body;
     assert.match(ticket, /^[A-Za-z0-9_-]{43}$/);
@@ -81,7 +81,7 @@ describe('a ticket', () => {
     }
   });
 
-  it('is for the console alone, and not to type, where the role or the scopes do not let in', async () => {
+  it('is for a read-only console only, where the role or the scopes allow nothing more', async () => {
     const narrow = await tokenOf({ scopes: ['allocation.read', 'allocation.session.create'], expires_in_s: 3600 });
     for (const caller of [actor('viewer'), actor('project_viewer'), narrow]) {
       const console = must(await ask(caller, { kind: 'console' }), 201);
@@ -94,7 +94,7 @@ describe('a ticket', () => {
       assert.equal(must(await ask(actor(name), { kind: 'console' }), 201).body.is_writable, true);
   });
 
-  it('is given to service accounts exactly where the organization lets them in', async () => {
+  it('is issued to service accounts exactly where the organization allows them', async () => {
     const machine = actor('service_account');
     const refused = await ask(machine, { kind: 'ssh' });
     assert.equal(refused.status, 403);
@@ -105,7 +105,7 @@ describe('a ticket', () => {
     await setPolicy({ allows_service_accounts: false });
   });
 
-  it('is refused for what cannot be reached, in words that say what to do', async () => {
+  it('is refused for unreachable targets, with the next action', async () => {
     const metal = await inState({ shape: 'baremetal', state: 'active' });
     assert.equal((await ask(tenants.acme.owner, { kind: 'terminal' }, metal)).status, 201);
     assert.equal((await ask(tenants.acme.owner, { kind: 'console' }, metal)).status, 409);
@@ -119,7 +119,7 @@ describe('a ticket', () => {
     assert.match(refused.body.detail, /gpuaas allocation start asleep/);
   });
 
-  it('ends its session with the token it was asked with, and with the sign-in where the policy says so', async () => {
+  it('ends its session with its token, and with the sign-in where the policy requires it', async () => {
     const token = await tokenOf({ scopes: ['all'], expires_in_s: 600 });
     const byToken = await rowOf(await ask(token, { kind: 'ssh' }));
     assert.ok(byToken.session_s < 601 && byToken.credential_id !== null, `${byToken.session_s}`);
@@ -133,7 +133,7 @@ describe('a ticket', () => {
     await setPolicy({ session_max_s: 14_400 });
   });
 
-  it('says that a terminal is recorded where it is, and records nothing else', async () => {
+  it('states that a terminal is recorded where it is, and records nothing else', async () => {
     await setPolicy({ records_terminals: true });
     const terminal = await ask(tenants.acme.owner, { kind: 'terminal' });
     assert.match(must(terminal, 201).body.notice, /records/);
@@ -143,7 +143,7 @@ describe('a ticket', () => {
     await setPolicy({ records_terminals: false });
   });
 
-  it('is for a recorded terminal only, where the policy forbids access that is not recorded', async () => {
+  it('is for a recorded terminal only, where the policy forbids unrecorded access', async () => {
     await setPolicy({ requires_recording: true });
     const terminal = await ask(tenants.acme.owner, { kind: 'terminal' });
     assert.match(must(terminal, 201).body.notice, /records/);
@@ -156,7 +156,7 @@ describe('a ticket', () => {
     await setPolicy({ requires_recording: false });
   });
 
-  it('is refused beyond what one allocation may have open; what is over or was never used does not count', async () => {
+  it('is refused above the session limit of an allocation; ended and unused ones do not count', async () => {
     const full = await newActive(tenants);
     const first = await aSession(tenants.sql, full, { state: 'open', principal_id: 'usr_x' });
     await tenants.sql.query(
@@ -176,7 +176,7 @@ describe('a ticket', () => {
   });
 });
 
-it('tickets are limited per principal, beside everything else that it asks', async (t) => {
+it('tickets are limited per principal, separately from other requests', async (t) => {
   const test = await startTestApp(t, { ticket_rate_per_minute: 2 });
   const [one, other] = [await test.user('one'), await test.user('other')];
   const ask = (caller: typeof one) =>

@@ -16,7 +16,7 @@ import { refreshSummary } from '../placement/summary.ts';
 type Trace = ResponseOf<PublicApi['adminTraceGet']>;
 const REGION = 'us-buffalo-1';
 
-/** The API alone: workers and hosts act when a test says so. */
+/** The API alone: workers and hosts act when a test runs them. */
 const world = async (t: TestContext) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
@@ -69,8 +69,8 @@ const failedLaunch = async (w: Awaited<ReturnType<typeof world>>, correlation: s
 
 const C = 'c-failed-launch-1';
 
-describe('following a launch that failed', () => {
-  it('pins the task of the host for operators, by any id that leads there', async (t) => {
+describe('tracing a failed launch', () => {
+  it('pins the host task for operators, for any related id', async (t) => {
     const w = await world(t);
     const id = await failedLaunch(w, C);
     await w.sql.query(
@@ -147,7 +147,7 @@ describe('following a launch that failed', () => {
     await assertInvariants(w.database);
   });
 
-  it('shows its tenant the step in the lane of the host, and no host', async (t) => {
+  it('shows its tenant the step in the host lane, and no host', async (t) => {
     const w = await world(t);
     const id = await failedLaunch(w, C);
     await w.write([{ correlation_id: C, message: 'secret-of-the-host' }]);
@@ -175,7 +175,7 @@ describe('following a launch that failed', () => {
     assert.deepEqual([...new Set(trace.subjects.map(({ kind }) => kind))], ['allocation', 'workflow_run']);
   });
 
-  it('says where a run waits while it waits', async (t) => {
+  it('shows the step where a run waits', async (t) => {
     const w = await world(t);
     const id = await w.launch(w.owner, w.owner.project_id, 'c-still-waits', 'slow');
     await settle(w.database, { rounds: 1, host: async () => 0 });
@@ -189,8 +189,8 @@ describe('following a launch that failed', () => {
   });
 });
 
-describe('the id of a release, of a repeated one and of what operators do', () => {
-  it('leads to the whole story and the host task that failed', async (t) => {
+describe('the id of a release, of a repeated one and of operator actions', () => {
+  it('leads to the whole timeline and the failed host task', async (t) => {
     const w = await world(t);
     const id = await w.launch(w.owner, w.owner.project_id, 'c-the-launch', 'here');
     await settle(w.database);
@@ -241,8 +241,8 @@ describe('the id of a release, of a repeated one and of what operators do', () =
   });
 });
 
-describe('an id that two tenants share', () => {
-  it('shows each its own rows only, and nothing of it to a third', async (t) => {
+describe('an id shared by two tenants', () => {
+  it('shows each its own rows only, and nothing to a third', async (t) => {
     const w = await world(t);
     const rival = await w.test.user('rival');
     const shared = 'c-shared-by-two';
@@ -284,8 +284,8 @@ describe('an id that two tenants share', () => {
   });
 });
 
-describe('what others did', () => {
-  it('is told to who may read the audit log; everybody is told what they did themselves', async (t) => {
+describe('actions of other users', () => {
+  it('are shown to readers of the audit log; all users see their own actions', async (t) => {
     const w = await world(t);
     const [viewer, member] = [await w.test.user('looker'), await w.test.user('worker')];
     for (const [{ me }, role] of [
@@ -328,8 +328,8 @@ describe('what others did', () => {
   });
 });
 
-describe('following a node', () => {
-  it('tells of its last day: tasks, what was done to it and its slots, and what it warned of', async (t) => {
+describe('tracing a node', () => {
+  it('shows its last day: tasks, operator actions on it and its slots, and its warnings', async (t) => {
     const w = await world(t);
     const id = await w.launch(w.owner, w.owner.project_id, 'c-on-the-node', 'here');
     await settle(w.database);
@@ -370,7 +370,7 @@ describe('following a node', () => {
     assert.ok(after.correlation_ids.includes('c-on-the-node'), 'and once nobody does, who held it last');
   });
 
-  it('is an empty day where nothing happened, and no answer where there is no such node', async (t) => {
+  it('is an empty day where nothing happened, and not found where there is no such node', async (t) => {
     const w = await world(t);
     const { entries, subjects } = await w.trace(w.node.id);
     assert.deepEqual([entries, subjects.map(({ id }) => id)], [[], [w.node.id]]);
@@ -379,8 +379,8 @@ describe('following a node', () => {
   });
 });
 
-describe('an id under which very much happened', () => {
-  it('keeps its failures and its newest, and says that there is more', async (t) => {
+describe('an id with very many entries', () => {
+  it('keeps its failures and its newest entries, and states that there are more', async (t) => {
     const w = await world(t);
     const { organization_id, project_id } = await aTenant(w.sql);
     const many = 'c-used-for-everything';

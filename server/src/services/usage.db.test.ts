@@ -39,8 +39,8 @@ const listed = async (ctx: ReadCtx): Promise<number> => {
 
 const micros = (from: string, to: string): bigint => BigInt(Date.parse(to) - Date.parse(from)) * 1_000n;
 
-test('the month costs what its records are listed with, and of older ones only what came since it began', async (t) => {
-  // Closed before the database is dropped, by the hook that comes next.
+test('the month’s cost equals its listed records, and of older ones only the part since it began', async (t) => {
+  // Closed before the database is dropped, by the next hook.
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);

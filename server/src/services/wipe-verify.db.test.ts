@@ -1,4 +1,4 @@
-/** The chains of wipe proofs as the database writes them, and what the check finds when somebody has been at them. */
+/** The chains of wipe proofs as the database writes them, and the findings after tampering. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';
@@ -24,7 +24,7 @@ const world = async (t: TestContext) => {
   await sql.connect();
   open.push(sql);
   const node = await aNode(sql);
-  // Without the first wipes, so that the chains are those of these tests alone.
+  // Without the first wipes, so that the chains contain only the proofs of these tests.
   await sql.query("set session_replication_role = 'replica'");
   await sql.query("delete from wipe_proofs; delete from audit_logs where action = 'wipe_proof.record'");
   await sql.query("set session_replication_role = 'origin'");
@@ -52,7 +52,7 @@ const world = async (t: TestContext) => {
       const stay = { allocation_id: made.id, node_id: node.id, move_id: null };
       await proveCleanup(tx, stay, { task_id: `tsk_${made.id}`, node_id: node.id, verdict, may_try_again: false });
     });
-  /** Three proofs of the first slot: one that proved nothing, and those of two tenants. */
+  /** Three proofs of the first slot: an unverified one, and those of two tenants. */
   const tenant = async () => {
     const made = await anAllocation(sql, { node, gpu_count: 1, state: 'releasing' });
     await prove(made);
@@ -73,7 +73,7 @@ const world = async (t: TestContext) => {
     }),
   );
   await tenant();
-  /** As somebody could who owns the tables. */
+  /** As an owner of the tables could. */
   const tamper = async (statement: string, ...values: unknown[]): Promise<void> => {
     await sql.query("set session_replication_role = 'replica'");
     await sql.query(statement, values);
@@ -86,7 +86,7 @@ const world = async (t: TestContext) => {
 const kindsOf = async ({ database }: Awaited<ReturnType<typeof world>>) =>
   (await verifyProofs(database)).findings.map(({ kind, sequence }) => [kind, sequence]);
 
-test('the database gives every proof its place and the hash that we work out ourselves', async (t) => {
+test('the database gives every proof its position and the hash that the server computes', async (t) => {
   const { database, slot_id } = await world(t);
   const proofs = await database.read(PLATFORM, (reader) =>
     listChainedProofs(reader, { target_id: '', sequence: 0 }, 100),
@@ -105,7 +105,7 @@ test('the database gives every proof its place and the hash that we work out our
   assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 3, chains: 1, findings: [] });
 });
 
-test('proofs of one slot that are written at once stand one behind the other', async (t) => {
+test('proofs of one slot written simultaneously are chained one after the other', async (t) => {
   const { database, node, slot_id } = await world(t);
   const insert = (n: number) =>
     database.write(PLATFORM, (tx) =>
@@ -136,7 +136,7 @@ test('an edited proof is found, by the check and by the invariant', async (t) =>
   assert.equal(broken.filter(({ invariant }) => invariant === 'proof_is_in_its_chain').length, 1);
 });
 
-test('a proof whose time was moved is found, to the microsecond', async (t) => {
+test('a proof whose time was changed is found, to the microsecond', async (t) => {
   const w = await world(t);
   await w.tamper(
     "update wipe_proofs set created_at = created_at + interval '1 microsecond' where target_id = $1 and sequence = 2",
@@ -145,7 +145,7 @@ test('a proof whose time was moved is found, to the microsecond', async (t) => {
   assert.deepEqual(await kindsOf(w), [['edited', 2]]);
 });
 
-test('a proof that was rewritten with its hash is told by the one behind it and by the audit', async (t) => {
+test('a proof rewritten with its hash is found by the next proof and by the audit log', async (t) => {
   const w = await world(t);
   await w.tamper("update wipe_proofs set method = 'nvme_sanitize' where target_id = $1 and sequence = 2", w.slot_id);
   await w.tamper(
@@ -158,7 +158,7 @@ test('a proof that was rewritten with its hash is told by the one behind it and 
   ]);
 });
 
-test('a proof that was removed is found, in the middle and at the end', async (t) => {
+test('a deleted proof is found, in the middle and at the end', async (t) => {
   const w = await world(t);
   await w.tamper('delete from wipe_proofs where target_id = $1 and sequence = 2', w.slot_id);
   assert.deepEqual(await kindsOf(w), [
@@ -170,7 +170,7 @@ test('a proof that was removed is found, in the middle and at the end', async (t
   assert.deepEqual(await kindsOf(end), [['deleted', null]], 'the audit row still tells of it');
 });
 
-test('proofs that changed places are found', async (t) => {
+test('swapped proofs are found', async (t) => {
   const w = await world(t);
   for (const [from, to] of [
     [2, 9],
@@ -181,7 +181,7 @@ test('proofs that changed places are found', async (t) => {
   assert.ok((await kindsOf(w)).length >= 2);
 });
 
-test('a proof that was put in past the platform is chained like any other and told by nobody', async (t) => {
+test('a proof inserted past the control plane is chained and found by its missing audit row', async (t) => {
   const w = await world(t);
   await w.sql.query(
     `insert into wipe_proofs (id, node_id, slot_id, disk_serial, task_id, method, is_verified, evidence, correlation_id)
@@ -191,7 +191,7 @@ test('a proof that was put in past the platform is chained like any other and to
   assert.deepEqual(await kindsOf(w), [['unaudited', 4]]);
 });
 
-/** The last proof, rewritten together with its hash: the chain holds. */
+/** The last proof, rewritten together with its hash: the chain stays consistent. */
 const rewrite = async (w: Awaited<ReturnType<typeof world>>, change: string): Promise<void> => {
   await w.tamper(`update wipe_proofs set ${change} where target_id = $1 and sequence = 3`, w.slot_id);
   await w.tamper(
@@ -200,7 +200,7 @@ const rewrite = async (w: Awaited<ReturnType<typeof world>>, change: string): Pr
   );
 };
 
-/** An audit row that tells of the proof as it stands now, put in as the control plane puts them. */
+/** An audit row that matches the current proof, written as the control plane does. */
 const forgeAudit = (w: Awaited<ReturnType<typeof world>>, action: string) =>
   w.sql.query(
     `insert into audit_logs (id, actor_kind, action, result, policy, correlation_id, metadata)
@@ -211,14 +211,14 @@ const forgeAudit = (w: Awaited<ReturnType<typeof world>>, action: string) =>
   );
 
 for (const action of ['wipe_proof.record', 'allocation.prove_cleanup', 'node.update'])
-  test(`a rewritten proof is found although an audit row of ${action} was added that agrees with it`, async (t) => {
+  test(`a rewritten proof is found although a matching audit row of ${action} was added`, async (t) => {
     const w = await world(t);
     await rewrite(w, "method = 'blkdiscard'");
     await forgeAudit(w, action);
     assert.deepEqual(await kindsOf(w), [['edited', 3]]);
   });
 
-test('an audit row of another action is no witness', async (t) => {
+test('an audit row of another action does not confirm a proof', async (t) => {
   const w = await world(t);
   await rewrite(w, "method = 'blkdiscard'");
   await forgeAudit(w, 'node.update');
@@ -229,7 +229,7 @@ test('an audit row of another action is no witness', async (t) => {
   );
 });
 
-test('a proof that was rewritten to belong to a new audit row is told by the old one', async (t) => {
+test('a proof rewritten to match a new audit row is found by the old one', async (t) => {
   const w = await world(t);
   await rewrite(w, "correlation_id = 'cor_other'");
   await forgeAudit(w, 'wipe_proof.record');

@@ -6,7 +6,7 @@ import { createDatabase } from '../db/client.ts';
 import { readMigrations } from '../db/migrate.ts';
 import { createReadiness } from './readiness.ts';
 
-it('a sign-in that passes row-level security is not ready', async (t) => {
+it('a role that bypasses row-level security is not ready', async (t) => {
   const { database, ownerUrl } = await testDatabase({ after: (fn) => t.after(fn) });
   const last = (await readMigrations()).at(-1)?.name ?? '';
   assert.deepEqual(await createReadiness(database, last)(), { ready: true, checks: { database: 'ok', schema: 'ok' } });

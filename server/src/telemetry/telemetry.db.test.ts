@@ -11,7 +11,7 @@ type Span = {
   attributes: { key: string; value: { stringValue?: string } }[];
 };
 
-/** A collector that keeps the spans it is sent, as the OTLP/HTTP JSON encoding has them. */
+/** A collector that stores the spans it receives, in the OTLP/HTTP JSON encoding. */
 const startCollector = async () => {
   const spans: Span[] = [];
   const server = createServer((req, res) => {
@@ -70,7 +70,7 @@ describe('telemetry', () => {
     assert.deepEqual([line?.['error_code'], line?.['status']], ['not_found', 404]);
   });
 
-  it('metrics count requests by operation and tell the state of the database, outbox and workflows', async () => {
+  it('metrics count requests by operation and export the state of the database, outbox and workflows', async () => {
     const metrics = await test.bearer(null).get('/metrics');
     assert.equal(metrics.status, 200);
     for (const expected of [
@@ -83,7 +83,7 @@ describe('telemetry', () => {
       assert.match(metrics.body, expected);
   });
 
-  it('health says alive, readiness says whether the work can be done', async () => {
+  it('health reports liveness, readiness reports whether the process can work', async () => {
     assert.deepEqual((await test.bearer(null).get('/healthz')).body, { status: 'alive' });
     assert.equal((await test.bearer(null).get('/readyz')).body.ready, true);
   });
@@ -101,7 +101,7 @@ describe('telemetry', () => {
 });
 
 describe('a process without the API', () => {
-  it('still says that it is alive and ready, shows its own metrics, and serves nothing else', async (t) => {
+  it('still reports liveness and readiness, exports its own metrics, and serves nothing else', async (t) => {
     const closers: (() => Promise<void>)[] = [];
     const test = await startTestApp(
       { after: (fn) => void closers.unshift(fn) },
@@ -119,7 +119,7 @@ describe('a process without the API', () => {
 });
 
 describe('metrics behind a token', () => {
-  it('answer its holder and nobody else', async (t) => {
+  it('are returned only with the token', async (t) => {
     const closers: (() => Promise<void>)[] = [];
     const test = await startTestApp({ after: (fn) => void closers.unshift(fn) }, { metrics_token: 'a-long-secret' });
     t.after(async () => {

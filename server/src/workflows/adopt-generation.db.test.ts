@@ -8,7 +8,7 @@ import { findHeldNode } from '../db/lifecycle.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { adoptHostGenerations } from './adopt-generation.ts';
 
-test('the disks of a whole node have the time of its claim as their generation, until an operator adopts what the host has', async (t) => {
+test('disks of a whole node use the claim time as generation, until an operator adopts the host’s', async (t) => {
   const clients: Client[] = [];
   t.after(() => Promise.all(clients.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);

@@ -69,7 +69,7 @@ const KINDS = new Set(
 
 const ajv = createAjv({});
 
-test('every kind is told what its params ask for, and nothing else', () => {
+test('every kind receives what its params require, and nothing else', () => {
   assert.ok(KINDS.size > 5);
   for (const kind of KINDS) {
     const validate = ajv.compile(TASKS[kind].params);
@@ -96,7 +96,7 @@ test('a slot that lacks a binding is not named to a host', () => {
   );
 });
 
-test('user data goes with each start, and with a copy only when it replaces a system', () => {
+test('user data is sent with each start, and with a copy only when it replaces a system', () => {
   const later = { install_number: 1 };
   const sealed = Buffer.from('sealed');
   assert.equal(taskUserData('slice.vm_start', facts()), null);

@@ -13,7 +13,7 @@ import { createAllocationDeps } from './allocation-deps.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
 
-/** Launches on a host that fails their first task, each with one other host to go to. */
+/** Launches on a host that fails their first task, each with one alternative host. */
 const suiteOn = async (t: TestContext, shape: 'gpu_slice' | 'baremetal', failing: string) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
@@ -24,7 +24,7 @@ const suiteOn = async (t: TestContext, shape: 'gpu_slice' | 'baremetal', failing
   const deps = createAllocationDeps({ database, retry_delay_ms: () => 0 });
   let bad = '';
   const fresh = async () => {
-    // The hosts of earlier scenarios take nothing more.
+    // The hosts of earlier scenarios accept no more launches.
     await sql.query("update nodes set state = 'draining'");
     await sql.query(`update node_placement_summary set key_1 = null, key_2 = null, key_4 = null, key_8 = null, key_node = null,
       is_schedulable = false`);
@@ -61,7 +61,7 @@ for (const { workflow, shape, failing } of [
   { workflow: provisionSlice, shape: 'gpu_slice', failing: 'slice.bundle_lease' },
   { workflow: provisionBaremetal, shape: 'baremetal', failing: 'allocation.provision_user' },
 ] as const)
-  test(`a move of ${workflow.name} survives every fault: held on one host, the left one held for its wipe`, async (t) => {
+  test(`a move of ${workflow.name} survives every fault: one host claimed, the left one until wiped`, async (t) => {
     const { database, fresh, answer, look } = await suiteOn(t, shape, failing);
     const path = undisturbedPath(workflow, shape);
     const gpus = shape === 'baremetal' ? 8 : 1;
@@ -89,7 +89,8 @@ for (const { workflow, shape, failing } of [
         // Faults around the move; the later steps are those of any launch.
         if (fault === null || fault.at <= 5) await assertInvariants(database);
       },
-      // Each execution loads; each but the last asks its host; the second decides and moves; the last activates.
+      // Each execution loads; each but the last requests its host task; the second decides and moves; the last
+      // activates.
       expected: { path: expected, calls: 2 * expected.length + 2 },
     });
   });

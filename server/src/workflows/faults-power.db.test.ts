@@ -53,7 +53,7 @@ for (const { workflow, during, rest } of [
           },
         ]);
       },
-      // Each execution loads; each but the last asks its host; the last settles.
+      // Each execution loads; each but the last requests its host task; the last settles.
       expected: { path, calls: 2 * path.length },
     });
   });

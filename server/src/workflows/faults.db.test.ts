@@ -11,7 +11,7 @@ for (const { workflow, shape } of [
   { workflow: provisionSlice, shape: 'gpu_slice' },
   { workflow: provisionBaremetal, shape: 'baremetal' },
 ] as const)
-  test(`${workflow.name} survives every fault: active and charged once, or failed, held and being cleaned`, async (t) => {
+  test(`${workflow.name} survives every fault: active and charged once, or failed, held and cleaned up`, async (t) => {
     const { database, fresh, answer, look } = await faultSuiteOn(t, { shape });
     const path = undisturbedPath(workflow, shape);
     await runFaults<ReturnType<typeof createAllocationDeps>, never, string, Awaited<ReturnType<typeof fresh>>>({
@@ -28,7 +28,7 @@ for (const { workflow, shape } of [
         assert.deepEqual([facts.state, facts.slots, facts.usage, facts.cleanups], ['failed', ['cleaning'], 0, 1]);
         assert.ok(facts.claims > 0, 'custody ends with a proof, not with a failure');
       },
-      // Each execution loads; each but the last asks its host; the last activates.
+      // Each execution loads; each but the last requests its host task; the last activates.
       expected: { path, calls: 2 * path.length },
     });
   });
@@ -52,8 +52,8 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
         assert.deepEqual([facts.state, facts.slots], ['release_failed', ['cleanup_blocked']]);
         assert.ok(facts.claims > 0 && facts.gpu_used > 0);
       },
-      // Each execution loads and asks whether it is blocked; four ask the host, two of them after asking whether the
-      // hardware is in doubt; the last judges and proves.
+      // Each execution loads and checks whether it is blocked; four request a host task, two of them after checking for
+      // suspect hardware; the last evaluates the evidence and stores the proof.
       expected: { path, calls: 2 * path.length + 4 + 2 + 2 },
     });
   });

@@ -47,7 +47,7 @@ const open = async (t: TestContext) => {
   const tell = (id: string) => write((tx) => sendPendingKeys(tx, id));
   const takeBack = (id: string, allocation_id: string) =>
     write((tx) => revokeLostGrant(tx, { id, allocation_id, reason: 'The key was deleted.', correlation_id: 'test' }));
-  /** A host that answers, and what it was told of keys. */
+  /** A host that responds, and the keys it received. */
   const told: NodeTaskRow[] = [];
   const hear = (task: NodeTaskRow) => {
     if (task.kind === KIND) told.push(task);
@@ -58,7 +58,7 @@ const open = async (t: TestContext) => {
 
 const keysOf = (task: NodeTaskRow | undefined) => task?.params['ssh_public_keys'];
 
-test('install-keys survives every fault: told once or more, or failed with a reason, and never lost', async (t) => {
+test('install-keys survives every fault: installed at least once, or failed with a reason', async (t) => {
   const { database, sql, anActive, aUser } = await open(t);
   const deps = createKeysDeps({ database, retry_delay_ms: 0 });
   const user = await aUser();
@@ -92,13 +92,13 @@ test('install-keys survives every fault: told once or more, or failed with a rea
       assert.deepEqual(rows, rows[0]?.state === 'installed' ? whole : failed);
       if (run.state === 'done' && run.state_reason === null) assert.deepEqual(rows, whole);
     },
-    // Each execution loads and looks; the second settles what was told, the third finds nothing left.
+    // Each execution loads and checks; the second settles the installation, the third finds nothing left.
     expected: { path: ['installKeys', 'installKeys', 'installKeys'], calls: 7 },
   });
 });
 
 for (const shape of ['gpu_slice', 'baremetal'] as const)
-  test(`the machine of a ${shape} is told the full set: keys of the launch and of live grants`, async (t) => {
+  test(`the VM of a ${shape} gets the full set of keys: of the launch and of live grants`, async (t) => {
     const { database, sql, anActive, aUser, stateOf, keyOf, tell, told, hear } = await open(t);
     const user = await aUser();
     const allocation = await anActive({ shape, state: 'active' });
@@ -112,7 +112,7 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
       await aGrant(sql, allocation, user, 'pending'),
       await aGrant(sql, allocation, user, 'revoking'),
     ];
-    // The first is made one of the launch instead.
+    // The first becomes a launch key instead.
     await sql.query(
       `with gone as (delete from allocation_access_grants where id = $2 returning ssh_key_id)
        update allocations set ssh_key_ids = array(select ssh_key_id from gone) where id = $1`,
@@ -135,7 +135,7 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
     assert.deepEqual([await stateOf(pending), await stateOf(revoking)], ['installed', 'revoked']);
   });
 
-test('what is granted and revoked while the machine is being told is told in another round', async (t) => {
+test('keys granted and revoked during an installation are installed in another round', async (t) => {
   const { database, sql, anActive, aUser, stateOf, keyOf, tell, takeBack, told, hear } = await open(t);
   const user = await aUser();
   const allocation = await anActive();
@@ -160,7 +160,7 @@ test('what is granted and revoked while the machine is being told is told in ano
   assert.deepEqual([await stateOf(first), await stateOf(second)], ['revoked', 'installed']);
 });
 
-test('a machine that refuses three times fails the grant with a reason; a revocation stays wanted and is told later', async (t) => {
+test('a VM that refuses three times fails the grant; a revocation stays pending and is installed later', async (t) => {
   const { database, sql, anActive, aUser, stateOf, tell } = await open(t);
   const user = await aUser();
   const allocation = await anActive();
@@ -172,7 +172,7 @@ test('a machine that refuses three times fails the grant with a reason; a revoca
   const kinds = await settle(database, { answer: () => null });
   assert.deepEqual(kinds, [KIND, KIND, KIND]);
   assert.deepEqual([await stateOf(pending), await stateOf(revoking)], ['failed', 'revoking']);
-  // What failed comes along with the next full set.
+  // A failed key is part of the next full set.
   await tell(allocation.id);
   await settle(database);
   assert.deepEqual([await stateOf(pending), await stateOf(revoking)], ['installed', 'revoked']);
@@ -182,7 +182,7 @@ for (const { workflow, shape, kind } of [
   { workflow: provisionSlice, shape: 'gpu_slice', kind: 'slice.vm_start' },
   { workflow: provisionBaremetal, shape: 'baremetal', kind: 'allocation.provision_user' },
 ] as const)
-  test(`a ${shape} comes with the keys granted before it started, and is told those granted after`, async (t) => {
+  test(`a ${shape} starts with the keys granted before, and gets those granted after`, async (t) => {
     const { database, sql, write, anActive, aUser, stateOf, keyOf, told, hear } = await open(t);
     const user = await aUser();
     const allocation = await anActive({ shape, state: 'requested' });
@@ -216,7 +216,7 @@ for (const { workflow, shape, kind } of [
     assert.equal(await stateOf(taken), 'revoked');
   });
 
-test('a machine that is off is told when it is on again', async (t) => {
+test('a VM that is off gets its keys when it is on again', async (t) => {
   const { database, sql, write, anActive, aUser, stateOf, tell, told, hear } = await open(t);
   const user = await aUser();
   const allocation = await anActive();
@@ -241,7 +241,7 @@ test('a machine that is off is told when it is on again', async (t) => {
   assert.deepEqual([told.length, await stateOf(grant)], [1, 'installed']);
 });
 
-test('a reinstalled machine has the keys that its first boot was given', async (t) => {
+test('a reinstalled VM has the keys of its first boot', async (t) => {
   const { database, sql, write, anActive, aUser, stateOf, told, hear } = await open(t);
   const allocation = await anActive();
   const grant = await aGrant(sql, allocation, await aUser(), 'failed');
@@ -258,7 +258,7 @@ test('a reinstalled machine has the keys that its first boot was given', async (
   assert.deepEqual([told.length, await stateOf(grant)], [0, 'installed']);
 });
 
-test('with its release everything ends that was granted on an allocation', async (t) => {
+test('releasing an allocation ends all its grants', async (t) => {
   const { sql, write, anActive, aUser, stateOf } = await open(t);
   const user = await aUser();
   const allocation = await anActive();

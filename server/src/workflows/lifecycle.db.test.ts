@@ -54,7 +54,7 @@ const provision = (
     }),
   );
 
-/** What the service adds to a change: who asked for it. */
+/** The service's addition to a change: the actor. */
 const audited = async (tx: Tx, id: string, action: string, change: Promise<unknown>) => {
   await change;
   const row = await findAllocation(tx, id);
@@ -99,7 +99,7 @@ const factsOf = async (sql: Client, id: string): Promise<Facts> => {
   return rows[0];
 };
 
-/** Whatever has happened: quota used is the sum of live claims, and every other invariant holds too. */
+/** In every case: quota used is the sum of live claims, and every other invariant holds too. */
 const checkInvariants = async ({ database }: Pick<World, 'database'>): Promise<void> => {
   for (const invariant of INVARIANTS)
     assert.deepEqual(await database.read(PLATFORM, (reader) => listViolations(reader, invariant)), []);
@@ -107,7 +107,7 @@ const checkInvariants = async ({ database }: Pick<World, 'database'>): Promise<v
 
 const CLEAN = { live_claims: 0, occupancy: 'free', gpu_used: [0, 0], free_count: 8 };
 
-test('a slice is provisioned step by step, charged at its sold price, and freed only by proof', async (t) => {
+test('a slice is provisioned step by step, charged at its launch price, and freed only by proof', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { gpu_count: 2, price_minor: 451, max_duration_s: 3600 });
   await provision(w.database, made);
@@ -142,7 +142,7 @@ test('a slice is provisioned step by step, charged at its sold price, and freed 
   await checkInvariants(w);
 });
 
-test('a whole node is provisioned, released and wiped, data disks and slots alike', async (t) => {
+test('a whole node is provisioned, released and wiped, both data disks and slots', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { shape: 'baremetal' });
   await provision(w.database, made, provisionBaremetal);
@@ -166,7 +166,7 @@ test('a whole node is provisioned, released and wiped, data disks and slots alik
   assert.deepEqual({ live_claims, occupancy, gpu_used, free_count }, CLEAN);
 });
 
-test('a whole node is not wiped with a data disk of another size than was approved, or of none', async (t) => {
+test('a whole node is not wiped with a data disk of an unapproved size, or without an approved size', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { shape: 'baremetal', state: 'active' });
   const ofOneByte = (output: Record<string, unknown>) => ({
@@ -199,7 +199,7 @@ test('a whole node is not wiped with a data disk of another size than was approv
   await checkInvariants(w);
 });
 
-test('the node stays sliced while another allocation lives on it', async (t) => {
+test('the node stays sliced while it has another live allocation', async (t) => {
   const w = await world(t);
   const node = await aNode(w.sql);
   const first = await allocate(w, { state: 'active' }, node);
@@ -238,7 +238,7 @@ const liars: Record<string, (output: Record<string, unknown>) => Record<string, 
     ...output,
     disks: (output['disks'] as object[]).map((disk) => ({ ...disk, bytes_not_erased: 512, is_verified: false })),
   }),
-  // Half the disk, read back as completely as a disk of that size demands.
+  // Half the disk, with the complete read-back of a disk of that size.
   'states another size of the disk than was approved': (output) => ({
     ...output,
     disks: (output['disks'] as DiskEvidence[]).map((disk) => provenDisk(disk, { size_bytes: DISK_BYTES / 2 })),
@@ -258,7 +258,7 @@ const liars: Record<string, (output: Record<string, unknown>) => Record<string, 
   }),
 };
 for (const [name, lie] of Object.entries(liars))
-  test(`evidence that ${name} frees nothing: bounded tries, then blocked`, async (t) => {
+  test(`evidence that ${name} frees nothing: bounded attempts, then blocked`, async (t) => {
     const w = await world(t);
     const made = await allocate(w, { gpu_count: 2, state: 'active' });
     await release(w.database, made.id);
@@ -280,7 +280,7 @@ for (const [name, lie] of Object.entries(liars))
     await checkInvariants(w);
   });
 
-test('a machine that cannot be stopped is blocked, and an operator who saw that it is gone skips only the stop', async (t) => {
+test('a VM that cannot be stopped blocks cleanup; an operator’s confirmation skips only the stop', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { state: 'active' });
   await release(w.database, made.id);
@@ -295,7 +295,7 @@ test('a machine that cannot be stopped is blocked, and an operator who saw that 
   assert.equal((await factsOf(w.sql, made.id)).state, 'released');
 });
 
-test('a stop that no host has begun is withdrawn once an operator has seen that nothing runs', async (t) => {
+test('a stop that no host has started is withdrawn once an operator confirms that nothing runs', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { state: 'active' });
   await release(w.database, made.id);
@@ -310,7 +310,7 @@ test('a stop that no host has begun is withdrawn once an operator has seen that 
   await checkInvariants(w);
 });
 
-test('cleanup after a failure is blocked when it cannot be proven, and the state stays failed throughout', async (t) => {
+test('cleanup after a failure is blocked when it cannot be proven, and the state stays failed', async (t) => {
   const w = await world(t);
   const made = await allocate(w);
   await provision(w.database, made);
@@ -326,7 +326,7 @@ test('cleanup after a failure is blocked when it cannot be proven, and the state
   await checkInvariants(w);
 });
 
-test('a guest that sees fewer GPUs than it was given is stopped, and its slots wait for an operator', async (t) => {
+test('a guest OS that sees fewer GPUs than allocated is stopped, and its slots wait for an operator', async (t) => {
   const w = await world(t);
   const made = await allocate(w);
   await provision(w.database, made);
@@ -346,7 +346,7 @@ test('a guest that sees fewer GPUs than it was given is stopped, and its slots w
   await checkInvariants(w);
 });
 
-test('a stuck cleanup that an operator retries from a step takes the allocation up again and gets new tries', async (t) => {
+test('a stuck cleanup retried by an operator resumes the allocation’s cleanup with new attempts', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { state: 'active' });
   await release(w.database, made.id);
@@ -361,7 +361,7 @@ test('a stuck cleanup that an operator retries from a step takes the allocation 
 });
 
 for (const state of ['requested', 'provisioning', 'active', 'releasing', 'release_failed'] as const)
-  test(`a release is accepted when ${state}, twice as well as once`, async (t) => {
+  test(`a release is accepted when ${state}, once or twice`, async (t) => {
     const w = await world(t);
     const made = await allocate(w, { state: state === 'provisioning' ? 'requested' : state });
     if (state === 'provisioning') {
@@ -386,7 +386,7 @@ for (const state of ['requested', 'provisioning', 'active', 'releasing', 'releas
     await checkInvariants(w);
   });
 
-test('a release during provisioning queues nothing beside the task that a host is at, and never activates', async (t) => {
+test('a release during provisioning queues nothing beside the host’s current task, and never activates', async (t) => {
   const w = await world(t);
   const other = await allocate(w);
   await provision(w.database, other);
@@ -407,7 +407,7 @@ test('a release during provisioning queues nothing beside the task that a host i
   assert.equal(rows[0].state, 'cancelled', 'the provisioning run ends');
 });
 
-test('a slot that became unhealthy meanwhile is wiped, and its health keeps it out of sale', async (t) => {
+test('a slot that became unhealthy meanwhile is wiped, and its health keeps it unschedulable', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { gpu_count: 2, state: 'active' });
   await w.sql.query("update node_resource_slots set health = 'unhealthy' where id = $1", [made.slot_ids[0]]);
@@ -421,7 +421,7 @@ test('a slot that became unhealthy meanwhile is wiped, and its health keeps it o
   assert.equal(rows[0].free_count, 7);
 });
 
-test('a slot whose GPU was not reset is set apart, its node needs a reboot, and the tenant is released all the same', async (t) => {
+test('a slot whose GPU was not reset is quarantined, its node needs a reboot, and the release completes', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { gpu_count: 2, state: 'active' });
   await release(w.database, made.id);
@@ -449,7 +449,7 @@ test('a slot whose GPU was not reset is set apart, its node needs a reboot, and 
   ]);
 });
 
-test('a slot remembers what its last allocation did to it, beside the alerts of its health', async (t) => {
+test('a slot records the faults of its last allocation, beside its health alerts', async (t) => {
   const w = await world(t);
   const made = await allocate(w);
   const [slotId] = made.slot_ids;

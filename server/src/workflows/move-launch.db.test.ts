@@ -69,7 +69,7 @@ const failing = (nodes: readonly TestNode[], kind: string): HostPlay => ({
     task.kind === kind && nodes.some(({ id }) => id === task.node_id) ? null : truth(task),
 });
 
-test('a launch whose host fails becomes active on another host, with its id, price and quota, charged once', async (t) => {
+test('a launch whose host fails becomes active on another host, with its id and price, charged once', async (t) => {
   const w = await world(t);
   const [bad, good] = [await w.node(), await w.node()];
   const made = await w.launch(bad, { gpu_count: 2, price_minor: 451 });
@@ -152,7 +152,7 @@ test('bare metal moves to another node, and the node it left is wiped', async (t
   await assertInvariants(w.database);
 });
 
-test('a launch is tried on a bounded number of hosts, then fails with the true reason and leaves nothing stuck', async (t) => {
+test('a launch is tried on a bounded number of hosts, then fails with the true reason', async (t) => {
   const w = await world(t);
   const nodes: TestNode[] = [];
   for (let count = 0; count < LAUNCH_HOSTS_MAX + 1; count++) nodes.push(await w.node());
@@ -181,7 +181,7 @@ test('where nothing else fits, the launch fails at once with the true reason', a
   await assertInvariants(w.database);
 });
 
-test('a release accepted after a move releases the new host, and the old one goes on with its own cleanup', async (t) => {
+test('a release accepted after a move releases the new host, and the old one continues its own cleanup', async (t) => {
   const w = await world(t);
   const [bad, good] = [await w.node(), await w.node()];
   const made = await w.launch(bad);

@@ -39,7 +39,7 @@ const aNode = (slots: readonly SchedulerSlot[]): SchedulerNode => ({
   partitions: null,
 });
 
-test('a wiped slot that was set apart or lacks a part is not available, whatever approval and health say of it', () => {
+test('a wiped slot that is quarantined or lacks a part is not available, regardless of approval and health', () => {
   for (const facts of [{}, { approval: 'needs_reapproval' }, { health: 'unhealthy' }] as const)
     assert.equal(isFit(aSlot(0, facts)), true);
   const against: readonly Partial<SchedulerSlot>[] = [
@@ -54,7 +54,7 @@ test('a wiped slot that was set apart or lacks a part is not available, whatever
   for (const facts of against) assert.equal(isFit(aSlot(0, facts)), false, JSON.stringify(facts));
 });
 
-test('a node that nobody else holds is free and remembers no claim once its slots are clean', () => {
+test('a node without other holders is free and has no claim time once its slots are clean', () => {
   const node = aNode([aSlot(0), aSlot(1)]);
   const after = nodeAfterWipe(
     node,
@@ -73,7 +73,7 @@ test('a node that nobody else holds is free and remembers no claim once its slot
   );
 });
 
-test('what others hold on the node stays held, and the oldest of it counts', () => {
+test('other allocations on the node stay held, and the oldest of them counts', () => {
   const node = aNode([aSlot(0), aSlot(1, { status: 'in_use' }), aSlot(2, { status: 'in_use' })]);
   const after = nodeAfterWipe(node, new Map([['slt_0', true]]), {
     is_shared: true,
@@ -85,7 +85,7 @@ test('what others hold on the node stays held, and the oldest of it counts', () 
   );
 });
 
-test('a wiped slot that is not fit is set apart, and its claim still counts as one of the node', () => {
+test('a wiped slot that is not fit is quarantined, and its claim still counts for the node', () => {
   const node = aNode([aSlot(0), aSlot(1)]);
   const after = nodeAfterWipe(
     node,

@@ -91,13 +91,13 @@ const world = async (t: TestContext) => {
   return { database, sql, launch, change, release, look, runs };
 };
 
-/** Fails these kinds and does the others. */
+/** Fails these kinds and completes the others. */
 const failing =
   (...kinds: readonly string[]) =>
   (task: NodeTaskRow) =>
     kinds.includes(task.kind) ? null : truth(task);
 
-test('a slice is stopped, started, rebooted and reinstalled, and keeps its claims, generations and running charge', async (t) => {
+test('a slice is stopped, started, rebooted and reinstalled, and keeps its claims and running charge', async (t) => {
   const { database, sql, launch, change, look } = await world(t);
   const { id } = await launch();
   const held = () =>
@@ -143,7 +143,7 @@ test('a slice is stopped, started, rebooted and reinstalled, and keeps its claim
   await assertInvariants(database);
 });
 
-test('what a host cannot do ends in a state that is known, or in unknown, with a reason and nothing released', async (t) => {
+test('a change that a host cannot make ends in a known state or in unknown, and releases nothing', async (t) => {
   const { database, launch, change, look, runs } = await world(t);
   for (const { asked, kind, power, words } of [
     { asked: 'stop', kind: 'slice.vm_stop', power: 'unknown', words: /could not be stopped/ },
@@ -166,7 +166,7 @@ test('what a host cannot do ends in a state that is known, or in unknown, with a
     assert.deepEqual([row.state, row.power_state, row.power_run_id], ['active', power, null], `${asked} ${kind}`);
     assert.match(row.power_reason ?? '', words);
     assert.deepEqual(await runs(id), [`${asked}-slice stuck`]);
-    // Whatever it was, the tenant gets out of it alone.
+    // In every case the tenant can recover without an operator.
     await change(id, asked === 'reinstall' ? 'reinstall' : 'start');
     await settle(database);
     assert.deepEqual([(await look(id)).power_state, (await look(id)).power_reason], ['on', null]);
@@ -174,7 +174,7 @@ test('what a host cannot do ends in a state that is known, or in unknown, with a
   await assertInvariants(database);
 });
 
-/** What a start of it would bring up, and whether anything else is wanted. */
+/** The install that a start would boot, and whether another one is requested. */
 const made = async ({ database, sql, look }: Awaited<ReturnType<typeof world>>, id: string) => {
   const { install_number, image_name, image_digest, ssh_key_ids } = await look(id);
   const user_data = openUserData(id, await database.read(PLATFORM, (reader) => findUserData(reader, id)));
@@ -183,7 +183,7 @@ const made = async ({ database, sql, look }: Awaited<ReturnType<typeof world>>, 
 };
 const NEW = { user_data: '#!/bin/sh\nmkfs.ext4 /dev/vdb\n', image: IMAGE };
 
-test('a reinstallation that was refused or failed leaves what runs as it was, and a later start starts that', async (t) => {
+test('a refused or failed reinstallation leaves the installed system, and a later start boots it', async (t) => {
   const here = await world(t);
   const { database, launch, change, look } = here;
   for (const { kind, output, power, words } of [
@@ -240,7 +240,7 @@ test('a reinstallation that was refused or failed leaves what runs as it was, an
   await assertInvariants(database);
 });
 
-test('a host is told of the wanted install to write it, and what it wrote is what runs, also after the run gave up', async (t) => {
+test('a host gets the wanted install, and the install it wrote is recorded even after the run timed out', async (t) => {
   const here = await world(t);
   const { database, sql, launch, change, look } = here;
   for (const isLate of [false, true]) {
@@ -283,7 +283,7 @@ test('a host is told of the wanted install to write it, and what it wrote is wha
   await assertInvariants(database);
 });
 
-test('what was wanted of a machine goes with its release, also out of what no host has begun', async (t) => {
+test('the wanted install is deleted with the release, also from tasks that no host has started', async (t) => {
   const here = await world(t);
   const { database, sql } = here;
   const { id } = await here.launch();
@@ -299,7 +299,7 @@ test('what was wanted of a machine goes with its release, also out of what no ho
   assert.equal((await carrying()).rowCount, 0);
 });
 
-test('a reinstallation whose host fell silent says to reinstall, and a start or stop is no way out of it', async (t) => {
+test('a reinstallation whose host disconnected needs another one; a start or stop does not resolve it', async (t) => {
   const { database, sql, launch, change, look } = await world(t);
   const { id } = await launch();
   await change(id, 'reinstall', NEW);
@@ -317,7 +317,7 @@ test('a reinstallation whose host fell silent says to reinstall, and a start or 
   assert.doesNotMatch(power_reason ?? '', /Start or stop/);
 });
 
-test('a host key is told only of the system that is on the disk now', async (t) => {
+test('a host key is shown only for the system that is on the disk now', async (t) => {
   const { database, launch, change } = await world(t);
   const { id } = await launch();
   const ready = (ssh_host_key: string) => (task: NodeTaskRow) =>
@@ -337,7 +337,7 @@ test('a host key is told only of the system that is on the disk now', async (t) 
   assert.equal(await key(), 'second');
 });
 
-test('a host that does not answer leaves nothing known, and what it had not begun is not begun later', async (t) => {
+test('a host that does not respond leaves the state unknown, and its unstarted tasks stay unstarted', async (t) => {
   const { database, sql, launch, change, look } = await world(t);
   const { id } = await launch();
   await change(id, 'start');
@@ -364,7 +364,7 @@ test('a host that does not answer leaves nothing known, and what it had not begu
   await assertInvariants(database);
 });
 
-test('a release wins at every moment of every change, and the change ends without a trace on the way', async (t) => {
+test('a release wins at every point of every change, and the change ends without effect', async (t) => {
   const { database, launch, change, release, look, runs } = await world(t);
   for (const asked of ['stop', 'start', 'reboot', 'reinstall'] as const)
     for (let rounds = 0; rounds <= (asked === 'reinstall' ? 6 : 3); rounds++) {
@@ -385,7 +385,7 @@ test('a release wins at every moment of every change, and the change ends withou
   await assertInvariants(database);
 });
 
-test('a release waits for the task that a host has begun for a change, and only then stops and erases', async (t) => {
+test('a release waits for the task that a host has started for a change, and only then stops and wipes', async (t) => {
   const { database, sql, launch, change, release, look } = await world(t);
   const { id } = await launch();
   await change(id, 'reinstall');
@@ -414,7 +414,7 @@ test('a release waits for the task that a host has begun for a change, and only 
   await assertInvariants(database);
 });
 
-test('of changes asked for at once one is made and the others are refused', async (t) => {
+test('of simultaneous changes one is made and the others are refused', async (t) => {
   const { database, launch, change, look, runs } = await world(t);
   const { id } = await launch();
   const asked = await Promise.allSettled(
@@ -429,7 +429,7 @@ test('of changes asked for at once one is made and the others are refused', asyn
   await assertInvariants(database);
 });
 
-test('a failed change that an operator takes up again after another was made changes nothing', async (t) => {
+test('a failed change retried by an operator after another change has no effect', async (t) => {
   const { database, launch, change, look, sql } = await world(t);
   const { id } = await launch();
   await change(id, 'stop');
@@ -445,7 +445,7 @@ test('a failed change that an operator takes up again after another was made cha
   await assertInvariants(database);
 });
 
-test('a change never joins a run that an operator took up again: it is refused, and made when that has ended', async (t) => {
+test('a change never joins a run retried by an operator: it is refused until that run has ended', async (t) => {
   const { database, launch, change, look, runs, sql } = await world(t);
   const { id } = await launch();
   await change(id, 'stop');
@@ -461,7 +461,7 @@ test('a change never joins a run that an operator took up again: it is refused, 
   await assertInvariants(database);
 });
 
-test('the schema keeps power to active slices, and a change of it to a run', async (t) => {
+test('the schema allows power only for active slices, and a power change only with a run', async (t) => {
   const { sql, launch } = await world(t);
   const { id } = await launch();
   const set = (text: string) => sql.query(`update allocations set ${text} where id = $1`, [id]);
@@ -478,7 +478,7 @@ test('the schema keeps power to active slices, and a change of it to a run', asy
   await assert.rejects(set("power_state = 'on', power_since = now()"), /power_while_active/);
 });
 
-test('a whole node has no power of ours', async (t) => {
+test('a whole node has no managed power', async (t) => {
   const { sql, look } = await world(t);
   const node = await aNode(sql);
   const { id } = await anAllocation(sql, { node, shape: 'baremetal', state: 'active' });

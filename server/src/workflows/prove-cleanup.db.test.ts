@@ -24,7 +24,7 @@ type World = Awaited<ReturnType<typeof world>>;
 
 const stayOn = ({ id, node_id }: TestAllocation) => ({ allocation_id: id, node_id, move_id: null });
 
-/** Proves with evidence that is complete, about the generation that is `behind` the slot's own. */
+/** Proves with complete evidence, for a generation that is `behind` the slot's own. */
 const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
     const targets = (await listHeldSlots(tx, stayOn(made))).map((slot) => ({
@@ -50,7 +50,7 @@ const indexRow = async ({ sql }: World, nodeId: string): Promise<unknown> =>
     ])
   ).rows[0].row;
 
-test('the index row that leaves with the proof is the one that the node as it then is would get', async (t) => {
+test('the index row written with the proof equals a freshly computed one', async (t) => {
   const w = await world(t);
   const node = await aNode(w.sql);
   const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
@@ -67,7 +67,7 @@ test('the index row that leaves with the proof is the one that the node as it th
   assert.deepEqual(rows, [{ occupancy: 'free' }]);
 });
 
-test('a proof about an older generation of a slot frees nothing and leaves nothing behind', async (t) => {
+test('a proof about an older generation of a slot frees nothing and stores nothing', async (t) => {
   const w = await world(t);
   const node = await aNode(w.sql);
   const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
@@ -82,7 +82,7 @@ test('a proof about an older generation of a slot frees nothing and leaves nothi
   assert.deepEqual(rows, [{ state: 'releasing', live: 2, proofs: 0, used: 2 }]);
 });
 
-test('a proof that comes again finds nothing held and changes nothing', async (t) => {
+test('a repeated proof finds no claims and changes nothing', async (t) => {
   const w = await world(t);
   const node = await aNode(w.sql);
   const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });

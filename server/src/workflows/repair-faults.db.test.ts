@@ -53,13 +53,14 @@ test('repair-slot survives every fault: available with a proof of its own disk, 
       const is_proven = isWhole(run);
       assert.deepEqual(rows, [{ status: is_proven ? 'available' : 'quarantined', is_proven }]);
     },
-    // Each execution loads and asks its host. Two read the private network, two the minimum of the wipe, one of these twice.
+    // Each execution loads and requests its host task. Two read the private network, two the minimum wipe level, one of
+    // these twice.
     expected: { path: undisturbedPath(repairSlot, 'gpu_slice'), calls: 2 * 6 + 2 + 3 },
   });
   await assertInvariants(database);
 });
 
-test('wipe-disk survives every fault: owned with a proof, or not owned and with a reason', async (t) => {
+test('wipe-disk survives every fault: approved with a proof, or not approved and with a reason', async (t) => {
   const { database, sql, node, answer } = await open(t);
   const deps = createDiskDeps(database);
   await runFaults({
@@ -95,7 +96,8 @@ test('wipe-disk survives every fault: owned with a proof, or not owned and with 
       if (isWhole(run)) assert.ok(isOwned);
       if (!isOwned) assert.deepEqual([row?.state, row?.has_reason], ['blocked', true]);
     },
-    // Each execution loads. The wipe asks its host and reads the minimum, once more to judge the evidence.
+    // Each execution loads. The wipe requests its host task and reads the minimum level, once more to evaluate the
+    // evidence.
     expected: { path: undisturbedPath(wipeDisk, 'gpu_slice'), calls: 3 + 2 + 3 },
   });
   await assertInvariants(database);

@@ -1,4 +1,4 @@
-/** A region that demands more of an wipe than the disk can give. */
+/** A region that requires a stronger wipe than the disk supports. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';
@@ -33,7 +33,7 @@ const world = async (t: TestContext) => {
   return { database, sql, made, slots };
 };
 
-/** A host of before, which does not look at what the region demands. */
+/** A host of an earlier version, which ignores the region's requirement. */
 const byDiscard = (task: NodeTaskRow) => {
   const told = truth(task);
   const disks = (told['disks'] ?? []) as readonly object[];
@@ -45,7 +45,7 @@ const byDiscard = (task: NodeTaskRow) => {
   };
 };
 
-test('the host is told the minimum, and a wipe below it frees nothing however often it is shown', async (t) => {
+test('the host receives the minimum wipe level, and a wipe below it never frees a slot', async (t) => {
   const { database, sql, made, slots } = await world(t);
   await settle(database, { answer: byDiscard });
   const { rows } = await sql.query(
@@ -68,7 +68,7 @@ test('the host is told the minimum, and a wipe below it frees nothing however of
   assert.deepEqual(allocation.rows, [
     { state: 'release_failed', state_reason: 'The disk wipe could not be verified.' },
   ]);
-  // What proved nothing is kept, in its chain.
+  // The unverified wipe is stored, in its chain.
   assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 14, chains: 8, findings: [] });
 
   await database.write(PLATFORM, (tx) =>
@@ -81,7 +81,7 @@ test('the host is told the minimum, and a wipe below it frees nothing however of
   );
 });
 
-test('a drive that a host refuses to erase is blocked with the host’s own reason', async (t) => {
+test('a disk that a host refuses to wipe blocks cleanup with the host’s own reason', async (t) => {
   const { database, made, slots } = await world(t);
   const refused = 'the site’s minimum is purge, but the drive supports blkdiscard';
   await settle(database, {

@@ -21,7 +21,7 @@ test('of several requests that use one code or refresh token at the same time, o
   assert.equal(await adapter.find('id-1'), undefined);
 });
 
-test('revoking a grant ends what was issued under it and nothing else', async (t) => {
+test('revoking a grant ends everything issued under it and nothing else', async (t) => {
   const { database } = await testDatabase(t);
   const adapter = createAdapterFactory({ database, secrets });
   await adapter('RefreshToken').upsert('a', { jti: 'a', grantId: 'g1' }, 60);
@@ -36,7 +36,7 @@ test('revoking a grant ends what was issued under it and nothing else', async (t
   assert.equal((await adapter('Interaction').find('d'))?.['jti'], 'd');
 });
 
-test('a session is found by its uid, also while two tabs renew it at once', async (t) => {
+test('a session is found by its uid, even while two tabs renew it at once', async (t) => {
   const { database } = await testDatabase(t);
   const adapter = createAdapterFactory({ database, secrets })('Session');
   await Promise.all([
@@ -48,7 +48,7 @@ test('a session is found by its uid, also while two tabs renew it at once', asyn
   assert.equal((await adapter.findByUid('u'))?.['jti'], 'one');
 });
 
-test('expired records do not pile up', async (t) => {
+test('expired records are deleted', async (t) => {
   const { database } = await testDatabase(t);
   const adapter = createAdapterFactory({ database, secrets })('Interaction');
   await adapter.upsert('old', { jti: 'old' }, -3600);

@@ -58,7 +58,7 @@ test('replicas that start at once agree on one key', async (t) => {
   assert.doesNotMatch(sets[0] ?? '', /"(d|p|q|dp|dq|qi)":/);
 });
 
-test('the database holds no token, code or private key that could be used', async (t) => {
+test('the database holds no usable token, code or private key', async (t) => {
   const running = await startIssuer(t);
   const tokens = await devLogin(running, 'dev-user', PASSWORD);
   const { browser } = running;
@@ -85,7 +85,7 @@ test('the database holds no token, code or private key that could be used', asyn
   assert.equal(outside.rows[0]?.n, 0, 'no tenant sees them');
 });
 
-test('every page is served with a strict policy, without script, and cookies that fit plain http', async (t) => {
+test('every page is served with a strict policy, without script, and cookies suitable for plain http', async (t) => {
   const running = await startIssuer(t);
   const { browser, origin } = running;
   const signInForm = await browser.open((await codeRequest(running, `${origin}/callback`)).url.href);
@@ -118,7 +118,7 @@ test('every page is served with a strict policy, without script, and cookies tha
   );
 });
 
-test('addresses come from the issuer URL whatever host a request names', async (t) => {
+test('addresses come from the issuer URL for any Host header', async (t) => {
   const running = await startIssuer(t);
   const port = new URL(running.origin).port;
   const byNumber = `http://127.0.0.1:${port}/oidc`;
@@ -151,7 +151,7 @@ test('browsers may redeem codes from the console and from loopback, not from oth
   assert.match(await evil.text(), /not allowed/);
 });
 
-test('the issuer prints nothing; what it has to say goes to the log', async (t) => {
+test('the issuer writes only to the log, not to the console', async (t) => {
   const methods = (['log', 'info', 'warn', 'error'] as const).map((name) =>
     mock.method(console, name, () => undefined),
   );
@@ -171,7 +171,7 @@ test('the issuer prints nothing; what it has to say goes to the log', async (t) 
   assert.doesNotMatch(running.logged.join(''), /made up/);
 });
 
-test('a database that is away makes the issuer unavailable, not broken', async (t) => {
+test('an unavailable database makes the issuer unavailable and causes no internal error', async (t) => {
   const away = createDatabase({ url: 'postgres://nobody@127.0.0.1:9/none', log: silentLog() });
   t.after(() => away.end());
   let current: Database | undefined;
@@ -205,7 +205,7 @@ test('it refuses to start in production and beside an external issuer', async (t
   );
 });
 
-test('garbage in tokens, codes and forms is refused, never an internal error', async (t) => {
+test('invalid tokens, codes and forms are refused, never an internal error', async (t) => {
   const running = await startIssuer(t);
   const post = (path: string, body: Record<string, string>) =>
     fetch(`${running.origin}/oidc${path}`, { method: 'POST', body: new URLSearchParams(body) });

@@ -15,7 +15,7 @@ import {
   verify,
 } from '../../../test/embedded-issuer.ts';
 
-test('the device flow signs a terminal in after the person compared and allowed the code', async (t) => {
+test('the device flow signs a terminal in after the user compared and allowed the code', async (t) => {
   const running = await startIssuer(t);
   const config = await running.relyingParty('gpuaas-cli');
   const device = await client.initiateDeviceAuthorization(config, { scope: SCOPE });
@@ -46,7 +46,7 @@ test('the device flow signs a terminal in after the person compared and allowed 
   await assert.rejects(poll(), oauthError('invalid_grant'));
 });
 
-test('a link with the code leads straight to the question, and no ends it', async (t) => {
+test('a link with the code leads directly to the confirmation, and a denial ends the flow', async (t) => {
   const running = await startIssuer(t);
   const config = await running.relyingParty('gpuaas-cli');
   const device = await client.initiateDeviceAuthorization(config, { scope: SCOPE });
@@ -63,7 +63,7 @@ test('a link with the code leads straight to the question, and no ends it', asyn
   assert.match(stale.text, /role="alert"/);
 });
 
-test('a refresh token is replaced at each use, and using an old one ends them all', async (t) => {
+test('a refresh token is replaced at each use, and reuse of an old one ends them all', async (t) => {
   const running = await startIssuer(t);
   const config = await running.relyingParty('gpuaas-cli');
   const first = await devLogin(running, 'dev-user', PASSWORD);
@@ -77,7 +77,7 @@ test('a refresh token is replaced at each use, and using an old one ends them al
   await client.refreshTokenGrant(config, other.refresh_token ?? '');
 });
 
-test('a revoked refresh token is worth nothing', async (t) => {
+test('a revoked refresh token is invalid', async (t) => {
   const running = await startIssuer(t);
   const config = await running.relyingParty('gpuaas-cli');
   const { refresh_token: refreshToken = '' } = await devLogin(running, 'dev-user', PASSWORD);
@@ -85,7 +85,7 @@ test('a revoked refresh token is worth nothing', async (t) => {
   await assert.rejects(client.refreshTokenGrant(config, refreshToken), oauthError('invalid_grant'));
 });
 
-test('name and password give tokens to the command line only', async (t) => {
+test('user name and password give tokens to the CLI only', async (t) => {
   const running = await startIssuer(t);
   const tokens = await devLogin(running, 'dev-admin', PASSWORD);
   const token = await verify(running, tokens.access_token);
@@ -101,7 +101,7 @@ test('name and password give tokens to the command line only', async (t) => {
   );
 });
 
-test('signing out ends the session and the console tokens, and a terminal stays signed in', async (t) => {
+test('signing out ends the session and the console tokens, and the CLI stays signed in', async (t) => {
   const running = await startIssuer(t);
   const { request, tokens } = await signInToConsole(running);
   const cli = await running.relyingParty('gpuaas-cli');
@@ -131,7 +131,7 @@ test('signing out ends the session and the console tokens, and a terminal stays 
   assert.equal((await running.browser.submit(twice)).leftTo, `${running.origin}/`);
 });
 
-test('a token says when it ends and for which application it was made', async (t) => {
+test('a token states its expiry and its application', async (t) => {
   const running = await startIssuer(t);
   const claims = decodeJwt((await devLogin(running, 'dev-user', PASSWORD)).access_token);
   assert.equal((claims.exp ?? 0) - (claims.iat ?? 0), 600);

@@ -85,7 +85,7 @@ test('a request without PKCE, with plain PKCE or to an unknown address gets no c
   }
 });
 
-test('a program on this machine may receive the code on any loopback port', async (t) => {
+test('a local program may receive the code on any loopback port', async (t) => {
   const running = await startIssuer(t);
   const request = await codeRequest(running, 'http://127.0.0.1:49152/callback');
   const page = await running.browser.open(request.url.href);
@@ -114,7 +114,7 @@ test('a wrong password or name is refused on the page with the reason, and can b
   assert.doesNotMatch(running.logged.join(), new RegExp(PASSWORD));
 });
 
-test('guessing is slowed down, on the page and for the development grant alike', async (t) => {
+test('guessing is slowed down, on the page and for the development grant', async (t) => {
   let at = Date.now();
   const running = await startIssuer(t, { clock: { now: () => new Date(at) } });
   const request = await codeRequest(running, `${running.origin}/callback`);
@@ -153,7 +153,7 @@ test('cancelling the sign-in returns to the application with access_denied', asy
   assert.match(leftTo ?? '', /error=access_denied/);
 });
 
-test('another person may sign in over the first, after one visible step', async (t) => {
+test('another user may sign in over the first, after one visible step', async (t) => {
   const running = await startIssuer(t);
   await signInToConsole(running, 'dev-user');
   const request = await codeRequest(running, 'http://127.0.0.1:49152/callback', { prompt: 'login' });

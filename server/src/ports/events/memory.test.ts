@@ -17,7 +17,7 @@ publisherContract('the stream in memory', async () => {
 
 const event = (id: string) => ({ id, type: 'project.created' });
 
-test('a stream with a limit drops its oldest events, and one with room for none acknowledges all the same', async () => {
+test('a stream with a limit drops its oldest events, and one with zero capacity still acknowledges', async () => {
   for (const [events_max, kept] of [
     [2, ['b', 'c']],
     [0, []],

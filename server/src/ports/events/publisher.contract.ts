@@ -1,9 +1,9 @@
-/** The promises of `publisher.ts` as tests, for the real stream and for its stand-in. */
+/** The guarantees of `publisher.ts` as tests, for the real stream and for its fake. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { OutgoingEvent, Published, Publisher } from './publisher.ts';
 
-/** A stream of its own for each case, and what can happen to it. */
+/** A separate stream for each case, and its faults. */
 export type StreamUnderTest = Readonly<{
   /** A publisher that waits this long for an acknowledgement. */
   connect(options: Readonly<{ timeout_ms: number }>): Publisher;
@@ -15,7 +15,7 @@ export type StreamUnderTest = Readonly<{
   clear(): Promise<void>;
 }>;
 
-/** Long enough for an acknowledgement on a slow machine. */
+/** Long enough for an acknowledgement on a slow host. */
 const PATIENT_MS = 30_000;
 const HASTY_MS = 300;
 
@@ -50,7 +50,7 @@ export const publisherContract = (
       return { stream, publisher };
     };
 
-    test('events are stored as given, in the order given', async (t) => {
+    test('events are stored unchanged, in the given order', async (t) => {
       const { stream, publisher } = await given(t);
       const [first, second] = [eventsOf('a', 60), eventsOf('b', 3)];
       assert.deepEqual(await publisher.publish(first), all(first));
@@ -58,7 +58,7 @@ export const publisherContract = (
       assert.deepEqual(await stream.stored(), [...first, ...second]);
     });
 
-    test('no event is nothing to store', async (t) => {
+    test('an empty batch stores nothing', async (t) => {
       const { stream, publisher } = await given(t);
       assert.deepEqual(await publisher.publish([]), all([]));
       assert.deepEqual(await stream.stored(), []);
@@ -74,7 +74,7 @@ export const publisherContract = (
       assert.deepEqual(await stream.stored(), events);
     });
 
-    test('two publishers share the stream, and closing one leaves the other', async (t) => {
+    test('two publishers share the stream, and closing one does not affect the other', async (t) => {
       const { stream, publisher } = await given(t);
       const other = stream.connect({ timeout_ms: PATIENT_MS });
       const [mine, theirs, rest] = [eventsOf('a', 2), eventsOf('b', 2), eventsOf('c', 2)];
@@ -86,7 +86,7 @@ export const publisherContract = (
       assert.deepEqual(await stream.stored(), [...mine, ...theirs, ...rest]);
     });
 
-    test('an outage is an error and no exception, and the same publisher goes on after it', async (t) => {
+    test('an outage is an error and no exception, and the same publisher continues after it', async (t) => {
       const { stream, publisher } = await given(t);
       const events = eventsOf('a', 6);
       await publisher.publish(events.slice(0, 2));
@@ -101,7 +101,7 @@ export const publisherContract = (
       assert.deepEqual(await stream.stored(), events);
     });
 
-    test('an outage in the middle of a batch keeps what was acknowledged, and order', async (t) => {
+    test('an outage in the middle of a batch keeps the acknowledged events, and the order', async (t) => {
       const { stream, publisher } = await given(t);
       const events = eventsOf('a', 1_000);
       await publisher.publish(events.slice(0, 1));
@@ -128,7 +128,7 @@ export const publisherContract = (
       assert.deepEqual(await stream.stored(), events);
     });
 
-    test('a stream that lost its store goes on with what is published next', async (t) => {
+    test('a stream that lost its store continues with the next published event', async (t) => {
       const { stream, publisher } = await given(t);
       const [lost, next] = [eventsOf('a', 3), eventsOf('b', 3)];
       await publisher.publish(lost);

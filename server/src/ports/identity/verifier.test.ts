@@ -24,7 +24,7 @@ const refused = async (verifier: TokenVerifier, jwt: string, sentence: RegExp): 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const now = (): number => Math.floor(Date.now() / 1000);
 
-test('an access token of the issuer tells who presents it', async (t) => {
+test('an access token of the issuer identifies its user', async (t) => {
   const issuer = await startTestIssuer(t);
   const exp = now() + 300;
   const token = await verifierFor(issuer).verify(await issuer.sign({ exp }));
@@ -39,7 +39,7 @@ test('an access token of the issuer tells who presents it', async (t) => {
   });
 });
 
-test('a token outside its time or for someone else is refused with the reason', async (t) => {
+test('a token outside its validity or for another audience is refused with the reason', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer);
   await refused(verifier, await issuer.sign({ exp: now() - 60 }), /has expired/);
@@ -57,7 +57,7 @@ test('a token outside its time or for someone else is refused with the reason', 
   assert.equal((await verifier.verify(await issuer.sign({ exp: now() - 2 }))).subject, 'user-1', 'small clock skew');
 });
 
-test('a token is refused if it names a client that is not ours, in any of the claims that name one', async (t) => {
+test('a token is refused if any client claim names an unknown client', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer);
   for (const claims of [
@@ -104,7 +104,7 @@ test('a token that only claims to be signed is refused', async (t) => {
     await refused(verifier, text, /malformed|too long|algorithm/);
 });
 
-test('a token that was made for something else than calling an API is refused', async (t) => {
+test('a token made for something other than API calls is refused', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer);
   await refused(verifier, await issuer.sign({ at_hash: 'x' }), /not an access token/);
@@ -119,7 +119,7 @@ test('a token that was made for something else than calling an API is refused', 
     assert.equal((await verifier.verify(await issuer.sign({}, { header: { typ } }))).subject, 'user-1');
 });
 
-test('a token signed with a key that the issuer rotated in is accepted, one of a removed key is not', async (t) => {
+test('a token signed with a newly rotated key is accepted, one signed with a removed key is not', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer, { keysCooldownMs: 0 });
   const before = await issuer.sign();
@@ -132,7 +132,7 @@ test('a token signed with a key that the issuer rotated in is accepted, one of a
   await refused(verifier, await issuer.sign({ jti: '2' }, { signer: oldKey }), /unknown key/);
 });
 
-test('made-up key ids do not make us ask the issuer again and again', async (t) => {
+test('invented key ids do not cause repeated requests to the issuer', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer);
   await verifier.verify(await issuer.sign());
@@ -152,7 +152,7 @@ test('a token without a key id is tried against every key of the issuer', async 
   await refused(verifier, await issuer.sign({}, { header, signer: await issuer.strangeSigner('x') }), /bad signature/);
 });
 
-test('an issuer that cannot be reached makes us unavailable, never refuse, and is asked again later', async (t) => {
+test('an unreachable issuer makes the verifier unavailable, never refuse, and is retried later', async (t) => {
   const issuer = await startTestIssuer(t);
   let at = Date.now();
   const clock: Clock = { now: () => new Date(at) };
@@ -177,7 +177,7 @@ test('an issuer that cannot be reached makes us unavailable, never refuse, and i
   await assert.rejects(nowhere.verify(await issuer.sign({ iss: 'http://127.0.0.1:9' })), isUnavailable);
 });
 
-test('keys that cannot be fetched make us unavailable', async (t) => {
+test('keys that cannot be fetched make the verifier unavailable', async (t) => {
   const issuer = await startTestIssuer(t);
   const fetchButNoKeys: typeof fetch = (input, init) =>
     String(input).endsWith('/keys') ? Promise.reject(new TypeError('fetch failed')) : fetch(input, init);
@@ -188,7 +188,7 @@ test('keys that cannot be fetched make us unavailable', async (t) => {
   );
 });
 
-test('a discovery document of another issuer is not believed', async (t) => {
+test('a discovery document of another issuer is refused', async (t) => {
   const issuer = await startTestIssuer(t);
   const lying: typeof fetch = async (input, init) =>
     String(input).includes('.well-known')
@@ -200,7 +200,7 @@ test('a discovery document of another issuer is not believed', async (t) => {
   );
 });
 
-test('a verified token is remembered until it expires and not longer', async (t) => {
+test('a verified token is cached until it expires and no longer', async (t) => {
   const issuer = await startTestIssuer(t);
   let at = Date.now();
   const verifier = verifierFor(issuer, { clock: { now: () => new Date(at) } });
@@ -214,7 +214,7 @@ test('a verified token is remembered until it expires and not longer', async (t)
   await refused(verifier, jwt, /has expired/);
 });
 
-test('the memory for verified tokens is bounded and drops the least recently used', async (t) => {
+test('the cache of verified tokens is bounded and drops the least recently used', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer, { remembered: 2 });
   const [a, b, c] = [await issuer.sign({ jti: 'a' }), await issuer.sign({ jti: 'b' }), await issuer.sign({ jti: 'c' })];
@@ -226,7 +226,7 @@ test('the memory for verified tokens is bounded and drops the least recently use
   assert.notEqual(await verifier.verify(b), ofB);
 });
 
-test('names and addresses reach us as clean text or not at all', async (t) => {
+test('names and addresses are stored as clean text or not at all', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer);
   const nameOf = async (claims: JWTPayload) => (await verifier.verify(await issuer.sign(claims))).name;
@@ -247,7 +247,7 @@ test('names and addresses reach us as clean text or not at all', async (t) => {
   await refused(verifier, await issuer.sign({ scope: many.join(' ') }), /more than 100 scopes/);
 });
 
-test('a token without an address asks userinfo once, and stands without the answer', async (t) => {
+test('a token without an address queries userinfo once, and is valid without the response', async (t) => {
   const issuer = await startTestIssuer(t);
   const verifier = verifierFor(issuer);
   const omit = ['email', 'email_verified', 'name'];

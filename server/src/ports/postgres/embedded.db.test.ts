@@ -46,7 +46,7 @@ const query = async (postgres: EmbeddedPostgres, text: string): Promise<Record<s
     .finally(() => client.end());
 };
 
-/** Starts a cluster in a process that is then killed, so that nobody stops the cluster. */
+/** Starts a cluster in a process that is then killed, so that the cluster is not stopped. */
 const startAndDie = (dataDir: string): number => {
   const script = `
     const { startEmbeddedPostgres } = await import(${JSON.stringify(MODULE)});
@@ -62,7 +62,7 @@ const startAndDie = (dataDir: string): number => {
   return pid;
 };
 
-test('a cluster keeps its data from start to start and leaves no process behind', async (t) => {
+test('a cluster keeps its data across restarts and leaves no process behind', async (t) => {
   const dataDir = join(scratch(t), 'pg');
   const first = await start(t, dataDir);
   await query(first, 'create table kept as select 42 as n');
@@ -72,7 +72,7 @@ test('a cluster keeps its data from start to start and leaves no process behind'
   assert.deepEqual(await query(second, 'select n from kept'), [{ n: 42 }]);
 });
 
-test('nobody reaches the database over the network, and only its own user by the socket', async (t) => {
+test('the database is not reachable over the network, and by the socket only for its own user', async (t) => {
   const postgres = await start(t, join(scratch(t), 'pg'));
   const settings = await query(
     postgres,
@@ -91,7 +91,7 @@ test('a second start of a cluster in use is refused and names the process', asyn
   assert.equal((await query(first, 'select 1 as one')).length, 1);
 });
 
-test('the cluster of a killed process is stopped and started anew', async (t) => {
+test('the cluster of a killed process is stopped and started again', async (t) => {
   const dataDir = join(scratch(t), 'pg');
   const orphan = findProcessIdentity(startAndDie(dataDir));
   assert.ok(orphan !== undefined);
@@ -109,7 +109,7 @@ test('removing a cluster also ends the one that a killed process left behind', a
   assert.equal(existsSync(dataDir), false);
 });
 
-test('a stale lock that names a living stranger does not block the next start', async (t) => {
+test('a stale lock that names an unrelated running process does not block the next start', async (t) => {
   const dataDir = join(scratch(t), 'pg');
   const first = await start(t, dataDir);
   const lock = readFileSync(join(dataDir, 'data', 'postmaster.pid'), 'utf8');
@@ -118,7 +118,7 @@ test('a stale lock that names a living stranger does not block the next start', 
   assert.equal((await query(await start(t, dataDir), 'select 1 as one')).length, 1);
 });
 
-test('long paths, spaces and commas are fine, and a short socket folder goes when the cluster does', async (t) => {
+test('long paths, spaces and commas work, and a short socket directory is removed with the cluster', async (t) => {
   const postgres = await start(t, join(scratch(t), `a path, with spaces ${'x'.repeat(100)}`));
   assert.equal((await query(postgres, 'select 1 as one')).length, 1);
   const socketDir = new URL(postgres.url).searchParams.get('host') ?? '';
@@ -127,7 +127,7 @@ test('long paths, spaces and commas are fine, and a short socket folder goes whe
   assert.equal(existsSync(socketDir), false);
 });
 
-test('as root a folder that others cannot traverse keeps a pointer and the cluster lies outside', {
+test('as root, a directory that others cannot traverse keeps a pointer and the cluster lies outside', {
   skip: requires('root'),
 }, async (t) => {
   const outsideDir = scratch(t);
@@ -146,7 +146,7 @@ test('as root a folder that others cannot traverse keeps a pointer and the clust
   assert.deepEqual(readdirSync(outsideDir), []);
 });
 
-test('as root an outside folder that others can write to is refused', { skip: requires('root') }, async (t) => {
+test('as root, an outside directory that others can write to is refused', { skip: requires('root') }, async (t) => {
   const outsideDir = scratch(t);
   chmodSync(outsideDir, 0o777);
   const closed = join(scratch(t), 'closed');

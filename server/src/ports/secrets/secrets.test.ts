@@ -9,7 +9,7 @@ const keys = new Map([
 ]);
 const kind = 'platform';
 
-it('a sealed value opens where it is bound to and nowhere else, by the version that it names', () => {
+it('a sealed value opens only in its bound place, with the version that it names', () => {
   let active = 1;
   const secrets = createSecrets({ kind, keys, active: () => active });
   const old = secrets.seal('text', 'here');
@@ -24,14 +24,14 @@ it('a sealed value opens where it is bound to and nowhere else, by the version t
   assert.throws(() => secrets.open(moved, 'here'));
 });
 
-it('a process without the version says so', () => {
+it('a process without the version reports it', () => {
   const [, newer] = [...keys.values()];
   const only = createSecrets({ kind, keys: new Map([[300, newer ?? Buffer.alloc(0)]]), active: () => 300 });
   const old = createSecrets({ kind, keys, active: () => 1 }).seal('text', 'here');
   assert.throws(() => only.open(old, 'here'), /does not hold version 1 of the platform key/);
 });
 
-it('derived keys outlive a rotation, except those that are asked for by version', () => {
+it('derived keys survive a rotation, except those requested by version', () => {
   let active = 1;
   const root = randomBytes(32);
   const secrets = createSecrets({ kind, keys, active: () => active, root });

@@ -53,7 +53,7 @@ const takeOver = async (database: Database, runId: string): Promise<void> => {
   await worker.stop();
 };
 
-test('a process killed with kill -9 at any point of a step loses nothing and doubles nothing', async (t) => {
+test('a process killed with kill -9 at any point of a step loses nothing and duplicates nothing', async (t) => {
   const { database, ownerUrl, url } = await testDatabase(t);
   await createEffects(ownerUrl);
   const lines: Record<FailPoint, string[]> = {
@@ -77,7 +77,7 @@ test('a process killed with kill -9 at any point of a step loses nothing and dou
   }
 });
 
-test('a process stopped for longer than its lease is fenced when it goes on', async (t) => {
+test('a process paused for longer than its run lease is fenced when it continues', async (t) => {
   const { database, ownerUrl, url } = await testDatabase(t);
   await createEffects(ownerUrl);
   const run = await startExample(database);

@@ -12,7 +12,7 @@ import { cancelRun, retryRun, signalRun, startRun } from './run.ts';
 const straight = scripted({ one: async () => next('two'), two: async () => done() });
 const inTx = { organization_id: null, project_id: null, correlation_id: 'cor-1' } as const;
 
-test('a run starts with the change that needs it: a rollback leaves none', async (t) => {
+test('a run starts in the transaction that needs it: a rollback leaves none', async (t) => {
   const { database } = await testDatabase(t);
   const id = mintId('sub');
   const failing = database.write(PLATFORM, async (tx) => {
@@ -24,7 +24,7 @@ test('a run starts with the change that needs it: a rollback leaves none', async
   assert.equal(rows.length, 0);
 });
 
-test('starting a run for a subject that has a live one gives that one back, also when started at once', async (t) => {
+test('starting a run for a subject with a live one returns the live one, also when simultaneous', async (t) => {
   const { database } = await testDatabase(t);
   const id = mintId('sub');
   const runs = await Promise.all(Array.from({ length: 5 }, () => start(database, straight, id)));
@@ -34,7 +34,7 @@ test('starting a run for a subject that has a live one gives that one back, also
   assert.notEqual((await start(database, straight, id)).id, runs[0]?.id, 'an ended run makes room for a new one');
 });
 
-test('every move leaves a line in the timeline and an event, in the same order', async (t) => {
+test('every transition leaves a timeline line and an event, in the same order', async (t) => {
   const { database } = await testDatabase(t);
   const run = await start(database, straight);
   await workerOf(database, [straight]).tick();
@@ -52,7 +52,7 @@ test('every move leaves a line in the timeline and an event, in the same order',
   assert.ok(rows.every((row) => row.correlation_id === run.correlation_id));
 });
 
-test('a timer is durable and a wait that repeats is one line of the timeline', async (t) => {
+test('a timer is durable and a repeated wait is one line of the timeline', async (t) => {
   const { database } = await testDatabase(t);
   let polls = 0;
   const polling = scripted({ one: async () => (++polls < 4 ? wait(60_000, 'The host is booting.') : done()) });
@@ -92,7 +92,7 @@ test('a signal wakes the run that waits for it, and only for its name', async (t
   assert.equal(late, false, 'an ended run hears nothing');
 });
 
-test('a signal that came before the wait, or while the step ran, is not lost', async (t) => {
+test('a signal sent before the wait, or while the step ran, is not lost', async (t) => {
   const { database } = await testDatabase(t);
   const early = await start(database, approval);
   await database.write(PLATFORM, (tx) => signalRun(tx, { run_id: early.id, name: 'approved', payload: { by: 'ada' } }));
@@ -131,7 +131,7 @@ test('a signal is used up only when the outcome of the step that took it is reco
   assert.equal((await readRun(database, run.id)).state, 'done');
 });
 
-test('a signal that never comes lets the step know, with its own words as reason', async (t) => {
+test('a signal that never comes notifies the step, with the step’s own reason', async (t) => {
   const { database } = await testDatabase(t);
   const run = await start(database, approval);
   await workerOf(database, [approval]).tick();
@@ -141,7 +141,7 @@ test('a signal that never comes lets the step know, with its own words as reason
   assert.deepEqual([ended.state, ended.state_reason], ['stuck', 'Nobody approved.']);
 });
 
-test('cancellation wakes a waiting run and asking twice is asking once', async (t) => {
+test('cancellation wakes a waiting run, and canceling twice has the effect of once', async (t) => {
   const { database } = await testDatabase(t);
   const run = await start(database, approval);
   const worker = workerOf(database, [approval]);
@@ -158,7 +158,7 @@ test('cancellation wakes a waiting run and asking twice is asking once', async (
   await assert.rejects(missing, { code: 'not_found' });
 });
 
-test('a cancelled run that names a clean-up step takes it, retries it, and ends cancelled', async (t) => {
+test('a canceled run that names a cleanup step runs it, retries it, and ends canceled', async (t) => {
   const { database } = await testDatabase(t);
   let tries = 0;
   const tidy = scripted(
@@ -178,7 +178,7 @@ test('a cancelled run that names a clean-up step takes it, retries it, and ends 
   assert.deepEqual(await timeline(database, run.id), ['one wait', 'one cancelled', 'cleanUp error', 'cleanUp done']);
 });
 
-test('a stuck run is retried where it stuck or from a named step, with a new deadline; nothing else is', async (t) => {
+test('a stuck run is retried at its step or from a named step, with a new deadline; no other run is', async (t) => {
   const { database } = await testDatabase(t);
   let broken = true;
   const fragile = scripted({
@@ -201,7 +201,7 @@ test('a stuck run is retried where it stuck or from a named step, with a new dea
   assert.deepEqual(await timeline(database, run.id), lines);
 });
 
-test('a stuck run whose place was taken by a later one waits for nobody and is not retried', async (t) => {
+test('a stuck run replaced by a later one blocks nothing and is not retried', async (t) => {
   const { database } = await testDatabase(t);
   const dead = scripted({ one: async () => stuck('No.') });
   const id = mintId('sub');
@@ -245,7 +245,7 @@ test('a tenant sees and starts runs of its own organization only', async (t) => 
   assert.deepEqual(seen, [undefined, 0, 0]);
 });
 
-test('runs are counted by state with the age of the oldest, ended ones left out', async (t) => {
+test('runs are counted by state with the age of the oldest, without ended ones', async (t) => {
   const { database } = await testDatabase(t);
   const mixed = scripted({ one: async (_, id) => (id.endsWith('x') ? stuck('No.') : wait(60_000, 'Waiting.')) });
   for (const id of ['sub_ax', 'sub_b', 'sub_c']) await start(database, mixed, id);

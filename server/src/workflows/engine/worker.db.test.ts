@@ -14,7 +14,7 @@ import { done, next, wait } from './outcome.ts';
 import { startRun } from './run.ts';
 import { WorkerDied } from './worker.ts';
 
-test('a step that fails is tried again with growing delays, then the run is stuck with its reason', async (t) => {
+test('a failing step is retried with growing delays, then the run is stuck with its reason', async (t) => {
   const { database } = await testDatabase(t);
   const failing = scripted({ one: async () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7')) });
   const run = await start(database, failing);
@@ -33,7 +33,7 @@ test('a step that fails is tried again with growing delays, then the run is stuc
   assert.ok((delays[0] ?? 0) <= 1_000 && (delays[1] ?? 0) > 900, `${delays}`);
 });
 
-test('a worker that dies every time uses up the attempts: a crash counts like an error', async (t) => {
+test('a worker that crashes every time uses up the attempts: a crash counts like an error', async (t) => {
   const { database } = await testDatabase(t);
   let taken = 0;
   const deadly = scripted({
@@ -59,13 +59,14 @@ test('a worker that dies every time uses up the attempts: a crash counts like an
   assert.deepEqual(await timeline(database, run.id), ['one error', 'one error', 'one error', 'one stuck']);
 });
 
-test('a worker that wakes up after its lease was taken over writes nothing, not even its commit', async (t) => {
+test('a worker that continues after its run lease was taken over writes nothing, not even its commit', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   await createEffects(ownerUrl);
   const noting = scripted({ one: async (_, id) => done(noteEffect(id, 'one')) });
   const run = await start(database, noting);
   const stale = workerOf(database, [noting], {
-    // Between its work and its record the stale worker sleeps for longer than its lease; another one does it all.
+    // Between its work and its record the stale worker sleeps for longer than its run lease; another one does all of
+    // it.
     at: async (point) => {
       if (point !== 'acted') return;
       await passTime(database, run.id);
@@ -77,7 +78,7 @@ test('a worker that wakes up after its lease was taken over writes nothing, not 
   assert.deepEqual(await timeline(database, run.id), ['one error', 'one done']);
 });
 
-test('heartbeats keep a lease for as long as the step runs', async (t) => {
+test('heartbeats extend a run lease for as long as the step runs', async (t) => {
   const { database } = await testDatabase(t);
   const gate = Promise.withResolvers<void>();
   const slow = scripted({ one: async () => gate.promise.then(() => done()) });
@@ -99,7 +100,7 @@ test('heartbeats keep a lease for as long as the step runs', async (t) => {
   assert.deepEqual(await timeline(database, run.id), ['one done']);
 });
 
-test('a step that takes too long is aborted, counted as an attempt, and what it returns later is dropped', async (t) => {
+test('a step that takes too long is aborted and counted as an attempt, and its late result is dropped', async (t) => {
   const { database, ownerUrl } = await testDatabase(t);
   await createEffects(ownerUrl);
   const gate = Promise.withResolvers<void>();
@@ -126,7 +127,7 @@ test('a step that takes too long is aborted, counted as an attempt, and what it 
   assert.deepEqual(await effectsOf(database, run.subject_id), []);
 });
 
-test('the deadline ends a run while it waits, or sends it to its deadline step with time to clean up', async (t) => {
+test('the deadline ends a waiting run, or sends it to its deadline step with time to clean up', async (t) => {
   const { database } = await testDatabase(t);
   const plain = scripted({ one: async () => wait(7_200_000, 'Waiting.') });
   const run = await start(database, plain);
@@ -149,7 +150,7 @@ test('the deadline ends a run while it waits, or sends it to its deadline step w
   assert.deepEqual([after.state, after.state_reason], ['done', 'Cleaned up after its deadline.']);
 });
 
-test('runs of two versions go on side by side, each with its own steps', async (t) => {
+test('runs of two versions execute side by side, each with its own steps', async (t) => {
   const { database } = await testDatabase(t);
   const v1 = scripted({ one: async () => done() });
   const v2 = scripted({ one: async () => next('two'), two: async () => done() }, { version: 2 });
@@ -159,7 +160,7 @@ test('runs of two versions go on side by side, each with its own steps', async (
   assert.deepEqual(await timeline(database, young.id), ['one next', 'two done']);
 });
 
-test('a version that a process does not know is left to others, and after its deadline it shows as stuck', async (t) => {
+test('a version unknown to a process is left to others, and after its deadline it shows as stuck', async (t) => {
   const { database } = await testDatabase(t);
   const v1 = scripted({ one: async () => done() });
   const v2 = scripted({ one: async () => done() }, { version: 2, deadlineMs: 1 });
@@ -217,7 +218,7 @@ test('several workers share many runs and every effect happens once', async (t) 
   for (const run of runs) assert.deepEqual(await effectsOf(database, run.subject_id), ['one', 'two']);
 });
 
-test('a worker that stops lets the step end and leaves the next one to others', async (t) => {
+test('a stopping worker lets the step end and leaves the next one to others', async (t) => {
   const { database } = await testDatabase(t);
   const gate = Promise.withResolvers<void>();
   const slow = scripted({ one: async () => gate.promise.then(() => next('two')), two: async () => done() });
@@ -234,7 +235,7 @@ test('a worker that stops lets the step end and leaves the next one to others', 
   assert.equal((await readRun(database, run.id)).state, 'done');
 });
 
-test('a worker that may not wait for its step aborts it and hands the run back without counting the attempt', async (t) => {
+test('a worker that may not wait for its step aborts it and returns the run without an attempt', async (t) => {
   const { database } = await testDatabase(t);
   let aborted = 0;
   const endless = scripted({
@@ -260,7 +261,7 @@ test('a start in one process wakes the worker of another through the database', 
   const hub = createEventHub();
   const there = startListening({ database, hub, log, signal: new AbortController().signal });
   await there.ready;
-  // With an hour between looks, only a notification can be the reason for the run to be taken.
+  // With an hour between polls, only a notification can cause the run to be taken.
   const worker = workerOf(database, [straight], { hub, poll_ms: 3_600_000 });
   worker.start();
   try {

@@ -25,7 +25,7 @@ test('a step without a function or a declaration, and a jump to an unknown step,
   assert.deepEqual([typed.name, typed.version, typed.first, typed.stepNames], ['typed', 1, 'one', ['one', 'two']]);
 });
 
-test('a step reads what is declared of it', async () => {
+test('a step receives its declaration', async () => {
   const seen: string[] = [];
   const look: StepFunction<null, null, 'one'> = async (_, __, { step }) => {
     seen.push(step.label);
