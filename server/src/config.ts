@@ -27,11 +27,11 @@ export type Config = Readonly<{
   node_api: Readonly<{
     host: string;
     port: number;
-    /** How agents reach it; what operators are told to install agents with. */
+    /** The address for agents, shown to operators in the agent's installation instructions. */
     url: string;
     /** Host names and addresses that its certificate is for. */
     names: readonly string[];
-    /** Enrolments and other requests without a certificate, per address and minute. */
+    /** Enrollments and other requests without a certificate, per address and minute. */
     stranger_rate_per_minute: number;
     /** Requests of one node. */
     node_rate_per_minute: number;
@@ -45,40 +45,41 @@ export type Config = Readonly<{
     /** Where agents connect. */
     agent_host: string;
     agent_port: number;
-    /** How agents reach this replica: it stands in the tasks that call them. */
+    /** The address of this replica for agents: part of the tasks that call them. */
     agent_url: string;
     /** Host names and addresses that the certificate of the agents' listener is for. */
     names: readonly string[];
-    /** How clients reach any replica; what a ticket names. */
+    /** The address of any replica for clients: part of a ticket. */
     public_url: string;
-    /** Whose pages may connect. */
+    /** Origins of pages that may connect. */
     origins: readonly string[];
     sessions_max: number;
   }>;
   /** How many days log lines are kept. */
   log_days: number;
-  /** Folder for keys, audit chain heads and sign-in details of the laptop default. */
+  /** Directory for keys, audit chain heads and sign-in details of the laptop default. */
   state_dir: string;
   database_url: string;
   /**
-   * A sign-in of its own for the application; without it connections take on gpuaas_app after signing in as the owner.
+   * A separate database account for the application; without it connections switch to gpuaas_app after signing in as
+   * the owner.
    */
   app_database_url: string | null;
-  /** Listening, the relay's lock and its work each hold one beside the requests. */
+  /** Listening, the relay's lock and its work each use one connection besides the requests. */
   database_pool_max: number;
   oidc: Readonly<{
     issuer: string | null;
     audience: string;
     console_client_id: string;
-    /** Where the issuer knows the console as a confidential client. */
+    /** The issuer knows the console as a confidential client. */
     console_client_secret: string | null;
     cli_client_id: string;
-    /** Programs of others whose tokens are accepted. */
+    /** External programs whose tokens are accepted. */
     other_client_ids: readonly string[];
   }>;
-  /** Browsers that are signed in: how long unused, and how long at the most. */
+  /** Web sessions: idle time and maximum duration. */
   web_session: Readonly<{ idle_s: number; max_s: number }>;
-  /** Folder of the built console; null serves none. */
+  /** Directory of the built console; null serves none. */
   console_dir: string | null;
   superadmin_emails: readonly string[];
   nats_url: string | null;
@@ -89,13 +90,13 @@ export type Config = Readonly<{
   anonymous_rate_limit_per_minute: number;
   /** Of each organization, and some of each user: see the contract. */
   limits: LimitValues;
-  /** Tickets of sessions, per principal. */
+  /** Session tickets, per principal. */
   ticket_rate_per_minute: number;
   /** How long a client may take to send its headers, and its whole request. */
   headers_timeout_ms: number;
   request_timeout_ms: number;
   trust_proxy: string | null;
-  /** Bearer token for /metrics; without it only this machine may read them. */
+  /** Bearer token for /metrics; without it only loopback may read them. */
   metrics_token: string | null;
   /** Seals secrets of tenants and sessions. */
   platform_keys: KeyRing;
@@ -119,7 +120,7 @@ const parseRing = (text: string): KeyRing | undefined => {
   return ring;
 };
 
-/** In production a key must be given, or a restart would lose it; in development it is in a file. */
+/** In production a key must be configured, or a restart would lose it; in development it is in a file. */
 const readRing = (read: ConfigReader, mode: Config['mode'], name: string, file: string): KeyRing => {
   const given = read.optional(name);
   if (given === undefined && mode === 'production') {
@@ -132,7 +133,7 @@ const readRing = (read: ConfigReader, mode: Config['mode'], name: string, file: 
   return ring ?? new Map();
 };
 
-/** Together, whichever role starts first: each process reads the files of the keys that it holds. */
+/** Created together, whichever role starts first: each process reads the files of its own keys. */
 const createKeyFiles = (stateDir: string, platformFile: string, trustFile: string): void => {
   const newKey = (): string => `${randomBytes(32).toString('base64')}\n`;
   const write = (file: string, key: string): void => writeFileSync(file, key, { mode: 0o600, flag: 'wx' });
@@ -143,7 +144,7 @@ const createKeyFiles = (stateDir: string, platformFile: string, trustFile: strin
   if (!existsSync(platformFile)) write(platformFile, newKey());
 };
 
-/** Who signs certificates of hosts and tasks. */
+/** Roles that sign certificates of hosts and tasks. */
 const SIGNING_ROLE: Role = 'gpuaas-node-api';
 
 const keyRings = (
@@ -173,7 +174,7 @@ const parseRoles = (read: ConfigReader, text: string): readonly Role[] => {
 
 const BUILT_CONSOLE = join(import.meta.dirname, '../../dist/console');
 
-/** The one that `make console` built, unless another is named; a name that leads nowhere is a mistake. */
+/** The build of `make console` by default; a configured directory must exist. */
 const consoleDir = (read: ConfigReader): string | null => {
   const given = read.optional('GPUAAS_CONSOLE_DIR');
   const folder = given ?? BUILT_CONSOLE;
@@ -223,7 +224,7 @@ const gatewayConfig = (
   const agentUrl = (
     read.url('GPUAAS_GATEWAY_AGENT_URL')?.href ?? `wss://${names[0] ?? 'localhost'}:${agentPort}`
   ).replace(/\/$/, '');
-  // Agents refuse anything else, so that a mistake here is told at the start and not at the first session.
+  // Agents refuse anything else, so a mistake here is reported at startup and not at the first session.
   if (!/^wss:\/\/[A-Za-z0-9.:[\]-]{1,260}$/.test(agentUrl))
     read.problem('GPUAAS_GATEWAY_AGENT_URL', 'must be wss:// with a host and a port, without a path');
   return {

@@ -1,5 +1,5 @@
 /**
- * What a request carries through the layers. Everything a service needs is here or in its arguments: no module holds
+ * The context of a request through the layers. Everything a service needs is here or in its arguments: no module holds
  * state, and only the roles wire.
  */
 import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
@@ -10,7 +10,7 @@ import type { Database, Reader, Tx } from './db/client.ts';
 import type { EventFeed } from './pipeline/event-feed.ts';
 import type { Secrets } from './ports/secrets/secrets.ts';
 
-/** Who asks, as authentication found it. Roles are at most a few seconds old. */
+/** The authenticated caller. Roles are at most a few seconds old. */
 export type Principal = Readonly<{
   kind: 'user' | 'service_account';
   id: string;
@@ -22,7 +22,7 @@ export type Principal = Readonly<{
   tenants: ReadonlyMap<string, TenantRole>;
   /** project id -> role, direct memberships only; tenant roles reach further */
   projects: ReadonlyMap<string, ProjectRole>;
-  /** Whose audit chain records what the principal does for itself: its personal or home organization. */
+  /** The organization whose audit chain records the principal's own actions: its personal or home organization. */
   audit_organization_id: string | null;
   /** A service account lives in one project. */
   home: Readonly<{ organization_id: string; project_id: string }> | null;
@@ -70,7 +70,7 @@ export type WriteCtx = Ctx &
       type: T,
       event: Readonly<{ subject: string; data: EventData<T>; organization_id?: string; project_id?: string }>,
     ): void;
-    /** Names what the audit row is about; by default the last id of the path, or the id of the response. */
+    /** Sets the target of the audit row (default the last id of the path, or the id of the response). */
     target(kind: string, id: string): void;
     /** Facts for the audit row. Never secrets. */
     note(metadata: Readonly<Record<string, unknown>>): void;

@@ -1,6 +1,6 @@
 /**
  * The server's one exception. `message` is for the caller; `internal` and the cause chain go to the log, once, at the
- * edge. Expected negative answers inside the domain are values, not exceptions.
+ * edge. Expected negative results inside the domain are values, not exceptions.
  */
 import { ERRORS, type ErrorCode } from '@gpuaas/contract';
 
@@ -13,7 +13,7 @@ export type AppErrorDetails = Readonly<{
   reasons?: readonly (Readonly<{ code: string }> & Readonly<Record<string, unknown>>)[];
   alternatives?: readonly Readonly<Record<string, unknown>>[];
   retry_after_s?: number;
-  /** What the refused request was about, for its audit row, where the path does not say. */
+  /** The subject of the refused request, for its audit row, where the path does not name it. */
   about?: Readonly<{ kind: string; id: string }>;
 }>;
 
@@ -33,7 +33,7 @@ export class AppError extends Error {
   }
 }
 
-/** A resource the caller may not see and one that does not exist get the same answer, built fresh each time. */
+/** A resource the caller may not see and a missing one get the same response, built fresh each time. */
 export const notFound = (noun: string): AppError => new AppError('not_found', `No such ${noun}.`);
 export const conflict = (sentence: string): AppError => new AppError('conflict', sentence);
 /** `problem` continues the sentence that begins with the field's name. */

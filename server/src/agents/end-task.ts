@@ -32,7 +32,7 @@ const processorOf = (kind: string): ResultProcessor<TaskKind> | undefined =>
 
 type NamedSlots = Readonly<{ slots?: ReadonlyArray<Readonly<{ slot_id: string; generation: number }>> }>;
 
-/** What late or refused work could have touched is given to no other tenant before an operator repaired it. */
+/** Slots that late or refused work could have touched are unavailable until an operator repairs them. */
 const suspect = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
   const reason = quarantineReason(task);
   const { slots = [] } = task.params as NamedSlots;

@@ -22,7 +22,7 @@ import { conflict } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode } from '../views/node.ts';
 
-/** What reports, overrides and slots say together. */
+/** The combined effect of reports, overrides and slots. */
 export const judgeHealth = async (reader: Reader, nodeId: string) => {
   const [reports, overrides, slots, unallocated] = await Promise.all([
     db.listReports(reader, nodeId),
@@ -98,7 +98,7 @@ export const markUnhealthySlots = async (tx: Tx, nodeId: string): Promise<void> 
   if (unhealthy.length > 0) await setSlotHealths(tx, unhealthy);
 };
 
-/** Destructive work on a host waits while an alert says so. */
+/** Destructive work on a host waits while an alert blocks it. */
 export const preventsHostChanges = async (reader: Reader, nodeId: string): Promise<boolean> =>
   (await judgeHealth(reader, nodeId)).verdict.prevents.includes('prevent_host_changes');
 

@@ -1,6 +1,6 @@
 /**
- * Records tasks that an agent refused before it did anything: one audit row each, a log line and a count, on which an
- * alert rests. Nothing else follows from a report: whoever forges a task must not thereby end a real one.
+ * Records tasks that an agent refused before it did anything: one audit row each, a log line and a count for an alert.
+ * A report has no other effect: a forged task must not end a real one.
  */
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';

@@ -139,7 +139,7 @@ export const health = async (
   nodeId: string,
   body: NodeBody<'healthReport'>,
 ): Promise<NodeResponse<'healthReport'>> => {
-  // What the control plane reports about its launches is not the host's to change.
+  // The control plane's own report about its launches cannot be changed by the host.
   if (body.report.source === LAUNCH_SOURCE) return { is_accepted: false };
   if (isFromFuture(body.report, deps.clock.now()))
     throw new AppError('invalid_request', FUTURE_REPORT, {

@@ -67,7 +67,7 @@ export const createTaskSender = (
 ): TaskSender => {
   const { database, clock, log, trust, secrets } = deps;
 
-  /** What was sealed at rest goes to its host alone, in a signed task over its own connection. */
+  /** A value sealed at rest goes only to its host, in a signed task over its own connection. */
   const paramsOf = ({ params, sealed_user_data, allocation_id }: OutgoingTask): OutgoingTask['params'] =>
     sealed_user_data === null || allocation_id === null
       ? params

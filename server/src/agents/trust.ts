@@ -177,7 +177,7 @@ export type TrustCache = Readonly<{
   refresh(): Promise<void>;
 }>;
 
-/** Tells whether anything changed: id and state of every key. */
+/** Detects changes: id and state of every key. */
 const stateOf = (keys: readonly TrustKeySecret[]): string => keys.map(({ id, state }) => `${id} ${state}`).join(',');
 
 export const createTrustCache = async ({ database, secrets, clock, log }: TrustDeps): Promise<TrustCache> => {

@@ -1,7 +1,7 @@
 /**
- * Grants: keys that open an allocation beside those of its launch. Those of the launch end as grants do (`statements/launch-key.ts`).
- * A grant is live until it is revoked; what machines are to
- * have is the keys of the launch and of the live grants, and what they have is what they were last told.
+ * Grants: SSH keys of an allocation besides those of its launch. Launch keys end as grants do
+ * (`statements/launch-key.ts`). A grant is live until it is revoked. The wanted keys of a VM are those of the launch
+ * and of the live grants; its current keys are those of the last installation.
  */
 import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
@@ -103,7 +103,9 @@ export type KeyOfMember = Readonly<
   }
 >;
 
-/** A key with whose it is and what they are to the project. Keys are their owners' own: only the platform sees all. */
+/**
+ * A key with its owner and the owner's role in the project. Users see their own keys: only the platform scope sees all.
+ */
 export const findKeyOfMember = async (
   reader: Reader,
   asked: Readonly<{ ssh_key_id: string; organization_id: string; project_id: string }>,
@@ -122,12 +124,14 @@ export type KeysOfAllocation = Readonly<{
   live_grants: number;
   launch_keys: number;
   is_of_launch: boolean;
-  /** The live grant of this very key. */
+  /** The live grant of this key. */
   grant_id: string | null;
   grant_state: string | null;
 }>;
 
-/** What an allocation is opened by already, and whether this key is among it. Of the launch only the platform sees all keys. */
+/**
+ * The existing keys of an allocation, and whether this key is among them. Only the platform scope sees all launch keys.
+ */
 export const findKeysOfAllocation = async (
   reader: Reader,
   asked: Readonly<{ allocation_id: string; ssh_key_ids: readonly string[]; fingerprint: string }>,
@@ -144,7 +148,7 @@ export const findKeysOfAllocation = async (
     )
   ).rows[0];
 
-/** One that could not be told is tried again. */
+/** A failed installation is retried. */
 export const retryGrant = async (tx: Tx, id: string, correlationId: string): Promise<GrantRow | undefined> =>
   (
     await tx.query<GrantRow>(
@@ -170,13 +174,13 @@ export const revokeGrant = async (
 
 export type FinishedGrant = GrantRow & Readonly<{ organization_id: string; project_id: string }>;
 
-/** What a task told a machine is what it has, since the allocation was locked when the task was written. */
+/** The keys in a task are the keys of the VM, since the allocation was locked when the task was written. */
 const START = `(select s.id from node_tasks s where s.allocation_id = $1 and s.state = 'completed'
   and s.kind in ('slice.vm_start', 'allocation.provision_user') order by s.id desc limit 1)`;
 
 /**
- * A machine has what a task told it; without a task, what the first boot of its system was given. Grants that are in it are
- * installed, those revoked before it was written are gone.
+ * A VM has the keys of its last task; without a task, those of the first boot of its system. Grants among these keys
+ * become installed; those revoked before the task was written are removed.
  */
 export const finishGrants = async (tx: Tx, allocationId: string, taskId: string | null): Promise<FinishedGrant[]> =>
   (
@@ -191,7 +195,7 @@ export const finishGrants = async (tx: Tx, allocationId: string, taskId: string 
     )
   ).rows;
 
-/** The machine could not be told. What is to be revoked stays so, is tried again, and is told of once. */
+/** The installation failed. A revocation stays pending, is retried, and is reported once. */
 export const failGrants = async (
   tx: Tx,
   allocationId: string,
@@ -206,7 +210,7 @@ export const failGrants = async (
     )
   ).rows;
 
-/** Whether its machine is to be told something. */
+/** Whether its VM needs another installation. */
 export const hasPendingGrants = async (reader: Reader, allocationId: string): Promise<boolean> =>
   (
     await reader.query(
@@ -215,7 +219,7 @@ export const hasPendingGrants = async (reader: Reader, allocationId: string): Pr
     )
   ).rowCount === 1;
 
-/** The keys that the machine of an allocation is to be opened by, in an order that does not change by itself. */
+/** The wanted keys of the VM of an allocation, in a stable order. */
 export const listAuthorizedKeys = async (
   reader: Reader,
   allocation: Readonly<{ id: string; ssh_key_ids: readonly string[] }>,
@@ -233,7 +237,7 @@ export const listAuthorizedKeys = async (
 
 export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: string }>;
 
-/** Live grants of people who have no part in the project any more, whose account is disabled, or whose key was deleted. */
+/** Live grants of users who left the project, whose account is disabled, or whose key was deleted. */
 export const listLostGrants = async (reader: Reader, limit: number): Promise<LostGrant[]> =>
   (
     await reader.query<{ id: string; allocation_id: string; cause: keyof typeof REASONS }>(
@@ -247,8 +251,8 @@ export const listLostGrants = async (reader: Reader, limit: number): Promise<Los
   ).rows.map(({ cause, ...grant }) => ({ ...grant, reason: REASONS[cause] }));
 
 /**
- * Allocations whose machine runs and was not told of everything, with no run that is about to. One that could not be told is
- * left alone for a while.
+ * Allocations whose VM runs with outdated keys, without a run that will install them. After a failed installation there
+ * is a delay.
  */
 export const listAllocationsWithPendingGrants = async (
   reader: Reader,

@@ -1,4 +1,4 @@
-/** What an organization asks of those who connect. One that never changed it has no row, and is asked what the table says. */
+/** The access policy of an organization. Without a change it has no row, and the defaults of the table apply. */
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
 import type { AccessPolicies } from './types.gen.ts';
@@ -19,7 +19,7 @@ export type AccessSettings = Readonly<
 export type AccessPolicyRow = AccessSettings &
   Readonly<{ organization_id: string; version: number; updated_at: string }>;
 
-/** The defaults of the table, for whom it has no row. */
+/** The defaults of the table, for organizations without a row. */
 export const ACCESS_DEFAULTS: AccessSettings = {
   session_idle_s: 1_800,
   session_max_s: 14_400,
@@ -40,7 +40,7 @@ export const findAccessPolicy = async (reader: Reader, organizationId: string): 
     ])
   ).rows[0];
 
-/** Makes the row of an organization that has none, as the defaults are. */
+/** Creates the row of an organization without one, from the defaults. */
 export const ensureAccessPolicy = async (tx: Tx, organizationId: string): Promise<void> => {
   await tx.query('insert into access_policies (organization_id) values ($1) on conflict do nothing', [organizationId]);
 };
@@ -67,7 +67,7 @@ const UPDATE_ACCESS_POLICY = statement(
    where p.organization_id = :organization_id and p.version = :version returning ${POLICY}`,
 );
 
-/** Undefined when its version is another. */
+/** Undefined when the version differs. */
 export const updateAccessPolicy = async (
   tx: Tx,
   organizationId: string,

@@ -1,7 +1,7 @@
 /**
- * What the account of a connection URL could do beyond the application: whoever owns the tables, or may become their
- * owner, reads past row-level security and can change the audit log. A role that a connection takes on after signing in
- * does not bind it, so the account that signed in decides.
+ * What the account of a connection URL could do beyond the application: an account that owns the tables, or may become
+ * their owner, bypasses row-level security and can change the audit log. A role taken after signing in does not bind
+ * the connection, so the signed-in account decides.
  */
 import { Client } from 'pg';
 

@@ -1,13 +1,13 @@
-/** Tasks as the dispatcher and agents find them. */
+/** Tasks for the dispatcher and agents. */
 import type { Reader, Tx } from './client.ts';
 import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld } from './predicates.ts';
 import type { NodeTaskState } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
 
 /**
- * The ids of what is queued and not too late, oldest first, a few for each node: of these nodes, or of all. One pass over
- * the queue, never one per node: statistics taken while the queue was empty make either look equally cheap to the
- * planner. It comes as one text, because thousands of rows of two ids take longer to read than to find.
+ * The ids of queued tasks that have not expired, oldest first, a few per node: of these nodes, or of all. One pass over
+ * the queue, never one per node: with statistics from an empty queue the planner considers both equally cheap. The
+ * result is one text, because reading thousands of rows of two ids takes longer than finding them.
  */
 export const listQueuedTasks = async (
   reader: Reader,
@@ -45,14 +45,14 @@ export const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocat
   t.correlation_id, t.expires_at, t.sealed_user_data`;
 
 /**
- * For the rest of the transaction, tasks that are named are read by their names. Told nothing, the planner reads a table
- * of some ten thousand rows as a whole for a few hundred of them: once to lock and once to mark, for every part of a
- * fleet that is woken.
+ * For the rest of the transaction, named tasks are read by index. By default the planner reads a table of some ten
+ * thousand rows as a whole for a few hundred of them: once to lock and once to mark, for every part of a fleet that is
+ * woken.
  */
 export const readTasksByName = (tx: Tx): void => tx.defer(tx.query('set local enable_seqscan = off'));
 
 /**
- * Those of the named ones that are queued still; kept from others until the transaction ends. Found by id and judged
+ * Those of the named tasks that are still queued; locked until the transaction ends. Found by id and filtered
  * afterwards, for the reason above.
  */
 export const lockQueuedTasks = async (tx: Tx, ids: readonly string[]): Promise<OutgoingTask[]> =>
@@ -64,7 +64,7 @@ export const lockQueuedTasks = async (tx: Tx, ids: readonly string[]): Promise<O
     )
   ).rows.filter((task) => task.state === 'queued');
 
-/** What agents have in hand. Pairs: a task that an agent names counts for its own node only. */
+/** Tasks in the agents' journals. Pairs: a task that an agent names counts for its own node only. */
 export type JournaledTasks = Readonly<{ node_id: string; journaled_task_ids: readonly string[] }>;
 
 export const pairsOf = (agents: readonly JournaledTasks[]): string[] =>
@@ -72,7 +72,7 @@ export const pairsOf = (agents: readonly JournaledTasks[]): string[] =>
 
 export const nodesOf = (agents: readonly JournaledTasks[]): string[] => agents.map(({ node_id }) => node_id);
 
-/** The nodes of those agents that were handed out work which is not in their hands. */
+/** The nodes of those agents with dispatched tasks that are missing from their journals. */
 export const listNodesLacking = async (reader: Reader, agents: readonly JournaledTasks[]): Promise<string[]> =>
   (
     await reader.query<{ node_id: string }>(
@@ -82,7 +82,7 @@ export const listNodesLacking = async (reader: Reader, agents: readonly Journale
     )
   ).rows.map((row) => row.node_id);
 
-/** Those of the named tasks that are over, or that nobody here knows. One just sent may not be marked as such yet. */
+/** Those of the named tasks that have ended or are unknown. One just sent may not be marked as sent yet. */
 export const listOverTasks = async (
   reader: Reader,
   pairs: Readonly<{ node_ids: readonly string[]; task_ids: readonly string[] }>,
@@ -107,7 +107,7 @@ export type AgentTaskRow = Readonly<
   }
 >;
 
-/** Locked until the answer to it is written. */
+/** Locked until its result is written. */
 export const lockAgentTask = async (tx: Tx, nodeId: string, id: string): Promise<AgentTaskRow | undefined> =>
   (
     await tx.query<AgentTaskRow>(

@@ -25,7 +25,7 @@ export const listMoves = async (reader: Reader, allocationIds: readonly string[]
     )
   ).rows;
 
-/** Hosts that the launch left and that are not proven clean yet. */
+/** Hosts that the launch left and that are not proven wiped yet. */
 export const listLeftStays = async (reader: Reader, allocationId: string): Promise<Stay[]> =>
   (
     await reader.query<Stay>(

@@ -16,7 +16,7 @@ export type AllocationRow = Readonly<
       'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'
     > & {
       tags: Record<string, string>;
-      /** Closed usage so far, and the start of what is still running. */
+      /** Closed usage so far, and the start of the open record. */
       closed_cost_minor: number;
       open_since: string | null;
     }
@@ -38,7 +38,7 @@ export const findProjectAllocation = async (
   (await reader.query<AllocationRow>(`select ${ALLOCATION} where a.project_id = $1 and a.id = $2`, [projectId, id]))
     .rows[0];
 
-/** Locks the row against every other change of its life. */
+/** Locks the row against every other state change. */
 export const lockAllocation = async (tx: Tx, id: string): Promise<AllocationRow | undefined> =>
   (await tx.query<AllocationRow>(`select ${ALLOCATION} where a.id = $1 for update of a`, [id])).rows[0];
 
@@ -75,7 +75,7 @@ export type AllocationMove = Readonly<{
   from: readonly AllocationState[];
   to: AllocationState;
   reason: string | null;
-  /** How long the new state may last before it counts as too long; null for states that end nowhere. */
+  /** How long the new state may last before it counts as overdue; null for final states. */
   deadline_s?: number | null;
 }>;
 
@@ -99,7 +99,7 @@ export type AllocationChange = Readonly<{
   name: string | null;
   tags: Readonly<Record<string, string>> | null;
   is_protected: boolean | null;
-  /** Undefined leaves it; null takes the limit off. */
+  /** Undefined keeps the limit; null removes it. */
   max_duration_s: number | null | undefined;
 }>;
 
@@ -164,7 +164,7 @@ export const listTimeline = async (
     )
   ).rows;
 
-/** Allocations by live state: how many, and how many of them are longer in it than they should be. */
+/** Allocations by live state: how many, and how many of them are overdue. */
 export const countAllocationsByState = async (
   reader: Reader,
 ): Promise<readonly Readonly<{ state: string; count: number; overdue: number }>[]> =>
@@ -180,7 +180,7 @@ export type PowerMove = Readonly<{
   from: readonly PowerState[];
   to: PowerState;
   reason: string | null;
-  /** The run that is at it until it is moved again; null when it comes to rest. */
+  /** The run that is working on it until the next transition; null in a stable state. */
   run_id: string | null;
   grace_s: number | null;
 }>;
@@ -196,7 +196,7 @@ const MOVE_POWER = statement(
 export const movePower = async (tx: Tx, move: PowerMove): Promise<boolean> =>
   (await MOVE_POWER.query(tx, move)).rowCount === 1;
 
-/** Says why in words without moving: `failed` stays `failed` while it is cleaned up. */
+/** Sets the reason without a state change: `failed` stays `failed` during cleanup. */
 export const noteAllocation = async (
   tx: Tx,
   id: string,
@@ -209,7 +209,7 @@ export const noteAllocation = async (
   );
 };
 
-/** From now on the allocation is made of this. */
+/** The allocation has this install from now on. */
 export const applyInstall = async (tx: Tx, id: string, install: RequestedInstall): Promise<void> => {
   await tx.query(
     `update allocations set install_number = $2, image_name = $3, image_digest = $4, ssh_key_ids = $5, version = version + 1

@@ -64,7 +64,7 @@ type Owner = Readonly<{ user_id: string }> | Readonly<{ service_account_id: stri
 const ownerOf = (owner: Owner): readonly [string, string] =>
   'user_id' in owner ? ['user_id', owner.user_id] : ['service_account_id', owner.service_account_id];
 
-/** One-hour access tokens are not listed: there may be one per job, and they end by themselves. */
+/** One-hour access tokens are not listed: there may be one per job, and they expire automatically. */
 export const listApiTokens = async (
   reader: Reader,
   owner: Owner,

@@ -1,7 +1,7 @@
 /**
- * What the sealer and the verifier read and write. The sealer takes the one row of audit_sealer for itself, so there
- * is one at a time; it reads rows only below the oldest transaction still running, so nothing can commit in front of
- * what it sealed. The verifier needs no snapshot: up to the ends it noted first, nothing may ever change.
+ * The queries of the sealer and the verifier. The sealer locks the one row of audit_sealer, so there is one at a time;
+ * it reads rows only below the oldest transaction still running, so nothing can commit before sealed rows. The verifier
+ * needs no snapshot: up to the ends that it read first, nothing may ever change.
  */
 import type { ChainedRow, Seal, SealedRow } from '../domain/audit-chain.ts';
 import type { Reader, Tx } from './client.ts';
@@ -16,7 +16,7 @@ const CHAINED_COLUMNS = `l.id, l.xid::text as xid,
 
 export type SealerState = Readonly<
   Pick<AuditSealer, 'sealed_xid' | 'sealed_id' | 'heads_line' | 'heads_hash'> & {
-    /** The transaction counter lies before the sealed position: the database came from another cluster's dump. */
+    /** The transaction counter is lower than the sealed position: the database came from another cluster's dump. */
     is_rewound: boolean;
   }
 >;
@@ -26,7 +26,7 @@ const SEALER_COLUMNS = `sealed_xid::text as sealed_xid, sealed_id, heads_line, h
 /** As two sub-selects and not a join, so that the index is entered at this position. */
 const SEALED_UP_TO = '((select sealed_xid from audit_sealer), (select sealed_id from audit_sealer))';
 
-/** Whether rows wait to be sealed or heads to be written: a look without a lock, so that idling costs one read. */
+/** Whether rows wait to be sealed or heads to be written: read without a lock, so that idling costs one read. */
 export const findSealingWork = async (reader: Reader): Promise<{ rows: boolean; heads: boolean }> => {
   const { rows } = await queryByIndex<{ rows: boolean; heads: boolean }>(
     reader,
@@ -184,8 +184,8 @@ export const listSealedRows = async (
 export type UnsealedRow = Readonly<{ id: string; xid: string; organization_id: string | null }>;
 
 /**
- * Looks through the next `limit` audit rows by id; `last` is null when these were all. Rows that are being added while
- * somebody looks must not keep him looking, so a page that is not full is the last one.
+ * Reads the next `limit` audit rows by id; `last` is null when these were all. Rows added meanwhile must not extend the
+ * scan, so a page that is not full is the last one.
  */
 export const listUnsealed = async (
   reader: Reader,

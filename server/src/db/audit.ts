@@ -32,7 +32,7 @@ export type AuditRow = Readonly<
 export const AUDIT_COLUMNS = `id, organization_id, project_id, actor_kind, actor_id, actor_role, source_ip, user_agent,
   action, target_kind, target_id, result, error_code, policy, correlation_id, metadata`;
 
-/** The values of those columns, for a statement that makes the metadata itself and puts it last. */
+/** The values of those columns, for a statement that builds the metadata itself and puts it last. */
 export const AUDIT_VALUES = `:audit_id, :organization_id, :project_id, :actor_kind, :actor_id, :actor_role, :source_ip, :user_agent,
   :action, :target_kind, :target_id, :result, :error_code, :policy, :correlation_id`;
 
@@ -69,7 +69,7 @@ export type SystemAction = Pick<
   'organization_id' | 'project_id' | 'action' | 'target_kind' | 'target_id' | 'policy' | 'correlation_id' | 'metadata'
 >;
 
-/** What moved although nobody asked. `policy` says by which rule. */
+/** Automatic changes without a request. `policy` names the rule. */
 export const systemAudit = (row: SystemAction): AuditRow => ({
   ...row,
   actor_kind: 'system',
@@ -109,7 +109,7 @@ const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
   until: 'l.created_at <',
 };
 
-/** Only the conditions that were asked for stand in the text, so that each combination gets a plan of its own. */
+/** The text contains only the requested conditions, so that each combination gets its own plan. */
 const whereOf = (filter: AuditFilter, more: readonly (readonly [string, unknown])[]) => {
   const pairs: (readonly [string, unknown])[] = Object.entries(CONDITIONS).map(([name, sql]) => [
     `${sql} ?`,
@@ -140,7 +140,7 @@ export const listAuditLogs = async (
   return rows;
 };
 
-/** Oldest first, and of what the snapshot saw only: pages read later still make one consistent whole. */
+/** Oldest first, and only rows of the snapshot: pages read later still form one consistent result. */
 export const listAuditLogsAsOf = async (
   reader: Reader,
   snapshot: string,

@@ -1,6 +1,6 @@
 /**
- * Capacity as it was: the counters of a moment, every five minutes by the clock, kept for 90 days. A sample's key is its
- * moment, so of several workers one writes it.
+ * Capacity history: the counters every five minutes, kept for 90 days. A sample's key is its time, so of several
+ * workers one writes it.
  */
 import type { Reader, Tx } from './client.ts';
 import type { CapacitySamples } from './types.gen.ts';
@@ -8,10 +8,10 @@ import type { CapacitySamples } from './types.gen.ts';
 export const SAMPLE_STEP_S = 300;
 export const SAMPLES_KEPT_DAYS = 90;
 
-/** Counters that nobody has kept for this long say nothing about now: a gap is the truth. */
+/** Counters older than this are outdated: a gap is correct then. */
 const COUNTED_WITHIN = "interval '1 minute'";
 
-/** How many series were written: none when the moment has its sample. */
+/** The number of series written: zero when the sample already exists. */
 export const insertCapacitySamples = async (tx: Tx): Promise<number> =>
   (
     await tx.query(
@@ -36,8 +36,8 @@ export const deleteOldSamples = async (tx: Tx): Promise<number> =>
 export type CapacitySampleRow = Readonly<CapacitySamples>;
 
 /**
- * One sample for every `step_s` since then, the last of each, oldest first. All series of a moment are written together,
- * so the moments are found first, one look at the index each, and a long span reads no more than a short one.
+ * One sample for every `step_s` since then, the last of each, oldest first. All series of a sample are written
+ * together, so the times are found first, by one index lookup each, and a long span reads no more than a short one.
  */
 export const listCapacitySamples = async (
   reader: Reader,

@@ -1,8 +1,8 @@
 /**
  * Capacity as counts, one row per region, GPU model and pool tenant. A reconciler counts the fleet; reads and refusals
- * take the rows as they are, so that they cost the same whatever the fleet. The kinds are the scheduler's: each GPU is
- * counted once per shape, under the thing that keeps it from a launch, its own state before its node's. A node that no slot
- * of was approved yet has no slice to give.
+ * use the rows, so their cost does not depend on the fleet size. The kinds are the scheduler's: each GPU is counted
+ * once per shape, under its unavailable reason, its own state before its node's. A node without approved slots offers
+ * no slice.
  */
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, slotUnavailableReason } from './predicates.ts';
@@ -27,10 +27,10 @@ export type ShapeCounts = Readonly<{
   /** GPUs that a launch of this shape could get now. */
   free_gpus: number;
   largest_set: number;
-  /** How many nodes take a launch of this many GPUs now. */
+  /** Number of nodes that accept a launch of this many GPUs now. */
   nodes_that_fit: Readonly<Record<string, number>>;
   held_by: Readonly<Record<CountedKind, number>>;
-  /** A claim counts for the shape that made it, a hold for bare metal. Not told by a count of an older version. */
+  /** A claim counts for the shape that made it, a hold for bare metal. Missing in counts of an older version. */
   healthy_gpus?: number;
   reserved_gpus?: number;
   active_gpus?: number;
@@ -38,34 +38,34 @@ export type ShapeCounts = Readonly<{
 
 export type CapacityCounts = Readonly<{
   nodes: number;
-  /** GPUs of nodes that were handed over and not taken out again. */
+  /** GPUs of nodes that were onboarded and not retired. */
   delivered_gpus: number;
   healthy_gpus: number;
-  /** Claimed, or kept for bare metal by an operator. */
+  /** Claimed, or held for bare metal by an operator. */
   reserved_gpus: number;
-  /** Given to allocations that run. */
+  /** Allocated to active allocations. */
   active_gpus: number;
-  /** Free GPUs whatever the shape that may have them. */
+  /** Free GPUs of any shape. */
   free_gpus: number;
   largest_set: number;
-  /** Nodes that nothing holds any part of. */
+  /** Nodes without claims or holds. */
   empty_nodes: number;
   gpu_slice: ShapeCounts;
   baremetal: ShapeCounts;
 }>;
 
-/** Node states that are capacity at all. */
+/** Node states that count as capacity. */
 const DELIVERED = "('active', 'offline', 'draining')";
 
 const KEY = 'region_name, gpu_model, pool_organization_id';
 
-/** Whether a GPU counts as reserved for the shape: claimed by it, or kept for it. */
+/** Whether a GPU counts as reserved for the shape: claimed by it, or held for it. */
 const RESERVED_AS = `case shape when 'baremetal' then whole is not null or (is_held and slot.kind is distinct from 'claimed')
   else whole is null and slot.kind = 'claimed' end`;
 
 /**
- * Slots by node and kind first, then sums over those few rows per node. `offset 0` keeps the kind from being worked out
- * anew for every count; `whole` is what a claim on the whole node makes of all its GPUs.
+ * Slots by node and kind first, then sums over those few rows per node. `offset 0` keeps the kind from being computed
+ * again for every count; `whole` is the kind of all GPUs of a node with a node claim.
  */
 const COUNT = `
 with slot as (
@@ -150,7 +150,7 @@ type CountRow = CapacityKey &
   Omit<CapacityCounts, 'gpu_slice' | 'baremetal'> &
   Readonly<{ shapes: Partial<Record<'gpu_slice' | 'baremetal', ShapeRow>> }>;
 
-/** The fleet, counted now. Reads every slot: for the reconciler, never for a request. */
+/** Counts the fleet now. It reads every slot: for the reconciler, never for a request. */
 export const countFleet = async (reader: Reader): Promise<(CapacityKey & Readonly<{ counts: CapacityCounts }>)[]> => {
   const { rows } = await reader.query<CountRow>(COUNT);
   return rows.map(({ region_name, gpu_model, pool_organization_id, shapes, ...counts }) => ({
@@ -165,7 +165,7 @@ export const countFleet = async (reader: Reader): Promise<(CapacityKey & Readonl
   }));
 };
 
-/** Changes when something that the counts depend on has changed: cheap beside counting. */
+/** Changes when an input of the counts has changed: cheap compared with counting. */
 export const readFleetMark = async (reader: Reader): Promise<string> => {
   const { rows } = await reader.query<{ mark: string }>(
     `select concat_ws('/', count(*), max(updated_at), sum(free_mask), sum(free_count), sum(hashtext(occupancy)), count(key_node), count(key_1)) as mark
@@ -174,7 +174,7 @@ export const readFleetMark = async (reader: Reader): Promise<string> => {
   return rows[0]?.mark ?? '';
 };
 
-/** All rows anew; those of pools, regions or models that are gone go. */
+/** Replaces all rows; those of deleted pools, regions or models are removed. */
 export const replaceCounters = async (
   tx: Tx,
   rows: readonly (CapacityKey & Readonly<{ counts: CapacityCounts }>)[],
@@ -248,7 +248,7 @@ export type FleetRow = Readonly<{
   counted_at: string;
 }>;
 
-/** Every region and GPU model with the counters of all its pools and what is sold of it. */
+/** Every region and GPU model with the counters of all its pools and its SKUs. */
 export const listFleet = async (
   reader: Reader,
   page: Readonly<{ after: PageKey | null; limit: number }>,
@@ -264,7 +264,7 @@ export const listFleet = async (
     )
   ).rows;
 
-/** Sliced nodes that lack the least to be whole: those that a drain could free soonest. */
+/** Sliced nodes closest to being empty: those that a drain could free soonest. */
 export const listDrainCandidates = async (
   reader: Reader,
   of: Readonly<{ region_name: string; gpu_model: string; limit: number }>,

@@ -1,4 +1,4 @@
-/** Regions and SKUs. Inserts leave existing rows alone. */
+/** Regions and SKUs. Inserts do not change existing rows. */
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
 import type { Regions, SkuCatalog, SkuVmProfiles } from './types.gen.ts';

@@ -1,7 +1,7 @@
 /**
- * The only door to PostgreSQL. Every query runs in a transaction that first says for whom it runs (row-level security
- * reads those two settings), so no code path can inherit another request's tenant. Statements are pipelined: begin,
- * scope and the first query leave in one packet.
+ * The only access to PostgreSQL. Every query runs in a transaction that first sets its tenant and user (row-level
+ * security reads those two settings), so no code path can inherit another request's tenant. Statements are pipelined:
+ * begin, scope and the first query are sent in one packet.
  *
  * Reads take a Reader, writes a Tx, so a write outside a transaction does not compile.
  */
@@ -13,7 +13,7 @@ import { Pool, type PoolClient, types } from 'pg';
 import { AppError } from '../errors.ts';
 import { isAborted, isRetryable, toAppError } from './errors.ts';
 
-/** On whose behalf: `tenant_id` is an organization, '' for nobody's, '*' for the platform's own work. */
+/** The scope: `tenant_id` is an organization, '' for none, '*' for the platform's own work. */
 export type Scope = Readonly<{ tenant_id: string; principal_id: string }>;
 export const PLATFORM: Scope = { tenant_id: '*', principal_id: '' };
 
@@ -24,14 +24,16 @@ export interface Reader {
 }
 
 export interface Tx extends Reader {
-  /** Something already sent that need not be awaited before the commit is sent too; its failure fails the transaction. */
+  /**
+   * A statement already sent that need not be awaited before the commit is sent too; its failure fails the transaction.
+   */
   defer(sent: Promise<unknown>): void;
   /**
-   * There is something to find for whoever waits for work or events. They are woken once, when the transaction is durable,
-   * and never when it rolled back. Without it, polling finds what was written.
+   * Wakes readers that wait for work or events: once, when the transaction is durable, and never when it rolled back.
+   * Without it, polling finds the new rows.
    */
   wake(): void;
-  /** Changes for whom the rest of the transaction runs; the caller says why at the call. */
+  /** Changes the scope for the rest of the transaction; the caller documents the reason. */
   enter(scope: Scope): void;
 }
 
@@ -46,9 +48,9 @@ export interface Database {
 export type DatabaseOptions = Readonly<{
   url: string;
   log: Log;
-  /** Taken on by every connection after sign-in; undefined when the URL already signs in as the application. */
+  /** The role that every connection takes after sign-in; undefined when the URL already signs in as the application. */
   role?: string | undefined;
-  /** Called after each commit of a transaction that asked for it. Must not throw. */
+  /** Called after each commit of a transaction that requested it. Must not throw. */
   wake?: () => void;
   poolMax?: number;
   statementTimeoutMs?: number;
@@ -80,8 +82,8 @@ const statementName = (text: string): string | undefined => {
 };
 
 /**
- * What a transaction says before it waits for an answer leaves in one write. A write of its own for every statement
- * wakes the server as often, which costs more than most statements do.
+ * The statements of a transaction before its first wait are sent in one write. A write per statement wakes the server
+ * as often, which costs more than most statements do.
  */
 const holdUntilWaiting = (client: PoolClient): (() => void) => {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
@@ -128,7 +130,8 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   } as ConstructorParameters<typeof Pool>[0]);
   // A connection that dies while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'));
-  // So would one that dies in somebody's hands: the query that was running tells its caller, this only keeps us alive.
+  // So would one that breaks while in use: the running query reports the failure to its caller, and this only keeps the
+  // process alive.
   pool.on('connect', (client) => client.on('error', () => {}));
 
   const connect = async (): Promise<PoolClient> => {
@@ -150,7 +153,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     client.on('error', onError);
     // Sent, not awaited: a failure here fails every later statement, which is awaited.
     const pending: Promise<unknown>[] = [];
-    // The first failure is the cause; every statement behind it only says that the transaction is aborted.
+    // The first failure is the cause; every later statement only reports that the transaction is aborted.
     let cause: unknown;
     const hold = holdUntilWaiting(client);
     const query = <R extends object>(text: string, values?: readonly unknown[]): Promise<Result<R>> => {
@@ -179,7 +182,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       hold();
       const commit = client.query('commit');
       commit.catch(() => {});
-      // Whichever was told first, the failure that explains the others is the one to report.
+      // Whichever arrives first, the failure that explains the others is reported.
       const failed = (await Promise.allSettled(pending)).filter((sent) => sent.status === 'rejected');
       if (failed[0] !== undefined) throw (failed.find(({ reason }) => !isAborted(reason)) ?? failed[0]).reason;
       // PostgreSQL answers ROLLBACK to the commit of a transaction that had already failed.

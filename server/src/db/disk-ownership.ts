@@ -1,4 +1,4 @@
-/** Disks that an operator lets the platform erase, by serial. */
+/** Disks that an operator approved for wiping, by serial. */
 import type { DiskUse } from '../domain/disk-use.ts';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
@@ -47,7 +47,7 @@ const INSERT_OWNERSHIP = statement(
    on conflict do nothing returning ${OWNERSHIP}`,
 );
 
-/** Undefined when the disk is owned, or about to be, already. */
+/** Undefined when the disk is already approved, or about to be. */
 export const insertOwnership = async (
   tx: Tx,
   row: Pick<DiskOwnershipRow, 'id' | 'node_id' | 'serial' | 'device' | 'approved_by' | 'reason' | 'correlation_id'> &
@@ -99,7 +99,7 @@ export const moveOwnership = async (
     )
   ).rows[0];
 
-/** Who has a disk now, or may be given it. */
+/** The current use of a disk, and whether it may be allocated. */
 export const findDiskUse = async (reader: Reader, nodeId: string, serial: string): Promise<DiskUse | undefined> =>
   (
     await reader.query<DiskUse>(
@@ -110,7 +110,7 @@ export const findDiskUse = async (reader: Reader, nodeId: string, serial: string
     )
   ).rows[0];
 
-/** Disks of a node that are about to be erased: nobody is to be given them. */
+/** Disks of a node that are about to be wiped: they must not be allocated. */
 export const listOpenOwnerships = async (
   reader: Reader,
   nodeId: string,
@@ -122,7 +122,7 @@ export const listOpenOwnerships = async (
     )
   ).rows;
 
-/** Disks that left with the node may be owned elsewhere. */
+/** Disks removed with the node may be approved elsewhere. */
 export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
   (
     await tx.query(

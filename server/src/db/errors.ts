@@ -1,4 +1,4 @@
-/** What a failed query means for the caller. SQLSTATE decides; texts never do. */
+/** The meaning of a failed query for the caller. SQLSTATE decides, never the text. */
 import { AppError } from '../errors.ts';
 
 const sqlState = (err: unknown): string | undefined =>
@@ -7,7 +7,7 @@ const sqlState = (err: unknown): string | undefined =>
 /** Serialisation failure and deadlock: the same transaction may succeed when run again. */
 export const isRetryable = (err: unknown): boolean => ['40001', '40P01'].includes(sqlState(err) ?? '');
 
-/** The transaction had failed before this statement, which says nothing about why. */
+/** The transaction had failed before this statement, which does not show why. */
 export const isAborted = (err: unknown): boolean => sqlState(err) === '25P02';
 
 export const isUniqueViolation = (err: unknown, constraint?: string): boolean =>
@@ -27,7 +27,7 @@ const isUnavailable = (err: unknown): boolean => {
   );
 };
 
-/** Leaves our own errors alone, turns an unreachable database into 503; anything else is a defect and stays as it is. */
+/** Keeps our own errors, turns an unreachable database into 503; anything else is a defect and stays unchanged. */
 export const toAppError = (err: unknown): unknown =>
   err instanceof AppError || !isUnavailable(err)
     ? err

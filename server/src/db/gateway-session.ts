@@ -8,7 +8,7 @@ import type { NodeTaskState } from './node-task.ts';
 
 export type TicketRefusal = 'replayed' | 'expired' | 'unknown';
 
-/** Why a ticket was not taken. One that is long gone is as unknown as one that never was. */
+/** Why a ticket was refused. A long-expired ticket is as unknown as an invented one. */
 export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Promise<TicketRefusal> =>
   (
     await reader.query<{ refusal: TicketRefusal }>(
@@ -18,7 +18,7 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
     )
   ).rows[0]?.refusal ?? 'unknown';
 
-/** Everything that decides whether a session may go on. The database's clock decides what is over. */
+/** Everything that decides whether a session may continue. The database's clock decides expiry. */
 export type SessionAccessRow = Readonly<{
   id: string;
   state: 'ticketed' | 'opening' | 'open' | 'closed';
@@ -33,7 +33,7 @@ export type SessionAccessRow = Readonly<{
   tenant_role: TenantRole | null;
   project_role: ProjectRole | null;
   is_token_good: boolean;
-  /** The browser that opened it was signed out; one that merely went idle or came to its end is a sign-in that is over. */
+  /** The web session that opened it was signed out; an idle or expired one is a sign-in that ended. */
   is_signed_out: boolean;
   /** Null for a sign-in. */
   token_scopes: readonly string[] | null;

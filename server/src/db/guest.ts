@@ -1,4 +1,4 @@
-/** What a guest is made from beside its slots and keys, and what it told of itself. */
+/** The inputs of a guest besides its slots and keys, and its own reports. */
 import type { Reader } from './client.ts';
 
 export type GuestImage = Readonly<{ name: string; digest: string; readiness_checks: string[] }>;
@@ -19,8 +19,8 @@ export const findGuestImage = async (
 export type SshFacts = Readonly<{ address: string | null; host_key: string }>;
 
 /**
- * As the system that is on its boot disk was last seen ready: one that was put there since has another host key. A whole node
- * told its key when the account was made; where it stands is not for its tenant.
+ * From the last readiness of the system on its boot disk: a newer system has another host key. A whole node reported
+ * its key when the account was created; its address is not for its tenant.
  */
 export const findSshFacts = async (reader: Reader, allocationId: string): Promise<SshFacts | undefined> =>
   (
@@ -36,7 +36,7 @@ export const findSshFacts = async (reader: Reader, allocationId: string): Promis
     )
   ).rows[0];
 
-/** Whether the guest itself said that it is not what was claimed: of a machine's readiness that is its GPUs. */
+/** Whether the guest OS itself reported that it differs from the claim: for VM readiness that is its GPUs. */
 export const hasGpusMissing = async (
   reader: Reader,
   { allocation_id, node_id }: Readonly<{ allocation_id: string; node_id: string }>,

@@ -1,4 +1,4 @@
-/** Reports, overrides and the breaker. */
+/** Reports, overrides and the circuit breaker. */
 import type { HealthAlert, HealthReport } from '@gpuaas/contract/node';
 import type { HealthOverride, SlotTargets } from '../domain/health.ts';
 import type { Reader, Tx } from './client.ts';
@@ -17,7 +17,7 @@ export type BreakerRow = Readonly<
   Pick<HealthBreaker, 'is_tripped' | 'tripped_at' | 'reason' | 'reset_by' | 'reset_at' | 'version'>
 >;
 
-/** A node is looked at from this many sides; each stays until the node is gone. */
+/** The maximum number of sources per node; each stays until the node is deleted. */
 const SOURCES_MAX = 16;
 
 const UPSERT_REPORT = statement(
@@ -37,11 +37,14 @@ const UPSERT_REPORT = statement(
      successes = excluded.successes, alerts = excluded.alerts where r.observed_at <= excluded.observed_at`,
 );
 
-/** False when a newer report of this source is there already, when it is from the future, or of one source too many. */
+/** False when a newer report of this source exists, when it is from the future, or above the source limit. */
 export const upsertReport = async (tx: Tx, nodeId: string, report: HealthReport): Promise<boolean> =>
   (await UPSERT_REPORT.query(tx, { ...report, node_id: nodeId, sources_max: SOURCES_MAX })).rowCount === 1;
 
-/** The report before, and whether what counts may have changed since for another reason: a reset, an override that ended. */
+/**
+ * The previous report, and whether the result may have changed since for another reason: a reset, an override that
+ * ended.
+ */
 export const findReport = async (
   reader: Reader,
   nodeId: string,
@@ -112,7 +115,10 @@ export const listSlotHealth = async (reader: Reader, nodeId: string): Promise<Sl
     )
   ).rows;
 
-/** GPUs, drives and functions of a slice node that no slot has: candidates nobody approved. A whole node is sold with all of them. */
+/**
+ * GPUs, disks and functions of a slice node outside all slots: unapproved candidates. A whole node is allocated with
+ * all of them.
+ */
 export const listUnallocatedTargets = async (reader: Reader, nodeId: string): Promise<string[]> =>
   (
     await reader.query<{ target: string }>(
@@ -131,7 +137,7 @@ const BREAKER = 'is_tripped, tripped_at, reason, reset_by, reset_at, version';
 export const findBreaker = async (reader: Reader): Promise<BreakerRow | undefined> =>
   (await reader.query<BreakerRow>(`select ${BREAKER} from health_breaker`)).rows[0];
 
-/** Whoever is about to take a host out of sale asks one after the other. */
+/** Serializes transactions that are about to make a host unschedulable. */
 export const lockBreaker = async (tx: Tx): Promise<BreakerRow | undefined> =>
   (await tx.query<BreakerRow>(`select ${BREAKER} from health_breaker for update`)).rows[0];
 
@@ -151,7 +157,7 @@ export const resetBreaker = async (tx: Tx, version: number, by: string): Promise
     )
   ).rows[0];
 
-/** Hosts that alerts took out of sale lately, since a person last reset the breaker; and how many there are. */
+/** Hosts that alerts made unschedulable recently, since the last reset of the breaker; and the number of hosts. */
 export const countNewlyUnhealthy = async (
   reader: Reader,
   windowMin: number,

@@ -2,7 +2,7 @@ import type { Reader } from './client.ts';
 
 export type SchemaFacts = Readonly<{ migrated: boolean; passes_policies: boolean }>;
 
-/** Whether a migration was applied, and whether row-level security does not hold this sign-in. */
+/** Whether a migration was applied, and whether row-level security does not apply to this account. */
 export const findSchemaFacts = async (reader: Reader, migration: string): Promise<SchemaFacts> =>
   (
     await reader.query<SchemaFacts>(

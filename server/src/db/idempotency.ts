@@ -1,4 +1,6 @@
-/** The memory behind Idempotency-Key: at most one effect per (tenant, principal, operation, key), and its answer. */
+/**
+ * Stored responses for Idempotency-Key: at most one effect per (tenant, principal, operation, key), and its response.
+ */
 import { createHash } from 'node:crypto';
 import type { Reader, Tx } from './client.ts';
 import type { IdempotencyKeys } from './types.gen.ts';
@@ -20,9 +22,9 @@ const lockNumber = (id: IdempotencyKey): string =>
     .toString();
 
 /**
- * Try-locks the key for the transaction and makes sure that it has no answer yet; otherwise the transaction fails. It may
- * leave together with the work that the key stands for, which then fails with it. Two statements: the look-up must see
- * what was committed before the lock came free, so it needs a snapshot taken after it.
+ * Try-locks the key for the transaction and ensures that it has no response yet; otherwise the transaction fails. It
+ * may be sent together with the work of the key, which then fails with it. Two statements: the lookup must see commits
+ * from before the lock was freed, so it needs a snapshot taken after it.
  */
 export const claimIdempotencyKey = (tx: Tx, id: IdempotencyKey): Promise<unknown> =>
   Promise.all([
@@ -30,7 +32,7 @@ export const claimIdempotencyKey = (tx: Tx, id: IdempotencyKey): Promise<unknown
     tx.query(`select require(not exists (select from idempotency_keys where ${OF_KEY}), '${TAKEN}')`, keyValues(id)),
   ]);
 
-/** Whether a transaction failed because its key has an answer or is being answered. */
+/** Whether a transaction failed because its key has a response or is in flight. */
 export const isKeyTaken = (err: unknown): boolean =>
   err instanceof Error && 'code' in err && err.code === 'GP409' && err.message === TAKEN;
 

@@ -1,4 +1,7 @@
-/** What a reinstallation makes of an allocation. It is kept aside until the image is on the boot disk, and is what runs then. */
+/**
+ * The wanted result of a reinstallation. It is stored separately until the image is on the boot disk, and is then the
+ * running system.
+ */
 import type { Reader, Tx } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
 import { statement } from './statement.ts';
@@ -36,12 +39,12 @@ const PUT_WANTED_INSTALL = statement(
      sealed_user_data = excluded.sealed_user_data, created_at = clock_timestamp()`,
 );
 
-/** What an earlier run wanted and did not get is wanted no more. */
+/** The unfinished request of an earlier run is discarded. */
 export const putRequestedInstall = async (tx: Tx, wanted: NewRequestedInstall): Promise<void> => {
   await PUT_WANTED_INSTALL.query(tx, wanted);
 };
 
-/** Of this run: what another wants is not what it makes. */
+/** Only of this run: another run has its own. */
 export const findRequestedInstall = async (
   reader: Reader,
   allocationId: string,

@@ -1,8 +1,8 @@
-/** What must hold of projects, of those who are connected, and of the keys that were granted. */
+/** Invariants of projects, sessions and granted keys. */
 import type { Invariant } from './invariant-rule.ts';
 import { ALLOCATION_HELD, claimIsLive, RUN_LIVE, SESSION_LIVE } from './predicates.ts';
 
-/** Sessions are ended within seconds; one that is still there after these is forgotten. */
+/** Sessions are ended within seconds; one that is still there after this time was forgotten. */
 const ENDED = "statement_timestamp() - interval '30 seconds'";
 
 /** An organization is never deleted: it has no such state, and its projects keep its row. */

@@ -1,24 +1,23 @@
 /**
- * What must hold of the traces that changes leave: events, audit rows and the answers of hosts. Traces are many and
- * never change, so only those of the last hour are read, by indexes on their time; the reconciler looks sixty times
- * at each.
+ * Invariants of the traces of changes: events, audit rows and host results. Traces are many and never change, so only
+ * those of the last hour are read, by indexes on their time; the reconciler checks each sixty times.
  */
 import { allocationMoves } from '../domain/allocation.ts';
 import type { Invariant } from './invariant-rule.ts';
 
 /** Stable within a statement, unlike the clock, so that indexes on time can be used. */
 const FRESH = "statement_timestamp() - interval '1 hour'";
-/** What is written with a change carries a time a little before or after the change's own. */
+/** Rows written with a change carry a time slightly before or after the change's own. */
 const AROUND = "statement_timestamp() - interval '61 minutes'";
 
 const MOVES = Object.entries(allocationMoves)
   .flatMap(([from, targets]) => targets.map((to) => `('${from}', '${to}')`))
   .join(', ');
 
-/** Progress of a machine needs no name; what somebody decided, or what the system gave up or proved, does. */
+/** Progress of a VM needs no actor; a decision by a user, a failure or a proof does. */
 const ANSWERED_FOR = "('requested', 'releasing', 'release_failed', 'released', 'failed')";
 
-/** Allocations that changed lately. A state is never older than its allocation, so new ones are among them. */
+/** Recently changed allocations. A state is never older than its allocation, so new ones are among them. */
 const CHANGED = `(select a.* from allocations a where a.state in ('requested', 'provisioning', 'active', 'releasing', 'release_failed', 'failed')
     and a.state_since > ${FRESH}
   union all select a.* from allocations a where a.released_at > ${FRESH}) a`;

@@ -1,6 +1,6 @@
 /**
- * What must hold between what hosts said they have and what is claimed. A report is a little older than the claims it is
- * held against, so what changed within minutes counts for neither side.
+ * Invariants between host reports and claims. A report is slightly older than the claims it is compared with, so
+ * changes within minutes count for neither side.
  */
 import type { Invariant } from './invariant-rule.ts';
 import { claimIsLive, taskIsHeld } from './predicates.ts';

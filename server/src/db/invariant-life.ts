@@ -1,4 +1,4 @@
-/** What must hold of allocations through their lives, of host tasks, and of the money that they cost. */
+/** Invariants of allocations through their states, of host tasks, and of their cost. */
 import { type Invariant, RECENT } from './invariant-rule.ts';
 import { ALLOCATION_HELD, ALLOCATION_MOVING, claimCounts, claimIsLive, TASK_OPEN } from './predicates.ts';
 

@@ -1,13 +1,16 @@
 /**
- * What must hold of slots, claims, nodes and the placement index whatever the code above did. Each is a query that
- * gives back who breaks it; most repeat a constraint on purpose, because a constraint can be dropped or come too late.
+ * Invariants of slots, claims, nodes and the placement index, independent of the code above. Each is a query that
+ * returns the violating rows; most repeat a constraint on purpose, because a constraint can be dropped or added too
+ * late.
  */
 import { type Invariant, RECENT } from './invariant-rule.ts';
 import { claimHoldsSlot, claimIsLive, runtimeIsValidated, slotIsComplete, slotIsUsable } from './predicates.ts';
 
 const LIVE = `allocation_resource_claims c where ${claimIsLive('c')}`;
 
-/** What is bound, where it must be unique, and its column. One grouping each: together they would sort a million rows. */
+/**
+ * Each binding with its scope of uniqueness and its column. One grouping each: together they would sort a million rows.
+ */
 const BINDINGS = [
   ['GPU', 'node_id', 'gpu_pci_address'],
   ['fabric function', 'node_id', 'fabric_vf_pci_address'],

@@ -1,14 +1,14 @@
 /** The shape of an invariant. */
 export type Invariant = Readonly<{
   name: string;
-  /** What holds, as a sentence. */
+  /** The rule, as a sentence. */
   rule: string;
-  /** Gives `subject_id` and `detail` of whoever breaks it. */
+  /** Returns `subject_id` and `detail` of the violating rows. */
   sql: string;
 }>;
 
 /**
- * History is looked at this far back; older rows were looked at when they were young. The time of the statement, not
- * the clock: an index can be searched for what does not change while it is searched.
+ * History is checked this far back; older rows were checked when they were new. The time of the statement, not the
+ * clock: an index can be searched for a value that does not change during the search.
  */
 export const RECENT = "statement_timestamp() - interval '1 day'";

@@ -1,6 +1,6 @@
 /**
  * The invariants as one set of read-only queries: run by an operator, every minute by a reconciler, and at the end of
- * integration tests. Each statement sees one moment, so a change that commits as a whole is never seen half.
+ * integration tests. Each statement sees one snapshot, so a change that commits as a whole is never seen in part.
  */
 import type { Reader } from './client.ts';
 import { ACCESS_INVARIANTS } from './invariant-access.ts';
@@ -22,8 +22,8 @@ export const INVARIANTS: readonly Invariant[] = [
 export type Violation = Readonly<{ invariant: string; subject_id: string; detail: string }>;
 
 /**
- * A broken rule is told by its first offenders; thousands say no more. They are found before they are put in order:
- * otherwise the planner walks a whole table in that order, hoping to be done early.
+ * A violated rule reports its first rows; thousands add nothing. They are found before they are sorted: otherwise the
+ * planner walks a whole table in that order, hoping to finish early.
  */
 const VIOLATIONS_MAX = 100;
 

@@ -1,4 +1,4 @@
-/** What hosts last said they have, and what of the platform it is held against. */
+/** The latest inventory reports of hosts, and the control plane's data they are compared with. */
 import type { Inventory } from '@gpuaas/contract/node';
 import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
 import type { Reader, Tx } from './client.ts';
@@ -22,12 +22,12 @@ const INVENTORY = `node_id, observed_at, received_at, extract(epoch from clock_t
 export const findInventory = async (reader: Reader, nodeId: string): Promise<InventoryRow | undefined> =>
   (await reader.query<InventoryRow>(`select ${INVENTORY} from node_inventories where node_id = $1`, [nodeId])).rows[0];
 
-/** Two reports of one node are taken one after the other. */
+/** Serializes two reports of one node. */
 export const lockInventory = async (tx: Tx, nodeId: string): Promise<InventoryRow | undefined> =>
   (await tx.query<InventoryRow>(`select ${INVENTORY} from node_inventories where node_id = $1 for update`, [nodeId]))
     .rows[0];
 
-/** The same again: only when it was said. */
+/** The same report again: only its time is updated. */
 export const touchInventory = async (tx: Tx, nodeId: string, observedAt: string): Promise<void> => {
   await tx.query('update node_inventories set observed_at = $2, received_at = clock_timestamp() where node_id = $1', [
     nodeId,
@@ -59,17 +59,17 @@ export const putInventory = async (
   await PUT_INVENTORY.query(tx, row);
 };
 
-/** A claim counts for so long after its release: what was seen a moment before it is still on its way to us. */
+/** A claim counts for this long after its release: a report from just before it may still be in transit. */
 const AFTER_RELEASE = "interval '90 s'";
-/** What a task did counts as under way for so long after its end, for the same reason. */
+/** A task counts as in progress for this long after its end, for the same reason. */
 const AFTER_TASK = "interval '60 s'";
 
-/** Starts of the platform's own are known by their correlation id; those of a tenant do not count against a machine. */
+/** Automatic starts are recognized by their correlation id; those of a tenant do not count against a VM. */
 export const FOUND_DOWN = 'c-found-down-';
 
 /**
- * Of an allocation called `a`. A start of ours that failed within the hour is tried again; whatever its tenant asked for since
- * counts, and so does that it was left off since: it is off since the end of that start, or for another reason.
+ * Of an allocation called `a`. An automatic start that failed within the hour is retried, unless its tenant requested
+ * something since, or the VM was left off since: it is off since the end of that start, or for another reason.
  */
 const SHOULD_RUN = `coalesce(a.power_state = 'on' or a.power_state = 'off' and (
     select starts_with(r.correlation_id, '${FOUND_DOWN}') and r.state = 'stuck' and r.created_at > clock_timestamp() - interval '1 hour'
@@ -121,7 +121,7 @@ export const countFindings = async (reader: Reader): Promise<FindingCount[]> =>
     )
   ).rows;
 
-/** Of active nodes whose agent can look: the oldest look, and how many looks are older than this. */
+/** Of active nodes whose agent sends inventory reports: the oldest report, and how many are older than this. */
 export const inventoryAges = async (
   reader: Reader,
   lateS: number,
@@ -136,7 +136,7 @@ export const inventoryAges = async (
     )
   ).rows[0] ?? { oldest_s: 0, late: 0 };
 
-/** How often the platform itself started its machine within the last hour. */
+/** The number of automatic starts of its VM within the last hour. */
 export const countRecentStarts = async (reader: Reader, allocationId: string, workflow: string): Promise<number> =>
   (
     await reader.query<{ count: number }>(

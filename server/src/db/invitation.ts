@@ -11,7 +11,7 @@ export type InvitationRow = Readonly<
   }
 >;
 
-/** Expiry is a fact of time, not a stored state: nobody has to write it. */
+/** Expiry follows from time and is not a stored state. */
 const INVITATION = `id, organization_id, email, role, case when state = 'pending' and expires_at <= now() then 'expired' else state end as state,
   invited_by, expires_at, accepted_at, created_at`;
 
@@ -76,7 +76,7 @@ export const revokeInvitation = async (tx: Tx, organizationId: string, id: strin
     )
   ).rowCount === 1;
 
-/** Whoever is removed neither comes back by an invitation that was still open nor leaves some behind. */
+/** A removed member cannot return by an open invitation, and leaves none behind. */
 export const revokeInvitationsAround = (tx: Tx, organizationId: string, userId: string) =>
   tx.query(
     `update invitations set state = 'revoked' where organization_id = $1 and state = 'pending'

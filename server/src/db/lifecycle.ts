@@ -1,10 +1,10 @@
 /**
- * What an allocation holds, from its live claims: slots, node, quota. A slice holds the slots of its slot claims; a
- * node-exclusive claim holds the node and every slot on it, because its tenant could write to all of them. Slots and nodes
- * are changed for an allocation only where one of its live claims says that they are its own.
+ * The holdings of an allocation, from its live claims: slots, node, quota. A slice holds the slots of its slot claims;
+ * a node-exclusive claim holds the node and every slot on it, because its tenant could write to all of them. Slots and
+ * nodes are changed for an allocation only where one of its live claims covers them.
  *
- * A launch that moved away from a host that failed still holds what it claimed there, until a wipe is proven. So what is
- * held is always asked for one node: a `Stay`.
+ * A launch that moved away from a failed host still holds its claims there, until a wipe is proven. Holdings are
+ * therefore always read for one node: a `Stay`.
  *
  * Locks are taken in one order everywhere: workflow run, allocation, index row of the node, slots and node, quota.
  */
@@ -15,7 +15,7 @@ import { approvedDiskSize } from './slot.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, NodeResourceSlots, Nodes } from './types.gen.ts';
 
-/** An allocation on one node: where it is, or, with the move that left it, where its launch failed. */
+/** An allocation on one node: its current node or, with the move that left it, the node where its launch failed. */
 export type Stay = Readonly<{ allocation_id: string; node_id: string; move_id: string | null }>;
 
 type OnNode = Pick<Stay, 'allocation_id' | 'node_id'>;
@@ -48,7 +48,7 @@ export const listClaims = async (reader: Reader, allocationIds: readonly string[
   return rows;
 };
 
-/** Locks the claims that still hold something on the node. */
+/** Locks the live claims on the node. */
 export const lockLiveClaims = async (tx: Tx, { allocation_id, node_id }: OnNode): Promise<ClaimRow[]> => {
   const { rows } = await tx.query<ClaimRow>(
     `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and c.node_id = $2 and ${claimIsLive('c')}
@@ -75,7 +75,9 @@ export type HeldSlot = Readonly<
     | 'fabric_vf_pci_address'
     | 'wipe_method'
   > & {
-    /** The generation that the claim took, or an operator took over from the host; for a whole node, the slot's own. */
+    /**
+     * The generation of the claim, or the one adopted from the host by an operator; for a whole node, the slot's own.
+     */
     generation: NodeResourceSlots['generation'];
     /** As approved. */
     nvme_size_bytes: number | null;
@@ -101,7 +103,7 @@ export const listHeldSlots = async (reader: Reader, { allocation_id, node_id }: 
 export type HeldNode = Readonly<
   Pick<Nodes, 'id' | 'occupancy'> & {
     data_disks: readonly DataDisk[];
-    /** When it was claimed, in seconds; when an operator adopted what its host has, if one did. */
+    /** When it was claimed, in seconds; when an operator adopted the host's generation, if at all. */
     generation: number;
   }
 >;
@@ -133,6 +135,6 @@ export const listDueAllocations = async (reader: Reader, limit: number): Promise
   return rows.map((row) => row.id);
 };
 
-/** Locks the allocation; false when it is not due any more: released, prolonged or protected since it was listed. */
+/** Locks the allocation; false when it is no longer due: released, extended or protected since it was listed. */
 export const lockDueAllocation = async (tx: Tx, id: string): Promise<boolean> =>
   (await tx.query(`select 1 as one from allocations where id = $1 and ${DUE} for update`, [id])).rowCount === 1;

@@ -1,6 +1,6 @@
 /**
- * What is counted towards the limits of the contract. A limit is held for the rest of the transaction before it is counted,
- * so that two requests at the same time cannot both add the last row.
+ * Counts towards the limits of the contract. A limit is locked for the rest of the transaction before it is counted, so
+ * that two simultaneous requests cannot both add the last row.
  */
 import type { CountedLimit } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';

@@ -1,4 +1,4 @@
-/** Certificates that a gateway asks for: it has no key that signs. A request is answered once. */
+/** Certificates requested by gateways, which have no signing key. A request is answered once. */
 import type { Reader, Tx } from './client.ts';
 import type { ListenerRequests } from './types.gen.ts';
 

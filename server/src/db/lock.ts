@@ -1,7 +1,7 @@
 /**
- * One at a time across all processes. The lock belongs to a connection, not to a transaction: it is held while talking
- * to others, and an open transaction would keep every reader of commit order waiting for as long. It falls by itself
- * when the process or the connection dies.
+ * A lock across all processes. The lock belongs to a connection, not to a transaction: it is held during external
+ * calls, and an open transaction would delay every reader of commit order for as long. It is released automatically
+ * when the process or the connection ends.
  */
 import type { Database } from './client.ts';
 
@@ -13,7 +13,7 @@ export const LOCKS = {
   platform_keys: 4_752_013,
 } as const;
 
-/** Runs `fn` unless someone else holds the lock; says whether it ran. */
+/** Runs `fn` unless another process holds the lock; returns whether it ran. */
 export const runExclusively = async (
   database: Database,
   lock: keyof typeof LOCKS,
@@ -32,7 +32,7 @@ export const runExclusively = async (
       await fn();
       return true;
     } finally {
-      // A connection that cannot give the lock back is closed, which gives it back.
+      // A connection that cannot release the lock is closed, which releases it.
       await client.query('select pg_advisory_unlock($1)', [LOCKS[lock]]).catch(onError);
     }
   } finally {

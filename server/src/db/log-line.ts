@@ -1,4 +1,7 @@
-/** Log lines of every process and agent. A line is named by who numbered it and its number, so one sent twice is kept once. */
+/**
+ * Log lines of every process and agent. A line is identified by its source and number, so one sent twice is stored
+ * once.
+ */
 import type { Reader, Tx } from './client.ts';
 import type { LogLines } from './types.gen.ts';
 
@@ -25,8 +28,8 @@ const COLUMNS =
   'logged_at, service, host_role, host_name, node_id, level, message, correlation_id, error_code, fields, origin, number';
 
 /**
- * The character zero and halves of a pair, as JSON escapes them: PostgreSQL stores neither. Not the same letters behind an
- * escaped backslash, which are text about such a character.
+ * NUL and unpaired surrogates, as JSON escapes them: PostgreSQL stores neither. The same letters after an escaped
+ * backslash are ordinary text.
  */
 const UNSTORABLE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
@@ -52,14 +55,14 @@ export type LogQuery = Readonly<{
   limit: number;
 }>;
 
-/** Oldest first. A time travels as text with its microseconds, so that a cursor stands exactly behind its line. */
+/** Oldest first. A time is text with its microseconds, so that a cursor points exactly after its line. */
 export const listLogLines = async (
   reader: Reader,
   query: LogQuery,
 ): Promise<(LogLineRow & Readonly<{ exact_at: string }>)[]> => {
   const values: unknown[] = [query.since, query.levels, query.limit];
   const add = (value: unknown): string => `$${values.push(value)}`;
-  // Only the conditions that were asked for stand in the text, so that each combination gets a plan of its own.
+  // The text contains only the requested conditions, so that each combination gets its own plan.
   const conditions = [
     ...(query.correlation_id === null ? [] : [`correlation_id = ${add(query.correlation_id)}`]),
     ...(query.node_id === null ? [] : [`node_id = ${add(query.node_id)}`]),
@@ -78,6 +81,6 @@ export const listLogLines = async (
   return rows;
 };
 
-/** Makes the partitions of the days around now and drops those past their time; how many changed. */
+/** Creates the partitions of the days around now and drops expired ones; returns how many changed. */
 export const keepLogPartitions = async (tx: Tx, daysKept: number): Promise<number> =>
   (await tx.query<{ changed: number }>('select keep_log_partitions($1) as changed', [daysKept])).rows[0]?.changed ?? 0;

@@ -27,7 +27,7 @@ export const readMigrations = async (dir: string = MIGRATIONS_DIR): Promise<Migr
 
 /**
  * Roles belong to the cluster, not the database, so several databases may race to create this one. From PostgreSQL 16
- * on being a member does not include the right to take a role on, so that right is what is asked for.
+ * on membership does not include the right to switch to a role, so that right is checked.
  */
 const ensureAppRole = (client: Client) =>
   client.query(`do $$ declare may text := case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end; begin

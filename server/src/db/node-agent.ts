@@ -1,11 +1,11 @@
-/** What is known of agents: when they were seen and what they said of themselves. Written for many nodes at once. */
+/** The state of agents: their last poll and their own reports. Written for many nodes together. */
 import type { Reader, Tx } from './client.ts';
 import { agentIsSeen, NODE_OVER } from './predicates.ts';
 import type { NodeAgents, Nodes } from './types.gen.ts';
 
 export type HeartbeatRow = Readonly<
   Pick<NodeAgents, 'node_id' | 'agent_version' | 'boot_id' | 'booted_at' | 'kinds' | 'clock_skew_ms'> & {
-    /** How long ago it was, when it is written down. */
+    /** Its age when it is written. */
     age_ms: number;
     trust_version: string;
   }
@@ -16,9 +16,9 @@ export type SeenNode = Readonly<
 >;
 
 /**
- * Writes down when agents were seen, in one statement for all. Gives back the nodes that something follows from: those
- * that booted since, and those not at work before. They are written only when that is asked for, in the transaction of
- * what follows, so that nothing is known and not acted on.
+ * Writes the last polls of agents, in one statement for all. Returns the nodes that need further action: those that
+ * booted since, and those not active before. These are written only on request, in the transaction of that action, so
+ * that nothing is recorded without its effect.
  */
 export const putHeartbeats = async (
   tx: Tx,
@@ -64,7 +64,7 @@ export const findAgent = async (reader: Reader, nodeId: string): Promise<AgentRo
     )
   ).rows[0];
 
-/** How many nodes that have an agent did not have this bundle when they last asked. */
+/** The number of nodes with an agent that lacked this bundle at its last poll. */
 export const countNodesWithoutKey = async (reader: Reader, trustVersion: string): Promise<number> =>
   (
     await reader.query<{ count: number }>(
@@ -74,7 +74,7 @@ export const countNodesWithoutKey = async (reader: Reader, trustVersion: string)
     )
   ).rows[0]?.count ?? 0;
 
-/** Nodes whose state says other than when their agent was last seen. Nodes that never had an agent are not meant. */
+/** Nodes whose state disagrees with the last poll of their agent. Nodes that never had an agent are excluded. */
 export const listNodesWithWrongState = async (
   reader: Reader,
   limit: number,
@@ -91,7 +91,7 @@ export const listNodesWithWrongState = async (
     )
   ).rows;
 
-/** Whether the agent was seen lately, read again under the lock of its node. */
+/** Whether the agent was seen recently, read again under the lock of its node. */
 export const isAgentSeen = async (reader: Reader, nodeId: string): Promise<boolean> =>
   (await reader.query(`select 1 as one from node_agents a where a.node_id = $1 and ${agentIsSeen('a')}`, [nodeId]))
     .rowCount === 1;

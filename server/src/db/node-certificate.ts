@@ -1,4 +1,7 @@
-/** How agents come in: enrolment tokens, of which only the hash is kept, and the certificates they were exchanged for. */
+/**
+ * Authentication of agents: enrollment tokens, of which only the hash is stored, and the certificates they were
+ * exchanged for.
+ */
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeState } from './node.ts';
@@ -6,10 +9,10 @@ import { NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { NodeCertificates } from './types.gen.ts';
 
-/** The first of two halves of a lock's name; the other is the node. */
+/** The first half of a lock's name; the other is the node. */
 const CERTIFICATES_LOCK = 4_752_013;
 
-/** Ends the open door of a node, if there is one. */
+/** Ends the open enrollment of a node, if there is one. */
 export const revokeEnrollments = async (tx: Tx, nodeId: string): Promise<void> => {
   await tx.query(
     `update node_enrollments set revoked_at = clock_timestamp()
@@ -51,12 +54,12 @@ export type EnrollmentRow = Readonly<{
   correlation_id: string;
 }>;
 
-/** Whose door a token opens, before anything is locked. */
+/** The node of a token, before anything is locked. */
 export const findEnrollmentNode = async (reader: Reader, tokenHash: Buffer): Promise<string | undefined> =>
   (await reader.query<{ node_id: string }>('select node_id from node_enrollments where token_hash = $1', [tokenHash]))
     .rows[0]?.node_id;
 
-/** Locked, so that of two who bring the same token one sees what the other did. */
+/** Locked, so that of two agents with the same token one sees the other's use. */
 export const lockEnrollment = async (tx: Tx, tokenHash: Buffer): Promise<EnrollmentRow | undefined> =>
   (
     await tx.query<EnrollmentRow>(
@@ -96,12 +99,14 @@ export const insertCertificate = async (tx: Tx, row: NewCertificate): Promise<vo
   await INSERT_CERTIFICATE.query(tx, row);
 };
 
-/** One at a time opens doors of a node and gives or takes its certificates, until its transaction ends. Taken before their rows. */
+/**
+ * Serializes enrollments of a node and changes of its certificates until the transaction ends. Taken before their rows.
+ */
 export const lockCertificates = async (tx: Tx, nodeId: string): Promise<void> => {
   await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [CERTIFICATES_LOCK, nodeId]);
 };
 
-/** One that was not revoked, and how many its enrolment led to within the last hour. */
+/** One that was not revoked, and the number issued for its enrollment within the last hour. */
 export const findCertificate = async (
   reader: Reader,
   fingerprint: string,
@@ -115,7 +120,7 @@ export const findCertificate = async (
     )
   ).rows[0];
 
-/** How many certificates of a node count no more. */
+/** Revokes the certificates of a node; returns how many. */
 export const revokeCertificates = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
   (
     await tx.query(
@@ -128,16 +133,16 @@ export const revokeCertificates = async (tx: Tx, nodeId: string, reason: string)
 export type CertificateRow = Readonly<
   Pick<NodeCertificates, 'fingerprint_sha256' | 'node_id' | 'ca_key_id' | 'enrollment_id' | 'not_after'> & {
     node_name: string;
-    /** Earlier ones of the same enrolment still count. */
+    /** Earlier ones of the same enrollment remain valid. */
     has_predecessors: boolean;
   }
 >;
 
-/** Of the same enrolment as certificate c, issued before it, and still good. */
+/** Of the same enrollment as certificate c, issued before it, and still valid. */
 const PREDECESSOR = `o.node_id = c.node_id and o.enrollment_id = c.enrollment_id and o.created_at < c.created_at
   and o.revoked_at is null and o.not_after > clock_timestamp()`;
 
-/** Those of the named ones that were issued by us, are not revoked and not over. */
+/** Those of the named ones that we issued and that are neither revoked nor expired. */
 export const listGoodCertificates = async (
   reader: Reader,
   fingerprints: readonly string[],
@@ -153,7 +158,7 @@ export const listGoodCertificates = async (
     )
   ).rows;
 
-/** Those of the named enrolments that still have a certificate which counts, whichever it is. */
+/** Those of the named enrollments that still have a valid certificate. */
 export const listGoodEnrollments = async (
   reader: Reader,
   enrollmentIds: readonly string[],
@@ -169,7 +174,7 @@ export const listGoodEnrollments = async (
     )
   ).rows.map((row) => row.enrollment_id);
 
-/** Ends what came before the named ones, which are in use; how many ended. */
+/** Revokes the predecessors of the named certificates, which are in use; returns how many. */
 export const revokePredecessors = async (tx: Tx, fingerprints: readonly string[]): Promise<number> =>
   (
     await tx.query(
@@ -179,7 +184,7 @@ export const revokePredecessors = async (tx: Tx, fingerprints: readonly string[]
     )
   ).rowCount;
 
-/** Those revoked within so many seconds that somebody could still show. */
+/** Those revoked within this many seconds that are not expired. */
 export const listRevoked = async (
   reader: Reader,
   withinS: number,

@@ -1,4 +1,4 @@
-/** What decides, beside a node's own row, what may be done with it; a page of nodes in one statement. */
+/** Facts besides a node's own row that decide its actions; a page of nodes in one statement. */
 import type { Reader } from './client.ts';
 import type { LiveClaimRow } from './node.ts';
 import { claimIsLive } from './predicates.ts';
@@ -8,9 +8,9 @@ export type NodeFactsRow = Readonly<{
   node_id: string;
   claims: LiveClaimRow[];
   slots: SlotFact[];
-  /** Allocations that have any part of it, also those older than claims. */
+  /** Allocations with any part of it, including those older than claims. */
   holders: string[];
-  /** Disks that are to be erased, are being, or could not be. */
+  /** Disks whose wipe is pending, running or failed. */
   disks: Readonly<{ serial: string; state: string }>[];
   has_discovery: boolean;
 }>;

@@ -2,7 +2,7 @@
 import type { Reader } from './client.ts';
 import { TASK_OPEN } from './predicates.ts';
 
-/** A clone of this image is asked for or under way on the node. */
+/** A clone of this image is requested or in progress on the node. */
 export const isBeingCloned = async (reader: Reader, nodeId: string, digest: string): Promise<boolean> =>
   (
     await reader.query(

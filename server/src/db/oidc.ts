@@ -1,4 +1,4 @@
-/** Rows of the embedded issuer. Identifiers arrive hashed and contents sealed: nothing here can read them. */
+/** Rows of the embedded issuer. Identifiers arrive hashed and contents sealed: this module cannot read them. */
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
 import type { OidcRecords, OidcSigningKeys } from './types.gen.ts';
@@ -60,12 +60,12 @@ const UPSERT_OIDC_RECORD = statement(
      sealed_payload = excluded.sealed_payload, expires_at = excluded.expires_at`,
 );
 
-/** A later write of the same record keeps the moment it was consumed: a used code never becomes fresh again. */
+/** A later write of the same record keeps the time it was consumed: a used code never becomes valid again. */
 export const upsertOidcRecord = async (tx: Tx, record: OidcRecordWrite): Promise<void> => {
   await UPSERT_OIDC_RECORD.query(tx, record);
 };
 
-/** Answers false when the record was consumed before: of two racing callers, one wins. */
+/** Returns false when the record was consumed before: of two racing callers, one wins. */
 export const consumeOidcRecord = async (tx: Tx, model: string, idHash: Buffer): Promise<boolean> => {
   const { rowCount } = await tx.query(
     'update oidc_records set consumed_at = now() where model = $1 and id_hash = $2 and consumed_at is null',
@@ -78,7 +78,7 @@ export const deleteOidcRecord = async (tx: Tx, model: string, idHash: Buffer): P
   await tx.query('delete from oidc_records where model = $1 and id_hash = $2', [model, idHash]);
 };
 
-/** Everything that was issued under one grant goes with it, the other models' records too. */
+/** Deletes everything issued under one grant, including other models' records. */
 export const deleteOidcRecordsOfGrant = async (tx: Tx, grantHash: Buffer): Promise<void> => {
   await tx.query('delete from oidc_records where grant_hash = $1', [grantHash]);
 };
@@ -99,7 +99,7 @@ export const listOidcSigningKeys = async (reader: Reader): Promise<readonly Oidc
   return rows;
 };
 
-/** Does nothing when there is a signing key already: of several replicas that start at once, one makes it. */
+/** Does nothing when there is a signing key already: of several replicas that start at once, one creates it. */
 export const insertOidcSigningKey = async (
   tx: Tx,
   key: Readonly<{ kid: string; algorithm: string; sealed_jwk: Buffer }>,

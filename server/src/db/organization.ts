@@ -20,7 +20,7 @@ export const insertOrganization = (
     [row.id, row.name, row.display_name, row.kind, row.created_by],
   );
 
-/** Only for the platform's scope: names are unique across tenants that cannot see each other. */
+/** Only for the platform scope: names are unique across tenants that cannot see each other. */
 export const organizationNameTaken = async (reader: Reader, name: string): Promise<boolean> =>
   (await reader.query('select 1 as one from organizations where name = $1', [name])).rowCount > 0;
 
@@ -64,7 +64,7 @@ export const updateOrganization = async (
     )
   ).rows[0];
 
-/** False when the user is a member already, whose role stays as it is. */
+/** False when the user is a member already, whose role does not change. */
 export const insertMembership = async (
   tx: Tx,
   row: Readonly<{ organization_id: string; user_id: string; role: TenantRole }>,

@@ -27,7 +27,7 @@ export type OsImageRow = Readonly<
   }
 >;
 
-/** The one a launch gets, of an image called `i`. */
+/** The version for a launch, of an image called `i`. */
 export const CURRENT_VERSION = `select v.* from os_image_versions v where v.image_name = i.name and v.retired_at is null
   order by v.registered_at desc, v.digest limit 1`;
 
@@ -85,7 +85,7 @@ const INSERT_OS_IMAGE_VERSION = statement(
 export const insertOsImageVersion = async (tx: Tx, image: NewOsImage): Promise<boolean> =>
   (await INSERT_OS_IMAGE_VERSION.query(tx, image)).rowCount === 1;
 
-/** The named SKUs, if there are such, become all that the image runs on; the names of those. */
+/** The named SKUs that exist become the image's only SKUs; returns their names. */
 export const replaceOsImageSkus = async (tx: Tx, image: NewOsImage): Promise<readonly string[]> =>
   (
     await tx.query<{ name: string }>(

@@ -1,7 +1,7 @@
 /**
- * The outbox: events commit with the change they tell of, and are read in commit order. A row carries the id of its
- * transaction; readers take only rows below the oldest transaction still running, so a row that commits late is never
- * jumped over. Transaction ids travel as text, because they outgrow a double.
+ * The outbox: events commit with their change, and are read in commit order. A row carries the id of its transaction;
+ * readers take only rows below the oldest transaction still running, so a row that commits late is never skipped.
+ * Transaction ids are text, because they exceed a double.
  */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
@@ -16,8 +16,8 @@ export type NewOutboxEvent = Readonly<
 >;
 
 /**
- * Ids of one process rise strictly, so events of one transaction keep the order in which they were told: within a
- * millisecond plain ids come in any order. The step is random, so the next id still cannot be guessed.
+ * Ids of one process rise strictly, so events of one transaction keep the order in which they were emitted: within a
+ * millisecond plain ids have no order. The step is random, so the next id still cannot be guessed.
  */
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 let lastId = '';
@@ -40,7 +40,7 @@ const successor = (id: string): string => {
 };
 
 const EVENT_COLUMNS = 'id, event_type, organization_id, project_id, subject, data, correlation_id';
-/** For a statement that writes events beside other rows: `events` is `eventRecords`, as jsonb; a row of it is `e`. */
+/** For a statement that writes events with other rows: `events` is `eventRecords`, as jsonb; a row of it is `e`. */
 export const INSERT_EVENTS = `insert into outbox_events (${EVENT_COLUMNS}) select e.* from jsonb_to_recordset(:events)
   as e (id text, event_type text, organization_id text, project_id text, subject text, data jsonb, correlation_id text)`;
 
@@ -80,7 +80,7 @@ export const isAfter = (one: OutboxPosition, other: OutboxPosition): boolean =>
 const COLUMNS = `id, xid::text as xid, event_type, organization_id, project_id, subject, data, correlation_id, created_at`;
 const SETTLED = 'xid < pg_snapshot_xmin(pg_current_snapshot())';
 
-/** What is committed for good and not yet sent, in commit order. */
+/** Durably committed and not yet sent, in commit order. */
 export const listUnsentEvents = async (reader: Reader, limit: number): Promise<OutboxRow[]> =>
   (
     await queryByIndex<OutboxRow>(
@@ -119,7 +119,7 @@ export const outboxLag = async (reader: Reader): Promise<{ unsent: number; oldes
   return rows[0] ?? { unsent: 0, oldest_age_s: 0 };
 };
 
-/** Which transactions have ended, as text: `not pg_visible_in_snapshot` of it is what comes after now. */
+/** Which transactions have ended, as text: `not pg_visible_in_snapshot` of it matches later ones. */
 export const getSnapshot = async (reader: Reader): Promise<string> => {
   const { rows } = await reader.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot');
   return rows[0]?.snapshot ?? '';
@@ -148,8 +148,8 @@ export const findEventPosition = async (
   ).rows[0];
 
 /**
- * Settled events of a project or of the platform in commit order, after a position, leaving out what `not_in` had
- * already seen. The two are two texts, because each follows an index of its own.
+ * Settled events of a project or of the platform in commit order, after a position, without those visible in `not_in`.
+ * There are two texts, because each uses its own index.
  */
 export const listEvents = async (
   reader: Reader,
@@ -183,7 +183,7 @@ export const listEvents = async (
 
 export const OUTBOX_KEEP_DAYS = 7;
 
-/** Unsent events are kept whatever their age. */
+/** Unsent events are kept at any age. */
 export const deleteOldEvents = async (tx: Tx, limit: number): Promise<number> =>
   (
     await tx.query(

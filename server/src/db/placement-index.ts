@@ -1,6 +1,6 @@
 /**
- * What placement reads: the best candidate off the index, locked. Cost does not grow with the fleet: the index gives a
- * handful of rows, and the lock is on one.
+ * The reads of placement: the best candidate from the index, locked. Cost does not grow with the fleet: the index gives
+ * a handful of rows, and the lock is on one.
  */
 import type { SchedulerNode } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
@@ -10,12 +10,12 @@ export type CandidateQuery = Readonly<{
   region_name: string;
   organization_id: string;
   key: KeyColumn;
-  /** How many rows of the index are looked at. Part of the text: a plan made for any number would read the fleet. */
+  /** The number of index rows read. Part of the text: a plan for any number would read the fleet. */
   depth: 16 | 256;
   sku_name: string;
-  /** Nodes that turned out not to fit though the index said so. */
+  /** Nodes that turned out not to fit despite the index. */
   except: readonly string[];
-  /** Queue behind whoever holds the best node instead of passing it over. */
+  /** Wait for the lock of the best node instead of skipping it. */
   is_patient: boolean;
 }>;
 
@@ -40,7 +40,7 @@ const lockedNode = (query: CandidateQuery): string =>
          select s.node_id from (${candidates(query)}) c join node_placement_summary s using (node_id)
          where s.${query.key} is not null order by c.rank, c.node_id limit 1 for update of s skip locked)`;
 
-/** Texts are made once: there are few kinds of look, and putting one together for every launch costs. */
+/** Texts are built once: there are few variants, and building one for every launch costs time. */
 const lockTexts = new Map<string, string>();
 const lockText = (query: CandidateQuery): string => {
   const kind = `${query.key} ${query.depth} ${query.is_patient}`;
@@ -55,15 +55,15 @@ const lockText = (query: CandidateQuery): string => {
 };
 
 /**
- * Sends the lock of the best node that no other placement holds right now. Who reads it asks for LOCKED_NODE in a
- * statement of its own, because that must see what was committed before the lock came free; a setting of the transaction
- * carries the node from one to the other, so both still leave in one packet. From here on the transaction keeps to plans
- * made once: its queries look up by key, and planning one anew costs more than running it.
+ * Sends the lock of the best node that no other placement holds right now. The caller reads it with LOCKED_NODE in a
+ * separate statement, because that must see commits from before the lock was freed; a setting of the transaction
+ * carries the node from one to the other, so both are still sent in one packet. From here on the transaction uses
+ * generic plans: its queries look up by key, and planning one again costs more than running it.
  *
- * A SKU of another shape than the key is for gets no node, so the shape need not be known to ask.
+ * A SKU of another shape than the key gets no node, so the shape need not be known.
  *
- * Who waits takes the nodes in the order of their ids: a row that no longer fits once its lock comes free stays locked
- * while the next is waited for, and in the order of a key that changes meanwhile two placements would wait for each other.
+ * A waiting placement takes the nodes in the order of their ids: a row that no longer fits once its lock is freed stays
+ * locked while it waits for the next, and in the order of a key that changes meanwhile two placements would deadlock.
  */
 export const sendLock = (tx: Tx, query: CandidateQuery): Promise<unknown> =>
   tx.query(lockText(query), [query.region_name, query.sku_name, query.organization_id, query.except]);
@@ -85,7 +85,10 @@ export const hasCandidates = async (reader: Reader, query: Omit<CandidateQuery, 
   return rows[0]?.has === true;
 };
 
-/** The heads of the index for every count, unlocked: enough to know what would fit. Depth is part of the text, as above. */
+/**
+ * The heads of the index for every count, unlocked: enough to determine what would fit. Depth is part of the text, as
+ * above.
+ */
 export const listBestNodes = async (
   reader: Reader,
   query: Readonly<{ region_name: string | null; gpu_model: string; organization_id: string; depth: 4 }>,

@@ -1,4 +1,4 @@
-/** Nodes as the scheduler sees them, and the row of the placement index that each change of a node writes anew. */
+/** Nodes for the scheduler, and the placement index row that each change of a node rewrites. */
 import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, SLOT_PARTS } from './predicates.ts';
@@ -7,7 +7,7 @@ import type { NodePlacementSummary, Nodes } from './types.gen.ts';
 
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
-/** A node as the scheduler sees it. Slots say whether they have a device, never which. */
+/** A node as the scheduler sees it. Slots state whether they have a device, never which. */
 export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
   ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
@@ -36,7 +36,7 @@ type SlotTuple = [
   fabric_claim_mode: string | null,
   /** A fraction of another slot. */
   is_part: boolean,
-  /** Only of slots that are taken. */
+  /** Only of claimed slots. */
   claimed_at_s: number | null,
 ];
 
@@ -126,17 +126,17 @@ export const loadSchedulerNode = async (reader: Reader, nodeId: string): Promise
   return rows[0] && { node: toNode(rows[0], rows[0].sku_names), gpu_model: rows[0].gpu_model };
 };
 
-/** A condition that was not asked for leaves the text, but not its parameter: one plan must not have to serve both. */
+/** A condition that was not requested leaves the text, but not its parameter: one plan must not serve both. */
 const given = (value: string | null, condition: string): string =>
   value === null ? `${condition.match(/\$\d/)?.[0]}::text is null` : condition;
 
-/** For operators' snapshots and refusals: never on the way of a placement that succeeds. */
+/** For operators' snapshots and refusals: never used by a successful placement. */
 export const listSchedulerNodes = async (
   reader: Reader,
   filter: Readonly<{
     region_name: string | null;
     gpu_model: string | null;
-    /** Only what serves this tenant: shared pools and its own. Null for operators. */
+    /** Only pools that serve this tenant: shared ones and its own. Null for operators. */
     organization_id: string | null;
     limit: number;
   }>,
@@ -172,7 +172,7 @@ export type SummaryRow = Readonly<
   >
 >;
 
-/** Locks the node's row of the index: whoever changes what placement reads holds it until commit. */
+/** Locks the node's row of the index: any change of placement input holds it until commit. */
 export const lockSummary = async (tx: Tx, nodeId: string): Promise<boolean> =>
   (await tx.query('select 1 as one from node_placement_summary where node_id = $1 for update', [nodeId])).rowCount ===
   1;

@@ -1,6 +1,6 @@
 /**
- * Row-level security hides from the planner how many rows the platform's own scope sees: it expects next to none and
- * would read and sort everything for a page of a large table. These reads all follow an index, so they say so.
+ * Row-level security hides from the planner how many rows the platform scope sees: it expects very few and would read
+ * and sort everything for a page of a large table. These reads all use an index, so they disable other plans.
  */
 import type { Reader, Result } from './client.ts';
 

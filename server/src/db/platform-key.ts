@@ -1,6 +1,6 @@
 /**
  * Versions of the keys outside the database, the processes that hold them, and the secrets that other keys are derived
- * from. The lock makes starts and rotations one after the other, so no process starts without a version that seals.
+ * from. The lock serializes starts and rotations, so no process starts without a sealing version.
  */
 import type { Reader, Tx } from './client.ts';
 import { LOCKS } from './lock.ts';
@@ -74,7 +74,7 @@ export const deleteHolder = async (tx: Tx, processId: string): Promise<void> => 
   await tx.query('delete from platform_key_holders where process_id = $1', [processId]);
 };
 
-/** Of processes that ended without a word. */
+/** Of processes that ended without reporting it. */
 export const deleteEndedHolders = async (tx: Tx, limit: number): Promise<number> =>
   (
     await tx.query(

@@ -1,6 +1,6 @@
 /**
- * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.db.test.ts` holds
- * every fragment against its function in TypeScript, on generated rows. An argument is the alias of a table.
+ * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.db.test.ts`
+ * compares every fragment with its function in TypeScript, on generated rows. An argument is the alias of a table.
  */
 import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
@@ -58,7 +58,7 @@ export const slotIsFit = (s: string): string => `(${s}.status <> 'quarantined' a
 export const runtimeIsValidated = (n: string): string =>
   `(${n}.is_runtime_passed and ${n}.runtime_checked_at is not null and (${n}.booted_at is null or ${n}.runtime_checked_at > ${n}.booted_at))`;
 
-/** The agent polled lately enough for its node to be online. */
+/** The agent polled recently enough for its node to be online. */
 export const agentIsSeen = (a: string): string =>
   `${a}.last_seen_at > clock_timestamp() - interval '${OFFLINE_AFTER_S} s'`;
 
@@ -68,7 +68,7 @@ export const agentIsConnected = (a: string): string => `coalesce(${agentIsSeen(a
 /** A claim that still holds its slot or node. */
 export const claimIsLive = (c: string): string => `${c}.released_at is null`;
 
-/** A live claim where its allocation is. What a launch left behind counts against nobody's quota. */
+/** A live claim on the current node of its allocation. Claims left by a move count against no quota. */
 export const claimCounts = (c: string): string => `${claimIsLive(c)} and ${c}.move_id is null`;
 
 /** The live claim `c` holds the slot `s`: its own, or the one on the whole node. */

@@ -1,4 +1,7 @@
-/** Who a credential belongs to, with all roles, in one query each. Runs in the platform's scope: nobody is signed in yet. */
+/**
+ * The owner of a credential, with all roles, in one query each. Runs in the platform scope, because no user is signed
+ * in yet.
+ */
 import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { Reader } from './client.ts';
 import type { ApiTokens, ServiceAccounts } from './types.gen.ts';
@@ -21,9 +24,9 @@ export type UserPrincipalRow = Roles &
   }>;
 
 /**
- * The personal organization of the user `u` is the one whose first membership is theirs: both rows are of one transaction
- * and bear its time. To be made owner of somebody else's is not enough, or that somebody would read the user's own audit
- * rows.
+ * The personal organization of the user `u` is the one whose first membership is theirs: both rows are of one
+ * transaction and have its time. Becoming owner of another user's organization is not enough, or that user would read
+ * the new owner's audit rows.
  */
 export const PERSONAL_ORGANIZATION = `
   (select m.organization_id from tenant_memberships m join organizations o on o.id = m.organization_id
@@ -72,7 +75,7 @@ export const findTokenPrincipal = async (reader: Reader, tokenHash: Buffer): Pro
 
 export type WebSessionPrincipalRow = UserPrincipalRow & Readonly<{ web_session_id: string; expires_at: string }>;
 
-/** Only sessions that are neither over nor left alone for too long; the database's clock decides. */
+/** Only sessions that are neither ended nor idle for too long; the database's clock decides. */
 export const findWebSessionPrincipal = async (
   reader: Reader,
   tokenHash: Buffer,
@@ -86,7 +89,7 @@ export const findWebSessionPrincipal = async (
     )
   ).rows[0];
 
-/** A member's roles as they stand in this transaction; undefined for who is no member. */
+/** A member's roles in this transaction; undefined for non-members. */
 export const findRolesAt = async (
   reader: Reader,
   userId: string,

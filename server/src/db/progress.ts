@@ -1,4 +1,4 @@
-/** How far the live run of an allocation is, with what the host says about its task. */
+/** The progress of an allocation's live run, with the host's report about its task. */
 import type { ProgressFacts } from '../domain/progress.ts';
 import { WORKFLOWS } from '../domain/workflow-steps.ts';
 import type { Reader } from './client.ts';
@@ -6,10 +6,10 @@ import { TASK_OPEN } from './predicates.ts';
 
 export type ProgressRow = ProgressFacts & Readonly<{ allocation_id: string }>;
 
-/** Their allocation says why it moved to another host; a power change or a cleanup has another reason to show. */
+/** Their allocation states why it moved to another host; a power change or a cleanup shows another reason. */
 const LAUNCHES = WORKFLOWS.filter(({ phase }) => phase === 'launch').map(({ name }) => name);
 
-/** Completions that a median is taken of, on the same node; where it has none, those among the newest tasks of all. */
+/** Completions for a median, on the same node; where it has none, those among the newest tasks of all. */
 const OWN = 20;
 const NEWEST = 200;
 
@@ -24,10 +24,10 @@ const MEDIANS = `coalesce((select jsonb_object_agg(k.kind, m.median_s) from unne
         where finished_at is not null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`)})
     ) as median_s) m where m.median_s is not null), '{}')`;
 
-/** Where a launch that moved to another host began again. */
+/** Where a launch that moved to another host started again. */
 const LAST_MOVE = `select max(f.sequence) from workflow_steps f where f.run_id = r.id and f.outcome = 'failed'`;
 
-/** Each step that the run has been at on its host: from its first start to its last end, with how it ended last. */
+/** Each step that the run executed on its host: from its first start to its last end, with its last outcome. */
 const HISTORY = `coalesce((select jsonb_agg(jsonb_build_object('step', h.step, 'outcome', h.outcome,
     'started_at', h.started_at, 'finished_at', h.finished_at)) from (
   select s.step, (array_agg(s.outcome order by s.sequence desc))[1] as outcome, min(s.started_at) as started_at,
@@ -35,8 +35,8 @@ const HISTORY = `coalesce((select jsonb_agg(jsonb_build_object('step', h.step, '
       and s.sequence > coalesce((${LAST_MOVE}), 0) group by s.step) h), '[]')`;
 
 /**
- * Of the newest live run of each allocation; none for those nothing is done about. Medians are read only of the kinds
- * asked for, since they are what costs.
+ * Of the newest live run of each allocation; none for those without one. Medians are read only for the requested kinds,
+ * because they are expensive.
  */
 export const listProgress = async (
   reader: Reader,

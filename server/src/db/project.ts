@@ -25,7 +25,10 @@ export const findProject = async (reader: Reader, id: string): Promise<ProjectRo
 
 export type ProjectHoldingsRow = Readonly<{ id: string; service_accounts: number; allocations: string[] }>;
 
-/** What of project `p` must end before the project may be deleted. Every part has a partial index: none reads the history. */
+/**
+ * Resources of project `p` that must end before the project may be deleted. Every part has a partial index: none reads
+ * the history.
+ */
 const HOLDINGS = `
   (select count(*) from service_accounts s where s.project_id = p.id and s.deleted_at is null) as service_accounts,
   (select coalesce(jsonb_agg(held.name order by held.name), '[]') from (
@@ -40,7 +43,7 @@ const HOLDINGS = `
 /** Exported for the benchmark that compares the API with a bare server. */
 export const FIND_HELD_PROJECT = `select ${PROJECT}, ${HOLDINGS} from projects p where id = $1 and deleted_at is null`;
 
-/** A project and its holdings in one round trip: people read it often. */
+/** A project and its holdings in one round trip, because it is read often. */
 export const findHeldProject = async (
   reader: Reader,
   id: string,
@@ -51,7 +54,7 @@ export type ProjectFilter = Readonly<{
   after: string | null;
   limit: number;
   name: string | null;
-  /** Only projects this user was added to; null for those who see all of the organization. */
+  /** Only projects this user was added to; null for users who see the whole organization. */
   member_id: string | null;
 }>;
 
@@ -97,7 +100,7 @@ export const lockProject = async (tx: Tx, id: string): Promise<ProjectRow | unde
   (await tx.query<ProjectRow>(`select ${PROJECT} from projects where id = $1 and deleted_at is null for update`, [id]))
     .rows[0];
 
-/** Holds the project open while something is added to it: a deletion waits, or this finds it gone. */
+/** Blocks deletion of the project while something is added to it: a deletion waits, or this finds it deleted. */
 export const holdProject = async (tx: Tx, id: string): Promise<boolean> =>
   (await tx.query('select 1 as one from projects where id = $1 and deleted_at is null for key share', [id]))
     .rowCount === 1;
@@ -122,7 +125,10 @@ export const listProjectMembers = async (
     )
   ).rows;
 
-/** Undefined when the user is not a member of the organization. The lock makes a removal wait, or this find him gone. */
+/**
+ * Undefined when the user is not a member of the organization. The lock makes a removal wait, or this find the user
+ * removed.
+ */
 export const putProjectMember = async (
   tx: Tx,
   row: Readonly<{ project_id: string; organization_id: string; user_id: string; role: ProjectRole }>,

@@ -1,4 +1,4 @@
-/** GPU limits per organization and project, and what is used of them. '' stands for the whole organization. */
+/** GPU limits per organization and project, and their use. '' stands for the whole organization. */
 import type { Reader, Tx } from './client.ts';
 import { claimCounts } from './predicates.ts';
 import type { Quotas } from './types.gen.ts';
@@ -34,8 +34,8 @@ export const listQuotas = async (
   ).rows;
 
 /**
- * Sets the limit; undefined when the version has moved. No row, and a row that only counts use, are version 1: a limit
- * that nobody has set. A row that is new begins with what live claims use already.
+ * Sets the limit; undefined when the version has changed. No row, and a row that only counts use, are version 1: no
+ * limit was set. A new row starts with the use of live claims.
  */
 export const putQuota = async (
   tx: Tx,

@@ -1,4 +1,4 @@
-/** Restores of the database from a backup, and the nodes whose destructive tasks are held since. */
+/** Restores of the database from a backup, and the nodes whose destructive tasks are held since then. */
 import type { Reader } from './client.ts';
 import type { Restores } from './types.gen.ts';
 
@@ -28,7 +28,7 @@ export const findNewestRestore = async (reader: Reader): Promise<RestoreRow | un
 
 export type HeldNode = Readonly<{ node_id: string; name: string; inventory_at: string | null; findings: number }>;
 
-/** A report from before the restore tells nothing: it came with the backup. */
+/** A report from before the restore does not count: it came with the backup. */
 export const listHeldNodes = async (reader: Reader): Promise<HeldNode[]> =>
   (
     await reader.query<HeldNode>(

@@ -1,9 +1,9 @@
-/** Tasks as workflows see them. */
+/** Tasks for workflows. */
 import type { Reader } from './client.ts';
 import { type NodeTaskRow, TASK } from './node-task.ts';
 import { TASK_HANDED_OUT, TASK_UNDONE } from './predicates.ts';
 
-/** The number of the newest attempt of one kind of work for an allocation, by whatever run; 0 where there is none. */
+/** The number of the newest attempt of one task kind for an allocation, by any run; 0 without one. */
 export const findLastAttempt = async (
   reader: Reader,
   of: Readonly<{ allocation_id: string | null; kind: string }>,
@@ -17,7 +17,7 @@ export const findLastAttempt = async (
 
 type OnNode = Readonly<{ allocation_id: string; node_id: string }>;
 
-/** Tasks of the allocation that the host may be working on, whatever for. */
+/** Tasks of the allocation that the host may be working on, for any purpose. */
 export const countRunningTasks = async (reader: Reader, { allocation_id, node_id }: OnNode): Promise<number> => {
   const { rows } = await reader.query<{ count: number }>(
     `select count(*) as count from node_tasks where allocation_id = $1 and node_id = $2 and state ${TASK_HANDED_OUT}`,
@@ -26,7 +26,7 @@ export const countRunningTasks = async (reader: Reader, { allocation_id, node_id
   return rows[0]?.count ?? 0;
 };
 
-/** The newest task of the allocation on the node that did not come to what was asked. */
+/** The newest unsuccessful task of the allocation on the node. */
 export const findLastFailure = async (
   reader: Reader,
   { allocation_id, node_id }: OnNode,
@@ -39,7 +39,7 @@ export const findLastFailure = async (
     )
   ).rows[0];
 
-/** The newest task of this kind that the run asked the node for since an operator last took it up again. */
+/** The newest task of this kind that the run requested from the node since an operator last retried it. */
 export const findRunTask = async (
   reader: Reader,
   { run_id, node_id, kind }: Readonly<{ run_id: string; node_id: string; kind: string }>,
@@ -58,7 +58,7 @@ export const findRunTask = async (
 
 export type LaunchOfTask = Readonly<{ launch_failures: number; has_user_data: boolean }>;
 
-/** The launch that waits for the task on its node; undefined if it has moved on, ended or was no launch. */
+/** The launch that waits for the task on its node; undefined if it moved, ended or was not a launch. */
 export const findLaunchOfTask = async (
   reader: Reader,
   taskId: string,

@@ -102,7 +102,7 @@ export type SecretRow = Readonly<
   Pick<ServiceAccounts, 'id' | 'organization_id' | 'project_id' | 'state' | 'secret_hash' | 'previous_secret_hash'>
 >;
 
-/** Platform scope: the caller is not known yet. The previous secret is given only while it still holds. */
+/** Platform scope: the caller is not known yet. The previous secret is returned only while it is valid. */
 export const findSecret = async (reader: Reader, id: string): Promise<SecretRow | undefined> =>
   (
     await reader.query<SecretRow>(

@@ -1,4 +1,4 @@
-/** What decides, beside a slot's own row, what may be done with it; all slots of a node in one statement. */
+/** Facts besides a slot's own row that decide its actions; all slots of a node in one statement. */
 import type { Candidate } from '@gpuaas/contract/node';
 import type { AllocationState } from '../domain/allocation.ts';
 import type { Reader } from './client.ts';
@@ -12,7 +12,7 @@ export type SlotUseRow = Readonly<{
   is_repairing: boolean;
   /** Who requested the two-person override that waits for confirmation. */
   override_by: string | null;
-  /** What was approved of it before it was disabled. */
+  /** Its approval before it was disabled. */
   disabled_content: Candidate | null;
 }>;
 

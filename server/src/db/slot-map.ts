@@ -1,6 +1,6 @@
 /**
- * Nodes with their slots as tiles, a page in one statement: nodes by name from the index of names, then each one's slots
- * and claims by theirs, so that a page costs the same whatever the fleet.
+ * Nodes with their slots as tiles, a page in one statement: nodes by name from the index of names, then each one's
+ * slots and claims by theirs, so that a page's cost does not depend on the fleet size.
  */
 import type { Reader } from './client.ts';
 import { FREE_OF_NODE, type NodeRow } from './node.ts';
@@ -46,7 +46,7 @@ export type SlotMapNode = Pick<
 > &
   Readonly<{ node_id: string; slots: SlotTileRow[] }>;
 
-/** json rather than jsonb, which is put together in half the time. */
+/** json rather than jsonb, which is built in half the time. */
 const TILES = `select json_agg(json_build_object('id', t.id, 'slot_index', t.slot_index, 'approval', t.approval, 'status', t.status,
     'status_reason', t.status_reason, 'status_since', t.status_since, 'health', t.health, 'numa_node', t.numa_node,
     'has_hardware_change', t.drift is not null, 'allocation_id', coalesce(whole.allocation_id, (select c.allocation_id
@@ -54,7 +54,7 @@ const TILES = `select json_agg(json_build_object('id', t.id, 'slot_index', t.slo
     order by t.slot_index) as slots
   from node_resource_slots t where t.node_id = n.id`;
 
-/** What belongs to a node is looked up node by node: \`limit 1\` keeps the planner from reading all of it to join it. */
+/** The parts of a node are looked up node by node: `limit 1` keeps the planner from reading all of them for a join. */
 const ofNode = (columns: string, table: string, only = ''): string =>
   `left join lateral (select ${columns} from ${table} x where x.node_id = n.id ${only} limit 1)`;
 

@@ -33,7 +33,7 @@ export type SlotRow = Readonly<
     | 'version'
   > & {
     health_detail: Readonly<Record<string, unknown>>;
-    /** Who holds it, by the live claim on the slot or on its whole node. */
+    /** Its holder, by the live claim on the slot or on its whole node. */
     allocation_id: string | null;
     drift: Record<string, { approved: unknown; found: unknown }> | null;
   }
@@ -69,7 +69,7 @@ export const findSlot = async (reader: Reader, nodeId: string, id: string): Prom
 
 export type SlotsInCleanup = Readonly<{ status: string; count: number; oldest_age_s: number }>;
 
-/** Slots that wait for a proof: how many, and for how long the oldest of them has. */
+/** Slots that wait for a proof: how many, and the age of the oldest. */
 export const countSlotsInCleanup = async (reader: Reader): Promise<SlotsInCleanup[]> =>
   (
     await reader.query<SlotsInCleanup>(
@@ -101,7 +101,7 @@ export type RepairSlot = Readonly<{
   is_first: boolean;
 }>;
 
-/** A slot as hosts are told of it. Undefined unless it is complete. */
+/** A slot as sent to hosts. Undefined unless it is complete. */
 export const findRepairSlot = async (reader: Reader, id: string): Promise<RepairSlot | undefined> => {
   const { rows } = await reader.query<TaskSlot & Omit<RepairSlot, 'task_slot'>>(
     `select s.node_id, s.id as slot_id, s.slot_index, s.generation, s.module_id, s.gpu_pci_address, s.nvme_serial, s.nvme_device,
@@ -131,7 +131,7 @@ export type NewSlot = Readonly<
 
 export type Partition = Readonly<{ partition_id: number; module_ids: readonly number[] }>;
 
-/** The node's whole table anew: a partition that the fabric no longer has must not stay. */
+/** Replaces the node's whole table: a partition that the fabric no longer has must not stay. */
 export const replacePartitions = async (tx: Tx, nodeId: string, partitions: readonly Partition[]): Promise<void> => {
   await tx.query('delete from node_fabric_partitions where node_id = $1', [nodeId]);
   await tx.query(

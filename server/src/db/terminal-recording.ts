@@ -28,7 +28,7 @@ export const listRecordingParts = async (
     )
   ).rows;
 
-/** Nobody may change a part, so none is locked first: who comes second finds less to remove. */
+/** Parts never change, so none is locked first: a concurrent deletion finds fewer to remove. */
 export const deleteOldRecordings = async (tx: Tx, limit: number): Promise<number> =>
   (
     await tx.query(

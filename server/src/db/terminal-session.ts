@@ -1,6 +1,7 @@
 /**
- * Sessions, from the ticket to what is left of them. A ticket is used up by the statement that finds it, so of two clients
- * that show it one gets the session. A row says which gateway replica has its client, and when that replica last reported it.
+ * Sessions, from the ticket to the closed row. A ticket is used up by the statement that finds it, so of two clients
+ * that present it one gets the session. A row states which gateway replica has its client, and when that replica last
+ * reported it.
  */
 import type { SessionEndReason } from '@gpuaas/contract/stream';
 import type { Reader, Tx } from './client.ts';
@@ -38,10 +39,10 @@ const SESSION = `s.id, s.allocation_id, s.kind, s.port, s.state, s.is_writable, 
   s.source_ip, s.bytes_in, s.bytes_out, s.created_at, s.opened_at, s.closed_at, s.expires_at, s.end_reason, s.end_message,
   s.correlation_id`;
 
-/** A ticket that nobody used in time is no session. */
+/** An expired unused ticket is not a session. */
 export const IS_SESSION = "(s.state <> 'ticketed' or s.ticket_expires_at > clock_timestamp())";
 
-/** What a session is opened with, and what its gateway is told. */
+/** The facts that open a session, and the information for its gateway. */
 type SessionOpening =
   | 'id'
   | 'organization_id'
@@ -64,7 +65,7 @@ export type NewSession = Readonly<
     ticket_hash: Buffer;
     ticket_s: number;
     session_max_s: number;
-    /** Whether the session is over when its credential is. */
+    /** Whether the session ends with its credential. */
     ends_with_credential: boolean;
   }
 >;
@@ -103,14 +104,14 @@ const INSERT_SESSION = statement(
    from (select clock_timestamp() as at) t returning ticket_expires_at, expires_at`,
 );
 
-/** By the database's clock, as everybody reads these times. */
+/** By the database's clock, as for every reader of these times. */
 export const insertSession = async (
   tx: Tx,
   row: NewSession,
 ): Promise<Readonly<{ ticket_expires_at: string; expires_at: string }> | undefined> =>
   (await INSERT_SESSION.query<{ ticket_expires_at: string; expires_at: string }>(tx, row)).rows[0];
 
-/** Those of an allocation that are not over, tickets that are still good included. */
+/** Those of an allocation that have not ended, including valid tickets. */
 export const countLiveSessions = async (reader: Reader, allocationId: string): Promise<number> =>
   (
     await reader.query<{ count: number }>(
@@ -144,8 +145,8 @@ export const findSession = async (reader: Reader, named: Named): Promise<Session
   ).rows[0];
 
 /**
- * Somebody wants it over: the gateway that has it ends it. One that nobody opened yet is over at once, and its ticket with it.
- * False when it is over already.
+ * Requests the end: the gateway that has it ends it. An unopened one ends immediately, with its ticket. False when it
+ * has ended already.
  */
 export const endSession = async (
   tx: Tx,
@@ -172,7 +173,7 @@ export type GatewaySessionRow = Readonly<
 const GATEWAY_SESSION = `s.id, s.organization_id, s.project_id, s.allocation_id, s.node_id, s.kind, s.port, s.cols, s.rows, s.is_writable,
   s.is_recorded, s.principal_id, s.principal_kind, s.principal_name, s.source_ip, s.correlation_id, s.expires_at`;
 
-/** Undefined for a ticket that is none, was used or is too old. */
+/** Undefined for an unknown, used or expired ticket. */
 export const takeTicket = async (
   tx: Tx,
   take: Readonly<{ ticket_hash: Buffer; gateway_url: string; source_ip: string }>,
@@ -188,12 +189,12 @@ export const takeTicket = async (
     )
   ).rows[0];
 
-/** The task by which the host comes to the session. */
+/** The task that calls the host to the session. */
 export const putSessionTask = async (tx: Tx, sessionId: string, taskId: string): Promise<void> => {
   await tx.query('update terminal_sessions set task_id = $2 where id = $1', [sessionId, taskId]);
 };
 
-/** Both ends have met. */
+/** Both ends are connected. */
 export const moveSessionOpen = async (tx: Tx, ids: readonly string[]): Promise<void> => {
   await tx.query(
     "update terminal_sessions set state = 'open', opened_at = clock_timestamp() where id = any ($1) and state = 'opening'",
@@ -223,7 +224,7 @@ export const moveSessionClosed = async (
     )
   ).rows[0];
 
-/** What a replica left behind that has not said for so long that it has them. */
+/** Sessions of a replica that has not reported them for this long. */
 export const closeAbandonedSessions = async (
   tx: Tx,
   end: SessionEnd & Readonly<{ unseen_s: number; limit: number }>,
@@ -242,7 +243,7 @@ export const closeAbandonedSessions = async (
 
 export type SessionCount = Readonly<{ id: string; bytes_in: number; bytes_out: number }>;
 
-/** The replica says that it has them, and what went through. */
+/** The replica reports its sessions, and their bytes. */
 export const noteSessions = async (tx: Tx, counts: readonly SessionCount[]): Promise<void> => {
   await tx.query(
     `update terminal_sessions s set gateway_seen_at = clock_timestamp(), bytes_in = c.bytes_in, bytes_out = c.bytes_out
@@ -252,7 +253,7 @@ export const noteSessions = async (tx: Tx, counts: readonly SessionCount[]): Pro
   );
 };
 
-/** The audit log says that they were given; nobody connected with them. */
+/** The audit log records that they were issued; no client connected with them. */
 export const deleteUnusedTickets = async (tx: Tx, limit: number): Promise<number> =>
   (
     await tx.query(

@@ -1,4 +1,4 @@
-/** What discoveries found. The newest of a node is the one that counts; older ones stay as evidence for approvals. */
+/** Results of discoveries. The newest of a node is the one that counts; older ones stay as evidence for approvals. */
 import type { Candidate, FabricPartition, Prerequisite } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
@@ -10,7 +10,7 @@ import type { TopologyCandidates, TopologyDiscoveries } from './types.gen.ts';
 
 export const DISCOVER = 'slice.topology_discover';
 
-/** Asks the host to look at itself. */
+/** Requests a discovery from the host. */
 export const insertDiscoveryTask = async (tx: Tx, nodeId: string, correlationId: string): Promise<TaskView> => {
   return insertTask(tx, {
     node_id: nodeId,

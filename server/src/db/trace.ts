@@ -1,7 +1,7 @@
 /**
- * What is known under correlation ids, and which of them an id has. Every query follows an index and reads at most so many
- * rows of each correlation id, the newest: one that somebody uses for everything must not cost more than another. With a
- * project only its rows are seen, because callers choose correlation ids and two tenants may choose the same.
+ * Rows under correlation ids, and the correlation ids of an id. Every query uses an index and reads a bounded number of
+ * rows per correlation id, the newest: one that is used for everything must not cost more than another. With a project
+ * only its rows are seen, because callers choose correlation ids and two tenants may choose the same.
  */
 import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact } from '../domain/trace-entry.ts';
 import type { Reader } from './client.ts';
@@ -22,7 +22,7 @@ const ANCHORS = {
 } as const;
 export type AnchorKind = keyof typeof ANCHORS;
 
-/** Undefined where there is no such thing, or not in the project. */
+/** Undefined if it does not exist, or not in the project. */
 export const findAnchor = async (
   reader: Reader,
   kind: AnchorKind,
@@ -31,7 +31,7 @@ export const findAnchor = async (
 ): Promise<Readonly<{ correlation_id: string | null }> | undefined> =>
   (await queryByIndex<{ correlation_id: string | null }>(reader, ANCHORS[kind], [id, projectId])).rows[0];
 
-/** What else an id is about: the runs of an allocation or slot, who holds a slot or held it last, the slots of a node. */
+/** Related ids: the runs of an allocation or slot, the current or last holder of a slot, the slots of a node. */
 export const listRelated = async (reader: Reader, id: string): Promise<string[]> =>
   (
     await queryByIndex<{ id: string }>(
@@ -49,7 +49,7 @@ export const listRelated = async (reader: Reader, id: string): Promise<string[]>
 
 const ROWS = 200;
 
-/** The correlation ids under which anything was done to the ids or told of them: the newest so many, newest first. */
+/** The correlation ids of changes and events about the ids: a bounded number, newest first. */
 export const listCorrelations = async (
   reader: Reader,
   ids: readonly string[],
@@ -73,7 +73,7 @@ export const listCorrelations = async (
   return rows.map(({ correlation_id }) => correlation_id);
 };
 
-/** The correlation ids of the runs that were started, joined, retried or cancelled under these: newest first. */
+/** The correlation ids of the runs that were started, joined, retried or canceled under these: newest first. */
 export const listJoined = async (
   reader: Reader,
   correlationIds: readonly string[],
@@ -93,7 +93,7 @@ export const listJoined = async (
     )
   ).rows.map(({ correlation_id }) => correlation_id);
 
-/** By which column rows are found, by which values, and how many at most. */
+/** The column and values that select rows, and the maximum number. */
 export type TraceQuery = Readonly<{
   by: 'correlation' | 'about';
   values: readonly string[];
@@ -138,7 +138,7 @@ export const listAuditFacts = (reader: Reader, query: TraceQuery): Promise<Audit
 const RUN = `x.id, x.workflow, x.subject_id, x.project_id, x.correlation_id, x.step, x.state, x.state_reason, x.state_detail,
   x.state_since, x.finished_at`;
 
-/** Those that still live are never too old. */
+/** Live ones are never too old. */
 export const listRunFacts = (reader: Reader, query: TraceQuery): Promise<RunFact[]> =>
   newest(reader, query, {
     columns: RUN,
@@ -177,7 +177,7 @@ const BUNDLES = `(select coalesce(jsonb_agg(b order by b.slot_index, b.serial), 
     union select s.slot_index, s.nvme_serial from node_resource_slots s where s.id = any (array[f.slot_id, w.subject_id])
     union select null, d.serial from disk_ownerships d where d.id = w.subject_id) b)`;
 
-/** Tasks are the platform's own: for operators only. `about` is a node. */
+/** Tasks are internal: for operators only. `about` is a node. */
 export const listTaskFacts = async (reader: Reader, query: TraceQuery): Promise<TaskFact[]> => {
   const [column, order] = query.by === 'correlation' ? ['correlation_id', 'id'] : ['node_id', 'created_at'];
   const { rows } = await queryByIndex<TaskFact>(
@@ -197,7 +197,7 @@ export const listTaskFacts = async (reader: Reader, query: TraceQuery): Promise<
 const LINE = `l.logged_at, l.service, l.host_role, l.host_name, l.node_id, l.level, l.message, l.correlation_id, l.error_code,
   l.fields, l.origin, l.number`;
 
-/** Of a correlation id also the errors that the newest lines leave out. Of a node what it warned of. */
+/** For a correlation id also errors beyond the newest lines. For a node its warnings. */
 export const listLogFacts = async (reader: Reader, query: TraceQuery): Promise<LogFact[]> => {
   const lines = (where: string): string =>
     `select f.* from unnest($1::text[]) v (value) cross join lateral (
@@ -214,7 +214,7 @@ export const listLogFacts = async (reader: Reader, query: TraceQuery): Promise<L
 
 export type SubjectRow = Readonly<{ id: string; name: string | null; state: string; project_id: string | null }>;
 
-/** Allocations, nodes and slots by id; to a project only its allocations are known. */
+/** Allocations, nodes and slots by id; a project sees only its allocations. */
 export const listSubjects = async (reader: Reader, ids: readonly string[], projectId: Bound): Promise<SubjectRow[]> =>
   (
     await queryByIndex<SubjectRow>(

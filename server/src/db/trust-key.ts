@@ -1,4 +1,4 @@
-/** Keys the platform signs with. The lock makes the first process that needs a key make it, once for all. */
+/** Signing keys of the platform. The lock ensures that the first process that needs a key creates it once. */
 import type { Reader, Tx } from './client.ts';
 import { LOCKS } from './lock.ts';
 import type { KeyKind } from './platform-key.ts';
@@ -28,7 +28,7 @@ export type TrustKeyRow = Readonly<
   >
 >;
 
-/** Of a key that exists; a requested one has none of these yet. */
+/** Of an existing key; a requested one has none of these yet. */
 type Material = Readonly<{ public_pem: string; fingerprint_sha256: string; sealed_private_key: Buffer }>;
 
 export type TrustKeySecret = Readonly<
@@ -42,7 +42,7 @@ export const lockTrust = async (tx: Tx): Promise<void> => {
   await tx.query('select pg_advisory_xact_lock($1)', [LOCKS.trust_keys]);
 };
 
-/** What is trusted now, in an order that does not change by itself. */
+/** The trusted keys, in a stable order. */
 export const listTrusted = async (reader: Reader): Promise<TrustKeySecret[]> =>
   (
     await reader.query<TrustKeySecret>(
@@ -55,7 +55,7 @@ export const findActiveKeyId = async (reader: Reader, purpose: TrustPurpose): Pr
   (await reader.query<{ id: string }>("select id from trust_keys where purpose = $1 and state = 'active'", [purpose]))
     .rows[0]?.id;
 
-/** Of the CA that the listener shows a certificate of: the oldest one trusted. */
+/** Of the CA of the listener's certificate: the oldest trusted one. */
 export const findShownFingerprint = async (reader: Reader): Promise<string | undefined> =>
   (
     await reader.query<{ fingerprint_sha256: string }>(
@@ -88,7 +88,7 @@ export type CertificateKeyRow = Readonly<
     }
 >;
 
-/** Every key that ever signed certificates of erasure, newest first. */
+/** Every key that ever signed wipe certificates, newest first. */
 export const listCertificateKeys = async (
   reader: Reader,
   page: Readonly<{ before: string | null; limit: number }>,
@@ -162,7 +162,7 @@ export const moveTrustKey = async (
     )
   ).rowCount === 1;
 
-/** How many keys are past their grace time and trusted no more. */
+/** Ends trust in keys past their grace period; returns how many. */
 export const retireOverdueKeys = async (tx: Tx): Promise<string[]> =>
   (
     await tx.query<{ id: string }>(

@@ -1,4 +1,4 @@
-/** Charged time. The allocation's own moments bound it, to the microsecond, so both always tell the same story. */
+/** Charged time. It is bounded by the allocation's own times, to the microsecond, so both always agree. */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import type { UsageRecords } from './types.gen.ts';
@@ -22,7 +22,7 @@ export type UsageRow = Readonly<
 const USAGE = `u.id, u.allocation_id, u.project_id, u.sku_name, u.gpu_count, u.gpu_hourly_price_minor, u.currency, u.started_at,
   u.ended_at, u.cost_minor`;
 
-/** From the moment the allocation became active, at the price it was sold for. Opening it twice is opening it once. */
+/** From the activation of the allocation, at its launch price. Opening it twice has the effect of once. */
 export const insertUsage = async (tx: Tx, allocationId: string): Promise<void> => {
   await tx.query(
     `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
@@ -38,7 +38,7 @@ export const insertUsage = async (tx: Tx, allocationId: string): Promise<void> =
 
 export type OpenUsage = UsageRow & Readonly<{ micros: number }>;
 
-/** Locks the open record, and says how long it has lasted until the release was asked for. */
+/** Locks the open record, and returns its duration until the release was requested. */
 export const lockOpenUsage = async (tx: Tx, allocationId: string): Promise<OpenUsage | undefined> => {
   const { rows } = await tx.query<OpenUsage>(
     `select ${USAGE},
@@ -83,11 +83,11 @@ export type UsageTotals = Readonly<{
   currency: string;
   /** Of records that began and ended since then. */
   closed_minor: number;
-  /** Those that still run or began before, whose part since then has to be worked out. */
+  /** Those that are open or began before, whose part since then has to be computed. */
   partial: PartialUsage[];
 }>;
 
-/** A project's charged time that reaches beyond a moment, per currency. The currencies of the catalog are always among them. */
+/** A project's charged time after a given time, per currency. The currencies of the catalog are always included. */
 export const listUsageTotals = async (reader: Reader, projectId: string, since: string): Promise<UsageTotals[]> =>
   (
     await reader.query<UsageTotals>(

@@ -1,4 +1,6 @@
-/** What a tenant has its guests run at their first start. It may hold secrets, so it is sealed, bound to the allocation. */
+/**
+ * A tenant's script for the first start of its guests. It may hold secrets, so it is sealed, bound to the allocation.
+ */
 import type { Reader, Tx } from './client.ts';
 
 export const findUserData = async (reader: Reader, allocationId: string): Promise<Buffer | null> =>

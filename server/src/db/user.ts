@@ -25,7 +25,7 @@ export const listUsers = async (
     )
   ).rows;
 
-/** Undefined when the version moved on. */
+/** Undefined when the version has changed. */
 export const updateUser = async (
   tx: Tx,
   id: string,
@@ -54,7 +54,7 @@ export const touchUser = (tx: Tx, userId: string) =>
     [userId],
   );
 
-/** What the issuer says of the address now; false when the row says so already. */
+/** The issuer's current state of the address; false when the row already has it. */
 export const updateAddress = async (
   tx: Tx,
   userId: string,

@@ -1,4 +1,4 @@
-/** Browsers that are signed in. A row goes when its person signs out, or once its longest time is over. */
+/** Web sessions. A row is deleted when its user signs out, or after its maximum duration. */
 import type { Reader, Tx } from './client.ts';
 import { PERSONAL_ORGANIZATION } from './principal.ts';
 import { statement } from './statement.ts';
@@ -23,7 +23,7 @@ export type NewWebSession = Readonly<
   }
 >;
 
-/** Also one that nobody used for too long: whoever has its cookie may still end it or sign in over it. */
+/** Includes idle-expired ones: the holder of the cookie may still end it or sign in over it. */
 export const findWebSession = async (reader: Reader, tokenHash: Buffer): Promise<HeldWebSession | undefined> =>
   (
     await reader.query<HeldWebSession>(
@@ -54,12 +54,12 @@ const PUT_WEB_SESSION = statement(
    where w.user_id = excluded.user_id`,
 );
 
-/** One with this id is signed in anew: what was good for it before is good no more, and what it has open goes on. */
+/** A sign-in over this id: its previous cookie becomes invalid, and its open streams continue. */
 export const putWebSession = async (tx: Tx, row: NewWebSession): Promise<void> => {
   await PUT_WEB_SESSION.query(tx, row);
 };
 
-/** Newest first; only what would still be let in. */
+/** Newest first; only valid ones. */
 export const listWebSessions = async (
   reader: Reader,
   userId: string,
@@ -76,7 +76,7 @@ export const listWebSessions = async (
 export const deleteWebSession = async (tx: Tx, userId: string, id: string): Promise<boolean> =>
   (await tx.query('delete from web_sessions where user_id = $1 and id = $2', [userId, id])).rowCount === 1;
 
-/** All but the person's newest so many by their last use; which they were. */
+/** Deletes all but the user's most recently used ones; returns the deleted. */
 export const deleteOldestWebSessions = async (tx: Tx, userId: string, keep: number): Promise<string[]> =>
   (
     await tx.query<{ id: string }>(
@@ -87,7 +87,7 @@ export const deleteOldestWebSessions = async (tx: Tx, userId: string, keep: numb
     )
   ).rows.map(({ id }) => id);
 
-/** To the minute, as other last uses: one write per session and minute at the most. */
+/** To the minute, as other last uses: at most one write per session and minute. */
 export const touchWebSession = (tx: Tx, id: string, idleS: number) =>
   tx.query(
     `update web_sessions set last_seen_at = clock_timestamp(),
@@ -97,8 +97,8 @@ export const touchWebSession = (tx: Tx, id: string, idleS: number) =>
   );
 
 /**
- * One that was left alone for too long lets nobody in and stays until its longest time is over: a session with a machine
- * that it opened tells by the row whether its browser was signed out or merely went idle.
+ * An idle-expired session is invalid but stays until its maximum duration: a VM session that it opened reads from the
+ * row whether the browser was signed out or only idle.
  */
 export const deleteOverWebSessions = async (tx: Tx, limit: number): Promise<number> =>
   (

@@ -4,7 +4,7 @@ import type { Reader } from './client.ts';
 import { queryByIndex } from './plan.ts';
 import type { WipeProofs } from './types.gen.ts';
 
-/** The actions whose audit rows tell of proofs. What another says is no witness. */
+/** The actions whose audit rows record proofs. Rows of other actions do not confirm a proof. */
 const PROOF_ACTIONS = `'{allocation.prove_cleanup,wipe_proof.record}'`;
 
 export type WipeProofRow = Readonly<
@@ -53,7 +53,7 @@ export type AllocationProofRow = WipeProofRow &
     outcome_before: AcceptedOutcome | null;
   }>;
 
-/** Those that ended the custody of an allocation: by slot, then those of the node's own disks. */
+/** Those that ended the claims of an allocation: by slot, then those of the node's own disks. */
 export const listAllocationProofs = async (reader: Reader, allocationId: string): Promise<AllocationProofRow[]> =>
   (
     await reader.query<AllocationProofRow>(
@@ -88,11 +88,11 @@ export const listChainedProofs = async (
 export type AuditedProof = Readonly<{
   audit_log_id: string;
   wipe_proof_id: string;
-  /** There is such a proof, but it says that something else brought it about: the row was not written with it. */
+  /** Such a proof exists, but with another cause: the row was not written with it. */
   is_there: boolean;
 }>;
 
-/** Looks through the next audit rows that tell of proofs; `last` is null when these were all. */
+/** Reads the next audit rows that record proofs; `last` is null when these were all. */
 export const listMissingProofs = async (
   reader: Reader,
   afterId: string,

@@ -1,10 +1,10 @@
-/** Runs as people see them. */
+/** Runs for users and operators. */
 import type { WorkflowState } from '../domain/workflow.ts';
 import type { Reader } from './client.ts';
 import { RUN_LIVE } from './predicates.ts';
 import { RUN, type WorkflowRunRow } from './workflow-run.ts';
 
-/** With a project, a run of any other project is as good as missing. */
+/** With a project, a run of any other project counts as missing. */
 export const findRun = async (reader: Reader, id: string, projectId?: string): Promise<WorkflowRunRow | undefined> => {
   const { rows } = await reader.query<WorkflowRunRow>(
     `select ${RUN} from workflow_runs r where r.id = $1 and ($2::text is null or r.project_id = $2)`,
@@ -24,7 +24,7 @@ export type RunFilter = Readonly<{
   limit: number;
 }>;
 
-/** Newest first. Only the filters that are given stand in the text, so that the planner sees which index serves. */
+/** Newest first. The text contains only the given filters, so that the planner sees which index applies. */
 export const listRuns = async (reader: Reader, filter: RunFilter): Promise<WorkflowRunRow[]> => {
   const values: unknown[] = [filter.limit];
   const conditions: string[] = [];

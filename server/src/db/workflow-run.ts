@@ -1,7 +1,7 @@
 /**
- * Runs as callers start and steer them and as workers run them. All times are the database's: leases, timers and deadlines
- * are written and compared here, so a worker whose clock is wrong does no harm. A worker proves with (id, lease_number)
- * that the run is still its own; no row means that it is not.
+ * Runs as callers start and control them and as workers execute them. All times are the database's: run leases, timers
+ * and deadlines are written and compared here, so a worker with a wrong clock does no harm. A worker proves with (id,
+ * lease_number) that it still holds the run; no row means that it does not.
  */
 import { REASONS } from '../domain/reasons.ts';
 import type { Move, RunFacts } from '../domain/workflow.ts';
@@ -80,7 +80,10 @@ const INSERT = statement(RUN_PARAMETERS, `${INSERT_RUN} returning ${RUN}`);
 export const insertRun = async (tx: Tx, { id, ...run }: NewRun): Promise<WorkflowRunRow | undefined> =>
   (await INSERT.query<WorkflowRunRow>(tx, { ...run, run_id: id })).rows[0];
 
-/** A stuck run waits for somebody to retry it. Once a later run has taken its place, nobody can, and it waits for nothing. */
+/**
+ * A stuck run waits for a retry by an operator. Once a later run has replaced it, it cannot be retried and waits for
+ * nothing.
+ */
 export const endReplacedRuns = async (tx: Tx, by: WorkflowRunRow): Promise<WorkflowRunRow[]> => {
   const { rows } = await tx.query<WorkflowRunRow>(
     `update workflow_runs r set state = 'cancelled', state_since = clock_timestamp(), step_count = r.step_count + 1,
@@ -104,7 +107,7 @@ export const findLiveRun = async (
   return rows[0];
 };
 
-/** Records the wish and makes a run that no worker holds due at once. Undefined when the run has ended. */
+/** Records the request and makes a run that no worker holds due immediately. Undefined when the run has ended. */
 export const requestCancel = async (tx: Tx, id: string, reason: string | null): Promise<WorkflowRunRow | undefined> => {
   const { rows } = await tx.query<WorkflowRunRow>(
     `update workflow_runs r set cancel_requested_at = coalesce(r.cancel_requested_at, clock_timestamp()),
@@ -117,8 +120,8 @@ export const requestCancel = async (tx: Tx, id: string, reason: string | null): 
 };
 
 /**
- * Sets a stuck run going again with a new deadline. A named step is a fresh start from there: a cleanup that was
- * under way and an old wish to cancel are forgotten. Undefined when it is not stuck or a later run took its place.
+ * Restarts a stuck run with a new deadline. A named step is a fresh start from there: an unfinished cleanup and an old
+ * cancellation are discarded. Undefined when it is not stuck or a later run replaced it.
  */
 export const restartRun = async (tx: Tx, id: string, step: string | null): Promise<WorkflowRunRow | undefined> => {
   const { rows } = await tx.query<WorkflowRunRow>(
@@ -138,7 +141,7 @@ export const restartRun = async (tx: Tx, id: string, step: string | null): Promi
   return rows[0];
 };
 
-/** Ends runs that are past their deadline and that no worker knows how to run: silence would hide them for ever. */
+/** Ends runs past their deadline that no worker can execute: otherwise they would stay hidden. */
 export const abandonUnknownRuns = async (
   tx: Tx,
   known: readonly Readonly<{ workflow: string; version: number }>[],
@@ -197,7 +200,7 @@ export const LEASED = `r.id, r.workflow, r.workflow_version, r.subject_id, r.org
   coalesce(r.signal_deadline_at <= clock_timestamp(), false) as signal_overdue,
   (extract(epoch from r.deadline_at - clock_timestamp()) * 1000)::float8 as deadline_in_ms`;
 
-/** Prolongs leases and names those that are still held. */
+/** Extends run leases and returns those that are still held. */
 export const renewLeases = async (tx: Tx, leases: readonly Lease[], leaseMs: number): Promise<ReadonlySet<string>> => {
   const { rows } = await tx.query<{ id: string }>(
     `update workflow_runs r set lease_until = clock_timestamp() + $3 * ${MS},
@@ -210,7 +213,7 @@ export const renewLeases = async (tx: Tx, leases: readonly Lease[], leaseMs: num
   return new Set(rows.map((row) => row.id));
 };
 
-/** Hands runs back unfinished: no attempt is counted, another worker may take them at once. */
+/** Returns runs unfinished: no attempt is counted, another worker may take them immediately. */
 export const releaseLeases = async (tx: Tx, leases: readonly Lease[]): Promise<number> => {
   const { rowCount } = await tx.query(
     `update workflow_runs r set state = 'pending', state_since = clock_timestamp(), due_at = clock_timestamp(),
@@ -228,7 +231,10 @@ export type LastEntry = Readonly<{
   last_detail: string | null;
 }>;
 
-/** Locks the run if the lease is still held. Nobody can claim, cancel or signal it until the transaction ends. */
+/**
+ * Locks the run if the run lease is still held. No other transaction can claim, cancel or signal it until this one
+ * ends.
+ */
 export const lockLeasedRun = async (tx: Tx, lease: Lease): Promise<(LeasedRun & LastEntry) | undefined> => {
   const { rows } = await tx.query<LeasedRun & LastEntry>(
     `select ${LEASED}, s.step as last_step, s.outcome as last_outcome, s.detail as last_detail
@@ -244,7 +250,7 @@ export type MoveExtras = Readonly<{
   /** Signals that the step took. */
   consumed: number;
   entries_added: number;
-  /** Due at once although it waits: what it waits for is already there. */
+  /** Due immediately although it waits: its signal has already arrived. */
   due_now: boolean;
   /** The run was waiting for the same signal and its time is still running. */
   keep_signal_deadline: boolean;
@@ -294,7 +300,9 @@ const MOVE_RUN = statement(
    returning ${LEASED}`,
 );
 
-/** Moves a run that `lockLeasedRun` locked. Staying `running` means that the same worker goes on with the next step. */
+/**
+ * Moves a run that `lockLeasedRun` locked. Staying `running` means that the same worker continues with the next step.
+ */
 export const moveRun = async (tx: Tx, lease: Lease, move: Move, extras: MoveExtras): Promise<LeasedRun | undefined> => {
   const { rows } = await MOVE_RUN.query<LeasedRun>(tx, {
     ...move,

@@ -48,7 +48,7 @@ export type InventoryVerdict = Readonly<{
   unclaimed: readonly string[];
 }>;
 
-/** Codes that the control plane decides by itself for every VM and claim. */
+/** Codes that the control plane itself decides for every VM and claim. */
 const SERVER_CODES = ['unknown_vm', 'vm_without_lease', 'vm_missing', 'vm_off', 'vm_running_unexpectedly'];
 
 const usedSlots = ({ devices }: HostVm, slots: readonly SlotDevices[]): readonly SlotDevices[] =>

@@ -23,7 +23,7 @@ export type SlotFacts = Readonly<{
   prevents_host_changes: boolean;
   /** Bindings of this slot that another slot has now, one sentence each. */
   taken: readonly string[];
-  /** The caller requested the two-person override, and nobody has confirmed it. */
+  /** The caller requested the two-person override, and it is not confirmed. */
   is_override_by_caller: boolean;
 }>;
 

@@ -1,4 +1,4 @@
-/** What a slot is bound to: written from a candidate, and refused where another slot has it. */
+/** The bindings of a slot: written from a candidate, and refused where another slot has them. */
 import { type Candidate, candidateHash } from '@gpuaas/contract/node';
 
 /** The row of a slot, from its candidate. */

@@ -1,13 +1,13 @@
 /**
- * What the control plane stores of an SSH public key. It is written anew from the decoded key, so options, comments and
- * trailing data, which could smuggle in a second line or a forced command, are dropped.
+ * The stored form of an SSH public key. It is built again from the decoded key, so options, comments and trailing data,
+ * which could smuggle in a second line or a forced command, are dropped.
  */
 import { createHash } from 'node:crypto';
 import { readSshPublicKey } from '@gpuaas/contract';
 
 export type SshPublicKey = Readonly<{ algorithm: string; public_key: string; fingerprint: string }>;
 
-/** The key, or the sentence that says why it is refused. */
+/** The key, or the reason for its refusal. */
 export const parseSshPublicKey = (text: string): SshPublicKey | string => {
   const read = readSshPublicKey(text);
   if (read.problem !== null) return read.problem;

@@ -14,17 +14,17 @@ export const isTaskUndone = (state: string): boolean => (UNDONE_TASK_STATES as r
 /** Kinds whose effect is unknown when a host started them and did not report the end. */
 export const CHANGING_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter((kind) => TASKS[kind].effect !== 'read');
 
-/** Kinds that are held for hosts that nobody has compared with a restored database. */
+/** Kinds that are held for hosts that were not compared with a restored database. */
 export const DESTROYING_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter((kind) => TASKS[kind].effect === 'destroy');
 
-/** What a launch has its host do. A stop and a cleanup are not of it: their slots stay claimed until a wipe is proven. */
+/** Host tasks of a launch. A stop and a cleanup are not included: their slots stay claimed until a wipe is proven. */
 const LAUNCH_KINDS: readonly string[] = stepEntries(PROVISION_SLICE).flatMap(
   ([, step]) => taskKindOf(step, 'gpu_slice') ?? [],
 );
 
-/** The host is not as the claim assumes, and the next launch on the slot would meet the same. */
+/** The host differs from the claim, and the next launch on the slot would fail the same way. */
 const REFUSALS = ['conflict', 'stale_generation'];
-/** Of a guest OS these only tell that it is slow, or what it reports of itself. */
+/** For a guest OS these only mean that it is slow, or reports so itself. */
 const REFUSALS_TO_CHANGE = [...REFUSALS, 'drift', 'timeout', 'vfio_group_unavailable'];
 
 export type EndedTask = Readonly<{

@@ -41,7 +41,7 @@ export type TraceFacts = Readonly<{
 const SOURCES: readonly TraceEntry['source'][] = ['request', 'audit', 'workflow', 'task', 'log', 'event'];
 
 const compare = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);
-/** What ended stands before what began at the same moment. */
+/** Entries of ends come before entries of starts at the same time. */
 const inOrder = (a: TraceEntry, b: TraceEntry): number =>
   compare(a.at, b.at) ||
   compare(SOURCES.indexOf(a.source), SOURCES.indexOf(b.source)) ||
@@ -79,7 +79,7 @@ const tryOfTask = (task: TaskFact): Try => ({
 const GAVE_UP: ReadonlySet<string> = new Set(['stuck', 'timeout']);
 const UNFINISHED: ReadonlySet<string> = new Set(['queued', 'dispatched', 'running', 'cancelled']);
 
-/** Its step gave up while no result had come. */
+/** Its step timed out without a result. */
 const isAbandoned = (task: TaskFact, steps: readonly StepFact[]): boolean =>
   UNFINISHED.has(task.state) &&
   steps.some(
@@ -136,7 +136,7 @@ const isSameFailure = (first: TraceEntry, other: TraceEntry): boolean => {
   return (isOneRun || isOneId) && !isAboutOther && failedAt(other) - failedAt(first) <= SAME_FAILURE_MS;
 };
 
-/** A task that existed when the step of its run gave up. */
+/** A task that existed when the step of its run timed out. */
 const isAwaited = (task: TraceEntry, step: TraceEntry): boolean =>
   task.source === 'task' &&
   step.source === 'workflow' &&

@@ -27,7 +27,7 @@ export type AgentListenerOptions = Readonly<{
   host: string;
   port: number;
   headers_timeout_ms: number;
-  /** Where the documentation of errors is. */
+  /** The address of the error documentation. */
   public_url: string;
   identity: ListenerCertificate;
   register: CertificateRegister;
@@ -39,18 +39,20 @@ export type AgentListenerOptions = Readonly<{
 
 export type AgentListener = Listening &
   Readonly<{
-    /** New connections see it; those that are here go on. */
+    /** New connections use it; existing ones continue. */
     show(identity: ListenerCertificate): void;
-    /** Enrolments by which streams are here. */
+    /** Enrollments with open streams here. */
     enrollments(): readonly string[];
-    /** Ends streams of those that were asked about and count no more, and connections that are none yet; how many. */
+    /**
+     * Ends streams of checked enrollments that are no longer valid, and connections without a stream; returns how many.
+     */
     sweep(asked: readonly string[], good: ReadonlySet<string>): number;
   }>;
 
-/** A host with many tenants begins many sessions at once, each a connection of its own until it is a stream. */
+/** A host with many tenants starts many sessions at once, each a separate connection until it is a stream. */
 const CONNECTIONS_PER_NODE_MAX = 1_024;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Rows about refused hosts, per address and minute. */
+/** Audit rows about refused hosts, per address and minute. */
 const AUDIT_ROWS_PER_MINUTE = 6;
 
 const PATH = new RegExp(`^${AGENT_STREAM_PATH.replaceAll(/\{\w+\}/g, '([a-z0-9_]{1,40})')}$`);
@@ -59,7 +61,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
   const { registry, clock, log } = options;
   const webSockets = createWebSockets();
   const peers = createPeers(options.register, CONNECTIONS_PER_NODE_MAX);
-  /** Streams, with the enrollment each came by. */
+  /** Streams, with the enrollment of each. */
   const streams = new Map<TLSSocket, string>();
   const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
 
@@ -89,7 +91,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
     if (!protocolsOf(request.headers['sec-websocket-protocol']).includes(STREAM_PROTOCOL))
       throw new AppError('invalid_request', `Offer the subprotocol ${STREAM_PROTOCOL}.`);
     const session = registry.find(sessionId);
-    // One that waits for another host is as little there as one that does not wait.
+    // A session that waits for another host counts as missing, like one that does not wait.
     if (session === undefined || session.node_id !== peer.node_id) throw notFound('session waiting on this gateway');
     if (session.activity().waiting_ms === null) throw conflict('The agent is already connected to this session.');
     const { enrollment_id } = peer;

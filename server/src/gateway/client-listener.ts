@@ -24,11 +24,11 @@ export type ClientListenerOptions = Readonly<{
   port: number;
   origins: readonly string[];
   sessions_max: number;
-  /** Tickets that are none, per address and minute. */
+  /** Invalid tickets, per address and minute. */
   guess_rate_per_minute: number;
   trust_proxy: string | null;
   headers_timeout_ms: number;
-  /** Where the documentation of errors is. */
+  /** The address of the error documentation. */
   public_url: string;
   registry: Registry;
   sessions: GatewaySessions;
@@ -62,7 +62,7 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
   const origins = new Set(options.origins);
   const guesses = createRateLimit(options.guess_rate_per_minute);
   const trusts = options.trust_proxy === null ? null : proxyAddr.compile(options.trust_proxy.split(/ *, */));
-  /** Tickets being taken: they need room too. */
+  /** Tickets being redeemed: they need capacity too. */
   let entering = 0;
   let isClosing = false;
 
@@ -106,7 +106,7 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
       const row = await take(request, addressOf(request));
       const userAgent = userAgentOf(request.headers);
       let isIn = false;
-      // Makes the WebSocket at once, or not at all: then the client hung up meanwhile.
+      // Creates the WebSocket immediately, or not at all if the client disconnected meanwhile.
       if (!isClosing)
         webSockets.handleUpgrade(request, socket, head, (client) => {
           isIn = true;

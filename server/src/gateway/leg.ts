@@ -7,27 +7,27 @@ import type { WebSocket } from 'ws';
 
 export type LegEvents = Readonly<{
   onMessage(data: Buffer, isBinary: boolean): void;
-  /** `isProtocol`: it did not speak WebSocket as it must. */
+  /** `isProtocol`: it violated the WebSocket protocol. */
   onClose(code: number, isProtocol: boolean): void;
-  /** More waits to be sent than should, or not any more. */
+  /** The send queue is too long, or no longer. */
   onFull(isFull: boolean): void;
 }>;
 
 export type Leg = Readonly<{
   send(data: Buffer | string): void;
-  /** Stops reading for a named reason; it is read again when no reason is left. */
+  /** Stops reading for a named reason; reading resumes when no reason is left. */
   hold(why: string): void;
   release(why: string): void;
-  /** Says goodbye behind everything sent, and cuts the line when that takes too long. */
+  /** Closes after everything sent, and disconnects when that takes too long. */
   close(code: number, reason: string, withinMs: number): void;
-  /** Asks whether somebody is there; false when nobody answered the last two times. */
+  /** Sends a ping; false when the last two were not answered. */
   ask(): boolean;
 }>;
 
 const MESSAGES_HIGH = 2_048;
 const MESSAGES_LOW = 512;
 const PINGS_MAX = 2;
-/** More than the windows leave waiting: whoever asks behind it does not read the answers. */
+/** More unread bytes than the windows allow: the peer sends pings and does not read the pongs. */
 const UNREAD_MAX = 2 * STREAM_WINDOW_BYTES;
 
 export const createLeg = (socket: WebSocket, events: LegEvents): Leg => {
@@ -82,7 +82,7 @@ export const createLeg = (socket: WebSocket, events: LegEvents): Leg => {
       socket.resume();
     },
     close: (code, reason, withinMs) => {
-      // Its own goodbye must be read.
+      // Its own close frame must be read.
       holds.clear();
       socket.resume();
       if (socket.readyState === socket.CLOSED) return;
@@ -90,7 +90,7 @@ export const createLeg = (socket: WebSocket, events: LegEvents): Leg => {
       cutting = setTimeout(() => socket.terminate(), withinMs);
     },
     ask: () => {
-      // What is not read cannot answer.
+      // A paused peer cannot answer.
       if (holds.size > 0) return true;
       if (asked >= PINGS_MAX) return false;
       asked += 1;

@@ -13,9 +13,9 @@ export const createWebSockets = (): WebSocketServer =>
     // Terminals would gain little, SSH nothing, and every connection would keep a dictionary.
     perMessageDeflate: false,
     maxPayload: STREAM_MESSAGE_BYTES_MAX,
-    // Answered by the leg, which knows how much waits.
+    // Answered by the leg, which knows the length of its queue.
     autoPong: false,
-    // The ticket is a subprotocol too, and must not be said back.
+    // The ticket is a subprotocol too, and must not be sent back.
     handleProtocols: () => STREAM_PROTOCOL,
   });
 
@@ -24,7 +24,7 @@ export const protocolsOf = (header: string | undefined): string[] =>
 
 export type Listening = Readonly<{
   listen(): Promise<number>;
-  /** Takes nobody new, and resolves when everybody is gone: by themselves, or cut off. */
+  /** Accepts no new connections, and resolves when all have ended, by themselves or by force. */
   close(): Promise<void>;
 }>;
 

@@ -17,7 +17,7 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** Undefined for what is no word of a client. */
+/** Undefined for anything that is not a client message. */
 export const readClientMessage = (text: string): ClientMessage | undefined => {
   const message = parse(text);
   return isClientMessage(message) ? message : undefined;
@@ -33,7 +33,7 @@ export const writeMessage = (message: ClientMessage | HostMessage | GatewayMessa
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const plain = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
 
-/** What a host says to people, for a row and a terminal: without what would move a cursor or end a text. */
+/** A host's text for users, for a row and a terminal: without control characters. */
 export const redactedMessage = (message: HostMessage): HostMessage => {
   if (message.type === 'failed') return { ...message, message: plain(message.message) };
   if (message.type === 'exit' && message.signal !== null) return { ...message, signal: plain(message.signal) };

@@ -12,7 +12,7 @@ const compress = promisify(gzip);
 export type Recorder = Readonly<{
   output(bytes: Buffer): void;
   resize(cols: number, rows: number): void;
-  /** Keeps what is left; resolves when it is kept or cannot be. */
+  /** Stores the rest; resolves when it is stored or has failed. */
   end(): Promise<void>;
 }>;
 
@@ -21,16 +21,16 @@ export type RecorderOptions = Readonly<{
   rows: number;
   nowMs: () => number;
   keep(part: number, content: Buffer): Promise<void>;
-  /** More waits to be kept than should, or not any more. */
+  /** The storage queue is too long, or no longer. */
   onBehind(isBehind: boolean): void;
-  /** A part could not be kept: nothing after it will be. */
+  /** A part could not be stored: no later part will be. */
   onFailure(err: unknown): void;
-  /** It holds as much as it may: nothing more is kept. */
+  /** It reached its maximum size: nothing more is stored. */
   onFull(): void;
   bytes_max?: number;
 }>;
 
-/** As it is kept. Hours of ordinary work are a few of these. */
+/** As stored. Hours of ordinary work need a few of these. */
 const RECORDING_BYTES_MAX = 64 * 1024 * 1024;
 
 const PART_BYTES = 64 * 1024;
@@ -104,7 +104,7 @@ export const createRecorder = (options: RecorderOptions): Recorder => {
   write({ version: 2, width: options.cols, height: options.rows, timestamp: Math.floor(startedMs / 1000) });
   return {
     output: (bytes) => {
-      // A character that is cut by a message's end waits for its rest.
+      // A character split at the end of a message waits for the rest.
       const text = decoder.write(bytes);
       if (text !== '') write([seconds(), 'o', text]);
     },

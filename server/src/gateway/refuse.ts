@@ -25,7 +25,7 @@ export const refuse = (
     'connection: close',
     ...(problem.retry_after_s === null ? [] : [`retry-after: ${problem.retry_after_s}`]),
   ];
-  // A client that is told and stays would otherwise keep the connection for as long as it likes: nothing times it any more.
+  // A refused client that stays would otherwise hold the connection indefinitely: no timeout applies any more.
   socket.once('finish', () => socket.destroy());
   socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
 };

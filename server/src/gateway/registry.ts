@@ -11,12 +11,12 @@ export type Registry = Readonly<{
   find(id: string): Session | undefined;
   all(): readonly Session[];
   add(client: WebSocket, row: GatewaySessionRow, userAgent: string): void;
-  /** A ticket was taken, and its client is gone before it was connected. */
+  /** A ticket was redeemed, and its client disconnected before it was connected. */
   abandon(row: GatewaySessionRow, userAgent: string): void;
-  /** Writes what could not be written when it happened. */
+  /** Retries failed writes. */
   catchUp(): Promise<void>;
   endAll(end: SessionEnd): void;
-  /** Resolves when the rows of what has ended are closed, or could not be. */
+  /** Resolves when the rows of ended sessions are closed, or that failed. */
   settled(): Promise<void>;
 }>;
 
@@ -31,7 +31,7 @@ export const createRegistry = (
   const { sessions, metrics, log } = options;
   const live = new Map<string, Session>();
   const settling = new Set<Promise<void>>();
-  /** What the database does not know yet. */
+  /** Changes not yet in the database. */
   const unopened = new Set<string>();
   const unclosed = new Map<string, Ending>();
 

@@ -7,9 +7,9 @@ import type { GatewaySessions } from '../sessions/gateway-session.ts';
 import { ABANDONED_AFTER_S } from '../sessions/gateway-session.ts';
 import type { Registry } from './registry.ts';
 
-/** Well within the time after which the others take this replica for dead. */
+/** Well within the time after which the others consider this replica dead. */
 const NOTE_MS = 5_000;
-/** A database that is cut off does not answer with an error, nor with anything else for a long time. */
+/** An unreachable database returns no error, and nothing else for a long time. */
 const QUERY_MS = 5_000;
 
 const withTimeout = async <T>(work: Promise<T>, withinMs: number): Promise<T> => {
@@ -58,7 +58,7 @@ export const createSessionEnforcer = (
           });
         throw err;
       }
-      // First: the others close what this replica does not say that it has.
+      // First: the others close sessions that this replica does not report.
       await note();
       await withTimeout(registry.catchUp(), answer_ms);
     },

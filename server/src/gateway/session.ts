@@ -30,12 +30,12 @@ export type SessionOptions = Readonly<{
   nowMs: () => number;
   log: Log;
   keepPart(part: number, content: Buffer): Promise<void>;
-  /** The host said that the other end is there. */
+  /** The host reported that the target is connected. */
   onReady(): void;
   onBytes(direction: 'in' | 'out', bytes: number): void;
-  /** What stood behind it is gone: whether the control plane took it away. */
+  /** The target is gone: whether the control plane caused it. */
   endReason(activity: SessionActivity): Promise<SessionEnd | null>;
-  /** It is over: the row is to be closed. What is awaited is only the recording's last part. */
+  /** The session ended: its row must be closed. The promise waits only for the last part of the recording. */
   onEnd(ending: Ending, recorded: Promise<void>): void;
 }>;
 
@@ -43,27 +43,27 @@ export type Session = Readonly<{
   id: string;
   node_id: string;
   row: GatewaySessionRow;
-  /** False when a host is there already. */
+  /** False when a host is connected already. */
   attach(host: WebSocket): boolean;
   end(end: SessionEnd): void;
   activity(): SessionActivity;
   count(): SessionCount;
-  /** Asks both ends whether they are there. */
+  /** Pings both ends. */
   ask(): void;
 }>;
 
-/** What a client sends before its host is there waits here; beyond it the client is not read. */
+/** Buffer for client data before the host connects; beyond it the client is not read. */
 const EARLY_BYTES = 64 * 1024;
-/** An end that reads slowly gets what was sent before; one that must go does not. */
+/** A slow peer gets earlier data; one that must be disconnected does not. */
 const CLOSE_MS: Readonly<Record<'calm' | 'prompt', number>> = { calm: 30_000, prompt: 1_000 };
 const NOT_BEHIND: ReadonlySet<SessionEndReason> = new Set(['ended', 'agent_disconnected', 'client_disconnected']);
-/** What a host closes with that was sent what it must not be. */
+/** The close code of a host that received an invalid message. */
 const REFUSED_BY_HOST = 1002;
 
 export const createSession = (options: SessionOptions): Session => {
   const { row, nowMs } = options;
   const startedMs = nowMs();
-  /** From the client to the guest, and back. */
+  /** From the client to the guest, and the reverse. */
   const hostWindow = createWindow();
   const clientWindow = createWindow();
   let early: (Buffer | string)[] = [];
@@ -96,7 +96,7 @@ export const createSession = (options: SessionOptions): Session => {
     waiting_ms: attachedMs === undefined ? nowMs() - startedMs : null,
     connecting_ms: attachedMs === undefined || isReady ? null : nowMs() - attachedMs,
   });
-  /** A VM that is taken away goes before anybody looks; who was connected is told of that and not of a broken line. */
+  /** A stopped VM disconnects before the next check; its client gets that reason and not a lost connection. */
   const disconnected = (otherwise: SessionEnd): void => {
     if (isOver) return;
     options.endReason(activity()).then(
@@ -111,7 +111,7 @@ export const createSession = (options: SessionOptions): Session => {
         rows: row.rows,
         nowMs,
         keep: options.keepPart,
-        // The client too: what it says of its size is in it.
+        // Also for the client: the recording includes its window sizes.
         onBehind: (isBehind) => {
           for (const leg of [host, client])
             if (isBehind) leg?.hold('recording');
@@ -132,17 +132,17 @@ export const createSession = (options: SessionOptions): Session => {
   const toHost = (data: Buffer | string): void => {
     if (host === undefined) {
       early.push(data);
-      // A word costs more than its length.
+      // A message costs more than its length.
       earlyBytes += data.length + 64;
       if (earlyBytes > EARLY_BYTES) client.hold('early');
     } else host.send(data);
   };
 
-  /** False where the sender did not keep to the protocol; so with the three below. */
+  /** False where the sender violated the protocol; the same for the three below. */
   const clientBytes = (data: Buffer): boolean => {
     saidMs = nowMs();
     if (!row.is_writable) {
-      // Typed into a console that may only be looked at: it goes nowhere, and is not waited for.
+      // Input to a read-only console is dropped and acknowledged.
       if (data.length > 0) client.send(writeMessage({ type: 'ack', bytes: data.length }));
       return true;
     }
@@ -196,7 +196,7 @@ export const createSession = (options: SessionOptions): Session => {
       if (isFull) host?.hold('client');
       else host?.release('client');
       if (row.is_writable) return;
-      // What it types is answered here, so that who types and does not read is not read either.
+      // Its input is acknowledged here, so a client that types and does not read is not read either.
       if (isFull) client.hold('answers');
       else client.release('answers');
     },

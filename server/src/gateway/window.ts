@@ -4,15 +4,15 @@
  */
 import { STREAM_ACK_BYTES, STREAM_WINDOW_BYTES } from '@gpuaas/contract/stream';
 
-/** What was on its way when an acknowledgement was. */
+/** Data in transit at the same time as an acknowledgement. */
 const UNACKNOWLEDGED_MAX = STREAM_WINDOW_BYTES + STREAM_ACK_BYTES;
 
 export type Window = Readonly<{
-  /** False when the sender went beyond its credit, or sends behind its own end. */
+  /** False when the sender exceeded its credit, or sends after its own end. */
   send(bytes: number): boolean;
   /** False for more than was sent. */
   acknowledge(bytes: number): boolean;
-  /** Nothing more comes this way; false when that was said before. */
+  /** End of data in this direction; false when repeated. */
   finish(): boolean;
   isFinished(): boolean;
   total(): number;

@@ -16,7 +16,7 @@ type ConsoleFile = Readonly<{
 }>;
 
 export type Console = Readonly<{
-  /** With `__CSP_NONCE__` where each answer has a nonce of its own. */
+  /** With `__CSP_NONCE__` where each response has its own nonce. */
   page: string;
   /** By address. */
   files: ReadonlyMap<string, ConsoleFile>;
@@ -38,11 +38,11 @@ const TYPES: Readonly<Record<string, string>> = {
 const SIBLINGS: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' };
 const ENCODINGS: readonly Encoding[] = ['br', 'gzip'];
 const NONCE_PLACE = '__CSP_NONCE__';
-/** Names of assets have the hash, or the version, of what is in them. */
+/** Names of assets contain the hash or the version of their content. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-/** Without a dot in front, and without signs that a router reads as its own. */
+/** Without a leading dot, and without characters that are special to the router. */
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
-/** What is below these is never a page of the console. */
+/** Paths below these are never pages of the console. */
 const NOT_PAGES = new Set([
   'api',
   'auth',
@@ -73,7 +73,7 @@ const readTable = (folder: string): Map<string, ConsoleFile> => {
   const table = new Map<string, ConsoleFile>();
   for (const path of paths) {
     const type = TYPES[extensionOf(path)];
-    // Source maps, encoded siblings and whatever else a build leaves are not for browsers.
+    // Source maps, compressed siblings and other build files are not served to browsers.
     if (type === undefined) continue;
     const encoded: Partial<Record<Encoding, Buffer>> = {};
     for (const encoding of ENCODINGS)
@@ -123,7 +123,7 @@ const sendFile = (file: ConsoleFile, request: FastifyRequest, reply: FastifyRepl
     .send((encoding === undefined ? undefined : file.encoded[encoding]) ?? file.plain);
 };
 
-/** The page, with what a browser is told to let it do. */
+/** The page, with its content security policy. */
 export const sendConsole = ({ page, policy }: Console, reply: FastifyReply): FastifyReply => {
   const nonce = randomBytes(18).toString('base64url');
   return (
@@ -131,7 +131,7 @@ export const sendConsole = ({ page, policy }: Console, reply: FastifyReply): Fas
       .status(200)
       .header('content-security-policy', policy(nonce))
       .header('permissions-policy', PERMISSIONS)
-      // With none at all a browser hides also from ourselves where a request comes from.
+      // With no referrer at all a browser would also hide the origin from our own server.
       .header('referrer-policy', 'same-origin')
       .header('cache-control', 'no-store')
       .type('text/html; charset=utf-8')
@@ -139,7 +139,7 @@ export const sendConsole = ({ page, policy }: Console, reply: FastifyReply): Fas
   );
 };
 
-/** Whether an address where nothing is may be one of the console's own. */
+/** Whether an unknown address may be a page of the console. */
 export const isConsolePath = ({
   method,
   url,

@@ -1,32 +1,32 @@
 /**
- * The two cookies of the console. Behind https both have the `__Host-` prefix, with which a browser takes them from
- * this host alone, for the whole of it and never in the clear: no neighbor under the same domain can plant a session,
- * nor a sign-in of its own that would make a visitor somebody else. Both are out of reach of scripts. They are `Lax`: a
- * link in a mail must arrive signed in. What other sites could do with that is refused in same-origin.ts.
+ * The two cookies of the console. Behind https both have the `__Host-` prefix: a browser accepts them only from this
+ * host, for all paths and only over https, so no neighbor under the same domain can plant a session, or a sign-in as
+ * another user. Scripts cannot read them. They are `Lax`, so that a link in a mail opens signed in; same-origin.ts
+ * refuses what other sites could do with that.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type Cookies = Readonly<{
-  /** Its value, where the browser sent one that could be a session. */
+  /** Its value, if the browser sent a plausible session. */
   session(headers: IncomingHttpHeaders): string | undefined;
   setSession(token: string, maxAgeS: number): string;
   clearSession(): string;
-  /** What a sign-in under way left behind, by its state. */
+  /** The data of a pending sign-in, by its state. */
   signIn(headers: IncomingHttpHeaders, state: string): string | undefined;
   setSignIn(state: string, sealed: string): string;
   clearSignIn(state: string): string;
-  /** Clears sign-ins that were begun and left, once there are so many that the next would not fit beside them. */
+  /** Clears abandoned sign-ins when the next one would exceed the limit. */
   clearLeftSignIns(headers: IncomingHttpHeaders): string[];
 }>;
 
 export const SIGN_IN_S = 600;
 const SIGN_INS_MAX = 4;
-/** They travel with every request, and all headers together have a limit. */
+/** They are sent with every request, and headers have a total limit. */
 const SIGN_INS_CHARS_MAX = 4096;
 const TOKEN = /^[A-Za-z0-9_-]{20,200}$/;
 const STATE = /^[A-Za-z0-9_-]{16,128}$/;
 
-/** Only what browsers put between cookies is taken off: a name that begins with any other space is another name. */
+/** Only the separators that browsers use are removed: a name that begins with any other space is another name. */
 const bare = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');
 
 const pairsOf = (headers: IncomingHttpHeaders): [string, string][] =>
@@ -45,7 +45,7 @@ export const createCookies = (publicUrl: string): Cookies => {
   const signInPrefix = `${prefix}gpuaas_sign_in_`;
   const write = (name: string, value: string, maxAgeS: number): string =>
     `${name}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
-  // Tabs that sign in at the same moment must not take each other's.
+  // Tabs that sign in at the same time must not share a cookie.
   const signInName = (state: string): string => `${signInPrefix}${state.slice(0, 16)}`;
   const clear = (name: string): string => write(name, '', 0);
   return {

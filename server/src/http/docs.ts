@@ -1,7 +1,7 @@
 /**
- * What the server says about itself: the API reference, a page per error code (where `type` of a problem points), the
- * contract, and a plain text for language models. All of it from the contract in this process, so it cannot disagree
- * with what the router does, and all of it without a network.
+ * The server's own documentation: the API reference, a page per error code (where `type` of a problem points), the
+ * contract, and a plain text for language models. All of it comes from the contract in this process, so it cannot
+ * disagree with the router, and none of it needs a network.
  */
 import { readFile } from 'node:fs/promises';
 import { api, ERRORS, type ErrorCode, type Operation } from '@gpuaas/contract';
@@ -9,7 +9,7 @@ import { openapi } from '@gpuaas/contract/emit';
 import { DOCS_START, DOCS_STYLE } from './docs-theme.ts';
 import { escapeHtml, htmlPage, prose } from './html.ts';
 
-/** Redoc styles by inline elements and searches in a worker made from a blob; nothing else is let through. */
+/** Redoc uses inline style elements and searches in a worker made from a blob; nothing else is allowed. */
 export const DOCS_CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,7 +25,7 @@ export const DOCS_CSP = [
 const SUMMARY =
   'GPUaaS turns racks of GPU hosts into a multi-tenant GPU cloud: whole nodes or slices of 1, 2, 4 or 8 GPUs, by API and command line.';
 
-/** The server's own address is relative, so the document is right wherever it is read from. */
+/** The server's own address is relative, so the document is correct wherever it is read from. */
 const document = JSON.stringify({ ...openapi(api), servers: [{ url: '/', description: 'This server.' }] });
 
 export const openapiJson = (): string => document;
@@ -37,17 +37,17 @@ export const docsPage = (): string =>
     `${DOCS_STYLE}\n<script src="/docs/redoc.js" charset="utf-8"></script>\n`,
   );
 
-/** Where `make console` puts Redoc's file. */
+/** Where `make console` writes Redoc's file. */
 const REDOC = new URL('../../../dist/reference/redoc.js', import.meta.url);
 
-/** Redoc with its start, or undefined where it was not built. */
+/** Redoc with its start script, or undefined where it is not built. */
 const readBundle = async (): Promise<string | undefined> => {
   const redoc = await readFile(REDOC, 'utf8').catch(() => undefined);
   return redoc === undefined ? undefined : `${redoc}\n${DOCS_START}`;
 };
 
 let bundle: Promise<string | undefined> | undefined;
-/** Read once: it is a megabyte, and anybody may request it. */
+/** Read once: it is a megabyte, and public. */
 export const redocBundle = (): Promise<string | undefined> => {
   bundle ??= readBundle();
   return bundle;
@@ -76,7 +76,7 @@ export const errorPage = (code: string): string | undefined => {
   );
 };
 
-/** What the first page says where there is no console, and always at /docs/start. */
+/** The first page without a console, and always at /docs/start. */
 export const landingPage = (publicUrl: string, hasConsole: boolean): string =>
   htmlPage(
     'GPUaaS',

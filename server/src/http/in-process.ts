@@ -1,4 +1,4 @@
-/** A server's own routes by `fetch`: needs no listener, no DNS and no way back to the public address. */
+/** A server's own routes by `fetch`: without a listener, DNS or a route to the public address. */
 import type { FastifyInstance, InjectOptions } from 'fastify';
 
 export const fetchInProcess =

@@ -25,23 +25,23 @@ export type Gate = Readonly<{
   organizationOf: ProjectDirectory;
   callers: RateLimit;
   anonymousLimit: RateLimit;
-  /** Tickets of sessions, which cost hosts something, count apart and beside. */
+  /** Session tickets, which cost hosts work, have a separate additional limit. */
   tickets: RateLimit;
-  /** The same of all principals of an organization together. */
+  /** The shared limit of all principals of an organization. */
   organizations: Readonly<Record<'requests_per_minute' | 'tickets_per_minute', RateLimit>>;
   streams: Streams;
 }>;
 
-/** Any handler of the table, with its types set aside: the table itself is what the compiler checks. */
+/** Any handler of the table without its types: the compiler checks the table itself. */
 export type AnyHandler = (ctx: never, req: never) => Promise<unknown>;
 
 type Allowed = Extract<Decision, { allowed: true }>;
-/** What the early hook leaves for the handler. */
+/** Results of the early hook for the handler. */
 export type RequestState = {
   correlation_id: string;
   principal: Principal | null;
   decision: Allowed | null;
-  /** Set when the request ends in a refusal, for its log line. */
+  /** Set for a refused request, for its log line. */
   error_code?: ErrorCode;
 };
 
@@ -93,7 +93,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     return error;
   };
 
-  /** What counts for an organization: not the attempts of strangers, who could use up what its members have. */
+  /** Counts for an organization, without attempts of outsiders, who could use up its members' allowance. */
   const limitOrganization = (organizationId: string, nowMs: number): void => {
     const take = (name: keyof Gate['organizations']): void => {
       const waitS = gate.organizations[name].take(organizationId, nowMs);
@@ -103,7 +103,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     if (operation === api.terminalTicketCreate) take('tickets_per_minute');
   };
 
-  /** Runs before the body is read: a stranger cannot make us parse a megabyte. */
+  /** Runs before the body is read: a caller without access cannot make the server parse a megabyte. */
   const onRequest = async (request: FastifyRequest): Promise<void> => {
     const state = request.state;
     const nowMs = deps.clock.now().getTime();
@@ -130,24 +130,24 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     if (credential.authorization === undefined && credential.session !== undefined) assertOwnPage(request, ownOrigin);
     try {
       state.principal = await gate.authenticate(credential, caller, {
-        // An address that has used up its guesses is refused before a guess costs a look-up.
+        // An address without guesses left is refused before a lookup.
         beforeLookUp: () => refuseFor(gate.anonymousLimit.look(address, nowMs)),
         ...waiting,
       });
     } catch (err) {
-      // Guessing credentials is what the limit by address is for; good callers never draw from it.
+      // The limit by address is against guessing credentials; valid callers never use it.
       if (err instanceof AppError && err.code === 'unauthenticated') limit(gate.anonymousLimit, address, nowMs);
       throw err;
     }
     limit(gate.callers, state.principal.id, nowMs);
     if (operation === api.terminalTicketCreate) limit(gate.tickets, state.principal.id, nowMs);
     const { home } = state.principal;
-    // A service account belongs to one organization, wherever it knocks.
+    // A service account belongs to one organization, whatever it requests.
     if (home !== null) limitOrganization(home.organization_id, nowMs);
     const params = validators.params(request.params) as Record<string, string>;
     let decision = await authorize(state.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {
-      // Whoever was just made a member must not be told that the organization does not exist.
+      // A new member must not get the response that the organization does not exist.
       state.principal = await gate.authenticate(credential, caller, { fresh: true, ...waiting });
       decision = await authorize(state.principal, operation, params, gate.organizationOf);
     }
@@ -208,7 +208,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     return reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
   };
 
-  /** Whether the caller of an open stream may still read it: asked again while it runs. */
+  /** Whether the caller of an open stream may still read it: checked again during the stream. */
   const stillAllowed = (request: FastifyRequest, state: RequestState) => async (): Promise<boolean> => {
     try {
       const principal = await gate.authenticate(
@@ -259,7 +259,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     return send(request, reply, operation.status, body);
   };
 
-  /** A mutation that fails after it was allowed leaves a row too, also when its body could not even be read. */
+  /** A mutation that fails after authorization leaves a row too, even when its body could not be read. */
   const onFailure = async (request: FastifyRequest, err: unknown): Promise<void> => {
     const { state } = request;
     const { decision } = state;

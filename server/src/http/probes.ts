@@ -8,12 +8,12 @@ import type { Readiness } from '../telemetry/readiness.ts';
 export type Probes = Readonly<{
   readiness: () => Promise<Readiness>;
   metrics: () => Promise<string>;
-  /** May this caller read /metrics? */
+  /** Whether this caller may read /metrics. */
   metricsAllowed: (request: Readonly<{ ip: string; authorization: string | undefined }>) => boolean;
 }>;
 
 export const addProbes = (app: FastifyInstance, probes: Probes): void => {
-  // Alive says only that the process answers; ready says that it can do its work.
+  // Alive means that the process responds; ready means that it can do its work.
   app.get('/healthz', async () => ({ status: 'alive' }));
   app.get('/readyz', async (_request, reply) => {
     const readiness = await probes.readiness();

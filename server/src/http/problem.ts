@@ -7,7 +7,7 @@ export type ProblemBody = Static<typeof Problem>;
 
 const RETRY_AFTER_DEFAULT_S = 1;
 
-/** What Fastify and Node throw before a handler is reached, in our words. Anything else unknown is a defect. */
+/** Errors of Fastify and Node before a handler runs, in our format. Any other unknown error is a defect. */
 const KNOWN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than 1 MiB.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', REFUSALS.content_type],

@@ -5,18 +5,21 @@
 import { AppError } from '../errors.ts';
 
 export type RateLimit = Readonly<{
-  /** Seconds until the caller may come again, or 0 when the request is allowed. */
+  /** Seconds until the caller may retry, or 0 when the request is allowed. */
   take(caller: string, nowMs: number): number;
-  /** The same answer without drawing on the allowance. */
+  /** The same result without using the allowance. */
   look(caller: string, nowMs: number): number;
 }>;
 
-/** For the answer of a limit: throws unless it is 0. */
+/** Throws unless the result of a limit is 0. */
 export const refuseFor = (waitS: number, sentence = `Too many requests; wait ${waitS} seconds.`): void => {
   if (waitS > 0) throw new AppError('rate_limited', sentence, { retry_after_s: waitS });
 };
 
-/** Who has one IPv6 address has the 2^64 beside it, so those count as one; an IPv4 address in IPv6 form is itself. */
+/**
+ * The holder of one IPv6 address has the 2^64 neighbors too, so they count as one; an IPv4 address in IPv6 form is
+ * itself.
+ */
 export const addressBlock = (ip: string): string => {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
   if (mapped !== undefined || !ip.includes(':')) return mapped ?? ip;
@@ -44,7 +47,7 @@ export const createRateLimit = (perMinute: number): RateLimit => {
     take: (caller, nowMs) => {
       let bucket = buckets.get(caller);
       if (bucket === undefined) {
-        // Forgetting everyone is the bounded answer to a flood of callers: it errs to the callers' side.
+        // A flood of callers clears all buckets, which bounds memory in favor of the callers.
         if (buckets.size >= CALLERS_MAX) buckets.clear();
         bucket = { tokens: perMinute, at: nowMs };
         buckets.set(caller, bucket);

@@ -1,4 +1,4 @@
-/** What is read off a request's headers. Clients control all of it, so each value has a grammar or is replaced. */
+/** Values from a request's headers. Clients control all of them, so each value has a grammar or is replaced. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { REFUSALS } from '../domain/sentences.ts';
@@ -11,7 +11,7 @@ const UNPRINTABLE = /[^\x20-\x7e]/g;
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
 
-/** Taken from the caller when well formed, so that one id runs from its logs to ours; minted otherwise. */
+/** Taken from the caller when well formed, so that one id connects its logs and ours; generated otherwise. */
 export const correlationIdOf = (headers: IncomingHttpHeaders): string => {
   const given = single(headers['x-correlation-id']);
   return given !== undefined && CORRELATION_ID.test(given) ? given : randomUUID();
@@ -20,7 +20,7 @@ export const correlationIdOf = (headers: IncomingHttpHeaders): string => {
 export const userAgentOf = (headers: IncomingHttpHeaders): string =>
   (headers['user-agent'] ?? '').replace(UNPRINTABLE, '').slice(0, 256);
 
-/** A page says so of what it asks by itself while nobody touches it: that keeps no session from going idle. */
+/** A page marks its automatic requests without user activity: they do not extend a session. */
 export const isUnattended = (headers: IncomingHttpHeaders): boolean => headers['x-gpuaas-unattended'] === '1';
 
 export const idempotencyKeyOf = (headers: IncomingHttpHeaders): string => {

@@ -10,7 +10,7 @@ export const CONSOLE_HEADER = 'x-gpuaas-console';
 
 const refuse = (sentence: string): AppError => new AppError('permission_denied', sentence);
 
-/** Throws for what another site made the browser send. */
+/** Throws for a request that another site caused. */
 export const assertOwnPage = (
   request: Readonly<{ method: string; headers: IncomingHttpHeaders }>,
   ownOrigin: string,

@@ -41,7 +41,7 @@ const methodsOf = (path: string): string[] => [
   ...new Set(pathPatterns.filter((entry) => entry.pattern.test(path)).map((entry) => entry.method)),
 ];
 
-/** Node refuses malformed requests before there is a request: answer in the same envelope, then hang up. */
+/** Node refuses malformed requests before there is a request: respond in the same envelope, then disconnect. */
 const onClientError = (publicUrl: string, log: Log) => (err: NodeJS.ErrnoException, socket: Socket) => {
   if (!socket.writable || err.code === 'ECONNRESET') return socket.destroy();
   const code =
@@ -85,7 +85,7 @@ const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, e
   if (problem.status >= 500) gate.deps.log.error({ ...fields, err: error.cause ?? error }, error.message);
   if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer realm="gpuaas"');
-  // The same address may be a page of the console to another, and good to the same caller a moment later.
+  // The same address may be a page of the console for another client, and succeed for the same caller a moment later.
   reply.header('cache-control', 'no-store');
   return reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
 };
@@ -155,10 +155,10 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     connectionTimeout: 0,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
-    // Requests that are already here are answered in our own envelope while the listener closes.
+    // Requests already accepted get a response in our own envelope while the listener closes.
     return503OnClosing: false,
     clientErrorHandler: onClientError(config.public_url, gate.deps.log),
-    // A bad percent sign in the path is refused before any hook has run.
+    // Bad percent encoding in the path is refused before any hook has run.
     frameworkErrors: (err: FastifyError, request, reply) => {
       request.state ??= { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
       reply.header('x-correlation-id', request.state.correlation_id);
@@ -168,7 +168,7 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     http: {
       maxHeaderSize: HEADERS_BYTES_MAX,
       headersTimeout: config.headers_timeout_ms,
-      // Node looks for slow clients only this often, and every 30 s by itself.
+      // Node checks for slow clients at this interval (default 30 s).
       connectionsCheckingInterval: Math.min(1_000, config.headers_timeout_ms),
       insecureHTTPParser: false,
     },
@@ -191,8 +191,8 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     request.state = { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
     request.operation_id = request.routeOptions.config.operation_id ?? '';
     reply.header('x-correlation-id', request.state.correlation_id);
-    // What somebody may read is for nobody's cache: not for a proxy's, which knows no cookies, and not for the
-    // browser's, which the next person at the desk has too.
+    // Private responses must not be cached: neither by a proxy, which ignores cookies, nor by the browser, which the
+    // next user of the computer shares.
     if (request.operation_id !== '') reply.header('cache-control', 'no-store');
     request.finish = telemetry.startRequest({
       operation: request.operation_id || (request.routeOptions.url ?? 'unknown'),

@@ -15,9 +15,9 @@ export type SignInRoutes = Readonly<{
   signIn: SignIn;
   cookies: Cookies;
   public_url: string;
-  /** Refuses by throwing: an address that asks too often. */
+  /** Refuses by throwing: an address with too many requests. */
   admit(ip: string): void;
-  /** Writes down what is our own fault. */
+  /** Logs the server's own errors. */
   onFault(error: AppError, correlationId: string): void;
 }>;
 
@@ -26,11 +26,13 @@ const one = (value: string | string[] | undefined): string | undefined => (Array
 
 const RETURN_TO_MAX = 2048;
 const HOME = '/';
-/** Where nobody is sent to sign in: an issuer that cannot sign people out would let them in again at once. */
+/**
+ * The page after sign-out, without a sign-in redirect: an issuer that cannot sign users out would sign them in again.
+ */
 const SIGNED_OUT = '/signed-out';
 const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** A path of ours, or else the first page: never another site, never back to here. */
+/** A path of this server, or the first page: never another site, never this page again. */
 export const returnPath = (wanted: string | undefined, origin: string): string => {
   if (wanted === undefined || wanted.length > RETURN_TO_MAX || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(wanted))
     return HOME;
@@ -78,7 +80,7 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
     request.state.error_code = error.code;
     if (problem.status >= 500) routes.onFault(error, correlation_id);
     if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
-    // Whom the issuer knows and we refuse gets the chance to be somebody else.
+    // A user known to the issuer and refused here can choose another account.
     const isRefused = error.code === 'unauthenticated' || error.code === 'permission_denied';
     return reply
       .status(isRefused ? 403 : problem.status)
@@ -88,9 +90,7 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
       .send(problemPage('You are not signed in', problem.detail, correlation_id, again(returnTo, isRefused)));
   };
 
-  /**
-   * Cookies belong to one host name: whoever came by another name of this machine begins at the one that is published.
-   */
+  /** Cookies belong to one host name: a client of another name of this host is redirected to the published one. */
   const ownCookieName = (request: FastifyRequest): string | undefined => {
     const asked = `${protocol}//${request.headers.host ?? ''}`;
     if (!URL.canParse(asked)) return undefined;
@@ -122,7 +122,7 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
   app.get<{ Querystring: Query }>('/auth/callback', async (request, reply) => {
     const state = one(request.query['state']) ?? '';
     const sealed = cookies.signIn(request.headers, state);
-    // Whatever comes of it, a sign-in is answered once.
+    // A sign-in is completed once, with any outcome.
     const used = sealed === undefined ? [] : [cookies.clearSignIn(state)];
     try {
       routes.admit(request.ip);
@@ -138,7 +138,7 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
   });
 
   app.register(async (scope) => {
-    // What it is sent with does not matter: the cookie says all.
+    // The content of the request does not matter: the cookie decides.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
     scope.post('/auth/sign-out', {

@@ -12,13 +12,15 @@ const KEEP_ALIVE_MS = 15_000;
 const STREAMS_PER_CALLER_MAX = 32;
 
 export type Streams = Readonly<{
-  /** Calls `end` when the process stops, at once if it already does, unless the returned function was called before. */
+  /**
+   * Calls `end` when the process stops, immediately if it already does, unless the returned function was called before.
+   */
   whenClosing(end: () => void): () => void;
   /** Counts one more stream of the caller and of the organization, until the returned function is called. */
   open(caller: string, organizationId: string | null): () => void;
 }>;
 
-/** Open streams by whose they are; what `add` returns counts one down. */
+/** Open streams by owner; the function that `add` returns decrements. */
 const countOpen = () => {
   const counts = new Map<string, number>();
   return {
@@ -39,7 +41,7 @@ const refuseStream = (sentence: string) => new AppError('rate_limited', sentence
 export const createStreams = (closing: AbortSignal, organizationMax: number): Streams => {
   const callers = countOpen();
   const organizations = countOpen();
-  // One listener for all: a signal looks through all its listeners for each that is added.
+  // One listener for all: adding a listener to a signal scans all its listeners.
   const ends = new Set<() => void>();
   closing.addEventListener('abort', () => {
     for (const end of ends) end();
@@ -79,7 +81,7 @@ export const sendStream = async (
 ): Promise<FastifyReply> => {
   const iterator = items[Symbol.asyncIterator]();
   const isEvents = format === 'text/event-stream';
-  // The first row decides between an answer and an error, so a failed query is still a proper refusal.
+  // The first row decides between a response and an error, so a failed query is still a proper refusal.
   const first = isEvents ? undefined : await iterator.next();
   reply.hijack();
   const { raw } = reply;
@@ -87,7 +89,7 @@ export const sendStream = async (
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': `${format}; charset=utf-8`,
     'cache-control': 'no-store',
-    // Kept for another request, the connection would hold up a stop long after its stream has ended.
+    // Kept for another request, the connection would delay a stop long after its stream has ended.
     connection: 'close',
     ...(isEvents ? { 'x-accel-buffering': 'no' } : {}),
   });
@@ -98,7 +100,7 @@ export const sendStream = async (
     void iterator.return?.();
   };
   raw.on('close', end);
-  // Events may stop anywhere, since the client comes back for the rest; a list that stops early must not look whole.
+  // Events may stop anywhere, since the client resumes; a list that stops early must not look complete.
   const stayOpen = isEvents ? caller.whenClosing(end) : undefined;
   if (raw.destroyed) end();
   const watch = setInterval(() => {
@@ -115,7 +117,7 @@ export const sendStream = async (
     }
     raw.end();
   } catch (err) {
-    // The status is already out; a broken connection is the only honest way left to say that this is not all.
+    // The status is already sent; a broken connection is the only way left to show that data is missing.
     if (closed.signal.aborted) raw.destroy();
     else raw.destroy(err instanceof Error ? err : new Error(String(err)));
   } finally {

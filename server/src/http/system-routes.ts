@@ -15,7 +15,7 @@ export type SystemRoutes = Probes &
     wellKnown: Readonly<Record<string, unknown>>;
     public_url: string;
     signIn: SignInRoutes;
-    /** Null where it was not built. */
+    /** Null where it is not built. */
     console: Console | null;
     /** The embedded issuer, mounted at /oidc; null when an external one is configured. */
     issuer: ((req: IncomingMessage, res: ServerResponse) => void) | null;
@@ -62,7 +62,7 @@ export const addSystemRoutes = (app: FastifyInstance, system: SystemRoutes): voi
   });
   const { issuer } = system;
   if (issuer === null) return;
-  // The issuer reads the request itself, so ours must leave the body untouched and step aside before parsing it.
+  // The issuer reads the request itself, so Fastify must not parse the body.
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));

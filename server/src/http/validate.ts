@@ -54,7 +54,7 @@ const isRecord = (value: unknown): value is object =>
 
 const NOTHING: Record<string, never> = Object.freeze({});
 
-/** Compiling every schema takes a second, so a process starts without and pays for what is asked of it. */
+/** Compiling every schema takes a second, so each is compiled on first use. */
 const atFirstUse = <T>(make: () => T): (() => T) => {
   let made: T | undefined;
   return () => {

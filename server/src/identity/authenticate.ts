@@ -31,18 +31,18 @@ const RECENTLY_VALID_MS = 600_000;
 const TOUCH_AFTER_MS = 60_000;
 const TOKEN_LENGTH_MAX = 8_192;
 
-/** What a request brings: the Authorization header, which wins, and the session cookie of a browser. */
+/** The credentials of a request: the Authorization header, which wins, and the session cookie of a browser. */
 export type Credential = Readonly<{ authorization: string | undefined; session?: string | undefined }>;
 
 export type Authenticator = (
   presented: Credential,
   request: Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>,
   options?: Readonly<{
-    /** Looks past the cache: asked before a refusal, because a role may have been given a moment ago. */
+    /** Bypasses the cache: used before a refusal, because a role may have been granted a moment ago. */
     fresh?: true;
-    /** Called before a credential that was not good lately is looked up; may refuse by throwing. */
+    /** Called before the lookup of a credential that was not recently valid; may refuse by throwing. */
     beforeLookUp?: () => void;
-    /** Somebody only waits: a page left open must not keep its session from going idle. */
+    /** An automatic request: an open page must not extend its session. */
     isWaiting?: true;
   }>,
 ) => Promise<Principal>;
@@ -54,7 +54,7 @@ type Options = Readonly<{
   log: Log;
   /** Verified addresses whose owners become superadmin at first sign-in, and later while there is no superadmin. */
   superadmin_emails: readonly string[];
-  /** How long a browser's session lives after its last use. */
+  /** How long a web session lives after its last use. */
   web_session_idle_s: number;
 }>;
 
@@ -117,9 +117,9 @@ const isStale = (at: string | null, nowMs: number): boolean => at === null || no
 export const createAuthenticator = (options: Options): Authenticator => {
   const { database, verifier, clock, log, superadmin_emails, web_session_idle_s } = options;
   const cache = new ExpiringCache<Principal>(PRINCIPALS_MAX);
-  // Says only that a look-up is worth its cost, so that a neighbor who guesses does not lock out who works.
+  // Only decides that a lookup is worth its cost, so that a guessing neighbor does not lock out valid users.
   const recentlyValid = new ExpiringCache<true>(PRINCIPALS_MAX);
-  /** Sessions whose use was written down within the minute. */
+  /** Sessions whose use was stored within the minute. */
   const used = new ExpiringCache<true>(PRINCIPALS_MAX);
 
   /** Last-used times are worth a write, never a failed or slower request. */
@@ -142,7 +142,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
     return userPrincipal(row, { kind: 'web_session', id, scopes: ['all'], project_id: null, expires_at });
   };
 
-  /** Known callers count as well: who waits must not keep who works from being seen. */
+  /** Known callers count too: automatic requests must not hide real use. */
   const noteUse = ({ id, credential }: Principal, key: string, nowMs: number): void => {
     const sessionId = credential.id;
     if (sessionId === null || used.get(key, nowMs) !== undefined) return;
@@ -175,9 +175,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
       error_code: null,
     });
 
-  /**
-   * Invitations go to an address, so a person who changed or verified it at the issuer is believed at the next request.
-   */
+  /** Invitations go to an address, so an address changed or verified at the issuer is used from the next request. */
   const followAddress = async (user: UserPrincipalRow, token: VerifiedToken, request: Parameters<Authenticator>[1]) => {
     const { email, email_verified } = token;
     if (email === null || (email === user.email && email_verified === user.email_verified)) return user;
@@ -235,7 +233,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
     const isSession = authorization === undefined && session !== undefined;
     const token = isSession ? session : bearerOf(authorization);
     const nowMs = clock.now().getTime();
-    // A cookie's value in the header is no bearer token, and a bearer token in the cookie no session.
+    // A cookie's value in the header is not a bearer token, and a bearer token in the cookie is not a session.
     const key = `${isSession ? 'session' : 'bearer'} ${hashToken(token).toString('base64')}`;
     let principal = fresh ? undefined : cache.get(key, nowMs);
     if (principal === undefined) {

@@ -26,7 +26,7 @@ export type Decision =
       policy: string;
     }>;
 
-/** The project's organization never changes, so it may be remembered; briefly, because the project may be deleted. */
+/** The project's organization never changes, so it may be cached; briefly, because the project may be deleted. */
 export type ProjectDirectory = (projectId: string) => Promise<string | undefined>;
 
 export const createProjectDirectory = (database: Database, now: () => number): ProjectDirectory => {
@@ -49,7 +49,7 @@ export const rolesAt = (principal: Principal, organizationId: string, projectId:
   return [`tenant:${tenant}`, ...(project === undefined ? [] : [`project:${project}` as const])];
 };
 
-/** What a credential bound to one project may do outside projects: look, and make tokens bound like itself. */
+/** Permissions of a project-bound credential outside projects: read, and create tokens with the same binding. */
 const BOUND_CREDENTIAL_MAY: ReadonlySet<Permission> = new Set<Permission>([
   'self.read',
   'catalog.read',
@@ -73,7 +73,7 @@ const decide = (
     return { allowed: false, visible, ...bound, policy: `no role of the caller holds ${permission}` };
   if (!scopeAllows(principal.credential.scopes, permission))
     return { allowed: false, visible, ...bound, policy: `the scopes of the credential do not include ${permission}` };
-  // Asking about itself, a machine reads its own project, which lies in the organization it belongs to.
+  // For requests about itself, a service account reads its own project, which lies in its organization.
   const itself = principal.home?.organization_id ?? '';
   const tenant = bound.organization_id ?? (role.startsWith('platform:') ? '*' : itself);
   return {

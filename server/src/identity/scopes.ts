@@ -7,13 +7,13 @@ import { isSignIn, principalOf } from '../pipeline/caller.ts';
 const isKnown = (scope: string): boolean =>
   scope === 'all' || scope === 'read' || PERMISSIONS.some((permission) => scopeAllows([scope], permission));
 
-/** Words of OpenID Connect: what a client may learn about a person, nothing about what it may do. */
+/** Scopes of OpenID Connect: a client's access to the identity of a user, without any permission. */
 const IDENTITY = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access']);
 
 /**
- * What the scopes of an issuer's token reach. A token with words of identity alone, or with none, is a sign-in of one of our
- * clients and reaches everything that the roles of its user hold. Any other word restricts it: a word of ours as it restricts an
- * API token, a word that we do not know to nothing, because it was meant to permit something else.
+ * The permissions of an issuer token's scopes. A token with identity scopes alone, or without scopes, is a sign-in of
+ * one of our clients and has all permissions of its user's roles. Any other scope restricts it: a known scope as it
+ * restricts an API token, an unknown scope to nothing, because it was meant to permit something else.
  */
 export const scopesOfSignIn = (scopes: readonly string[]): readonly string[] =>
   scopes.every((scope) => IDENTITY.has(scope)) ? ['all'] : scopes.filter(isKnown);
@@ -30,7 +30,7 @@ export const assertScopesWithin = (principal: Principal, scopes: readonly string
     throw new AppError('permission_denied', `Your credential does not include ${beyond} and cannot grant it.`);
 };
 
-/** A token made with a token ends with it at the latest, or a leaked one could prolong itself for ever. */
+/** A token created with a token expires with it at the latest, or a leaked one could extend itself forever. */
 export const lifetimeWithin = (ctx: WriteCtx, wantedS: number): number => {
   const principal = principalOf(ctx);
   const { expires_at } = principal.credential;

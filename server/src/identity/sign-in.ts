@@ -28,13 +28,13 @@ export type SignIn = Readonly<{
   begin(
     wanted: Readonly<{ return_to: string; prompt: 'login' | undefined }>,
   ): Promise<Readonly<{ url: string; state: string; sealed: string }>>;
-  /** Where a sign-in was to lead, also one that failed; undefined where nothing of it is known. */
+  /** The target page of a sign-in, also of a failed one; undefined where it is unknown. */
   returnTo(sealed: string | undefined): string | undefined;
   finish(
     given: Readonly<{ query: string; sealed: string | undefined; presented: string | undefined }>,
     request: Request,
   ): Promise<Readonly<{ token: string; max_age_s: number; return_to: string }>>;
-  /** Ends the session; says where the browser goes to sign out at the issuer too, if it can. */
+  /** Ends the session; returns the issuer's sign-out address, if there is one. */
   end(presented: string | undefined, request: Request): Promise<string | null>;
 }>;
 
@@ -47,13 +47,13 @@ type Options = Readonly<{
   relyingParty: RelyingParty;
   idle_s: number;
   max_s: number;
-  /** How long a person may take at the issuer. */
+  /** How long a user may take at the issuer. */
   sign_in_s: number;
 }>;
 
-/** Nobody has so many browsers; whoever signs in without end has the sessions that were not used for longest ended. */
+/** More sessions than any user needs; above it the least recently used end. */
 const SESSIONS_MAX = 100;
-/** It travels in an address at sign-out. */
+/** It is part of an address at sign-out. */
 const ID_TOKEN_MAX_CHARS = 4096;
 
 export const createSignIn = (options: Options): SignIn => {
@@ -98,7 +98,10 @@ export const createSignIn = (options: Options): SignIn => {
     actor_id: null,
   });
 
-  /** Whom the issuer vouches for and we refuse. What strangers bring is in the log alone: they would fill the book. */
+  /**
+   * A user accepted by the issuer and refused here. Attempts without a valid sign-in are only logged: they would fill
+   * the audit log.
+   */
   const auditRefusal = (err: AppError, request: Request) =>
     database.write(PLATFORM, (tx) => {
       const { about } = err.details;
@@ -121,7 +124,7 @@ export const createSignIn = (options: Options): SignIn => {
 
   const findPerson = async (accessToken: string, request: Request): Promise<Principal> => {
     try {
-      // Exactly as a bearer token: who is new is signed up, who moved is followed, who is disabled is refused.
+      // As for a bearer token: a new user is signed up, a changed address is updated, a disabled user is refused.
       return await options.authenticate({ authorization: `Bearer ${accessToken}` }, request, { fresh: true });
     } catch (err) {
       if (err instanceof AppError && err.code === 'unauthenticated') await auditRefusal(err, request);
@@ -129,7 +132,7 @@ export const createSignIn = (options: Options): SignIn => {
     }
   };
 
-  /** The same person in the same browser goes on with what it has open; anybody else's session ends. */
+  /** The same user in the same browser keeps open streams; another user's session ends. */
   const keep = (principal: Principal, idToken: string | null, presented: string | undefined, request: Request) =>
     database.write(PLATFORM, async (tx) => {
       const before = presented === undefined ? undefined : await findWebSession(tx, hashToken(presented));

@@ -14,7 +14,7 @@ import type { VerifiedToken } from '../ports/identity/verifier.ts';
 
 type Request = Readonly<{ correlation_id: string; source_ip: string; user_agent: string; superadmin: boolean }>;
 
-/** A name in the grammar, from the address or subject, with an ending of its own when it is taken. */
+/** A valid name from the address or subject, with a suffix when it is taken. */
 const organizationName = async (tx: Tx, token: VerifiedToken): Promise<string> => {
   const base =
     (token.email?.split('@')[0] ?? token.name)
@@ -95,7 +95,7 @@ export const signUp = async (database: Database, token: VerifiedToken, request: 
       return await database.write(PLATFORM, (tx) => create(tx, token, request));
     } catch (err) {
       if (isUniqueViolation(err, 'users_issuer_subject_key')) return;
-      // Another newcomer took the organization's name between the look and the insert.
+      // Another sign-up took the organization's name between the check and the insert.
       if (!isUniqueViolation(err, 'organizations_name_key') || attempt >= 3) throw err;
     }
   }

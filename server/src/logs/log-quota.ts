@@ -6,11 +6,11 @@
 import type { Clock } from '@gpuaas/kit';
 
 export type Verdict = Readonly<{
-  /** How many of the lines, from the first on, are kept. */
+  /** The number of lines kept, from the first on. */
   kept: number;
-  /** These are the first of the day that are not. */
+  /** These are the first dropped lines of the day. */
   is_first_drop: boolean;
-  /** Lines dropped on the day before, told once. */
+  /** Lines dropped on the day before, reported once. */
   dropped_before: number;
 }>;
 
@@ -26,7 +26,7 @@ export const createLogQuota = (
   clock: Clock,
   max: Readonly<{ lines: number; bytes: number }> = { lines: LOG_LINES_PER_DAY, bytes: LOG_BYTES_PER_DAY },
 ): LogQuota => {
-  // Only nodes with a certificate of ours are in here.
+  // Only nodes with a valid certificate are in here.
   const nodes = new Map<string, Day>();
   return {
     take: (nodeId, sizes) => {

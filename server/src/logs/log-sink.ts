@@ -13,9 +13,9 @@ import { isRoutineRead } from '../domain/trace-entry.ts';
 export type LogSink = Readonly<{
   /** A line as the logger writes it. */
   take(line: string): void;
-  /** Begins to write to the database what was taken so far and from now on. */
+  /** Starts writing the queued and all later lines to the database. */
   start(options: Readonly<{ database: Database; days: number }>): void;
-  /** Writes what is left, once, and ends. */
+  /** Writes the rest once, and ends. */
   stop(): Promise<void>;
   /** Lines that were dropped so far. */
   dropped(): number;
@@ -60,7 +60,7 @@ const toRow = ({ line, number }: QueuedLine, origin: string): LogLineRow | undef
   };
 };
 
-/** Who looks for lines must know that some are missing. */
+/** Readers must know that some lines are missing. */
 const droppedRow = (like: LogLineRow, dropped: number, number: number): LogLineRow => ({
   ...like,
   level: 'warn',
@@ -93,17 +93,17 @@ export const createLogSink = (): LogSink => {
       const first = rows[0];
       if (lost > 0 && first !== undefined) rows.push(droppedRow(first, lost, next++));
       await database.write(PLATFORM, async (tx) => {
-        // Before the first line: a day whose lines are in the default partition gets none of its own.
+        // Before the first line: a day whose lines are in the default partition cannot get its own.
         if (!hasPartitions) await keepLogPartitions(tx, days);
         if (rows.length > 0) await insertLogLines(tx, rows);
       });
       hasPartitions = true;
       droppedReported += lost;
-      // While it was written, the queue may have lost its head to newer lines.
+      // During the write, newer lines may have pushed the oldest out of the queue.
       queue = queue.filter((taken) => taken.number > last);
     }
   };
-  // A failure is kept from the log: telling it there would be one more line that cannot be written.
+  // A failure is not logged here: that would be one more line that cannot be written.
   const run = (): Promise<void> => {
     flushing ??= flush()
       .catch(() => {})
@@ -117,7 +117,7 @@ export const createLogSink = (): LogSink => {
     take: (line) => {
       if (TOO_LOW.test(line)) return;
       if (queue.length >= QUEUE_MAX) {
-        // Many at once, so that a full queue does not cost a copy per line.
+        // Many together, so that a full queue does not cost a copy per line.
         queue = queue.slice(BATCH_MAX);
         dropped += BATCH_MAX;
       }

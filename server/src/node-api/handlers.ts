@@ -25,9 +25,9 @@ export type NodeApiDeps = EnrollDeps &
 
 export type NodeCtx = Readonly<{
   caller: Caller;
-  /** The node that asks; only operations without a certificate have none, and they do not look. */
+  /** The calling node; only operations without a certificate have none, and they do not read it. */
   peer: Peer;
-  /** Runs when the caller hangs up before the answer. */
+  /** Runs when the caller disconnects before the response. */
   onDisconnect(fn: () => void): void;
 }>;
 

@@ -8,14 +8,14 @@ import { AppError } from '../errors.ts';
 export type Entry = Readonly<{ node_id: string; is_poll: boolean; bytes: number; now_ms: number }>;
 
 export type NodeLimits = Readonly<{
-  /** Refuses, or lets in until what it returns is called. */
+  /** Refuses, or admits until the returned function is called. */
   enter(entry: Entry): () => void;
 }>;
 
 const IN_FLIGHT_MAX = 8;
-/** One that rests, and the one that takes its place. */
+/** A waiting poll, and its replacement. */
 const POLLS_MAX = 2;
-/** A body counts as one request per so many bytes. */
+/** A body counts as one request per this many bytes. */
 const BYTES_PER_REQUEST = 64 * 1024;
 const BUSY_RETRY_S = 1;
 
@@ -26,7 +26,7 @@ const tooMany = (detail: string, retry_after_s: number): AppError =>
 
 export const createNodeLimits = (perMinute: number): NodeLimits => {
   const perMs = perMinute / 60_000;
-  // Only nodes with a certificate of ours are in here.
+  // Only nodes with a valid certificate are in here.
   const nodes = new Map<string, RateAllowance>();
 
   const allowanceOf = (nodeId: string, nowMs: number): RateAllowance => {
@@ -47,7 +47,7 @@ export const createNodeLimits = (perMinute: number): NodeLimits => {
       const kind = is_poll ? 'polls' : 'requests';
       if (one[kind] >= (is_poll ? POLLS_MAX : IN_FLIGHT_MAX))
         throw tooMany(`This node has ${one[kind]} ${kind} in progress`, BUSY_RETRY_S);
-      // A large body is let in and paid off afterwards: what was refused for its size alone would never come in.
+      // A large body is accepted and charged afterwards: otherwise a body above the allowance could never be sent.
       one.tokens -= 1 + Math.floor(bytes / BYTES_PER_REQUEST);
       one[kind] += 1;
       let isOver = false;

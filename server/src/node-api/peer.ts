@@ -8,9 +8,7 @@ import type { CertificateRegister, Peer } from '../agents/certificate-register.t
 import type { ListenerCertificate } from '../agents/listener-certificate.ts';
 import { AppError } from '../errors.ts';
 
-/**
- * Of a listener for agents. Whoever shows no certificate, or a bad one, is told so in a sentence; some may still enrol.
- */
+/** For a listener of agents. A client with a missing or bad certificate gets an explanation; some may still enroll. */
 export const agentTls = ({ key, cert, ca }: ListenerCertificate) => ({
   key,
   cert,
@@ -28,7 +26,7 @@ type Shown = {
   isAdmitted: boolean;
 };
 
-/** Keeps the peers of a listener: who connects and who leaves. A failed handshake is normal on an open port. */
+/** Tracks the connections of a listener. A failed handshake is normal on an open port. */
 export const watchPeers = (server: Server, peers: Peers, log: Log): void => {
   server.on('secureConnection', (socket) => {
     socket.once('close', () => peers.forget(socket));
@@ -41,16 +39,16 @@ export const watchPeers = (server: Server, peers: Peers, log: Log): void => {
 };
 
 export type Peers = Readonly<{
-  /** Reads who came; of too many connections of one certificate the oldest ends. */
+  /** Reads the peer; above the connection limit of one certificate the oldest connection ends. */
   track(socket: TLSSocket): void;
-  /** The node that asks, or a refusal. */
+  /** The calling node, or a refusal. */
   admit(socket: TLSSocket): Promise<Peer>;
-  /** Ends connections whose certificate counts no more. */
+  /** Ends connections whose certificate is no longer valid. */
   sweep(): number;
   forget(socket: TLSSocket): void;
 }>;
 
-/** An agent at work holds a handful; what a broken network left behind ends before what is new is refused. */
+/** A working agent has a few connections; leftovers of a broken network end before new ones are refused. */
 const CONNECTIONS_MAX = 16;
 
 const read = (socket: TLSSocket): Shown | null => {

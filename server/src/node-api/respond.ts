@@ -11,11 +11,11 @@ import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
 import type { NodeHandlers } from './handlers.ts';
 import type { Route } from './route.ts';
 
-/** How far a request came. */
+/** The progress of a request. */
 export type Passing = { route: Route | null; peer: Peer | null; node_id: string | null; leave: () => void };
 
 export type RespondOptions = Readonly<{
-  /** Where the documentation of errors is. */
+  /** The address of the error documentation. */
   public_url: string;
   audit: (caller: Caller, refusal: NodeRefusal) => Promise<void>;
   nowMs: () => number;
@@ -23,9 +23,9 @@ export type RespondOptions = Readonly<{
   log: Log;
 }>;
 
-/** Rows about refused agents, per address and minute. */
+/** Audit rows about refused agents, per address and minute. */
 const AUDIT_ROWS_PER_MINUTE = 6;
-/** What is left of a body this small is read to its end, so that the connection serves on. */
+/** The rest of a body this small is read, so that the connection can be reused. */
 const LEFT_OVER_MAX = 64 * 1024;
 
 const isSmall = (request: IncomingMessage): boolean =>
@@ -34,7 +34,9 @@ const isSmall = (request: IncomingMessage): boolean =>
 export const createRespond = (options: RespondOptions) => {
   const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
 
-  /** Pairs in a row are written as they are; headers that were set one by one cost a poll more than its JSON does. */
+  /**
+   * Header pairs in one array are written as they are; setting headers one by one costs a poll more than its JSON does.
+   */
   const headersOf = (caller: Caller, type: string, size: number): (string | number)[] => [
     'x-correlation-id',
     caller.correlation_id,
@@ -84,12 +86,12 @@ export const createRespond = (options: RespondOptions) => {
           { correlation_id, error_code: error.code, operation: route?.id, err: error.cause ?? error },
           error.message,
         );
-      // Enrolment writes its own rows, with the node that the token was for.
+      // Enrollment writes its own rows, with the node of the token.
       if (error.code === 'permission_denied' && route?.operation.auth === 'certificate') {
         response.setHeader('connection', 'close');
         await auditRefusal(caller, passing, route, error);
       }
-      // What was not read of the body would be taken for the next request, or would have to be read for nothing.
+      // The unread rest of the body would be parsed as the next request, or read for nothing.
       if (!request.complete && !(error.code === 'rate_limited' && isSmall(request)))
         response.setHeader('connection', 'close');
       if (problem.retry_after_s !== null) response.setHeader('retry-after', String(problem.retry_after_s));

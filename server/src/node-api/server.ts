@@ -27,7 +27,7 @@ import { assertStorable, asUnstorable } from './storable.ts';
 export type NodeApiOptions = Readonly<{
   host: string;
   port: number;
-  /** Where the documentation of errors is. */
+  /** The address of the error documentation. */
   public_url: string;
   headers_timeout_ms: number;
   request_timeout_ms: number;
@@ -45,11 +45,11 @@ export type NodeApiOptions = Readonly<{
 
 export type NodeApiServer = Readonly<{
   listen(): Promise<number>;
-  /** New connections see it; those that are here go on. */
+  /** New connections use it; existing ones continue. */
   show(identity: ListenerCertificate): void;
-  /** Ends connections whose certificate counts no more; how many. */
+  /** Ends connections whose certificate is no longer valid; returns how many. */
   sweep(): number;
-  /** Takes nobody new and waits for the answers under way. */
+  /** Accepts no new connections and waits for pending responses. */
   close(): Promise<void>;
 }>;
 
@@ -57,10 +57,10 @@ const BODY_BYTES_MAX = 64 * 1024;
 const HEADERS_BYTES_MAX = 8 * 1024;
 const CONNECTIONS_MAX = 20_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Longer than a poll rests, so that an agent's connection lives on from poll to poll. */
+/** Longer than a poll waits, so that an agent's connection is reused from poll to poll. */
 const KEEP_ALIVE_MS = 75_000;
 const CLOSE_WITHIN_MS = 5_000;
-/** Lines about refused requests, per node or address and minute; the others are told at debug. */
+/** Log lines about refused requests, per node or address and minute; the others are logged at debug. */
 const ERROR_LINES_PER_MINUTE = 30;
 
 export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
@@ -77,7 +77,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
 
   const bodyOf = async (request: IncomingMessage, { id, operation, validators }: Route): Promise<unknown> => {
     const body = await readBody(request, operation.bodyMax ?? BODY_BYTES_MAX);
-    // Log lines are mended instead: one odd line must not cost the others of its batch.
+    // Log lines are repaired instead: one bad line must not cost the others of its batch.
     if (id !== 'logShip') assertStorable(body);
     return validators.body(body);
   };
@@ -109,11 +109,11 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
       body: operation.body === undefined ? undefined : await bodyOf(request, route),
     };
     const handle = handlers[route.id] as (ctx: NodeCtx, req: unknown) => Promise<unknown>;
-    // Operations without a certificate do not look at the peer.
+    // Operations without a certificate ignore the peer.
     return handle({ ...ctx, peer: passing.peer as Peer }, req);
   };
 
-  /** What goes well says nothing; what is refused is told, but not more often than somebody would read. */
+  /** Successes are not logged; refusals are, at a limited rate. */
   const levelOf = (caller: Caller, passing: Passing, errorCode: string | undefined): 'debug' | 'info' => {
     if (errorCode === undefined) return 'debug';
     const lines = errorCode === 'rate_limited' ? limitedLines : errorLines;
@@ -153,7 +153,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
     const onDisconnect = (fn: () => void): void => {
       hangUp = fn;
     };
-    // A poll that hung up is never answered.
+    // A disconnected poll is never answered.
     response.on('close', () => {
       passing.leave();
       if (!response.writableEnded) hangUp?.();

@@ -33,7 +33,7 @@ export const assertStorable = (value: unknown, pointer = '/body'): void => {
 /** SQLSTATE of values that a column does not take: a date, a number or a character. */
 const UNSTORABLE: ReadonlySet<string> = new Set(['22003', '22007', '22008', '22009', '22021', '22P05']);
 
-/** A column that refused a value of the body; anything else as it is. */
+/** A column that refused a value of the body; any other error unchanged. */
 export const asUnstorable = (err: unknown): unknown =>
   err instanceof Error && 'code' in err && typeof err.code === 'string' && UNSTORABLE.has(err.code)
     ? new AppError('invalid_request', 'Invalid request: the body has a time, number or text that cannot be stored.', {

@@ -1,6 +1,6 @@
 /**
- * What the caller may do with something now, or why not: first whether the caller's role reaches the operation, then
- * the rule by which the operation itself would refuse. Operations throw what these rules say, so both agree.
+ * The caller's available actions on a resource, or why not: first whether the caller's role allows the operation, then
+ * the rule by which the operation itself would refuse. Operations throw these refusals, so both agree.
  */
 import { api, type OperationId, type Permission, roleHolds, roleRefusal, scopeAllows } from '@gpuaas/contract';
 import type { Ctx } from '../context.ts';
@@ -28,7 +28,7 @@ export const platformActions = <Name extends string>(
     return action(name, denied ?? refusalOf(name)?.reason ?? null);
   });
 
-/** Throws the rule's sentence. True when it is so already and there is nothing to do. */
+/** Throws the refusal. True when it is already done and nothing has to change. */
 export const refuse = (refusal: Refusal | null): boolean => {
   if (refusal === null || refusal.is_done) return refusal !== null;
   throw conflict(refusal.reason);

@@ -21,7 +21,7 @@ export const projectOf = (ctx: Ctx): string => {
   return ctx.project_id;
 };
 
-/** A person who signed in, at a terminal or with a browser; a token is not one. */
+/** A user who signed in, in the CLI or a browser; a token is not one. */
 export const isSignIn = ({ credential }: Principal): boolean =>
   credential.kind === 'oidc' || credential.kind === 'web_session';
 
@@ -33,12 +33,12 @@ export const callerHolds = (
   projectId: string | null,
 ): boolean => rolesAt(principalOf(ctx), organizationId, projectId).some((role) => roleHolds(role, permission));
 
-/** For updates guarded by If-Match: the row is there, so the version must have moved. */
+/** For updates guarded by If-Match: the row exists, so the version must have changed. */
 export const resourceChanged = (current: number): AppError =>
   new AppError('precondition_failed', REFUSALS.changed(current));
 
 export const onlyText = (value: string | number | undefined): string | null =>
   value === undefined ? null : String(value);
 
-/** The person or machine that asks, for rows that name who did it. */
+/** The calling user or service account, for rows that name the actor. */
 export const callerId = (ctx: Ctx): string => principalOf(ctx).id;

@@ -26,9 +26,9 @@ import type { EventHub } from '../ports/events/hub.ts';
 import { createTurns } from './turns.ts';
 
 const PAGE_ROWS = 200;
-/** With a page of its own, all that a stream holds for a client that does not read. */
+/** Together with one page, everything that a stream holds for a client that does not read. */
 const QUEUE_ROWS_MAX = 256;
-/** How long the reader goes without a look when nothing wakes it. */
+/** How long the reader waits without a wake-up. */
 const POLL_MS = 1_000;
 const OWN_READS_MAX = 4;
 /** A reason that costs no stack trace. */
@@ -48,8 +48,8 @@ type Followed = Readonly<{
 
 export type EventFeed = Readonly<{
   /**
-   * Notes where it starts before it returns, so that whatever commits after that is handed out. Ends when the signal is
-   * aborted or the consumer returns, at once also while it waits.
+   * Records its start before it returns, so that later commits are delivered. Ends when the signal is aborted or the
+   * consumer returns, immediately also while it waits.
    */
   follow(options: Followed): Promise<AsyncIterableIterator<OutboxRow, void>>;
 }>;
@@ -58,7 +58,7 @@ type Stream = {
   readonly of: Followed['of'];
   readonly type: string | undefined;
   queue: OutboxRow[];
-  /** Events are missing from the queue: the stream must read by itself. */
+  /** Events are missing from the queue: the stream must read on its own. */
   isBehind: boolean;
   wake(): void;
 };
@@ -97,7 +97,7 @@ export const createEventFeed = (
     let after = start;
     let failures = 0;
     while (!signal.aborted) {
-      // Asked for before the look, so that a wake during the look is not lost.
+      // Requested before the read, so that a wake-up during the read is not lost.
       const woken = hub.wait(POLL_MS, signal);
       try {
         const rows = await database.read(PLATFORM, (tx) =>

@@ -1,4 +1,4 @@
-/** Refuses what would exceed a limit of the contract, in the transaction that would add it. */
+/** Refuses changes above a limit of the contract, in the transaction that would make them. */
 import { type CountedLimit, limitRefusal } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { countTowards, holdLimit } from '../db/limit.ts';

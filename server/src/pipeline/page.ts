@@ -45,7 +45,7 @@ export const decodeCursor = (caller: Caller, cursor: string | undefined, length 
   return key;
 };
 
-/** Asks for one row more than the page holds, to know whether there is a next one. */
+/** Requests one row more than the page holds, to know whether there is a next one. */
 export const pageOf = <Row, Item>(
   caller: Caller,
   limit: number,
@@ -65,7 +65,7 @@ export const PAGE_LIMIT_DEFAULT = 50;
 
 type PageQuery = Readonly<{ limit?: number; cursor?: string }>;
 
-/** A page ordered by one text key, which is nearly every list: the rows behind `after`, one more than are shown. */
+/** A page ordered by one text key, as most lists are: the rows after `after`, one more than shown. */
 export const listPage = async <Row, Item>(
   ctx: ReadCtx,
   query: PageQuery,

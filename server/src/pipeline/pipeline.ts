@@ -24,7 +24,7 @@ import { SEALED_TO } from '../domain/sealed.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
-/** What the router knows about a request once it is allowed. */
+/** The router's facts about an authorized request. */
 export type Admitted = Readonly<{
   ctx: Ctx;
   operation: Operation;
@@ -33,7 +33,7 @@ export type Admitted = Readonly<{
   policy: string;
   params: Readonly<Record<string, string | undefined>>;
   idempotency_key: string | null;
-  /** What makes two requests the same: path parameters and body. */
+  /** The identity of a request: path parameters and body. */
   fingerprint: string;
 }>;
 
@@ -77,7 +77,7 @@ const replay = (
 };
 
 type Draft = {
-  /** What the handler named; otherwise the path or the answer tells. */
+  /** The target named by the handler; otherwise from the path or the response. */
   target: { kind: string; id: string } | null;
   metadata: Record<string, unknown>;
   organization_id: string | null;
@@ -143,7 +143,7 @@ const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boo
   };
 };
 
-/** What the same request was answered before; without an answer yet, it is still running. */
+/** The earlier response of the same request; without one, it is still running. */
 const respondAgain = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer): Promise<PipelineResponse> =>
   admitted.ctx.deps.database.write(admitted.scope, async (tx) => {
     const stored = await findStoredResponse(tx, id);
@@ -168,13 +168,14 @@ const storedResponse = (admitted: Admitted, id: IdempotencyKey, requestHash: Buf
   };
 };
 
-/** Runs a mutation once, or gives the answer that the same request got before. */
+/** Runs a mutation once, or returns the earlier response of the same request. */
 export const mutate = async (
   admitted: Admitted,
   handle: (ctx: WriteCtx) => Promise<unknown>,
 ): Promise<PipelineResponse> => {
   const { ctx, operation, scope } = admitted;
-  // The reach of the credential is part of the request: a narrow token must not be handed what a wide one was given.
+  // The permissions of the credential are part of the request: a narrow token must not receive the response to a wide
+  // one.
   const { scopes, project_id } = ctx.principal?.credential ?? { scopes: [], project_id: null };
   const requestHash = sha256(JSON.stringify([admitted.fingerprint, scopes, project_id]));
   const id: IdempotencyKey | null =
@@ -195,7 +196,7 @@ export const mutate = async (
       try {
         body = await handle(writeContext(admitted, tx, draft));
       } catch (err) {
-        // Whatever the handler stumbled over, a taken key is why.
+        // For any error of the handler, a taken key is the cause.
         await claimed;
         throw err;
       }
@@ -219,12 +220,12 @@ export type Refusal = Readonly<{
   result: 'denied' | 'failure';
   error_code: string;
   policy: string;
-  /** Null puts the row into the control plane's chain: a stranger's attempt is not the tenant's business to read. */
+  /** Null puts the row into the control plane's chain: tenants do not see outsiders' attempts. */
   organization_id: string | null;
   project_id: string | null;
 }>;
 
-/** One row for a request that changed nothing. The caller is told its refusal whether or not this can be written. */
+/** One row for a request that changed nothing. The caller gets its refusal whether or not this can be written. */
 export const auditRefusal = async (refusal: Refusal): Promise<void> => {
   const { ctx, operation } = refusal;
   const target = refusal.about ?? {

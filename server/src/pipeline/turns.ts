@@ -1,6 +1,6 @@
 /**
- * Takes turns at something scarce: at most `max` at once, and of one key one at a time. The next turn goes to the key that
- * has waited longest, so a key with thousands in line delays its own work and not that of others.
+ * Shares a scarce resource: at most `max` at once, and one at a time per key. The next turn goes to the key that has
+ * waited longest, so a key with thousands in line delays its own work and not that of others.
  */
 export type Turns = <T>(key: string, fn: () => Promise<T>) => Promise<T>;
 

@@ -9,7 +9,7 @@ export type WideDecision = Readonly<{ decision: Decision; fit: Fit }>;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
 
-/** `pools` are the counters of the pools that serve the tenant; `looked_at` is how many nodes the decision saw. */
+/** `pools` are the counters of the pools that serve the tenant; `looked_at` is the number of nodes in the decision. */
 export const withFleetAmounts = (
   wide: WideDecision,
   request: PlacementRequest,

@@ -27,14 +27,14 @@ import { summaryRow } from './summary.ts';
 
 export type Choice = Readonly<{ node: SchedulerNode; placed: Placed }>;
 
-/** First past what others hold; then, when all that is left is held, in line for the best of it. */
+/** First skips nodes locked by others; then, when only those are left, waits for the best of them. */
 const ATTEMPTS = [
   { depth: 16, is_patient: false },
   { depth: 256, is_patient: false },
   { depth: 16, is_patient: true },
 ] as const;
 
-/** The scheduler's word on one locked node. */
+/** The scheduler's decision on one locked node. */
 const judge = (node: SchedulerNode, request: PlacementRequest): Choice | null => {
   const decision = place(
     request,
@@ -47,11 +47,11 @@ const judge = (node: SchedulerNode, request: PlacementRequest): Choice | null =>
 export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except' | 'is_patient'> &
   Partial<Pick<CandidateQuery, 'except'>>;
 
-/** First look, sent with the question for the catalog; `chooseNode` goes on from its answer. */
+/** First query, sent with the catalog query; `chooseNode` continues from its result. */
 export const lockFirst = (tx: Tx, launch: LaunchQuery, key: KeyColumn): ReturnType<typeof lockLaunch> =>
   lockLaunch(tx, launch, { ...launch, key, ...ATTEMPTS[0], except: [] });
 
-/** One more look. A node that turns out not to fit is let go again: who starts to wait holds nothing. */
+/** One more query. A node that does not fit is unlocked again: a waiting request holds no locks. */
 const readAgain = async (tx: Tx, request: PlacementRequest, query: CandidateQuery): Promise<Choice | string | null> => {
   tx.defer(tx.query('savepoint look'));
   const node = await lockBestNode(tx, query);
@@ -60,7 +60,7 @@ const readAgain = async (tx: Tx, request: PlacementRequest, query: CandidateQuer
   return choice ?? node?.id ?? null;
 };
 
-/** A locked node that takes the request, or null. `first` is what the first look locked, if there was one. */
+/** A locked node that accepts the request, or null. `first` is the result of the first query, if there was one. */
 export const chooseNode = async (
   tx: Tx,
   request: PlacementRequest,
@@ -71,7 +71,7 @@ export const chooseNode = async (
   if (choice !== null) return choice;
   const except: string[] = [...(query.except ?? []), ...(first ? [first.id] : [])];
   for (const attempt of first === null ? ATTEMPTS.slice(1) : ATTEMPTS) {
-    // Most who find nothing at once find nothing at all, and need not look deeper or wait.
+    // Most requests that find nothing at first find nothing at all, and need not search deeper or wait.
     if (attempt !== ATTEMPTS[0] && !(await hasCandidates(tx, { ...query, ...attempt, except }))) break;
     for (;;) {
       const found = await readAgain(tx, request, { ...query, ...attempt, except });
@@ -111,8 +111,8 @@ const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown =
 };
 
 /**
- * Sends the claim set; it leaves with the commit. Quota that another launch took meanwhile, and a name that is taken,
- * are the two things that may still refuse, and both fail the transaction.
+ * Sends the claim set with the commit. Quota used up by another launch meanwhile, and a duplicate name, may still
+ * refuse it, and both fail the transaction.
  */
 export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocation, run }: Placement): void => {
   const { node, placed } = choice;

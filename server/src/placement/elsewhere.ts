@@ -1,6 +1,6 @@
 /**
- * Another host for a launch that was accepted. It asks for what was sold: quota, price and catalog were settled when the
- * launch was accepted and are not asked again.
+ * Another host for an accepted launch. It requests the same SKU and shape: quota, price and catalog were settled when
+ * the launch was accepted and are not checked again.
  */
 import { DEFAULT_POLICY, type PlacementRequest, place } from '@gpuaas/scheduler';
 import type { AllocationRow } from '../db/allocation.ts';
@@ -43,7 +43,7 @@ export const fitsElsewhere = async (
   return decision.kind === 'placed';
 };
 
-/** A locked node other than these that takes the launch, or null. */
+/** A locked node other than these that accepts the launch, or null. */
 export const chooseElsewhere = (tx: Tx, launch: SoldLaunch, except: readonly string[]): Promise<Choice | null> =>
   chooseNode(
     tx,

@@ -25,7 +25,7 @@ import { type WideDecision, withFleetAmounts } from './amounts.ts';
 const HEADS_DEPTH = 4;
 const SAMPLE_NODES = 256;
 
-/** What a tenant's request is judged by when it does not simply fit. */
+/** The inputs of a decision when a request does not simply fit. */
 export const wideSnapshot = async (reader: Reader, request: PlacementRequest, gpuModel: string): Promise<Snapshot> => {
   const [catalog, heads, sample] = await Promise.all([
     findCatalogFacts(reader, gpuModel),
@@ -52,7 +52,7 @@ export const refusalOf = (decision: Unplaceable, launch: CheckedLaunch): AppErro
   return new AppError(code, message, { ...details, retry_after_s: 30 });
 };
 
-/** The decision over all that can be seen, for estimates and refusals. */
+/** The decision over everything visible, for estimates and refusals. */
 export const decideWide = async (
   reader: Reader,
   request: PlacementRequest,

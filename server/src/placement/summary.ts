@@ -17,7 +17,7 @@ import {
 import type { Tx } from '../db/client.ts';
 import { loadSchedulerNode, lockSummary, putSummary, type SummaryRow } from '../db/placement.ts';
 
-/** A request made for this node alone: what is left to refuse it is the node's own state. */
+/** A request for this node alone: only the node's own state can refuse it. */
 const probe = (node: SchedulerNode, shape: PlacementRequest['shape'], gpuCount: number): PlacementRequest => ({
   shape,
   sku: node.sku_names[0] ?? '',
@@ -57,7 +57,7 @@ export const summaryRow = (node: SchedulerNode, gpuModel: string): SummaryRow =>
   };
 };
 
-/** Recomputes a node's row from what the transaction has made of it. Call it after every change that placement reads. */
+/** Recomputes a node's row within the transaction. Call it after every change of placement input. */
 export const refreshSummary = async (tx: Tx, nodeId: string): Promise<void> => {
   await lockSummary(tx, nodeId);
   const found = await loadSchedulerNode(tx, nodeId);

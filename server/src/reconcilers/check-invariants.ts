@@ -10,9 +10,9 @@ import type { Invariant } from '../db/invariant-rule.ts';
 
 export type InvariantWatch = Readonly<{
   run(signal?: AbortSignal): Promise<void>;
-  /** How many offenders each invariant had at the last look; empty before the first. */
+  /** The number of violating rows per invariant at the last check; empty before the first. */
   counts(): ReadonlyMap<string, number>;
-  /** Seconds since each invariant was last looked at, or since the watch began. */
+  /** Seconds since the last check of each invariant, or since the start of the reconciler. */
   ages(): ReadonlyMap<string, number>;
 }>;
 

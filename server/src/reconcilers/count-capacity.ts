@@ -8,12 +8,12 @@ import { runExclusively } from '../db/lock.ts';
 
 /** Counted at least this often. */
 const STALE_AFTER_MS = 5_000;
-/** Counting takes at most this part of the time: a large fleet is counted less often instead of all the time. */
+/** Counting takes at most this share of the time: a large fleet is counted less often. */
 const BUSY_RATIO = 0.1;
 
 export type CapacityCounter = Readonly<{ run(): Promise<void> }>;
 
-/** Counts once, whatever happened since. */
+/** Counts once, regardless of changes. */
 export const countCapacity = async (deps: Readonly<{ database: Database }>): Promise<void> => {
   const rows = await deps.database.read(PLATFORM, countFleet);
   await deps.database.write(PLATFORM, (tx) => replaceCounters(tx, rows));
@@ -27,7 +27,7 @@ export const createCapacityCounter = (deps: Readonly<{ database: Database; now?:
   return {
     run: async () => {
       if (now() < notBefore) return;
-      // Read before counting: what changes meanwhile is counted by the next turn.
+      // Read before counting: later changes are counted by the next turn.
       const current = await deps.database.read(PLATFORM, readFleetMark);
       if (current === mark && now() - countedAt < STALE_AFTER_MS) return;
       const startedAt = now();

@@ -8,7 +8,7 @@ import { listOverdueTasks } from '../db/node-task.ts';
 
 const BATCH_ROWS = 100;
 
-/** How many expired. Throws in the end, when all had their turn, if any could not be ended. */
+/** Returns how many expired. Throws after the last one if any could not be ended. */
 export const expireTasks = async (deps: Readonly<{ database: Database }>, signal?: AbortSignal): Promise<number> => {
   const ids = await deps.database.read(PLATFORM, (reader) => listOverdueTasks(reader, BATCH_ROWS));
   const failures: unknown[] = [];

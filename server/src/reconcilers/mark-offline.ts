@@ -49,7 +49,7 @@ const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boole
     return true;
   });
 
-/** How many nodes moved. Throws in the end, when all had their turn, if any could not. */
+/** Returns how many nodes moved. Throws after the last one if any failed. */
 export const markOffline = async (deps: MarkOfflineDeps, signal?: AbortSignal): Promise<number> => {
   const failures: unknown[] = [];
   let moved = 0;

@@ -5,16 +5,16 @@
 import { backoffMs, type Log, pause } from '@gpuaas/kit';
 
 export type Reconciler = Readonly<{
-  /** Ends the loop; resolves when the turn under way is over. */
+  /** Ends the loop; resolves when the current turn has ended. */
   stop(): Promise<void>;
 }>;
 
 export type ReconcilerOptions = Readonly<{
   name: string;
-  /** Does what there is to do and returns; looks at the signal between batches. */
+  /** Does the pending work and returns; checks the signal between batches. */
   run(signal: AbortSignal): Promise<void>;
   intervalMs: number;
-  /** Something that may start the next turn early. */
+  /** A source that may start the next turn early. */
   hub?: Readonly<{ wait(ms: number, signal?: AbortSignal): Promise<void> }>;
   log: Log;
   signal: AbortSignal;
@@ -32,7 +32,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
     let failures = 0;
     let lastMessage = '';
     while (!signal.aborted) {
-      // Asked for before the turn, so that a wake during the turn is not lost.
+      // Requested before the turn, so that a wake-up during the turn is not lost.
       const woken = wait(intervalMs, signal);
       try {
         await options.run(signal);

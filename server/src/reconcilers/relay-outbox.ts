@@ -1,10 +1,10 @@
 /**
- * Outbox to the outside, in commit order, at least once. A row is marked sent only after it was acknowledged; a crash
+ * Publishes the outbox, in commit order, at least once. A row is marked sent only after it was acknowledged; a crash
  * between the two sends it again under the same message id, which the receiver knows. One relay at a time: two would
  * overtake each other. No transaction is open while it publishes.
  *
- * A row that cannot be sent holds back those behind it, since order is the promise; its attempts and last error stand
- * in the row, and the lag is a metric. Without NATS the publisher keeps nothing, and the events are delivered by being
+ * A row that cannot be sent holds back later ones, because order is guaranteed; its attempts and last error are in the
+ * row, and the lag is a metric. Without NATS the publisher stores nothing, and the events are delivered by being
  * readable: marking them starts their retention.
  */
 import { type Database, PLATFORM } from '../db/client.ts';
@@ -34,7 +34,7 @@ const listUnsent = (database: Database, limit: number) =>
   database.read(PLATFORM, (reader) => listUnsentEvents(reader, limit));
 
 export const relayOutbox = async (deps: RelayDeps, signal?: AbortSignal): Promise<void> => {
-  // A look without the lock, so that idling costs one read.
+  // A read without the lock, so that idling costs one read.
   if ((await listUnsent(deps.database, 1)).length === 0) return;
   await runExclusively(deps.database, 'relay_outbox', async () => {
     while (!signal?.aborted) {

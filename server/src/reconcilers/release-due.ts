@@ -20,7 +20,7 @@ export type ReleaseDueDeps = Readonly<{
   release?(tx: Tx, allocationId: string, reason: string): Promise<unknown>;
 }>;
 
-/** False when it is not due any more. */
+/** False when it is no longer due. */
 const releaseOne = (deps: ReleaseDueDeps, id: string): Promise<boolean> =>
   deps.database.write(PLATFORM, async (tx) => {
     if (!(await lockDueAllocation(tx, id))) return false;
@@ -43,7 +43,7 @@ const releaseOne = (deps: ReleaseDueDeps, id: string): Promise<boolean> =>
     return true;
   });
 
-/** How many were released. Throws in the end, when all had their turn, if any could not be. */
+/** Returns how many were released. Throws after the last one if any could not be released. */
 export const releaseDue = async (deps: ReleaseDueDeps, signal?: AbortSignal): Promise<number> => {
   const ids = await deps.database.read(PLATFORM, (reader) => listDueAllocations(reader, BATCH_ROWS));
   const failures: unknown[] = [];

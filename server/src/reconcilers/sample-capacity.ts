@@ -4,6 +4,6 @@ import { type Database, PLATFORM } from '../db/client.ts';
 
 export const sampleCapacity = (deps: Readonly<{ database: Database }>): Promise<void> =>
   deps.database.write(PLATFORM, async (tx) => {
-    // Old ones go when a new one comes, so most turns only look.
+    // Old ones are deleted with each new one, so most turns only read.
     if ((await insertCapacitySamples(tx)) > 0) await deleteOldSamples(tx);
   });

@@ -23,7 +23,7 @@ export type SealerDeps = Readonly<{ database: Database; heads: HeadsFile }>;
 
 const BATCH_ROWS = 500;
 
-/** Seals one batch and says whether there may be more. */
+/** Seals one batch and returns whether there may be more. */
 const sealBatch = (database: Database): Promise<boolean> =>
   database.write(PLATFORM, async (tx) => {
     const [state, rows] = await Promise.all([lockSealer(tx), listSealable(tx, BATCH_ROWS)]);

@@ -42,7 +42,7 @@ const embeddedIssuer = async (deps: Deps, devPassword: string): Promise<Embedded
   });
 };
 
-/** The console signs its people in through the server; the embedded issuer is asked without leaving the process. */
+/** Console users sign in through the server; the embedded issuer is called within the process. */
 const browserSignIn = (
   deps: Deps,
   authenticate: Authenticator,

@@ -94,7 +94,7 @@ export const startNodeApi = async ({ deps, trustSecrets, hub, shutdown, telemetr
   shutdown.add('presence', () => heartbeats.flush());
   shutdown.add('node-api', async () => {
     const closed = server.close();
-    // Whoever rests here is answered, so that it goes elsewhere.
+    // Waiting polls get a response, so that the agents reconnect elsewhere.
     await dispatcher.stop();
     await closed;
   });

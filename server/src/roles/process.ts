@@ -38,9 +38,9 @@ export type AppOptions = Readonly<{
   clock?: Clock;
   /** Password of the laptop users. */
   dev_password: string;
-  /** Where the lines of this process's log are kept, beside its output. */
+  /** Stores the log lines of this process, besides its output. */
   sink?: LogSink;
-  /** How workflows run otherwise than by default: tests hold them at a boundary. No setting of a process leads here. */
+  /** Overrides of workflow execution: tests hold runs at a boundary. No process setting reaches this. */
   workflows?: WorkflowOptions;
 }>;
 export type App = Readonly<{
@@ -66,7 +66,7 @@ export const connectDatabase = (config: Config, log: Log, wake: () => void = () 
     wake,
   });
 
-/** A process that serves must not be able to read past row-level security, whatever is done to it. */
+/** A serving process must not be able to bypass row-level security, even when compromised. */
 const assertPlainAccount = async (config: Config): Promise<void> => {
   const settings = { DATABASE_URL: config.database_url, GPUAAS_APP_DATABASE_URL: config.app_database_url };
   for (const [name, url] of Object.entries(settings)) {
@@ -80,11 +80,11 @@ const assertPlainAccount = async (config: Config): Promise<void> => {
   }
 };
 
-/** Metrics name tenants' activity in aggregate: for this machine, or for whoever holds the configured token. */
+/** Metrics show tenants' activity in aggregate: only for loopback or the configured token. */
 const metricsGate =
   (config: Config) =>
   (request: Readonly<{ ip: string; authorization: string | undefined }>): boolean => {
-    // Behind a proxy on the same host every caller is loopback, so production asks for the token.
+    // Behind a proxy on the same host every caller is loopback, so production requires the token.
     if (config.metrics_token === null) return config.mode === 'development' && LOOPBACK.has(request.ip);
     const given = Buffer.from(request.authorization ?? '');
     const wanted = Buffer.from(`Bearer ${config.metrics_token}`);

@@ -25,6 +25,6 @@ export type RoleContext = Readonly<{
   shutdown: Shutdown;
   /** Password of the laptop users of the embedded issuer. */
   dev_password: string;
-  /** How workflows run otherwise than by default: tests hold them at a boundary. No setting of a process leads here. */
+  /** Overrides of workflow execution: tests hold runs at a boundary. No process setting reaches this. */
   workflows: WorkflowOptions | undefined;
 }>;

@@ -30,16 +30,16 @@ const RECHECK_INTERVAL_MS = 20_000;
 export type Gateway = Readonly<{
   /** Where clients connect, without the path. */
   url: string;
-  /** Where hosts connect, as tasks name it. */
+  /** The address for hosts, as in tasks. */
   agent_url: string;
   registry: Registry;
 }>;
 
-/** With a port that was chosen at the start, the address in the configuration cannot be right. */
+/** With a port chosen at startup, the configured address cannot be right. */
 const reached = (url: string, configuredPort: number, port: number): string =>
   configuredPort === 0 ? url.replace(/:0$/, `:${port}`) : url;
 
-/** Hosts cannot reach a gateway without one, and without the node API they could not be called anyway. */
+/** Hosts cannot reach a gateway without a certificate, and without the node API they could not be called anyway. */
 const firstCertificate = async ({
   publicTrust,
   certificates,
@@ -90,7 +90,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
     gateway_url: () => agentUrl,
   });
   const registry: Registry = createRegistry({ sessions, metrics, nowMs, log });
-  // By a clock that nobody sets: one set back must not keep this replica from saying that it is here.
+  // A monotonic clock: setting the clock back must not stop this replica's reports.
   const enforcer = createSessionEnforcer({ registry, sessions, nowMs: () => performance.now() });
   const agents = createAgentListener({
     host: gateway.agent_host,
@@ -139,7 +139,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
     { name: 'enforce-sessions', run: () => enforcer.run(), intervalMs: ENFORCE_INTERVAL_MS },
     { name: 'ask-sessions', run: ask, intervalMs: RECHECK_INTERVAL_MS },
   ];
-  // Bound before anything is carried: a session names the address at which hosts reach this replica.
+  // Bound before any session: a session names the address of this replica for hosts.
   const agentPort = await agents.listen();
   agentUrl = reached(gateway.agent_url, gateway.agent_port, agentPort);
   for (const loop of loops) {

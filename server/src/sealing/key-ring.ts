@@ -39,7 +39,7 @@ export type KeyRings = Readonly<{
   trustSecrets: Secrets | null;
   /** Reads which versions seal, and reports this process. */
   follow(): Promise<void>;
-  /** This process holds nothing any more. */
+  /** This process no longer holds keys. */
   leave(): Promise<void>;
 }>;
 
@@ -102,7 +102,7 @@ export const openKeyRings = async (
     service: string;
     platform_keys: KeyRing;
     trust_keys: KeyRing | null;
-    /** Milliseconds of a clock that nobody sets. */
+    /** Milliseconds of a monotonic clock. */
     monotonicMs?: () => number;
   }>,
 ): Promise<KeyRings> => {

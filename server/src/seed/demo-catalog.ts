@@ -1,6 +1,6 @@
 /**
- * The catalog a new platform begins with. Running it again changes nothing: prices and switches that an operator has
- * set since then stay. Digests of the demo images are of the demo's own making: no such file is shipped.
+ * The catalog of a new platform. Running it again changes nothing: prices and switches that an operator has set since
+ * then stay. Digests of the demo images are invented: no such file is shipped.
  */
 import { createHash } from 'node:crypto';
 import { insertRegion, insertSku } from '../db/catalog.ts';
@@ -61,7 +61,7 @@ const demoDigest = (name: string): string =>
 const BASE_CHECKS = ['host_name', 'ssh_host_key', 'cloud_init', 'no_cuda'];
 const CUDA_CHECKS = ['host_name', 'ssh_host_key', 'cloud_init', 'cuda_compiler', 'cuda_compile', 'gpu_driver'];
 
-/** The first of them is what a launch gets that asks for none. */
+/** The first of them is the default of a launch. */
 const IMAGES = [
   {
     name: 'H200-ubuntu-24.04-gpuaas-slice',

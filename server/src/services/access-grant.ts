@@ -17,9 +17,9 @@ import { sendKeys } from '../workflows/access-grant.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-/** As many as a host is told of one VM. */
+/** The maximum number of keys of one VM. */
 const KEYS_MAX = 100;
-/** Who manages the project decides over the access of others too. */
+/** Project admins also decide about the access of others. */
 const isManager = (roles: readonly RoleName[]): boolean =>
   roles.some((role) => roleHolds(role, 'project.member.update'));
 
@@ -27,16 +27,14 @@ export const list = (ctx: ReadCtx, req: Req<'accessGrantList'>) => pageOfAllocat
 
 const lockOwnGrant = async (ctx: WriteCtx, allocationId: string): Promise<AllocationRow> => {
   const row = await lockAllocation(ctx.tx, allocationId);
-  // Of this project: an allocation of another is as good as missing.
+  // Of this project: an allocation of another counts as missing.
   if (row === undefined || row.project_id !== projectOf(ctx)) throw notFound('allocation');
   return row;
 };
 
 type Found = Readonly<{ key: db.KeyOfMember; keys: db.KeysOfAllocation }>;
 
-/**
- * Keys are seen by their owners alone, so these are read as the control plane: what of them is told is decided below.
- */
+/** Only their owners see keys, so these are read in the platform scope; the code below decides what is returned. */
 const findKey = async (ctx: WriteCtx, row: AllocationRow, ssh_key_id: string): Promise<Found | undefined> => {
   const { organization_id, project_id, id: allocation_id, ssh_key_ids } = row;
   ctx.tx.enter({ tenant_id: '*', principal_id: principalOf(ctx).id });
@@ -47,7 +45,7 @@ const findKey = async (ctx: WriteCtx, row: AllocationRow, ssh_key_id: string): P
   return key === undefined || keys === undefined ? undefined : { key, keys };
 };
 
-/** Somebody’s key is there for themselves, and for who manages the project if they belong to it. */
+/** A user's key is visible to the user, and to project admins if the user belongs to the project. */
 const mayGrant = (key: db.KeyOfMember, callerId: string, roles: readonly RoleName[]): boolean => {
   if (key.user_id === callerId) return true;
   if (!isManager(roles) || key.user_state !== 'active' || key.tenant_role === null) return false;
@@ -93,7 +91,7 @@ const follow = async (ctx: WriteCtx, row: AllocationRow, grant: db.GrantRow): Pr
   ctx.note({ workflow_run_id: await sendKeys(ctx.tx, row, ctx.correlation_id) });
 };
 
-/** What is revoked already stays so; what its VM was not told yet is told again. */
+/** A revoked grant stays revoked; a pending removal is installed again. */
 export const revoke = async (ctx: WriteCtx, { params }: Req<'accessGrantRevoke'>) => {
   const row = await lockOwnGrant(ctx, params.allocation_id);
   const before = await db.findGrant(ctx.tx, row.id, params.access_grant_id);

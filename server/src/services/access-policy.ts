@@ -8,7 +8,7 @@ import { organizationOf, resourceChanged } from '../pipeline/caller.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-/** An organization that changed nothing is asked what every organization is. */
+/** An organization without changes has the default policy. */
 const policyOf = async (reader: Reader, organization_id: string): Promise<db.AccessPolicyRow> => {
   const [row, organization] = await Promise.all([
     db.findAccessPolicy(reader, organization_id),

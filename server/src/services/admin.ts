@@ -38,7 +38,7 @@ export const userGet = (ctx: ReadCtx, { params }: Req<'adminUserGet'>) =>
 
 export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => {
   const superadmins = await db.lockSuperadmins(ctx.tx);
-  // From the locked rows, not from remembered roles: one who was just demoted must not undo it.
+  // From the locked rows, not from cached roles: a user just demoted must not undo it.
   if (!superadmins.includes(principalOf(ctx).id))
     throw new AppError('permission_denied', 'You are no longer a superadmin.');
   const before = await db.findUser(ctx.tx, req.params.user_id);

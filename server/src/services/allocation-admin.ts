@@ -66,7 +66,7 @@ export const adminList = async (ctx: ReadCtx, { query }: Req<'adminAllocationLis
 export const adminGet = (ctx: ReadCtx, { params }: Req<'adminAllocationGet'>) =>
   ctx.read((reader) => getWithClaims(ctx, reader, params.allocation_id));
 
-/** What operators do to a tenant's allocation stands in the tenant's own audit chain. */
+/** Operator actions on a tenant's allocation are in the tenant's own audit chain. */
 const noteTarget = async (ctx: WriteCtx, id: string, facts: Readonly<Record<string, unknown>>): Promise<void> => {
   const row = await findAllocation(ctx.tx, id);
   if (row === undefined) throw notFound('allocation');

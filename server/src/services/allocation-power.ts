@@ -1,6 +1,6 @@
 /**
- * Stop, start, reboot and reinstall of a slice. The request says what is wanted and starts the run that does it; the
- * allocation stays active, and is charged, whatever its VM does.
+ * Stop, start, reboot and reinstall of a slice. The request records the change and starts its run; the allocation stays
+ * active and charged in every power state.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
@@ -30,7 +30,7 @@ const ask = async (ctx: WriteCtx, { prepare, ...asked }: PowerRequest) => {
     ...asked,
     correlation_id: ctx.correlation_id,
     check: (row) => {
-      // Of this project: an allocation of another is as good as missing.
+      // Of this project: an allocation of another counts as missing.
       if (row.project_id !== projectId) throw notFound('allocation');
       const refusal = powerRefusal(row, asked.change);
       if (refusal !== null) throw conflict(refusal);
@@ -86,7 +86,7 @@ export const reinstall = (ctx: WriteCtx, { params, body }: Req<'allocationReinst
   return ask(ctx, {
     ...params,
     change: 'reinstall',
-    // What is on the data disks is written out before the VM goes.
+    // Data is flushed to the data disks before the VM stops.
     grace_s: STOP_GRACE_S,
     prepare: (row, runId) => prepareInstall(ctx, row, { runId, body }),
   });

@@ -1,4 +1,4 @@
-/** Giving an allocation back. The request writes the intent and ends charging; the run it starts does the rest. */
+/** Release of an allocation. The request records the intent and ends charging; the run it starts does the rest. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
@@ -10,7 +10,7 @@ import { projectOf } from '../pipeline/caller.ts';
 import { startRelease } from '../workflows/start-cleanup.ts';
 import { viewFor } from './allocation.ts';
 
-/** Of this project: an allocation of another is as good as missing. */
+/** Of this project: an allocation of another counts as missing. */
 const assertAllowed = (row: AllocationRow, projectId: string): void => {
   if (row.project_id !== projectId) throw notFound('allocation');
   refuse(releaseRefusal(row));

@@ -29,12 +29,12 @@ import { provisionSlice } from '../workflows/provision-slice.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-/** A request that no worker took up by then is shown as late. */
+/** A request that no worker took by then is shown as overdue. */
 const REQUESTED_DEADLINE_S = 60;
 const TRIES_MAX = 4;
 const HOURS = { hour: 1, day: 24, month: 730 };
 
-/** Without progress it says that nothing is under way: who has just changed it follows by reading. */
+/** Without progress it shows no work: a caller that just changed it reads it again. */
 export const viewFor =
   (ctx: Ctx, progress: ProgressRows = [], ssh?: SshFacts) =>
   (row: db.AllocationRow) => {
@@ -100,7 +100,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   assertUserData(body.user_data);
   const launch = launchOf(ctx, body);
   const sshKeyIds = body.ssh_key_ids ?? [];
-  // The shape is not known before the catalog is read, so the first look is for a slice: both leave together.
+  // The shape is not known before the catalog is read, so the first query is for a slice: both are sent together.
   const query = { region_name: launch.region_name, sku_name: launch.sku_name, organization_id: launch.organization_id };
   const sliceKey = keyColumnOf(launch.gpu_count, false);
   const { facts, node: first } = await lockFirst(tx, { ...launch, ssh_key_ids: sshKeyIds }, sliceKey);
@@ -114,7 +114,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   for (let looks = 1; choice === null; looks++) {
     const { decision } = await decideWide(tx, request, sku.gpu_model);
     if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);
-    // It fits, but what was waited for was changed or taken; another look may find the next best.
+    // It fits, but the awaited node was changed or taken; another attempt may find the next best.
     if (looks === TRIES_MAX)
       throw new AppError('unavailable', 'Other launches hold every node that fits. Retry.', {
         retry_after_s: 1,
@@ -130,7 +130,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     capacity_shape: request.shape,
     sku_name: sku.name,
     region_name: launch.region_name,
-    // A host without an operating system of ours has no use for an image that nobody asked for.
+    // A host without a managed operating system needs no default image.
     ...pinned(isSlice || launch.image_name !== null ? facts.image : null),
     gpu_count: request.gpu_count,
     requested_by: principalOf(ctx).id,
@@ -163,7 +163,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     subject: id,
     data: { allocation_id: id, name: body.name, state: 'requested', state_reason: null },
   });
-  // Everything in the row is known here: reading it back would cost another round trip.
+  // Everything in the row is known here: reading it again would cost another round trip.
   return viewFor(ctx)({
     ...allocation,
     state_since: facts.now,

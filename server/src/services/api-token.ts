@@ -21,7 +21,7 @@ export const list = (ctx: ReadCtx, { query }: Req<'apiTokenList'>) =>
     (row) => row,
   );
 
-/** A token bound to a project hands on the same binding; another project is out of its reach. */
+/** A token bound to a project passes on the same binding; it cannot reach another project. */
 const projectBinding = async (ctx: WriteCtx, wanted: string | undefined): Promise<string | null> => {
   const bound = principalOf(ctx).credential.project_id;
   if (wanted === undefined) return bound;

@@ -14,7 +14,7 @@ type Response<K extends keyof Api> = Promise<ResponseOf<Api[K]>>;
 
 const EXPORT_PAGE_ROWS = 500;
 
-/** The contract's grammar lets times through that PostgreSQL refuses: leap seconds and the year zero. */
+/** The contract's grammar allows times that PostgreSQL refuses: leap seconds and the year zero. */
 export const timeBound = (name: 'since' | 'until', text: string | undefined): string | undefined => {
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
@@ -56,7 +56,7 @@ export const adminAuditLogList = async (
   req: Request<'adminAuditLogList'>,
 ): Response<'adminAuditLogList'> => list(ctx, filterOf(req.query, req.query.organization_id), req.query);
 
-/** Exactly the rows that were committed when the export was asked for. */
+/** Exactly the rows committed when the export was requested. */
 export const auditLogExport = async (ctx: ReadCtx, req: Request<'auditLogExport'>): Response<'auditLogExport'> => {
   const filter = filterOf(req.query, req.params.organization_id);
   const snapshot = await ctx.read(getSnapshot);

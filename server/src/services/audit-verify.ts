@@ -1,10 +1,10 @@
 /**
- * Recomputes the audit chains and holds them against the signed heads. It reads in pages and keeps what it knows per
+ * Recomputes the audit chains and compares them with the signed heads. It reads in pages with a bounded state per
  * chain, so its memory does not grow with the log.
  *
- * Rows are written while it runs, so the order of looking matters: first how the heads file was recorded to end, then
- * the file (it may only be longer), then where the chains end (they may only be longer than the heads). Up to those
- * ends nothing may change, and what lies beyond them is not judged.
+ * Rows are written while it runs, so the order of reads matters: first the recorded end of the heads file, then the
+ * file (it may only be longer), then the ends of the chains (they may only be longer than the heads). Up to those ends
+ * nothing may change, and later rows are not checked.
  */
 import { type ChainBound, getSealer, listChainBounds, listSealedRows, listUnsealed } from '../db/audit-seal.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
@@ -64,7 +64,7 @@ const add = (report: ChainReport, findings: readonly Finding[]): void => {
   report.findings.push(...findings.slice(0, FINDINGS_MAX - report.findings.length));
 };
 
-/** The chain's own record in the database is one more, unsigned, witness of how long it was. */
+/** The chain's own record in the database is one more, unsigned, evidence of its length. */
 const witnesses = (signed: readonly Head[], bound: ChainBound | undefined): readonly Head[] => {
   const top = signed.at(-1)?.sequence ?? 0;
   return bound !== undefined && bound.recorded_sequence > top
@@ -106,12 +106,12 @@ const checkChains = async (
       current.check.take(seals.filter((seal) => seal.sequence <= bound.sequence));
     }
     const last = page.at(-1);
-    // Seals that are added meanwhile are behind the ends that were noted first: a page that is not full is the last.
+    // Seals added meanwhile are after the recorded ends: a page that is not full is the last.
     if (last === undefined || page.length < PAGE_ROWS) break;
     after = { chain: last.chain, sequence: last.sequence };
   }
   if (current !== undefined) end(current);
-  // What is left has a record or a signed head, but not one seal.
+  // The rest has a record or a signed head, but no seal.
   for (const chain of new Set([...bounds.keys(), ...signed.keys()]))
     if (!seen.has(chain) && (options.only === null || options.only === chain)) end(startChain(chain));
 };

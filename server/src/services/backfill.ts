@@ -1,8 +1,8 @@
 /**
- * Gives allocations that were bound to a node before there were claims the claim that says so. What is not certain is
- * left alone and named: a slice's slots cannot be guessed, and a node that somebody holds is not given away twice.
- * A request is one batch in one transaction; whoever asks goes on from `next_after_id`. What is cut short goes on by
- * running it again, and running it once more finds nothing left to do.
+ * Creates claims for allocations that were bound to a node before claims existed. Uncertain ones are skipped and named:
+ * a slice's slots cannot be guessed, and a claimed node is not claimed twice. A request is one batch in one
+ * transaction; the caller continues from `next_after_id`. An interrupted backfill continues by running it again, and
+ * once complete it finds nothing to do.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
@@ -23,7 +23,7 @@ const reasonToSkip = (row: UnclaimedRow): string | null => {
 
 const BATCH_ROWS = 100;
 
-/** True when it was still there to be claimed. A release that nobody works on is taken up: only its proof frees the node. */
+/** True when it could still be claimed. A release without a live run is resumed: only its proof frees the node. */
 const claim = async (ctx: WriteCtx, { allocation_id, node_id, state }: UnclaimedRow): Promise<boolean> => {
   const { tx } = ctx;
   await lockAllocation(tx, allocation_id);

@@ -1,4 +1,4 @@
-/** Capacity over time, for charts: samples as they were taken, thinned to what a chart can show. */
+/** Capacity over time, for charts: samples as taken, thinned to what a chart can show. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { listCapacitySamples, SAMPLE_STEP_S, SAMPLES_KEPT_DAYS } from '../db/capacity-sample.ts';

@@ -1,6 +1,6 @@
 /**
- * Capacity as tenants and operators read it: from counters that a reconciler keeps, so the answer costs the same
- * whatever the fleet and is a few seconds old. It promises nothing; only a launch does.
+ * Capacity for tenants and operators: from counters of a reconciler, so the cost does not depend on the fleet size and
+ * the result is a few seconds old. It guarantees nothing; only a launch does.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { fragmentation, fragmentationLine } from '@gpuaas/scheduler';
@@ -20,7 +20,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 
 type OfferShape = Pick<db.OfferRow, 'allowed_gpu_counts' | 'capacity_shape' | 'is_enabled'>;
 
-/** The largest count of the SKU that some node takes. Counts beyond the index are judged by the largest free set. */
+/** The largest count of the SKU that some node accepts. Counts beyond the index use the largest free set. */
 const largestLaunch = (row: OfferShape, shapes: readonly db.ShapeCounts[]): number => {
   const largest = Math.max(0, ...shapes.map((shape) => shape.largest_set));
   const fits = (count: number): boolean =>
@@ -28,7 +28,7 @@ const largestLaunch = (row: OfferShape, shapes: readonly db.ShapeCounts[]): numb
   return Math.max(0, ...row.allowed_gpu_counts.filter(fits));
 };
 
-/** GPUs that are free but form nothing the SKU sells cannot be launched. */
+/** Free GPUs that form no set of the SKU cannot be launched. */
 const launchable = (sku: OfferShape, pools: readonly db.CapacityCounts[]) => {
   const shapes = sku.is_enabled ? pools.map((pool) => pool[sku.capacity_shape]) : [];
   const largest_set = largestLaunch(sku, shapes);
@@ -56,7 +56,7 @@ export const list = async (ctx: ReadCtx, { query }: Req<'capacityList'>) => {
   return pageOf(ctx, limit, rows, (row) => [row.region_name, row.sku_name], offerView);
 };
 
-/** Looked at for the node whose drain would free it soonest. */
+/** Examined for the node that a drain would free soonest. */
 const DRAIN_CANDIDATES = 8;
 
 const skuView = (pools: readonly db.CapacityCounts[]) => (sku: db.FleetSku) => {

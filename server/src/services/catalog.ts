@@ -54,7 +54,7 @@ const reasonFor = (enabled: boolean, given: string | undefined, before: string |
   return reason;
 };
 
-/** The number of slots that leave with the policy that made them available. */
+/** The number of slots that become unschedulable with the policy that made them available. */
 const endOverrides = async (tx: Tx, regionName: string): Promise<number> => {
   const nodeIds = await listOverriddenNodes(tx, regionName);
   for (const id of nodeIds) await lockSummary(tx, id);

@@ -1,6 +1,6 @@
 /**
- * Disks an operator lets the control plane erase. The disk must have been seen on that very node, and must not be its
- * boot disk.
+ * Disks that an operator approves for wiping. The disk must have been discovered on that node, and must not be its boot
+ * disk.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { HostFacts } from '@gpuaas/contract/node';
@@ -56,7 +56,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
   const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
   await lockSummary(ctx.tx, node.id);
   const { size_bytes } = disk;
-  // Nothing is erased by this, so it is also possible while a tenant has the disk: its cleanup waits for the size.
+  // This wipes nothing, so it is also possible while a tenant has the disk: its cleanup needs the size.
   const completed = await db.recordDiskSize(ctx.tx, { node_id: node.id, serial: body.serial, size_bytes });
   if (completed !== undefined) {
     const { serial, device } = completed;

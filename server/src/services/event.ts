@@ -1,7 +1,7 @@
 /**
  * Events in commit order, a project's as pages and as a stream, the control plane's as a stream. All read only below
- * the oldest transaction still running, so an event that commits late is told late but never left out, and none is told
- * twice. Streams share the reader of `pipeline/event-feed.ts`.
+ * the oldest transaction still running, so an event that commits late is delivered late but never skipped, and none is
+ * delivered twice. Streams share the reader of `pipeline/event-feed.ts`.
  */
 import type { PublicApi, RequestOf, ResponseOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';

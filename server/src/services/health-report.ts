@@ -1,4 +1,6 @@
-/** Health of hosts for operators: reports, overrides and the circuit breaker. The rules stand in `agents/node-health.ts`. */
+/**
+ * Health of hosts for operators: reports, overrides and the circuit breaker. The rules are in `agents/node-health.ts`.
+ */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { applyHealth, judgeHealth } from '../agents/node-health.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';

@@ -1,7 +1,7 @@
 /**
- * What agents find on their hosts, compared with claims when it is told. What is found is kept with since when it
- * stands; slots that a VM nobody claims has devices of are set apart in the same transaction. Nothing on a host is
- * changed by it: a VM is removed when an operator asks for it by name, and only one that carries our tag.
+ * Inventory reports of agents, compared with claims on arrival. Findings are stored with their start time; slots whose
+ * devices an unclaimed VM uses are quarantined in the same transaction. Nothing on a host is changed: a VM is removed
+ * when an operator requests it by name, and only one with our tag.
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -136,7 +136,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
   });
 
 /**
- * By name, of what the host said last. The host looks again, and refuses what it has a lease for or what lacks our tag.
+ * By name, from the host's last report. The host checks again, and refuses a VM with a bundle lease or without our tag.
  */
 export const vmRemove = async (ctx: WriteCtx, { params, body }: Req<'adminNodeVmRemove'>) => {
   const node = await getNode(ctx.tx, params.node_id);
@@ -152,7 +152,7 @@ export const vmRemove = async (ctx: WriteCtx, { params, body }: Req<'adminNodeVm
   return task;
 };
 
-/** One at a time, and not while an alert keeps changes away from the host. */
+/** One at a time, and not while an alert blocks changes of the host. */
 const requestRemoval = async (ctx: WriteCtx, node_id: string, params: TaskParams<'slice.orphan_remove'>) => {
   await refuseHostChanges(ctx.tx, node_id);
   if ((await findOpenTask(ctx.tx, node_id, 'slice.orphan_remove')) !== undefined)
@@ -169,8 +169,8 @@ const requestRemoval = async (ctx: WriteCtx, node_id: string, params: TaskParams
 };
 
 /**
- * A lease that no claim knows, of a database that was restored from a backup. Its slots may look free here and are not:
- * they are set apart in the same transaction, and only a proven wipe brings them back.
+ * A bundle lease without a claim, in a database restored from a backup. Its slots may look free here and are not: they
+ * are quarantined in the same transaction, and only a proven wipe makes them available.
  */
 export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBundleLeaseEnd'>) => {
   const node = await getNode(ctx.tx, params.node_id);
@@ -183,7 +183,7 @@ export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBu
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
     throw conflict(REFUSALS.lease_claimed);
   const task = await requestRemoval(ctx, node.id, { allocation_id, end_lease: true });
-  // A host speaks for its own slots only.
+  // A host reports only on its own slots.
   const own = (await db.listSlotDevices(ctx.tx, node.id)).filter(({ id }) => lease.slot_ids.includes(id));
   const reason = 'The host had a bundle lease without a claim. Repair the slot.';
   const slots = await quarantineAvailable(

@@ -63,7 +63,7 @@ export const revoke = async (ctx: WriteCtx, { params }: Req<'invitationRevoke'>)
 
 export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) => {
   const caller = principalOf(ctx);
-  // The invited person is not a member yet, so the look-up by token crosses tenants; the token is the proof.
+  // The invited user is not a member yet, so the lookup by token crosses tenants; the token is the proof.
   ctx.tx.enter({ tenant_id: '*', principal_id: caller.id });
   const invitation = await db.lockInvitationByToken(ctx.tx, hashToken(body.token));
   const addressed =

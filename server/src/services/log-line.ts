@@ -1,4 +1,4 @@
-/** Log lines: taken from agents, and found again by correlation ID or node. */
+/** Log lines: stored for agents, and searched by correlation ID or node. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import { type Clock, type Log, redactFields, redactText } from '@gpuaas/kit';
@@ -17,9 +17,9 @@ const HOUR_MS = 3_600_000;
 const PAST_MAX_MS = 7 * 24 * HOUR_MS;
 
 /**
- * When a line counts as written. Lines are kept by day, and a host whose clock is far off would write into days that
- * do not exist yet or are over; such a line counts for the nearest hour that may be, and keeps its own time beside.
- * Whole hours, so that a batch that is sent again falls on the same moment.
+ * The time of a line for storage. Lines are partitioned by day, and a host whose clock is far off would write into days
+ * that do not exist yet or have expired; such a line counts for the nearest valid hour, and keeps its own time too.
+ * Whole hours, so that a repeated batch gets the same time.
  */
 const placeInTime = (timestamp: string, nowMs: number): Readonly<{ logged_at: string; own_time?: string }> => {
   const at = Date.parse(timestamp);
@@ -31,7 +31,7 @@ const placeInTime = (timestamp: string, nowMs: number): Readonly<{ logged_at: st
 
 export type ShipDeps = Readonly<{ database: Database; clock: Clock; log: Log; log_quota: LogQuota }>;
 
-/** Lines of an agent. Its name stands before its own numbering, so one node cannot speak in another's place. */
+/** Lines of an agent. Its node is part of the line number, so one node cannot write as another. */
 export const ship = async (
   { database, clock, log, log_quota }: ShipDeps,
   peer: Peer,
@@ -64,7 +64,7 @@ export const ship = async (
       number: body.first_number + index,
     };
   });
-  // Who looks for lines must know that some are missing.
+  // Readers must know that some lines are missing.
   const logDropped = (number: number, message: string, fields: Readonly<Record<string, unknown>>): void => {
     log.warn({ node_id, ...fields }, message);
     lines.push({

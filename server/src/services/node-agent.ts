@@ -1,6 +1,6 @@
 /**
- * What operators do about agents: add a host, let its agent in, look at it, lock it out, have it replace itself. A
- * token is shown once, and one per node is open at a time.
+ * Operator actions on agents: add a host, enroll its agent, inspect it, lock it out, update it. A token is shown once,
+ * and one per node is open at a time.
  */
 import { randomBytes } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
@@ -50,7 +50,7 @@ const createEnrollment = async (ctx: WriteCtx, nodeId: string) => {
     });
   const token = `gpe_${randomBytes(32).toString('base64url')}`;
   const id = mintId('enr');
-  // Of two who open a door at once, the later one ends the other's.
+  // Of two simultaneous enrollments, the later one ends the earlier.
   await lockCertificates(ctx.tx, nodeId);
   await revokeEnrollments(ctx.tx, nodeId);
   const expires_at = await insertEnrollment(ctx.tx, {
@@ -74,7 +74,7 @@ const poolFor = async (tx: Tx, name: string): Promise<string> => {
   return id;
 };
 
-/** PostgreSQL refuses a network with bits beside its prefix; say so before it does. */
+/** PostgreSQL refuses a network with bits after its prefix; report it before. */
 const assertNetwork = (network: string): void => {
   const [address = '', prefix = ''] = network.split('/');
   const bytes = address.split('.').map(Number);

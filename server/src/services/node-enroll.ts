@@ -1,7 +1,7 @@
 /**
- * How a host becomes a node. A token is good once: whoever brings it first gets a certificate, and in the same
- * transaction the token is spent and earlier certificates of the node are revoked, so there is one agent per node.
- * What runs on the host is untouched. Renewal needs a certificate that counts, and gives one for a new key.
+ * Enrollment of a host as a node. A token works once: its first use returns a certificate, and in the same transaction
+ * the token is used up and earlier certificates of the node are revoked, so there is one agent per node. Allocations on
+ * the host are not affected. Renewal needs a valid certificate, and returns one for a new key.
  */
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
@@ -107,7 +107,7 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
   const outcome = await deps.database.write(PLATFORM, async (tx): Promise<Refused | Certificate> => {
     const tokenHash = hashToken(body.token);
     const nodeId = await findEnrollmentNode(tx, tokenHash);
-    // Before the row of the token, as everyone who changes doors and certificates of a node does.
+    // Before the row of the token, as in every change of a node's enrollments and certificates.
     if (nodeId !== undefined) await lockCertificates(tx, nodeId);
     const door = await lockEnrollment(tx, tokenHash);
     const refused = refusalOf(door);
@@ -117,7 +117,7 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
       await audit(tx, caller, { action: 'node.enroll', result: 'denied', node_id, policy, error_code: error.code });
       return { node_id, error };
     }
-    // Before the token is spent: a bad request costs nothing.
+    // Before the token is used up: a bad request costs nothing.
     const issued = await issue(deps, trust, { node_id: door.node_id, csr_pem: body.csr_pem });
     await lockSummary(tx, door.node_id);
     await markEnrollmentUsed(tx, door.id);
@@ -156,11 +156,11 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
   return outcome;
 };
 
-/** Answers get lost, so a host may ask again; not without end. */
+/** Responses get lost, so a host may retry; a limited number of times. */
 const RENEWALS_PER_HOUR = 5;
 const TOO_SOON_RETRY_S = 600;
 
-/** A certificate is renewed in the second half of its life, or when another CA signs. */
+/** A certificate is renewed in the second half of its lifetime, or when another CA signs. */
 const refuseTooSoon = (
   shown: NonNullable<Awaited<ReturnType<typeof findCertificate>>>,
   caId: string,
@@ -187,7 +187,7 @@ export const renew = async (
   const trust = deps.trust();
   const issued = await issue(deps, trust, { node_id: peer.node_id, csr_pem: body.csr_pem });
   await deps.database.write(PLATFORM, async (tx) => {
-    // Whoever revokes at this moment is either seen here, or sees the new certificate.
+    // A concurrent revocation is either seen here, or sees the new certificate.
     await lockCertificates(tx, peer.node_id);
     const shown = await findCertificate(tx, peer.fingerprint_sha256);
     if (shown === undefined) throw new AppError('permission_denied', 'The certificate was revoked.');

@@ -1,7 +1,6 @@
 /**
- * Images at hand on a host, for operators: what there is, as the host last said, and pulling, checking and evicting
- * one. A launch pulls what it needs by itself; pulling before saves it the wait. An image that a VM is being made of is
- * kept.
+ * Images on a host, for operators: the list from the host's last report, and pulling, verifying and evicting one. A
+ * launch pulls its image automatically; pulling earlier saves the wait. An image in use for creating a VM is kept.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { TaskParams } from '@gpuaas/contract/node';
@@ -45,7 +44,7 @@ const refuseUnsupported = async (tx: Tx, nodeId: string, kind: Kind): Promise<vo
   if (!agent.kinds.includes(kind)) throw conflict('The agent of this node does not support images.');
 };
 
-/** Asking twice for the same is asking once. */
+/** Repeating a request has the effect of once. */
 const ask = async <K extends Kind>(
   ctx: WriteCtx,
   nodeId: string,

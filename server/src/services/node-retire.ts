@@ -1,8 +1,8 @@
 /**
- * How a node leaves. It is retired first: nothing may stand on it, its agent has no access and its slots leave the sale
- * in one transaction, so that no launch and no late answer of the host finds it half gone. Deleting it then frees its
- * name and its disks for others; its rows stay, because allocations, proofs and audit rows speak of them. There is no
- * way back: the same host comes again as a new node.
+ * Removal of a node. It is retired first: it must be unoccupied, its agent loses access and its slots become
+ * unschedulable in one transaction, so that no launch and no late result of the host finds a partial state. Deleting it
+ * then frees its name and its disks for others; its rows stay, because allocations, proofs and audit rows refer to
+ * them. It cannot be undone: the same host returns as a new node.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';

@@ -1,7 +1,7 @@
 /**
- * What operators do to nodes: look, keep for bare metal, drain, convert. A change of anything that placement reads
- * holds the node's row of the placement index from before the first read until commit, and writes that row again, so a
- * launch sees the node either as it was or as it is, and never takes a node that is being taken away.
+ * Operator actions on nodes: read, hold for bare metal, drain, convert. A change of placement input locks the node's
+ * row of the placement index from before the first read until commit, and rewrites that row, so a launch sees the node
+ * either before or after the change, and never takes a node that is being removed.
  */
 import { createHash } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
@@ -23,7 +23,7 @@ import { slotViews } from '../views/slot.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-/** The node as it is while nobody else may place on it or change it. */
+/** The node, locked against placements and changes. */
 const lockNode = async (tx: Tx, id: string): Promise<db.NodeRow> => {
   await lockSummary(tx, id);
   return getNode(tx, id);
@@ -74,7 +74,7 @@ export const slotList = (ctx: ReadCtx, { params, query }: Req<'adminNodeSlotList
 
 export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>) => {
   const before = await lockNode(ctx.tx, params.node_id);
-  // Held again, it is held for the newer reason.
+  // Holding again replaces the reason.
   await refuseNode(ctx.tx, before, body.is_held ? 'hold' : 'unhold');
   await db.holdNode(ctx.tx, before.id, body.is_held ? body.reason : null);
   await refreshSummary(ctx.tx, before.id);
@@ -82,7 +82,7 @@ export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>
   return nodeView(ctx, ctx.tx, before.id);
 };
 
-/** The host has been checked: placement on it resumes, and its failures are counted anew. */
+/** The host was checked: placement on it resumes, and its failures are counted again from zero. */
 export const clearLaunchFailures = async (ctx: WriteCtx, { params, body }: Req<'adminNodeLaunchFailuresClear'>) => {
   const before = await lockNode(ctx.tx, params.node_id);
   if (!(await refuseNode(ctx.tx, before, 'clear_launch_failures')))
@@ -91,7 +91,7 @@ export const clearLaunchFailures = async (ctx: WriteCtx, { params, body }: Req<'
   return nodeView(ctx, ctx.tx, before.id);
 };
 
-/** All or none: a hold of fewer nodes than asked for would be taken for the whole. */
+/** All or none: a hold of fewer nodes than requested would look complete. */
 export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>) => {
   const ids = await db.lockHoldable(ctx.tx, body);
   if (ids.length < body.node_count)
@@ -107,7 +107,8 @@ export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>
 };
 
 /**
- * Draining is a stop sign, not an eviction. Only an active node takes it, so that taking it back restores the truth.
+ * Draining stops placements and evicts nothing. Only an active node can drain, so that resuming restores the right
+ * state.
  */
 export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain'>) => {
   const before = await lockNode(ctx.tx, params.node_id);

@@ -1,4 +1,4 @@
-/** The limits of an organization and of the caller, and what is used of them. */
+/** The limits of an organization and of the caller, and their use. */
 import { type CountedLimit, LIMIT_NAMES, LIMITS, type LimitName } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { countTowards } from '../db/limit.ts';

@@ -27,11 +27,11 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
   const id = mintId('org');
   const projectId = mintId('prj');
   const created_by = principalOf(ctx).id;
-  // Whoever has left an organization does not see it any more, but it counts.
+  // A former member no longer sees an organization, but it counts.
   ctx.tx.enter({ tenant_id: '*', principal_id: created_by });
   await assertBelowLimit(ctx, 'organizations', created_by);
-  // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction works for the new
-  // one.
+  // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction uses the scope of
+  // the new one.
   ctx.tx.enter({ tenant_id: id, principal_id: created_by });
   try {
     const inserted = await db.insertOrganization(ctx.tx, {
@@ -122,7 +122,7 @@ export const memberRemove = async (ctx: WriteCtx, req: Req<'organizationMemberRe
   const { user_id } = req.params;
   if ((await db.findMember(ctx.tx, organization_id, user_id)) === undefined) throw notFound('member');
   await guardOwners(ctx, user_id, null);
-  // While the person is still a member: afterwards row-level security hides the address.
+  // While the user is still a member: afterwards row-level security hides the address.
   await revokeInvitationsAround(ctx.tx, organization_id, user_id);
   await db.deleteMember(ctx.tx, organization_id, user_id);
   ctx.emit('organization.member.removed', { subject: user_id, data: { organization_id, user_id } });

@@ -1,6 +1,6 @@
 /**
- * Images of VMs. An image is a name and what it is made of is a version, by digest. A launch pins the newest
- * version that is not retired; an operator adds one or takes one back, with the source and the one who vouches for it.
+ * Images of VMs. An image is a name with versions by digest. A launch pins the newest version that is not retired; an
+ * operator adds or retires one, with its source and the responsible person.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
@@ -19,7 +19,7 @@ const versionView = ({ registered_at, retired_at, ...version }: db.OsImageVersio
   retired_at: retired_at === null ? null : timeOf(retired_at),
 });
 
-/** The first version is the one a launch gets; where all are retired, the last that one could get. */
+/** The first version is the one for a launch; where all are retired, the last usable one. */
 const imageView = (row: db.OsImageRow) => {
   const [current] = row.versions;
   if (current === undefined) throw new Error(`image ${row.name} has no version`);

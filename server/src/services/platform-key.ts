@@ -1,6 +1,6 @@
 /**
- * Rotation of the keys that seal values. The keys are settings of the processes; here an operator says which version
- * seals. Nothing is sealed with a version that a running process could not open.
+ * Rotation of the keys that seal values. The keys are settings of the processes; here an operator chooses the sealing
+ * version. Nothing is sealed with a version that a running process could not open.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';

@@ -1,4 +1,4 @@
-/** GPU limits: what a project may still launch, and what operators set. Use is counted by the claims themselves. */
+/** GPU limits: what a project may still launch, and the limits set by operators. Claims themselves count the use. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { invariant } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
@@ -19,7 +19,7 @@ const quotaView = ({ project_id, ...quota }: db.QuotaRow) => ({
   version: quota.version,
 });
 
-/** The tighter of the limits decides; a limit that was lowered below use leaves nothing. */
+/** The tighter limit decides; a limit lowered below the use leaves nothing. */
 const remaining = (quotas: readonly db.QuotaRow[]): number | null => {
   const left = quotas.flatMap(({ gpu_limit, gpu_used }) => (gpu_limit === null ? [] : [gpu_limit - gpu_used]));
   return left.length === 0 ? null : Math.max(0, Math.min(...left));
@@ -62,7 +62,7 @@ export const put = async (ctx: WriteCtx, { body, if_match }: Req<'adminQuotaPut'
     const levels = await db.findQuotas(ctx.tx, organization_id, project_id);
     throw resourceChanged(levels.find((level) => level.project_id === project_id)?.version ?? 1);
   }
-  // The tenant finds the operator's change in its own audit log.
+  // The operator's change is in the tenant's own audit log.
   ctx.setTarget(organization_id, body.project_id);
   ctx.target('quota', body.project_id ?? organization_id);
   ctx.note({ gpu_limit, gpu_used: row.gpu_used });

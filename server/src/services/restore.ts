@@ -29,7 +29,7 @@ const view = async (reader: Reader) => ({
 
 export const get = (ctx: ReadCtx) => ctx.read(view);
 
-/** The signed heads are outside the database: they tell how long the chains were, and nothing of what was in them. */
+/** The signed heads are outside the database: they record the length of the chains, and nothing of their content. */
 const findLostChanges = async (ctx: WriteCtx): Promise<LostChanges[]> => {
   const { config, secrets } = ctx.deps;
   const recorded = await getSealer(ctx.tx);

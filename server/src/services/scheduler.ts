@@ -1,4 +1,4 @@
-/** What the scheduler sees, as a file that replays: the same data gives the same decision on an operator's desk. */
+/** The scheduler's input as a file for replay: the same data gives the same decision offline. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { SNAPSHOT_VERSION, type Snapshot } from '@gpuaas/scheduler';
 import type { ReadCtx } from '../context.ts';
@@ -34,6 +34,6 @@ export const snapshot = (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminSche
         gpus_per_node: sku.gpus_per_node,
       })),
     };
-    // A decision over part of the fleet may differ from the fleet's, and the file must say so.
+    // A decision over part of the fleet may differ from the fleet's, and the file must state it.
     return { ...seen, taken_at: ctx.deps.clock.now().toISOString(), is_whole_fleet: nodes.length <= limit };
   });

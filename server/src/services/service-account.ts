@@ -150,9 +150,9 @@ export const tokenRevoke = async (ctx: WriteCtx, { params }: Req<'serviceAccount
     throw notFound('token');
 };
 
-/** Client credentials. An unknown account costs the same look-up and the same answer as a wrong secret. */
+/** Client credentials. An unknown account costs the same lookup and gets the same response as a wrong secret. */
 export const tokenIssue = async (ctx: WriteCtx, { body }: Req<'serviceAccountTokenIssue'>) => {
-  // Nobody is signed in: the secret itself is what proves the account.
+  // There is no signed-in caller: the secret itself proves the account.
   ctx.tx.enter({ tenant_id: '*', principal_id: '' });
   const account = await db.findSecret(ctx.tx, body.client_id);
   const presented = hashToken(body.client_secret);

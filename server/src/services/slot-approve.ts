@@ -1,6 +1,6 @@
 /**
  * Approval: candidates of a discovery become slots. It is by the hash of that discovery and refuses with every reason
- * at once; a slot that somebody holds is never changed under them.
+ * together; a claimed slot is never changed.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { Candidate } from '@gpuaas/contract/node';
@@ -36,7 +36,7 @@ export const lockNode = async (tx: Tx, id: string): Promise<NodeRow> => {
   return getNode(tx, id);
 };
 
-/** What only a driver can tell is kept from the approval before, while the device is with guests. */
+/** Facts that only a driver can read are kept from the previous approval while the device is in a guest. */
 const filledFrom = (found: Candidate, before: Candidate | null): Candidate =>
   before === null
     ? found
@@ -88,7 +88,7 @@ const chosenOf = async (
       const filled = filledFrom(content, slot?.content ?? null);
       return { slot, content: filled };
     })
-    // Approving all again changes only what changed.
+    // Approving all again changes only the differences.
     .filter(
       ({ slot, content }) =>
         slot === undefined ||
@@ -100,7 +100,7 @@ const chosenOf = async (
   return { discovery, wanted, all: rows.map(({ content }) => content) };
 };
 
-/** A disk that is about to be erased must not become a slot that somebody is given meanwhile. */
+/** A disk that is about to be wiped must not become a slot that can be allocated meanwhile. */
 const beingErased = (
   contents: readonly Candidate[],
   open: Awaited<ReturnType<typeof listOpenOwnerships>>,
@@ -122,7 +122,10 @@ const beingWiped = (slot_index: number): FieldError => ({
 
 const FIRST_WIPE: StepOf<typeof REPAIR_SLOT> = 'wipe';
 
-/** Only a proof makes a new slot available: what its disk held before is not known, also where discovery finds no signature. */
+/**
+ * Only a proof makes a new slot available: the earlier content of its disk is unknown, even where discovery finds no
+ * signature.
+ */
 const startFirstWipes = async (ctx: WriteCtx, slots: readonly Readonly<{ id: string }>[]): Promise<void> => {
   for (const { id } of slots)
     await startRun(ctx.tx, {
@@ -156,7 +159,8 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
     code,
     message,
   });
-  // An operator's choice of method is the slot's, not a fact of the disk: the next discovery would find it changed.
+  // An operator's choice of method belongs to the slot and is not a fact of the disk: the next discovery would report
+  // it as changed.
   const policyOf = (found: Candidate) => body.wipe_method ?? found.wipe_method;
   const contents = wanted.map(({ content }) => ({ ...content, wipe_method: policyOf(content) }));
   refuseIfAny([

@@ -1,4 +1,4 @@
-/** The fleet at a glance: every node with its slots as tiles, for operators who look for where something is wrong. */
+/** The fleet map: every node with its slots as tiles, for operators who locate faults. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { listSlotMap, type SlotMapNode, type SlotTileRow } from '../db/slot-map.ts';

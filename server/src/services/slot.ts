@@ -1,7 +1,4 @@
-/**
- * What operators do to slots one by one. A slot that somebody holds is never changed under them, and whoever edits
- * names the version they read.
- */
+/** Operator actions on single slots. A claimed slot is never changed, and an edit names the version that was read. */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
@@ -38,7 +35,7 @@ const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked>
   return { node, slot, stand: view };
 };
 
-/** The slot as its editor read it. */
+/** The slot at the version that its editor read. */
 const lockSlot = async (ctx: WriteCtx, { params, if_match }: OnSlot): Promise<Locked> => {
   const locked = await lockAny(ctx, params);
   if (locked.slot.version !== if_match) throw new AppError('precondition_failed', REFUSALS.slot_changed);
@@ -54,7 +51,7 @@ const finish = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Pro
 
 export const disable = async (ctx: WriteCtx, req: Req<'adminNodeSlotDisable'>) => {
   const { slot, stand: view } = await lockSlot(ctx, req);
-  // Disabled again, it is so for the newer reason.
+  // Disabling again replaces the reason.
   refuse(slotRefusal('disable', view));
   await db.setApproval(ctx.tx, { id: slot.id, version: slot.version, approval: 'disabled', reason: req.body.reason });
   return finish(ctx, slot, req.body.reason);
@@ -64,7 +61,7 @@ export const enable = async (ctx: WriteCtx, req: Req<'adminNodeSlotEnable'>) => 
   const { slot, stand: view } = await lockSlot(ctx, req);
   const { taken_problems, ...facts } = view;
   if (refuse(slotRefusal('enable', { ...facts, taken: [] }))) return finish(ctx, slot, req.body.reason);
-  // The same sentences, and where each belongs.
+  // The same sentences, with the field of each.
   refuseIfAny(taken_problems);
   await db.setApproval(ctx.tx, { id: slot.id, version: slot.version, approval: 'approved', reason: req.body.reason });
   return finish(ctx, slot, req.body.reason);
@@ -87,7 +84,7 @@ export const quarantine = async (ctx: WriteCtx, req: Req<'adminNodeSlotQuarantin
   return finish(ctx, slot, req.body.reason);
 };
 
-/** The run does the work; until it has a proof the slot stays in quarantine. */
+/** The run does the work; until it has a proof the slot stays quarantined. */
 export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => {
   const { slot, stand: view } = await lockSlot(ctx, req);
   refuse(slotRefusal('repair', view));
@@ -103,7 +100,7 @@ export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => 
   return finish(ctx, slot, req.body.reason);
 };
 
-/** Two people, one generation of the slot: the first asks, another confirms. */
+/** Two people, one generation of the slot: the first requests, another confirms. */
 export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlotMarkWiped'>) => {
   const { node, slot, stand: view } = await lockAny(ctx, params);
   refuse(slotRefusal('mark_wiped', view));

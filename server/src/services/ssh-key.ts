@@ -57,8 +57,9 @@ export const get = (ctx: ReadCtx, { params }: Req<'sshKeyGet'>) =>
   });
 
 /**
- * The key leaves the VMs it was given to at launch, before it is deleted: a deleted key cannot be found any more. The VMs are of
- * their organizations, which the owner of a key cannot change, so this part of the transaction runs as the control plane.
+ * Removes the key from the VMs that had it at launch, before it is deleted: a deleted key cannot be found afterwards.
+ * The VMs belong to their organizations, which the owner of a key cannot change, so this part of the transaction runs
+ * in the platform scope.
  */
 const revokeLaunches = async (ctx: WriteCtx, key: Readonly<{ user_id: string; ssh_key_id: string }>): Promise<void> => {
   const { tx, correlation_id } = ctx;

@@ -1,4 +1,4 @@
-/** Who was connected, ending it, and what a recorded terminal showed. */
+/** The sessions, ending them, and the recordings of terminals. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type PublicApi, type RequestOf, type ResponseOf, scopeAllows } from '@gpuaas/contract';
@@ -39,12 +39,12 @@ export const list = (ctx: ReadCtx, req: Req<'terminalSessionList'>) => pageOfAll
 export const get = (ctx: ReadCtx, { params }: Req<'terminalSessionGet'>) =>
   ctx.read((reader) => sessionOf(reader, ctx, params));
 
-/** Who may read what others did may end it too. */
+/** Users who may read others' sessions may end them too. */
 const manages = (ctx: Ctx): boolean =>
   callerHolds(ctx, 'allocation.recording.read', organizationOf(ctx), projectOf(ctx)) &&
   scopeAllows(principalOf(ctx).credential.scopes, 'allocation.recording.read');
 
-/** Ending what is over changes nothing. */
+/** Ending an ended session changes nothing. */
 export const close = async (ctx: WriteCtx, { params }: Req<'terminalSessionClose'>): Promise<undefined> => {
   const row = await sessionOf(ctx.tx, ctx, params);
   const { id, name } = principalOf(ctx);
@@ -58,7 +58,7 @@ export const close = async (ctx: WriteCtx, { params }: Req<'terminalSessionClose
   ctx.note({ allocation_id: row.allocation_id, kind: row.kind, principal_id: row.principal_id, was_open });
 };
 
-/** Part after part, so that a long recording is never in memory as a whole. Each part is of whole lines. */
+/** Part by part, so that a long recording is never completely in memory. Each part consists of whole lines. */
 export const recordingGet = async (
   ctx: ReadCtx,
   { params }: Req<'terminalRecordingGet'>,

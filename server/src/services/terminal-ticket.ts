@@ -1,7 +1,7 @@
 /**
- * Tickets: the only way to a session. One is good once, for half a minute, for this caller, allocation and kind; only
- * its hash is kept. What the session may do is decided here and written into its row, which the gateway goes by; that
- * the caller may still connect, it looks up itself when the ticket is shown.
+ * Tickets: the only way to a session. A ticket is valid once, for half a minute, for this caller, allocation and kind;
+ * only its hash is stored. The permissions of the session are decided here and written into its row, which the gateway
+ * uses; the gateway itself checks again that the caller may still connect when the ticket is presented.
  */
 import { randomBytes } from 'node:crypto';
 import { type PublicApi, type RequestOf, scopeAllows } from '@gpuaas/contract';
@@ -38,7 +38,7 @@ const assertPort = (kind: SessionKind, port: number | undefined): void => {
   });
 };
 
-/** Whether role and scopes let the caller in, and not only look. */
+/** Whether role and scopes allow the caller to connect, and not only to view. */
 const mayConnect = (ctx: Ctx): boolean =>
   callerHolds(ctx, 'allocation.connect', organizationOf(ctx), projectOf(ctx)) &&
   scopeAllows(principalOf(ctx).credential.scopes, 'allocation.connect');
@@ -56,7 +56,7 @@ const assertAllowed = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boo
   return isWritable;
 };
 
-/** A token ends its sessions with itself; a sign-in where the organization says so. */
+/** A token ends its sessions with itself; a sign-in where the organization requires it. */
 const endsWithCredential = (ctx: Ctx, policy: AccessSettings): boolean =>
   !isSignIn(principalOf(ctx)) || policy.ends_with_sign_in;
 
@@ -65,13 +65,13 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicke
   const { kind } = body;
   const { tx } = ctx;
   const principal = principalOf(ctx);
-  // The allocation is locked, so that nobody's ticket goes past the limit beside another's.
+  // The allocation is locked, so that concurrent tickets cannot exceed the limit.
   const [row, policyRow, live] = await Promise.all([
     lockAllocation(tx, allocation_id),
     findAccessPolicy(tx, organizationOf(ctx)),
     countLiveSessions(tx, allocation_id),
   ]);
-  // Of this project: an allocation of another is as good as missing.
+  // Of this project: an allocation of another counts as missing.
   if (row === undefined || row.project_id !== projectOf(ctx)) throw notFound('allocation');
   assertPort(kind, body.port);
   const policy = policyRow ?? ACCESS_DEFAULTS;

@@ -1,4 +1,4 @@
-/** Discovery for operators: ask a host for it, and read what it found. `agents/discovery.ts` stores the result. */
+/** Discovery for operators: request one from a host, and read its result. `agents/discovery.ts` stores the result. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
@@ -21,7 +21,7 @@ import { getNode, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-/** One at a time: a discovery that is under way answers for a second one. */
+/** One at a time: a second request joins the discovery in progress. */
 export const discoveryCreate = async (
   ctx: WriteCtx,
   { params }: Req<'adminNodeDiscoveryCreate'>,
@@ -40,7 +40,7 @@ export const discoveryCreate = async (
 const candidateView = (row: CandidateRow, slot: ApprovedSlot | undefined, context: ApprovalContext) => {
   const diff = slot?.content == null ? {} : diffOf(slot.content, row.content);
   const approval_status = slot === undefined ? 'new' : Object.keys(diff).length > 0 ? 'changed' : 'approved';
-  // What a tenant has on the disk of an approved slot stands in nobody's way.
+  // A tenant's data on the disk of an approved slot is not a blocker.
   const blockers =
     approval_status === 'approved'
       ? []

@@ -1,8 +1,8 @@
 /**
- * Follow one id. The id is a correlation ID, or names a thing whose correlation ids are looked up; everything under
- * them is gathered and told as one timeline. A node is different: it lives for years, so what concerns it in the last
- * day is told. Tenants are bound by their project in every query, on top of row-level security. What others did is told
- * to whoever may read the audit log; everybody is told what they did themselves.
+ * Traces one id. The id is a correlation ID, or names a resource whose correlation ids are looked up; everything under
+ * them becomes one timeline. A node is different: it lives for years, so only its last day is shown. Tenants are
+ * limited to their project in every query, in addition to row-level security. Actions of other users are shown to
+ * readers of the audit log; all users see their own actions.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf, type ResponseOf, scopeAllows } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
@@ -40,7 +40,7 @@ const anchorKindOf = (id: string): db.AnchorKind | undefined =>
 
 const unknown = (): AppError => new AppError('not_found', REFUSALS.no_records);
 
-/** With the ids of the runs that the requests under them acted on: who only joined or retried a run is told all of it. */
+/** Includes the ids of the runs that the requests acted on: a request that joined or retried a run shows all of it. */
 const joined = async (reader: Reader, ids: readonly string[], projectId: string | null): Promise<string[]> => {
   const others = await db.listJoined(reader, ids, projectId, CORRELATIONS_MAX);
   return [...new Set([...others.toReversed(), ...ids])].slice(-CORRELATIONS_MAX);
@@ -53,7 +53,7 @@ const resolve = async (reader: Reader, id: string, projectId: string | null): Pr
   const anchor = await db.findAnchor(reader, kind, id, projectId);
   if (anchor === undefined) throw unknown();
   const own = anchor.correlation_id === null ? [] : [anchor.correlation_id];
-  // What was written once stands for the request that wrote it.
+  // A row written once represents its request.
   if (kind === 'audit_log' || kind === 'event')
     return { kind: 'correlation', correlation_ids: await joined(reader, own, projectId), about: [] };
   if (kind === 'node_task') return { kind, correlation_ids: own, about: [] };
@@ -63,11 +63,11 @@ const resolve = async (reader: Reader, id: string, projectId: string | null): Pr
   return { kind, correlation_ids: correlation_ids.toReversed(), about };
 };
 
-/** Whom the answer is for. */
+/** The reader of the trace. */
 type Reading = Readonly<{
   /** Null for operators. */
   project_id: string | null;
-  /** Whose audit rows are told; null for everybody's. */
+  /** The actor whose audit rows are shown; null for all. */
   actor_id: string | null;
 }>;
 
@@ -112,7 +112,7 @@ const KINDS: readonly Subject['kind'][] = ['allocation', 'workflow_run', 'node',
 const kindOf = (id: string): Subject['kind'] | undefined =>
   KINDS.find((kind) => id.startsWith(`${ID_PREFIXES[kind]}_`));
 
-/** What was asked for first, then by kind. */
+/** The requested id first, then by kind. */
 const subjectsOf = async (
   reader: Reader,
   asked: string,

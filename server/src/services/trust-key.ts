@@ -1,8 +1,8 @@
 /**
- * What operators do to the keys of the agent channel. A key is staged, then active, then in grace, then retired; it may
- * be revoked at any time but while it is the one that signs. Nothing is signed with a key before agents had the time to
- * hear of it, and the one before stays trusted for as long as something it signed may still be shown. Whoever did not
- * hear of it in that time is counted and not waited for: it meets the key before until the end of its grace.
+ * Operator actions on the keys of the agent channel. A key is staged, then active, then in grace, then retired; it may
+ * be revoked at any time except while it signs. Nothing is signed with a key before agents had time to learn it, and
+ * the previous one stays trusted for as long as something it signed may still be used. An agent that did not learn it
+ * in that time is counted and not waited for: it can use the previous key until the end of its grace period.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
@@ -18,11 +18,11 @@ import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-/** Agents are told within seconds, and ask at least every fifteen. */
+/** Agents learn it within seconds, and poll at least every fifteen. */
 const STAGED_AT_LEAST_MS = 30_000;
 /**
- * Longer than a node's certificate lives; longer than a task waits to be verified. A certificate of wipe is shown for
- * as long as somebody keeps it, so its key stays published, also after its grace.
+ * Longer than a node's certificate lives; longer than a task waits to be verified. A wipe certificate may be shown
+ * indefinitely, so its key stays published, also after its grace period.
  */
 const GRACE_S = { node_ca: 48 * 3600, task_signer: 3600, certificate_signer: 3600 } as const;
 
@@ -59,7 +59,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminTrustKeyCreate'>
   return getKey(ctx.tx, id);
 };
 
-/** The key as it is while nobody else changes any, at the version that the operator saw. */
+/** The key, locked against other changes, at the version that the operator saw. */
 const lockKey = async (
   ctx: WriteCtx,
   req: Readonly<{ params: Readonly<{ trust_key_id: string }>; if_match: number }>,
@@ -77,7 +77,7 @@ export const activate = async (ctx: WriteCtx, req: Req<'adminTrustKeyActivate'>)
   if (waitMs > 0)
     throw conflict(`Agents are still receiving this key. Activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
   const { version } = bundleOf(await db.listTrusted(ctx.tx));
-  // Agents have no part in certificates of wipe.
+  // Agents do not use wipe certificates.
   const nodes_without_key = key.purpose === 'certificate_signer' ? 0 : await countNodesWithoutKey(ctx.tx, version);
   const before = await db.findActiveKeyId(ctx.tx, key.purpose);
   if (before !== undefined)

@@ -24,7 +24,7 @@ export const get = async (ctx: ReadCtx, { params }: Req<'allocationWipeCertifica
     const found = await findProjectAllocation(reader, params.project_id, params.allocation_id);
     if (found === undefined) throw notFound('allocation');
     const [claims, all] = await Promise.all([listClaims(reader, [found.id]), listAllocationProofs(reader, found.id)]);
-    // While anything is held, what was proven of the rest is not the whole of it.
+    // While anything is held, the proofs of the rest are incomplete.
     const isFreed = claims.length > 0 && claims.every((claim) => claim.wipe_proof_id !== null);
     return { row: found, proofs: isFreed ? all : [] };
   });
@@ -62,7 +62,7 @@ export const get = async (ctx: ReadCtx, { params }: Req<'allocationWipeCertifica
   };
 };
 
-/** For everybody: nobody needs an account to see whether a certificate is ours. */
+/** Public: no account is needed to verify that a certificate is ours. */
 export const keyList = async (ctx: ReadCtx, { query }: Req<'wipeCertificateKeyList'>) => {
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
   const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);

@@ -1,7 +1,7 @@
 /**
- * Recomputes the chains of wipe proofs and holds them against the audit rows that were written with them. It reads in
- * pages, so its memory does not grow with the history. Proofs may be added while it looks: they come with their audit row
- * and at the end of their chain, so nothing that was looked at changes.
+ * Recomputes the chains of wipe proofs and compares them with the audit rows written with them. It reads in pages, so
+ * its memory does not grow with the history. Proofs may be added while it runs: they come with their audit row and at
+ * the end of their chain, so nothing already read changes.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';

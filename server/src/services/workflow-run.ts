@@ -26,7 +26,7 @@ const refusal = (ctx: Ctx, audience: Audience, permission: Permission): string |
   return holds && scopeAllows(principal.credential.scopes, permission) ? null : `You do not hold ${permission}.`;
 };
 
-/** Errors of hosts and libraries name addresses and paths: operators see them, tenants see the sentence alone. */
+/** Errors of hosts and libraries name addresses and paths: operators see them, tenants see only the sentence. */
 const explain = (audience: Audience, sentence: string | null, detail: string | null): string | null =>
   audience === 'tenant' || detail === null || detail === sentence ? sentence : `${sentence ?? 'Detail:'} (${detail})`;
 
@@ -137,7 +137,7 @@ export const adminGet = async (ctx: ReadCtx, { params }: Req<'adminWorkflowRunGe
 
 export const adminStepList = (ctx: ReadCtx, req: Req<'adminWorkflowRunStepList'>) => stepsFor(ctx, 'operator', req);
 
-/** What operators do to a tenant's run stands in the tenant's own audit chain. */
+/** Operator actions on a tenant's run are in the tenant's own audit chain. */
 const changedRun = (ctx: WriteCtx, run: db.WorkflowRunRow) => {
   if (run.organization_id !== null) ctx.setTarget(run.organization_id, run.project_id ?? undefined);
   ctx.note({ workflow_run_id: run.id, workflow: run.workflow, subject_id: run.subject_id, step: run.step });

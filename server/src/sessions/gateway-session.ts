@@ -1,7 +1,6 @@
 /**
- * What the gateway keeps of its sessions. Each move of a row and the audit row that tells of it are one transaction;
- * the row that says a session was opened is durable before the client is connected, so nobody is anywhere without a
- * trace.
+ * The session rows of the gateway. Each change of a row and its audit row are one transaction; the row of an opened
+ * session is durable before the client is connected, so every connection leaves a trace.
  */
 import type { TaskParams } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
@@ -44,7 +43,7 @@ export type TicketShown = Readonly<{
 export type RedeemedTicket =
   | Readonly<{ session: GatewaySessionRow }>
   | Readonly<{ refusal: TicketRefusal }>
-  /** The ticket was good, what it was given for is not any more. */
+  /** The ticket was valid, its permission no longer is. */
   | Readonly<{ end: SessionEnd }>;
 
 export type Ending = SessionEnd & Readonly<{ id: string; bytes_in: number; bytes_out: number; user_agent: string }>;
@@ -52,16 +51,16 @@ export type Ending = SessionEnd & Readonly<{ id: string; bytes_in: number; bytes
 export type GatewaySessions = Readonly<{
   redeem(shown: TicketShown): Promise<RedeemedTicket>;
   opened(ids: readonly string[]): Promise<void>;
-  /** Closes the row if it is not; twice is once. */
+  /** Closes the row if it is open; repeating it has no effect. */
   close(ending: Ending): Promise<void>;
   note(counts: readonly SessionCount[]): Promise<void>;
   /** Which of them must end, and why. */
   judge(looks: readonly SessionActivity[]): Promise<ReadonlyMap<string, SessionEnd>>;
-  /** Its machine or its host is gone: why, where the control plane's own doing explains it. */
+  /** Its VM or its host disconnected: the reason, where the control plane's own action explains it. */
   endReason(look: SessionActivity): Promise<SessionEnd | null>;
-  /** Closes what replicas left behind that are not there any more; how many. */
+  /** Closes the sessions of replicas that no longer run; returns how many. */
   closeAbandoned(): Promise<number>;
-  /** Those of the named enrolments of hosts that still count. */
+  /** Those of the named host enrollments that are still valid. */
   goodEnrollments(ids: readonly string[], caIds: ReadonlySet<string>): Promise<ReadonlySet<string>>;
   keepPart(
     part: Readonly<{ session_id: string; organization_id: string; part: number; content: Buffer }>,
@@ -72,7 +71,7 @@ export type GatewaySessions = Readonly<{
 export const ABANDONED_AFTER_S = 15;
 const ABANDONED_BATCH = 500;
 
-/** Ends that the client or the VM brought about; the others are the control plane's. */
+/** Ends caused by the client or the VM; the others are the control plane's. */
 const BY_THE_PRINCIPAL: ReadonlySet<string> = new Set(['ended', 'client_disconnected', 'protocol_error']);
 
 const streamTask = (session: GatewaySessionRow, gatewayUrl: string): TaskParams<'stream.open'> => ({
@@ -199,7 +198,7 @@ export const createGatewaySessions = (
         const end = row === undefined ? LOST : endOf(row, look);
         if (end === null) continue;
         ends.set(look.id, end);
-        // The host's own words are for operators: they may name what a tenant must not know.
+        // The host's own text is for operators: it may name details that a tenant must not see.
         if (end.reason === 'unreachable')
           log.info(
             { session_id: look.id, task_state: row?.task_state, reason: row?.task_reason },

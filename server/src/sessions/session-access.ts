@@ -1,21 +1,21 @@
 /**
- * Whether a session may go on. The rules are those by which its ticket was given: the allocation runs, the account and
- * the token are good, and a role still holds the permission. So whatever would refuse a new ticket also ends what is
- * open.
+ * Whether a session may continue. The rules are those of its ticket: the allocation is active, the account and the
+ * token are valid, and a role still has the permission. Whatever would refuse a new ticket therefore also ends open
+ * sessions.
  */
 import { type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { SessionAccessRow } from '../db/gateway-session.ts';
 import type { SessionEnd } from '../db/terminal-session.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 
-/** What only the replica that carries the bytes knows. */
+/** Facts known only to the replica that carries the bytes. */
 export type SessionActivity = Readonly<{
   id: string;
-  /** Since something was last said either way. */
+  /** Since the last data in either direction. */
   idle_ms: number;
   /** For how long its client has waited for the host to connect; null once it has. */
   waiting_ms: number | null;
-  /** Since the host connected, while it has not said that the other end is there; null otherwise. */
+  /** Since the host connected, while it has not reported the target as connected; null otherwise. */
   connecting_ms: number | null;
 }>;
 
@@ -28,7 +28,7 @@ const rolesOf = (row: SessionAccessRow): RoleName[] => {
   return [`tenant:${row.tenant_role}`, ...(row.project_role === null ? [] : [`project:${row.project_role}` as const])];
 };
 
-/** What it takes: who may only look has a console without typing. */
+/** The required permission: a viewer has a read-only console. */
 export const permissionOf = (row: Pick<SessionAccessRow, 'is_writable'>): Permission =>
   row.is_writable ? 'allocation.connect' : 'allocation.session.create';
 
@@ -80,7 +80,7 @@ const endOfWaiting = (row: SessionAccessRow, look: SessionActivity): SessionEnd 
   return null;
 };
 
-/** Another replica took it for left behind, and closed it. */
+/** Another replica considered it abandoned, and closed it. */
 export const LOST: SessionEnd = {
   reason: 'gateway_stopped',
   message: 'The gateway lost the session. Open a new one.',
@@ -108,7 +108,7 @@ export const endOf = (row: SessionAccessRow, look: SessionActivity | null): Sess
   return endOfWaiting(row, look);
 };
 
-/** Why its VM is gone, also where a session might have gone on until then. */
+/** Why its VM is gone, even where the session could have continued until then. */
 export const disconnectReason = (row: SessionAccessRow, look: SessionActivity): SessionEnd | null => {
   const end = endOf(row, look);
   if (end !== null) return end;

@@ -1,4 +1,7 @@
-/** What the node API counts. A task that an agent refuses was not made by this control plane, or not for this host and time. */
+/**
+ * Metrics of the node API. A task that an agent refuses was not created by this control plane, or not for this host and
+ * time.
+ */
 import { TASK_ERRORS, type TaskErrorCode } from '@gpuaas/contract/node';
 import { Counter } from 'prom-client';
 import type { Telemetry } from './telemetry.ts';

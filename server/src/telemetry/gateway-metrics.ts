@@ -1,4 +1,4 @@
-/** What a gateway counts. Tickets that were shown twice are told apart: a burst of them is somebody who has read tickets. */
+/** Metrics of a gateway. Tickets used twice are counted separately: many of them mean that tickets were stolen. */
 import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
 import { Counter } from 'prom-client';
 import type { Telemetry } from './telemetry.ts';

@@ -1,4 +1,4 @@
-/** Gauges that are questions to the database, asked when metrics are scraped. A database that is away leaves them out. */
+/** Gauges from database queries, run when metrics are scraped. An unavailable database omits them. */
 import { countAllocationsByState } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
@@ -10,7 +10,7 @@ import { countRunsByState } from '../db/workflow-run-view.ts';
 import { LAUNCH_FAILURES_MAX } from '../domain/launch-failures.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** Hosts look every minute and tell every two. */
+/** Agents read their host every minute and report every two. */
 const LATE_S = 5 * 60;
 
 export const addGauges = (telemetry: Telemetry, database: Database): void => {
@@ -101,7 +101,7 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
   );
 };
 
-/** From the last look of the watch, not a question at every scrape: the queries read whole tables. */
+/** From the reconciler's last check, not a query at every scrape: the queries read whole tables. */
 export const addInvariantGauge = (
   telemetry: Telemetry,
   watch: Readonly<{ counts(): ReadonlyMap<string, number>; ages(): ReadonlyMap<string, number> }>,

@@ -1,7 +1,7 @@
 /**
- * Ready means the database answers a query now, its schema is the one this build knows, and it holds the application
- * to row-level security. The last is the operator's to get wrong: a sign-in that owns the tables or may pass the
- * policies would work, with the second wall missing.
+ * Ready means that the database responds to a query now, its schema is the one of this build, and row-level security
+ * applies to the application. The last depends on the operator's configuration: an account that owns the tables or may
+ * bypass the policies would work, without the second protection.
  */
 import { type Database, PLATFORM } from '../db/client.ts';
 import { findSchemaFacts } from '../db/health.ts';
@@ -23,7 +23,7 @@ const check = async (database: Database, expectedMigration: string): Promise<Rea
   }
 };
 
-/** Whoever asks while a look is under way shares it: anybody may ask, and each look takes a connection. */
+/** Concurrent callers share one check: the endpoint is public, and each check takes a connection. */
 export const createReadiness = (database: Database, expectedMigration: string): (() => Promise<Readiness>) => {
   let looking: Promise<Readiness> | undefined;
   return () => {

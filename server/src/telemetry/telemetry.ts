@@ -1,6 +1,6 @@
 /**
- * What the process tells about itself: Prometheus metrics always, OpenTelemetry spans over OTLP when an endpoint is
- * configured. Spans are made by hand in two hooks; automatic instrumentation costs more than it tells.
+ * Telemetry of the process: Prometheus metrics always, OpenTelemetry spans over OTLP when an endpoint is configured.
+ * Spans are created explicitly in two hooks; automatic instrumentation costs more than it is worth.
  */
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -18,7 +18,7 @@ type RequestStart = Readonly<{
 
 export type Telemetry = Readonly<{
   registry: Registry;
-  /** Begins one request; the returned function ends it with its status. */
+  /** Starts one request; the returned function ends it with its status. */
   startRequest(start: RequestStart): (status: number) => void;
   /** A gauge that is read from its source whenever metrics are scraped. */
   gauge(
@@ -40,7 +40,7 @@ const createTracer = (otlpUrl: string, service: string): Readonly<{ tracer: Trac
   return { tracer: provider.getTracer('gpuaas'), stop: () => provider.shutdown() };
 };
 
-/** The caller's trace, when it sent one, so that our span hangs below its own. */
+/** The caller's trace, if it sent one, as the parent of our span. */
 const parentOf = (traceparent: string | string[] | undefined) => {
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(
     Array.isArray(traceparent) ? '' : (traceparent ?? ''),
@@ -71,7 +71,7 @@ export const createTelemetry = (options: Readonly<{ otlp_url: string | null; ser
     registers: [registry],
   });
   const tracing = options.otlp_url === null ? null : createTracer(options.otlp_url, options.service);
-  // Outgoing calls take the caller's trace along only where they are made by hand; nothing is patched.
+  // Outgoing calls carry the caller's trace only where this is explicit; nothing is patched.
   propagation.disable();
 
   return {

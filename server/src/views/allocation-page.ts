@@ -1,5 +1,5 @@
 /**
- * A page of what belongs to one allocation of the caller's project, newest first; of another's it is as good as
+ * A page of one allocation's resources in the caller's project, newest first; another project's allocation counts as
  * missing.
  */
 import type { ReadCtx } from '../context.ts';

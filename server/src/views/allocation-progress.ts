@@ -1,4 +1,4 @@
-/** How far the work on allocations is, for reading them: one query for one, one for a page, none for what rests. */
+/** Progress of allocations for reads: one query for one, one for a page, none without work in progress. */
 import type { AllocationRow } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
 import { listProgress, type ProgressRow } from '../db/progress.ts';
@@ -8,13 +8,13 @@ const workflows = PROGRESS_WORKFLOWS;
 
 export type ProgressRows = readonly ProgressRow[];
 
-/** Sent together with the query of the allocation itself, so that it costs no waiting of its own. */
+/** Sent together with the query of the allocation itself, so that it adds no latency. */
 export const progressOfOne = (reader: Reader, allocationId: string): Promise<ProgressRows> =>
   listProgress(reader, [allocationId], { workflows, kinds: PROGRESS_KINDS, with_history: true });
 
 const RESTING: ReadonlySet<AllocationRow['state']> = new Set(['active', 'released', 'release_failed']);
 
-/** Without history: a page of launches would read that of as many nodes and runs. */
+/** Without history: a page of launches would read the history of as many nodes and runs. */
 export const progressOfPage = async (reader: Reader, rows: readonly AllocationRow[]): Promise<ProgressRows> => {
   const isMoving = ({ state, power_run_id }: AllocationRow) => power_run_id !== null || !RESTING.has(state);
   const ids = rows.filter(isMoving).map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
+/** An allocation as its tenant sees it: its request, its cost, its available actions. Never the host. */
 import type { Permission } from '@gpuaas/contract';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
@@ -21,14 +21,14 @@ const powerOf = (row: AllocationRow) =>
         install_number: row.install_number,
       };
 
-/** A slice's account is its image's; on a whole node it is made for the allocation. */
+/** A slice's account is its image's; on a whole node it is created for the allocation. */
 const sshOf = (row: AllocationRow, ssh: SshFacts | null) => {
   if (ssh === null || row.state !== 'active') return null;
   const username = row.capacity_shape === 'baremetal' ? usernameOf(row.id) : GUEST_USERNAME;
   return { username, port: SSH_PORT, ...ssh };
 };
 
-/** What it has cost until now: closed records as they were rounded, and the running one as if it ended now. */
+/** The cost until now: closed records as rounded, and the open one as if it ended now. */
 export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
   if (row.open_since === null) return row.closed_cost_minor;
   const { gpu_count, gpu_hourly_price_minor, open_since: started_at } = row;

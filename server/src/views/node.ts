@@ -1,4 +1,4 @@
-/** A node as operators see it, with what they may do with it now. */
+/** A node as operators see it, with its available actions. */
 import type { Ctx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
@@ -44,7 +44,7 @@ export const nodeView = async (ctx: Ctx, reader: Reader, id: string): Promise<No
   return view;
 };
 
-/** Throws when the node's state does not allow it. True when it is so already. Whoever changes it has locked the node. */
+/** Throws when the node's state does not allow it. True when it is already done. The caller has locked the node. */
 export const refuseNode = async (reader: Reader, node: NodeRow, name: NodeAction): Promise<boolean> => {
   const [facts] = await factsOf(reader, [node]);
   if (facts === undefined) throw notFound('node');

@@ -1,4 +1,4 @@
-/** Slots as operators see them, with what they may do with each now. */
+/** Slots as operators see them, with the available actions of each. */
 
 import { preventsHostChanges } from '../agents/node-health.ts';
 import type { Ctx } from '../context.ts';
@@ -18,7 +18,7 @@ import { repairSlot } from '../workflows/repair-slot.ts';
 type OnNode = Pick<NodeRow, 'id' | 'region_name' | 'state' | 'occupancy'>;
 type Row = Pick<SlotRow, 'id' | 'slot_index' | 'approval' | 'status'> & Readonly<{ drift: object | null }>;
 
-/** Slots of one approval are bound together, so each disabled one is asked about alone; there are few. */
+/** Slots of one approval are bound together, so each disabled one is queried alone; there are few. */
 const conflictsOf = async (reader: Reader, node: OnNode, row: Row, approval: SlotUseRow | undefined) => {
   const content = approval?.disabled_content ?? null;
   if (content === null) return [];
@@ -27,7 +27,7 @@ const conflictsOf = async (reader: Reader, node: OnNode, row: Row, approval: Slo
 
 export type SlotContext = SlotFacts & Readonly<{ taken_problems: readonly FieldError[] }>;
 
-/** The facts that the rules of slots read. Whoever changes a slot has locked its node. */
+/** The facts for the rules of slots. The caller has locked the slot's node. */
 export const slotContexts = async (
   ctx: Ctx,
   reader: Reader,

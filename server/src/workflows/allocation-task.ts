@@ -62,9 +62,9 @@ type Takes<F, K = AllocationTaskKind> = K extends AllocationTaskKind
     ? (value: TaskParams<K>[F]) => void
     : never
   : never;
-/** What every kind that has the field takes for it. */
+/** The value of the field for every kind that has it. */
 type Field<F> = Takes<F> extends (value: infer V) => void ? V : never;
-/** Only what a kind may lack can be left out. */
+/** Only optional fields of a kind can be omitted. */
 type LeftOut<F, K = AllocationTaskKind> = K extends AllocationTaskKind
   ? F extends keyof TaskParams<K>
     ? Record<never, never> extends Pick<TaskParams<K>, F>
@@ -88,7 +88,7 @@ const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTa
   hostname: ({ allocation }) => hostnameOf(allocation.name),
   username: ({ allocation }) => usernameOf(allocation.id),
   ssh_public_keys: ({ ssh_public_keys }) => [...ssh_public_keys],
-  // Travels sealed beside the params, and is opened for the host when the task is sent.
+  // Sent sealed beside the params, and opened for the host when the task is sent.
   user_data: (_, kind) => (kind === 'slice.image_clone' ? undefined : null),
   readiness_checks: ({ image }) => image?.readiness_checks ?? [],
   is_hard: ({ allocation }) => allocation.power_grace_s === 0,

@@ -1,6 +1,6 @@
 /**
- * Slots of which the host knows a newer generation than this database, and the taking over of it. The slot and the claim
- * that holds it move above what the host knows, together: tasks of either are then of the newest claim the host has seen.
+ * Slots with a newer generation on the host than in this database, and the adoption of it. The slot and the claim that
+ * holds it move above the host's generation together: tasks of either are then the newest that the host has seen.
  */
 import type { Tx } from '../client.ts';
 import { HELD, type Stay } from '../lifecycle.ts';
@@ -15,7 +15,7 @@ const LOCK_SLOTS_BEHIND_HOST = statement(
    order by s.slot_index for update of s, c`,
 );
 
-/** What an allocation holds on the node and its host has seen a later claim of; locked. */
+/** Holdings of an allocation on the node with a later generation on the host; locked. */
 export const lockSlotsBehindHost = async (tx: Tx, { allocation_id, node_id }: Stay): Promise<SlotBehindHost[]> =>
   (await LOCK_SLOTS_BEHIND_HOST.query<SlotBehindHost>(tx, { allocation_id, node_id })).rows;
 
@@ -38,7 +38,10 @@ export const adoptGenerations = async (
   );
 };
 
-/** The data disks of a whole node are adopted as of now, which is later than what its host knows. False without such a claim. */
+/**
+ * The data disks of a whole node are adopted as of now, which is later than the host's value. False without such a
+ * claim.
+ */
 export const adoptNodeDisks = async (tx: Tx, { allocation_id, node_id }: Stay): Promise<boolean> =>
   (
     await tx.query(

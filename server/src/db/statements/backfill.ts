@@ -1,4 +1,4 @@
-/** Node-bound allocations from before claims, and the rows that make them like any other. */
+/** Node-bound allocations from before claims, and the rows that they lack. */
 import type { Reader, Tx } from '../client.ts';
 import { claimIsLive } from '../predicates.ts';
 import type { Allocations, Nodes } from '../types.gen.ts';
@@ -8,9 +8,9 @@ export type UnclaimedRow = Readonly<
     Pick<Nodes, 'host_role' | 'occupancy'> & {
       allocation_id: Allocations['id'];
       node_id: Nodes['id'];
-      /** Who holds any part of the node by a live claim. */
+      /** Live claims on any part of the node. */
       holder_allocation_id: string | null;
-      /** Another of these rows that is bound to the same node and came first. */
+      /** An earlier one of these rows that is bound to the same node. */
       earlier_allocation_id: string | null;
     }
 >;
@@ -39,9 +39,9 @@ export const listUnclaimed = async (
   ).rows;
 
 /**
- * The claim, and with it what a launch writes beside one: the node's mode, its slots, quota use at both levels, and the
- * placement as sold, at today's price where no sale was recorded. Node and slots are what the allocation's state makes of
- * them. False when the node is not free any more, or the allocation got a claim or ended meanwhile.
+ * The claim, with the other rows of a launch: the node's mode, its slots, quota use at both levels, and the placement
+ * as launched, at today's price where none was recorded. Node and slots follow the allocation's state. False when the
+ * node is no longer free, or the allocation got a claim or ended meanwhile.
  */
 export const insertBackfilledClaim = async (
   tx: Tx,

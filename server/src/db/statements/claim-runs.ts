@@ -1,4 +1,4 @@
-/** Takes runs that are due, with the line in the timeline for what a lost worker left behind. */
+/** Takes runs that are due, with a timeline line for the attempt of a lost worker. */
 import { REASONS } from '../../domain/reasons.ts';
 import type { WorkflowState } from '../../domain/workflow.ts';
 import type { Tx } from '../client.ts';
@@ -48,10 +48,10 @@ const CLAIM_RUNS = statement(
 );
 
 /**
- * Takes up to `limit` due runs of the given workflows, skipping what another worker is taking. The materialised CTE
- * matters: without it the planner may run the locking select once per row and take more than was asked. A crashed
- * attempt is due again after its lease and not before its backoff. A run that is found `running` was left by a worker
- * that stopped reporting: that attempt gets its line in the timeline as an error.
+ * Takes up to `limit` due runs of the given workflows, skipping those that another worker is taking. The materialized
+ * CTE matters: without it the planner may run the locking select once per row and take more than the limit. A crashed
+ * attempt is due again after its run lease and not before its backoff. A run found `running` was left by a worker that
+ * stopped reporting: that attempt gets its line in the timeline as an error.
  */
 export const claimRuns = async (
   tx: Tx,

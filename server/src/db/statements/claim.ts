@@ -1,4 +1,4 @@
-/** What a placement writes, in one round trip. */
+/** The writes of a placement, in one round trip. */
 import type { Tx } from '../client.ts';
 import { SET_SUMMARY, SUMMARY_STATE, type SummaryRow } from '../placement.ts';
 import { statement } from '../statement.ts';
@@ -32,22 +32,22 @@ export type NewClaimSet = Readonly<
         tags: Readonly<Record<string, string>>;
         /** The database's time, from the read before. */
         created_at: string;
-        /** How long the request may wait for a worker before it counts as too long. */
+        /** How long the request may wait for a worker before it counts as overdue. */
         deadline_s: number;
       }
     >;
-    /** The node, as it was locked, holds slices already, and this is one more. */
+    /** The locked node already holds slices, and this is one more. */
     is_node_taken: boolean;
     slot_ids: readonly string[];
     claim_ids: readonly string[];
     scores: Readonly<Record<string, number>>;
     summary: SummaryRow;
-    /** What provisions the allocation; subject, tenant and correlation are the allocation's. */
+    /** The run that provisions the allocation; subject, tenant and correlation are the allocation's. */
     run: Pick<NewRun, 'id' | 'workflow' | 'workflow_version' | 'steps' | 'step' | 'deadline_ms'>;
   }
 >;
 
-/** What the statement found wanting, by the word it raised; undefined for any other error. */
+/** What the statement lacked, by the code it raised; undefined for any other error. */
 export const claimRefusal = (err: unknown): 'project' | 'quota' | 'capacity' | undefined => {
   if (!(err instanceof Error && 'code' in err && err.code === 'GP409')) return undefined;
   return err.message === 'quota' || err.message === 'project' ? err.message : 'capacity';
@@ -91,7 +91,7 @@ const PARAMETERS = {
   deadline_ms: 'bigint',
 } as const;
 
-/** Not for a node that is sliced already: the foreign key of its claims keeps it so. */
+/** Not for a node that is sliced already: the foreign key of its claims keeps its mode. */
 export const OCCUPY = `node as (
     update nodes set occupancy = :occupancy, version = version + 1 where id = :node_id and occupancy = 'free'),`;
 
@@ -156,11 +156,11 @@ const STATEMENTS = {
 };
 
 /**
- * Everything a claim is, in one statement: allocation, slot states, claims, node occupancy, placement as sold, quota use,
- * the index row and the first run. It holds the project open: a deletion waits for the commit, or this statement finds
- * the project deleted. Quota is taken by a conditional upsert, organization first, so its lock lasts from here
- * to the commit and no longer. The statement fails the transaction if it does not get everything. So it may leave in one
- * packet with the commit, and the caller counts no rows.
+ * All writes of a claim in one statement: allocation, slot states, claims, node occupancy, placement as launched, quota
+ * use, the index row and the first run. It blocks deletion of the project: a deletion waits for the commit, or this
+ * statement finds the project deleted. Quota is taken by a conditional upsert, organization first, so its lock lasts
+ * from here to the commit and no longer. The statement fails the transaction if it does not get everything. It can
+ * therefore be sent in one packet with the commit, and the caller counts no rows.
  */
 export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
   const { allocation, run, summary, ...placement } = set;

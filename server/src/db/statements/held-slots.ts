@@ -9,7 +9,7 @@ export type SlotMove = Readonly<{
   from: readonly string[];
   to: string;
   reason: string | null;
-  /** What the slot remembers of it beside the alerts of its health, for whoever asks later what happened to it. */
+  /** What the slot records of its last allocation besides its health alerts. */
   event?: 'provisioned' | 'cleanup_blocked' | null;
 }>;
 

@@ -1,6 +1,7 @@
 /**
- * Keys of a launch are grants of those who own them: they end with the key, the account or the membership. A lost one leaves
- * the allocation and becomes a revoked grant, so that its VM is told, later installs do not restore it, and it is on record.
+ * Launch keys are grants of their owners: they end with the key, the account or the membership. An ended one leaves the
+ * allocation and becomes a revoked grant, so that it is removed from the VM, later installs do not restore it, and it
+ * is on record.
  */
 import { ID_PREFIXES } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
@@ -12,7 +13,7 @@ import { statement } from '../statement.ts';
 
 export type LaunchKey = Readonly<{ allocation_id: string; ssh_key_id: string; reason: string }>;
 
-/** Launch keys of people who have no part in the project any more, or whose account is disabled. */
+/** Launch keys of users who left the project, or whose account is disabled. */
 export const listLostLaunchKeys = async (reader: Reader, limit: number): Promise<LaunchKey[]> =>
   (
     await reader.query<{ allocation_id: string; ssh_key_id: string; is_active: boolean }>(
@@ -27,7 +28,7 @@ export const listLostLaunchKeys = async (reader: Reader, limit: number): Promise
     reason: is_active ? REASONS.owner_left_project : REASONS.account_disabled,
   }));
 
-/** The allocations that one person's key was given to at launch. */
+/** The allocations that one user's key was given to at launch. */
 export const listLaunchesWithKey = async (
   reader: Reader,
   key: Readonly<{ user_id: string; ssh_key_id: string }>,
@@ -54,7 +55,7 @@ const REVOKE = statement(
    from allocation a join ssh_keys k on k.id = :ssh_key_id join users u on u.id = k.user_id returning ${GRANT}`,
 );
 
-/** Of a locked allocation. Undefined when it does not have the key any more. */
+/** Of a locked allocation. Undefined when it no longer has the key. */
 export const revokeLaunchKey = async (
   tx: Tx,
   key: LaunchKey & Readonly<{ correlation_id: string }>,

@@ -1,4 +1,4 @@
-/** The catalog facts a launch is decided by, and the quota it would draw on, in one query. */
+/** The catalog facts that decide a launch, and the quota it would use, in one query. */
 import type { SchedulerNode } from '@gpuaas/scheduler';
 import type { Reader, Tx } from '../client.ts';
 import { CURRENT_VERSION } from '../os-image.ts';
@@ -23,7 +23,7 @@ export type LaunchFacts = Readonly<{
     >
   > | null;
   region: Readonly<Pick<Regions, 'name' | 'enabled' | 'disabled_reason'>> | null;
-  /** The version that is pinned: of the image asked for, else of the first that the SKU takes. Null if there is none. */
+  /** The pinned version: of the requested image, otherwise of the SKU's first. Null if there is none. */
   image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest'>> | null;
   profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib'>> | null;
   /** How many of the named SSH keys are the caller's. */
@@ -81,7 +81,7 @@ const onlyRow = <R>(rows: readonly R[]): R => {
 export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promise<LaunchFacts> =>
   onlyRow((await FIND_FACTS.query<LaunchFacts>(reader, query)).rows);
 
-/** The facts and the best node, locked: all that a launch is decided by, in one packet. */
+/** The facts and the best node, locked: everything that decides a launch, in one packet. */
 export const lockLaunch = async (
   tx: Tx,
   query: LaunchQuery,
@@ -102,7 +102,7 @@ export type CatalogFacts = Readonly<{
   })[];
 }>;
 
-/** The rest of the catalog, for alternatives: only a refusal asks. */
+/** The rest of the catalog, for alternatives: only a refusal reads it. */
 export const findCatalogFacts = async (reader: Reader, gpuModel: string): Promise<CatalogFacts> => {
   const { rows } = await reader.query<CatalogFacts>(
     `select (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'enabled', enabled) order by name), '[]') from regions) as regions,

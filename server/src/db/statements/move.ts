@@ -1,4 +1,4 @@
-/** What the move of a launch writes, in one round trip. */
+/** The writes of a launch's move, in one round trip. */
 import type { Tx } from '../client.ts';
 import { HELD } from '../lifecycle.ts';
 import { eventRecords, INSERT_EVENTS, type NewOutboxEvent } from '../outbox.ts';
@@ -19,7 +19,7 @@ export type LaunchMove = Readonly<{
   /** The host task that failed, and why the launch moves. */
   task_id: string;
   reason: string;
-  /** The new place. */
+  /** The new placement. */
   node_id: string;
   slot_ids: readonly string[];
   claim_ids: readonly string[];
@@ -89,9 +89,9 @@ const STATEMENTS = { gpu_slice: moveStatement(CLAIMS.gpu_slice), baremetal: move
 
 /**
  * The launch, locked before, moves from one node to another: the new claims, slot states and node occupancy, the old
- * claims with the move that left them, their slots and the run that cleans them up, the allocation and the
- * events. It takes no quota and no price: both stay as they were sold. The new node's index row must be locked, and
- * both are refreshed afterwards. The statement fails the transaction if it does not get everything.
+ * claims with the move that left them, their slots and the run that cleans them up, the allocation and the events. It
+ * takes no quota and no price: both stay as launched. The new node's index row must be locked, and both are refreshed
+ * afterwards. The statement fails the transaction if it does not get everything.
  */
 export const moveClaimSet = (tx: Tx, move: LaunchMove): Promise<unknown> => {
   const { id, capacity_shape, run, events, ...rest } = move;

@@ -1,6 +1,6 @@
 /**
- * Proofs of erasure with their audit rows. A proof is appended, never changed: the table itself refuses anything else, and
- * gives each proof its place in the chain of its target. The audit row repeats its hash, in one statement.
+ * Wipe proofs with their audit rows. A proof is appended, never changed: the table itself refuses anything else, and
+ * gives each proof its position in the chain of its target. The audit row repeats its hash, in one statement.
  */
 import { mintId } from '@gpuaas/kit';
 import { AUDIT_COLUMNS, AUDIT_PARAMETERS, AUDIT_VALUES, type SystemAction, systemAudit } from '../audit.ts';
@@ -12,11 +12,11 @@ export type NewWipeProof = Readonly<
   Pick<WipeProofs, 'node_id' | 'task_id' | 'method' | 'is_verified' | 'correlation_id'> & {
     /** Null when the proof is about the node as a whole. */
     slot_id: WipeProofs['slot_id'];
-    /** Null when no allocation held what was erased: a disk taken over, a slot under repair. */
+    /** Null when no allocation held the wiped disk: a disk being approved, a slot under repair. */
     allocation_id: WipeProofs['allocation_id'];
     disk_serial?: string;
     evidence: Readonly<Record<string, unknown>>;
-    /** Whose audit log tells of it; nobody's but the platform's unless given. */
+    /** The organization whose audit log records it (default the platform's). */
     organization_id?: string;
     project_id?: string;
   }

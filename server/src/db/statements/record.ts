@@ -1,6 +1,6 @@
 /**
- * What every mutation leaves behind, in one statement that is sent with the commit: its events, its audit row and, for
- * a request with an Idempotency-Key, the stored response.
+ * The records of every mutation, in one statement that is sent with the commit: its events, its audit row and, for a
+ * request with an Idempotency-Key, the stored response.
  */
 import { mintId } from '@gpuaas/kit';
 import { AUDIT_PARAMETERS, type AuditRow, INSERT_AUDIT } from '../audit.ts';

@@ -1,7 +1,7 @@
 /**
- * What a release writes, in two statements: one when it is accepted, one when the wipe is proven. Each refuses by itself
- * what it does not get in full, by failing the transaction, so it may leave in one packet with the commit and nobody has
- * to count rows first.
+ * The writes of a release, in two statements: one when it is accepted, one when the wipe is proven. Each fails the
+ * transaction if it does not get everything, so it can be sent in one packet with the commit without counting rows
+ * first.
  */
 import { REASONS } from '../../domain/reasons.ts';
 import type { AllocationState } from '../allocation.ts';
@@ -24,9 +24,9 @@ const CANCEL_OWN_RUNS = statement(
 );
 
 /**
- * Asks the run that provisions the allocation to end, if provisioning is not over, and the one that changes its power. It
- * may be sent before the allocation is locked, as the order of locks wants it, and before anybody knows that it is needed.
- * A live run is recognized by `finished_at`, not by its state: by its state the planner reads every live run there is.
+ * Requests the end of the run that provisions the allocation, if it has not ended, and of the one that changes its
+ * power. It may be sent before the allocation is locked, as the lock order requires, and before it is known to be
+ * needed. A live run is recognized by `finished_at`, not by its state: by its state the planner reads every live run.
  */
 export const cancelOwnRuns = async (
   tx: Tx,
@@ -42,12 +42,12 @@ export type CleanupStart = Readonly<{
   to: 'releasing' | 'failed';
   reason: string;
   deadline_s: number | null;
-  /** Why tasks that no host has begun are called off. */
+  /** Why tasks that no host has started are canceled. */
   task_reason: string;
-  /** Whether it holds a whole node, whose occupancy then says so. */
+  /** Whether it holds a whole node, whose occupancy then changes. */
   is_whole_node: boolean;
   run: NewRun;
-  /** Those about the run are told only if it is a new one. */
+  /** Run events are emitted only if the run is new. */
   events: readonly NewOutboxEvent[];
 }>;
 
@@ -91,8 +91,8 @@ const cleanupStatement = (node: string) =>
 const CLEANUP = { slice: cleanupStatement(''), node: cleanupStatement(CLEAN_NODE) };
 
 /**
- * The allocation, locked before, goes into cleanup: its state, the tasks that no host has begun, what it holds, the run
- * that erases unless one is at it already, and the events. A bare-metal tenant could write to slots that were never
+ * The allocation, locked before, goes into cleanup: its state, the tasks that no host has started, its holdings, the
+ * wipe run unless one is live already, and the events. A bare-metal tenant could write to slots that were never
  * reserved for it, so `available` ones are cleaned too.
  */
 export const enterCleanup = (tx: Tx, start: CleanupStart): Promise<unknown> => {
@@ -112,7 +112,7 @@ export type Holding = Readonly<{
   is_shared: boolean;
   /** Slots of the node that are quarantined when their wipe is proven. */
   suspect_slot_ids: readonly string[];
-  /** When each slot of the node that is not for sale was last claimed. */
+  /** When each unavailable slot of the node was last claimed. */
   claimed_at_s: Readonly<Record<string, number>>;
 }>;
 
@@ -127,7 +127,7 @@ const FIND_HOLDING = statement(
        where s.node_id = :node_id and s.status <> 'available' and s.last_claimed_at is not null), '{}') as claimed_at_s`,
 );
 
-/** What the allocation still holds on the node, and what will be left of the node without it. */
+/** The remaining holdings of the allocation on the node, and the state of the node without it. */
 export const findHolding = async (reader: Reader, allocationId: string, nodeId: string): Promise<Holding> => {
   const { rows } = await FIND_HOLDING.query<Holding>(reader, { allocation_id: allocationId, node_id: nodeId });
   return rows[0] ?? { claims: [], is_shared: false, suspect_slot_ids: [], claimed_at_s: {} };
@@ -228,9 +228,9 @@ const RELEASE = statement(
 );
 
 /**
- * The proof frees everything at once: claims, slots, node, quota and the allocation, with the node's index row. Slots are
- * fenced by generation, so a proof can never be about a later tenant's data; the node's index row must be locked, so that
- * nobody claims what is read here. Quota comes last, organization first, as when it was taken.
+ * The proof frees everything at once: claims, slots, node, quota and the allocation, with the node's index row. Slots
+ * are fenced by generation, so a proof can never be about a later tenant's data; the node's index row must be locked,
+ * so that no request claims what is read here. Quota comes last, organization first, as when it was taken.
  */
 export const releaseClaimSet = (tx: Tx, release: ProvenRelease): Promise<unknown> => {
   const { allocation, claims, slots, summary, node_id, task_id, correlation_id, proofs, events } = release;

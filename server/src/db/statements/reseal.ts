@@ -1,7 +1,7 @@
 /**
- * Every column that holds sealed values, with the kind of key that seals it and what its values are bound to. A rotation
- * reads and rewrites them from here, so a column that is not in the list would be lost with its key; a test compares the
- * list with the schema.
+ * Every column that holds sealed values, with the kind of key that seals it and what its values are bound to. A
+ * rotation reads and rewrites these columns, so a column that is not in the list would be lost with its key; a test
+ * compares the list with the schema.
  */
 import { SEALED_TO } from '../../domain/sealed.ts';
 import type { Reader, Tx } from '../client.ts';
@@ -21,7 +21,7 @@ export type SealedColumn = Readonly<{
   where?: string;
   /** Columns that `boundTo` reads beside the key. */
   reads?: readonly string[];
-  /** An earlier build wrote its values in the clear; the migration marked them with version 0. */
+  /** An earlier build stored its values in plain text; the migration marked them with version 0. */
   hasPlain?: true;
   boundTo(row: Row): string;
 }>;
@@ -119,7 +119,7 @@ const isSealed = ({ column, where }: SealedColumn): string =>
 
 export type SealedRow = Readonly<{ key: readonly unknown[]; bound_to: string; sealed: Buffer }>;
 
-/** Rows behind the last one that another version sealed, locked. Rows that others hold are left for the next pass. */
+/** Rows after the last one that another version sealed, locked. Rows locked by others are left for the next pass. */
 export const lockSealedRows = async (
   tx: Tx,
   column: SealedColumn,
@@ -149,7 +149,7 @@ export const putSealed = async (
   await tx.query(`update ${column.table} set ${column.column} = $1 where ${same}`, [row.sealed, ...row.key]);
 };
 
-/** How many values each version of each kind sealed. */
+/** The number of values sealed by each version of each kind. */
 export const countSealed = async (
   reader: Reader,
   kind?: KeyKind,

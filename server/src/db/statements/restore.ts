@@ -1,6 +1,6 @@
 /**
- * What the begin of a restore ends and holds, and the release of one node. A backup brings back credentials that were
- * revoked since, and work for hosts whose disks belong to somebody else since.
+ * The start of a restore, which ends credentials and holds tasks, and the release of one node. A backup restores
+ * credentials that were revoked since, and tasks for disks that belong to other tenants since.
  */
 import { REASONS } from '../../domain/reasons.ts';
 import { DESTROYING_TASK_KINDS } from '../../domain/task.ts';
@@ -10,7 +10,7 @@ import { NODE_OVER } from '../predicates.ts';
 import type { EndedCredentials, LostChanges } from '../restore.ts';
 import { statement } from '../statement.ts';
 
-/** A secret that nobody knows, where a service account must have one. */
+/** An unknown secret, where a service account must have one. */
 const NOBODYS_SECRET = "sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || sa.id, 'UTF8'))";
 
 const BEGIN = statement(
@@ -58,7 +58,7 @@ export type NewRestore = Readonly<{
   correlation_id: string;
 }>;
 
-/** Ends what is older and holds every node. */
+/** Ends older credentials and holds every node. */
 export const beginRestore = async (tx: Tx, restore: NewRestore): Promise<EndedCredentials | undefined> => {
   const { rows } = await BEGIN.query<{ ended: EndedCredentials }>(tx, {
     ...restore,
@@ -79,7 +79,7 @@ const RELEASE = statement(
    where t.node_id = node.id and t.state = 'queued' and t.kind = k.kind`,
 );
 
-/** The node gets its tasks again. Those that waited have their whole time. */
+/** The node gets its tasks again. Held tasks get their whole time. */
 export const releaseRestoreHold = async (tx: Tx, nodeId: string): Promise<void> => {
   await RELEASE.query(tx, {
     node_id: nodeId,

@@ -9,7 +9,7 @@ export const touchToken = (tx: Tx, tokenId: string, serviceAccountId: string | n
     [tokenId, serviceAccountId],
   );
 
-/** The account goes and its tokens end in one statement. */
+/** The account is deleted and its tokens end in one statement. */
 export const deleteServiceAccount = async (
   tx: Tx,
   projectId: string,

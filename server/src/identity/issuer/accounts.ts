@@ -1,6 +1,6 @@
 /**
- * The two people of the laptop default. They share one generated password; guesses are slowed per source, so that a
- * page open in the same browser or a neighbor on the network cannot try them all.
+ * The two users of the laptop default. They share one generated password; guesses are slowed per source, so that a page
+ * open in the same browser or a neighbor on the network cannot try them all.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@gpuaas/kit';
@@ -15,7 +15,7 @@ export const DEV_ACCOUNTS: readonly DevAccount[] = [
 export const findDevAccount = (username: string): DevAccount | undefined =>
   DEV_ACCOUNTS.find((account) => account.username === username);
 
-/** Claims that a token carries about an account, in the words of OpenID Connect. */
+/** Claims of a token about an account, in the terms of OpenID Connect. */
 export const claimsOf = (account: DevAccount) => ({
   name: account.name,
   preferred_username: account.username,

@@ -1,6 +1,6 @@
 /**
- * Where oidc-provider keeps its state: one table for every model. A record is found by a keyed hash of its identifier
- * and its content is sealed to that hash, so the table holds no usable code, session or refresh token.
+ * Storage of oidc-provider: one table for every model. A record is found by a keyed hash of its identifier and its
+ * content is sealed to that hash, so the table holds no usable code, session or refresh token.
  */
 import { createHmac } from 'node:crypto';
 import { type Adapter, errors, type Payload } from 'oidc-provider';
@@ -27,7 +27,7 @@ const WRITES_PER_CLEANUP = 200;
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** A database that is away is not the client's mistake and not a defect: the client may try again. */
+/** An unavailable database is neither the client's error nor a defect: the client may retry. */
 const asOidcError = (err: unknown): unknown => {
   if (!(err instanceof AppError) || err.code !== 'unavailable') return err;
   const away = new errors.OIDCProviderError(503, 'temporarily_unavailable');

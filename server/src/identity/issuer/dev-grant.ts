@@ -1,6 +1,6 @@
 /**
- * `gpuaas login --dev`: name and password for tokens in one request, without a browser. Only the embedded issuer knows
- * this grant, and it refuses to run in production.
+ * `gpuaas login --dev`: tokens for user name and password in one request, without a browser. Only the embedded issuer
+ * supports this grant, and it refuses to run in production.
  */
 import type { Clock } from '@gpuaas/kit';
 import { errors, type OidcRequest, type Provider, type ResourceServerInfo } from 'oidc-provider';

@@ -1,7 +1,7 @@
 /**
- * The OpenID Connect issuer of the laptop default: two development users, one password, real flows. It stands where
- * Keycloak stands in production and refuses to run there, or beside a configured issuer, because its users are known
- * to everyone.
+ * The OpenID Connect issuer of the laptop default: two development users, one password, real flows. It replaces
+ * Keycloak on a laptop and refuses to run in production, or beside a configured issuer, because its users are publicly
+ * known.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, type Log, systemClock } from '@gpuaas/kit';
@@ -52,7 +52,7 @@ const refuseOutsideDevelopment = (options: EmbeddedIssuerOptions): void => {
     );
 };
 
-/** The library's own lines go to our log, errors as errors and refusals as what they are. */
+/** The library's own lines go to our log, errors as errors and refusals as refusals. */
 const routeLog = (provider: Provider, log: Log): void => {
   provider.silent = true;
   provider.on('error', (err: Error) => log.warn({ err }, 'request to the embedded issuer failed'));
@@ -104,7 +104,7 @@ export const createEmbeddedIssuer = async (options: EmbeddedIssuerOptions): Prom
   );
   routeLog(provider, log);
 
-  // Addresses are built from the issuer URL, never from what a request claims about its host.
+  // Addresses are built from the issuer URL, never from a request's Host header.
   const { host, protocol } = new URL(issuerUrl);
   Object.defineProperties(provider.request, {
     host: { get: () => host },

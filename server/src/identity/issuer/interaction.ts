@@ -1,6 +1,6 @@
 /**
- * The sign-in form. It belongs to one authorization request: the request's id stands in the path and in a cookie that
- * other sites cannot send, and the form carries a token made from that id, so nobody can sign a visitor in unasked.
+ * The sign-in form. It belongs to one authorization request: the request's id is in the path and in a cookie that other
+ * sites cannot send, and the form carries a token made from that id, so no other site can sign a visitor in.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Log } from '@gpuaas/kit';
@@ -19,7 +19,7 @@ type InteractionOptions = Readonly<{
   log: Log;
 }>;
 
-/** Null when it is no form or too large. */
+/** Null when it is not a form or too large. */
 const readForm = async (ctx: Context): Promise<URLSearchParams | null> => {
   if (!/^application\/x-www-form-urlencoded(;|$)/i.test(ctx.get('content-type'))) return null;
   const chunks: Buffer[] = [];
@@ -127,7 +127,7 @@ export const createInteractionPages = (options: InteractionOptions) => {
       return showPage(ctx, 400, problemPage('Sign-in expired', sentence, 'session_not_found'));
     }
     if (ctx.method === 'POST') return submit(ctx, interaction);
-    // Only our own applications are clients here, and they are trusted: a request for consent is granted as it comes.
+    // Only our own applications are clients here, and they are trusted: consent is granted automatically.
     if (interaction.prompt.name !== 'login') return finish(ctx, { consent: {} });
     return show(ctx, interaction, 200, interaction.params.login_hint?.slice(0, 64) ?? '', null);
   };

@@ -1,7 +1,7 @@
 /**
- * Signing keys of the embedded issuer. They are made once and kept sealed in the database, so that restarts and
- * replicas share them. A key that is retired signs no more: the next
- * start makes another, and the old one stays published for as long as a token it signed may live.
+ * Signing keys of the embedded issuer. They are created once and sealed in the database, so that restarts and replicas
+ * share them. A retired key no longer signs: the next start creates another, and the old one stays published for as
+ * long as a token it signed may live.
  */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
@@ -33,7 +33,7 @@ const list = async (tx: Tx, secrets: Secrets): Promise<Readonly<{ keys: JWK[]; h
   return { keys: rows.map((row) => open(secrets, row)), has_active: rows[0]?.retired_at === null };
 };
 
-/** Private keys, the one that signs first; made on the first start, and when the last one was retired. */
+/** Private keys, the signing one first; created on the first start, and when the last one was retired. */
 export const loadSigningKeys = async (database: Database, secrets: Secrets): Promise<JWK[]> => {
   const known = await database.write(PLATFORM, async (tx) => {
     await deleteRetiredOidcSigningKeys(tx, RETIRED_KEPT_S);
@@ -46,7 +46,7 @@ export const loadSigningKeys = async (database: Database, secrets: Secrets): Pro
   return (await database.write(PLATFORM, (tx) => list(tx, secrets))).keys;
 };
 
-/** What may be published of a private key. */
+/** The public part of a private key. */
 export const publicPart = ({ kty, n, e, kid, alg, use }: JWK): JWK => ({
   ...(kty === undefined ? {} : { kty }),
   ...(n === undefined ? {} : { n }),

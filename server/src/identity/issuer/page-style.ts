@@ -40,5 +40,5 @@ dd{margin:0;overflow-wrap:anywhere}
 ul{margin:6px 0 16px;padding-left:20px;font-size:.9375rem}
 `;
 
-/** The hash lets exactly this style sheet through a policy that forbids every other one. */
+/** The hash allows exactly this style sheet under a policy that forbids every other one. */
 export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;

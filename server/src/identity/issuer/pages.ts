@@ -1,6 +1,6 @@
 /**
- * What people see of the embedded issuer. Plain forms, no script at all, usable by keyboard and screen reader. Every
- * value is escaped by the `html` tag; only what the tag itself made passes through unescaped.
+ * The pages of the embedded issuer. Plain forms, no script at all, usable by keyboard and screen reader. Every value is
+ * escaped by the `html` tag; only its own output passes through unescaped.
  */
 import { DEV_ACCOUNTS } from './accounts.ts';
 import { STYLE, STYLE_SOURCE } from './page-style.ts';
@@ -30,8 +30,8 @@ const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html =>
   new Html(strings.reduce((text, piece, i) => text + render(parts[i - 1] ?? '') + piece));
 
 /**
- * Nothing but our own style runs on these pages, and nobody may frame them. Browsers apply form-action to the
- * redirects that follow a form too, so the address that a sign-in returns to is named.
+ * Only our own style applies on these pages, and no site may frame them. Browsers apply form-action to the redirects
+ * that follow a form too, so the return address of a sign-in is named.
  */
 export const pagePolicy = (returnsTo?: string): string => {
   const target = returnsTo === undefined || !URL.canParse(returnsTo) ? '' : ` ${new URL(returnsTo).origin}`;
@@ -65,7 +65,7 @@ const errorLine = (message: string | null): Html =>
 const hidden = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
-/** After a refusal the next thing to do is to type the password again, so the cursor waits there. */
+/** After a refusal the user types the password again, so the field has the focus. */
 export const signInPage = (
   view: Readonly<{ action: string; csrf: string; username: string; clientName: string; error: string | null }>,
 ): string => {
@@ -153,7 +153,7 @@ ${hidden({ xsrf: view.xsrf })}
 </form>`,
   );
 
-/** Takes the place of pages that would submit themselves by script. `fields` arrive escaped. */
+/** Replaces pages that would submit themselves by script. `fields` arrive escaped. */
 export const continuePage = (view: Readonly<{ action: string; fields: Readonly<Record<string, string>> }>): string =>
   page(
     'Continue',

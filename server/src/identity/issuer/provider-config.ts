@@ -1,6 +1,6 @@
 /**
- * How oidc-provider is set up: two public clients of our own, one API as the audience, and nothing that is not used.
- * Every default that the library would warn about is given, because those warnings go to the terminal.
+ * The configuration of oidc-provider: two public clients of our own, one API as the audience, and nothing unused. Every
+ * default that the library would warn about is set, because those warnings go to the terminal.
  */
 
 import type { JWK } from 'jose';
@@ -46,7 +46,7 @@ export const apiResource = (audience: string): ResourceServerInfo => ({
 
 const LOOPBACK = new Set(['127.0.0.1', '[::1]']);
 
-/** A program on this machine may listen on any free port (RFC 8252), at one of the console's own paths. */
+/** A local program may listen on any free port (RFC 8252), at one of the console's own paths. */
 export const isLoopbackRedirect = (uri: string, registered: readonly string[]): boolean => {
   if (!URL.canParse(uri)) return false;
   const url = new URL(uri);
@@ -62,7 +62,7 @@ export const isLoopbackRedirect = (uri: string, registered: readonly string[]): 
 const isLoopbackOrigin = (origin: string): boolean =>
   URL.canParse(origin) && new URL(origin).protocol === 'http:' && LOOPBACK.has(new URL(origin).hostname);
 
-/** Our own applications need no consent: what they ask for is granted at sign-in. */
+/** Our own applications need no consent: their scopes are granted at sign-in. */
 const grantFor = async (ctx: OidcRequest, reuse: boolean): Promise<Grant | undefined> => {
   const { provider, client, session } = ctx.oidc;
   const known = reuse ? session.grantIdFor(client.clientId) : undefined;
@@ -113,7 +113,7 @@ export const providerConfiguration = (options: ProviderOptions): Record<string, 
     responseTypes: ['code'],
     scopes: ['openid', 'offline_access'],
     claims: { openid: ['sub'], profile: ['name', 'preferred_username'], email: ['email', 'email_verified'] },
-    // There is no userinfo endpoint, so the id token says who signed in.
+    // There is no userinfo endpoint, so the id token identifies the user.
     conformIdTokenClaims: false,
     clockTolerance: 5,
     cookies: {

@@ -1,4 +1,4 @@
-/** What surrounds every request to the embedded issuer: one host name, strict headers, no script on any page. */
+/** The wrapper of every request to the embedded issuer: one host name, strict headers, no script on any page. */
 import type { Context, Next } from 'oidc-provider';
 import { continuePage, pagePolicy, problemPage } from './pages.ts';
 
@@ -6,8 +6,8 @@ export const SESSION_COOKIE = 'gpuaas_oidc';
 const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Cookies belong to one host name. Who opens a page by another name of this machine is led to the issuer's own, or
- * the sign-in would lose its cookie half way.
+ * Cookies belong to one host name. A client of another name of this host is redirected to the issuer's own, or the
+ * sign-in would lose its cookie halfway.
  */
 export const createCanonicalHost = (issuerUrl: string) => {
   const issuer = new URL(issuerUrl);
@@ -35,7 +35,7 @@ const unescapeHtml = (text: string): string =>
     .replace(/&#39;/g, "'")
     .replace(/&amp;/g, '&');
 
-/** The library has two places where it answers with a form that submits itself by script; ours has a button. */
+/** The library responds in two places with a form that submits itself by script; ours has a button. */
 const withoutScript = (body: string): string => {
   const action = /<form method="post" action="([^"]*)">/.exec(body)?.[1] ?? '';
   const inputs = body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"\/>/g);
@@ -43,7 +43,7 @@ const withoutScript = (body: string): string => {
   return continuePage({ action: new URL(unescapeHtml(action)).pathname, fields });
 };
 
-/** Steps that continue a device sign-in belong to a session; the library would fail on one that has none. */
+/** Steps that continue a device sign-in belong to a session; the library would fail without one. */
 const lostItsSession = (ctx: Context): boolean =>
   ((ctx.method === 'POST' && ctx.path === '/device') || (ctx.method === 'GET' && ctx.path.startsWith('/device/'))) &&
   ctx.cookies.get(SESSION_COOKIE) === undefined;
@@ -53,7 +53,7 @@ export const createPageGuard =
   async (ctx: Context, next: Next): Promise<void> => {
     ctx.set('X-Content-Type-Options', 'nosniff');
     ctx.set('Referrer-Policy', 'same-origin');
-    // A code in the address would be posted on by script; the page takes it from here instead.
+    // A code in the address would be posted by script; the page takes it from here instead.
     if (ctx.method === 'GET' && ctx.path === '/device' && typeof ctx.query['user_code'] === 'string') {
       ctx.state['user_code'] = ctx.query['user_code'].slice(0, 64);
       ctx.url = '/device';

@@ -31,7 +31,7 @@ export const deviceSources = (pages: IssuerPages) => {
     userCode: string,
   ): void => show(ctx, deviceConfirmPage({ action, xsrf: xsrfOf(ctx), userCode, clientName: nameOf(client), device }));
 
-  /** A link that carries the code leads straight to the question; the code must still be compared and allowed. */
+  /** A link with the code leads directly to the confirmation; the code must still be compared and allowed. */
   const userCodeInputSource = async (
     ctx: OidcRequest,
     _form: string,

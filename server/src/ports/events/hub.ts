@@ -5,7 +5,7 @@
 export type EventHub = Readonly<{
   /** Called after a commit that wrote to the outbox, and on a notification from another process. */
   wake(): void;
-  /** Resolves at the next wake, when `ms` have passed, or when the signal is aborted. */
+  /** Resolves at the next wake-up, when `ms` have passed, or when the signal is aborted. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }>;
 

@@ -35,7 +35,7 @@ const listen = async (client: PoolClient, hub: EventHub, signal: AbortSignal, on
     signal.removeEventListener('abort', onAbort);
     client.off('notification', hub.wake);
     client.off('end', onEnd);
-    // A listening connection is never handed to anyone else.
+    // A listening connection is never returned to the pool.
     client.release(true);
     client.off('error', onError);
     client.on('error', () => {});

@@ -1,7 +1,7 @@
 /**
- * The stand-in for NATS: a stream in the memory of this process. A server without NATS publishes to one that keeps
- * nothing, because its events are read through the API. Tests keep every event and inject what a real stream suffers:
- * outages, stalls, a full disk, a lost store.
+ * The fake of NATS: a stream in the memory of this process. A server without NATS publishes to one that stores nothing,
+ * because its events are read through the API. Tests store every event and inject faults of a real stream: outages,
+ * stalls, a full disk, a lost store.
  */
 import { setImmediate } from 'node:timers/promises';
 import { ACK_TIMEOUT_MS, type OutgoingEvent, type Publisher } from './publisher.ts';
@@ -9,18 +9,18 @@ import { ACK_TIMEOUT_MS, type OutgoingEvent, type Publisher } from './publisher.
 export type MemoryStream = Readonly<{
   connect(options?: Readonly<{ timeout_ms?: number }>): Publisher;
   stored(): readonly OutgoingEvent[];
-  /** Refuses connections and drops those that are open, also in the middle of a batch. */
+  /** Refuses connections and drops open ones, also in the middle of a batch. */
   stop(): void;
-  /** Accepts batches and acknowledges none until `start`. What it accepted it stores then. */
+  /** Accepts batches and acknowledges none until `start`, when it stores the accepted ones. */
   stall(): void;
   start(): void;
-  /** Loses everything that it has stored. */
+  /** Loses all stored events. */
   clear(): void;
-  /** Stores so many events more, then refuses one. */
+  /** Stores this many more events, then refuses one. */
   failAfter(events: number): void;
 }>;
 
-/** As many as are stored without letting others in: an outage can come between. */
+/** The number stored before yielding: an outage can come in between. */
 const AT_ONCE = 50;
 
 export const createMemoryStream = (options: Readonly<{ events_max?: number }> = {}): MemoryStream => {

@@ -1,10 +1,11 @@
 /**
  * Events to NATS JetStream. The event id is the message id, so a repeated publish is stored once; each message of a
- * batch names the one before as the last it expects, so a failure in the middle fails everything behind it and order
- * survives pipelining. The stream is made when it is missing and otherwise left as the operator set it.
+ * batch names its predecessor as the expected last one, so a failure in the middle fails all later messages and the
+ * order is kept with pipelining. The stream is created when it is missing and otherwise left as the operator configured
+ * it.
  *
- * The connection does not heal itself: after any failure it is dropped, and the next attempt starts from a fresh one.
- * A client that reconnects on its own would keep unacknowledged messages and send them at a time nobody chose.
+ * The connection does not reconnect automatically: after any failure it is dropped, and the next attempt opens a new
+ * one. A client that reconnects on its own would keep unacknowledged messages and send them at an arbitrary time.
  */
 import {
   JetStreamApiCodes,

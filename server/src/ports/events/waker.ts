@@ -1,5 +1,5 @@
 /**
- * Announces committed events: to this process at once, to others by one notification. Never inside the business
+ * Announces committed events: to this process immediately, to others by one notification. Never inside the business
  * transaction, where NOTIFY makes commits queue for a database-wide lock; and at most once in ten milliseconds. A lost
  * notification costs the time to the next poll.
  */
@@ -11,9 +11,9 @@ export const CHANNEL = 'gpuaas_events';
 const SPACING_MS = 10;
 
 export type Waker = Readonly<{
-  /** After a transaction that asked for it with `tx.wake()`. */
+  /** After a transaction that requested it with `tx.wake()`. */
   afterCommit(): void;
-  /** Sends what is due and sends no more after. */
+  /** Sends the pending notification and no more after it. */
   stop(): Promise<void>;
 }>;
 

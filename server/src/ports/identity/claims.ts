@@ -1,6 +1,6 @@
 /**
- * What a token says about a person. Names and addresses are written by people and by other systems: they are text to
- * show, never to trust, and reach our rows without control characters, direction marks or endless length.
+ * A token's claims about a user. Names and addresses are written by users and by other systems: they are text to show,
+ * never to trust, and are stored without control characters, direction marks or endless length.
  */
 import type { JWTPayload } from 'jose';
 
@@ -33,7 +33,7 @@ const emailOf = (claims: JWTPayload): string | null => {
   return UNPRINTABLE.test(email) ? null : email;
 };
 
-/** A subject is a key: it is taken as it is or not at all. */
+/** A subject is a key: it is used unchanged or not at all. */
 export const subjectOf = (claims: JWTPayload): string | null => {
   const { sub } = claims;
   return typeof sub === 'string' && sub.length > 0 && sub.length <= SUBJECT_MAX && /^[\x20-\x7e]+$/.test(sub)
@@ -49,7 +49,7 @@ export const personOf = (claims: JWTPayload, subject: string): Person => {
     clean(email, NAME_MAX) ||
     clean(subject, NAME_MAX);
   const verified = claims['email_verified'];
-  // Some issuers send the flag as a word.
+  // Some issuers send the flag as a string.
   return {
     name: name || 'unnamed',
     email,
@@ -74,9 +74,9 @@ export const clientsOf = (claims: JWTPayload): readonly unknown[] =>
   ['azp', 'client_id', 'appid', 'cid'].flatMap((name) => (claims[name] === undefined ? [] : [claims[name]]));
 
 /**
- * An id token tells an application who signed in; it is not a key to an API. RFC 9068 tokens say so in the header,
- * Keycloak and Cognito in a claim; for the rest the hashes that only id tokens carry decide, and a nonce does unless
- * the issuer named the token a bearer token.
+ * An id token tells an application who signed in; it is not a credential for an API. RFC 9068 tokens state it in the
+ * header, Keycloak and Cognito in a claim; otherwise the hashes that only id tokens carry decide, and a nonce does
+ * unless the issuer named the token a bearer token.
  */
 export const isAccessToken = (headerType: unknown, claims: JWTPayload): boolean => {
   const type = typeof headerType === 'string' ? headerType.toLowerCase().replace(/^application\//, '') : undefined;

@@ -1,7 +1,7 @@
 /**
- * An issuer as its discovery document describes it, with its keys. Both are fetched when first needed and kept; an
- * unknown key id fetches the keys again, but not more often than the cooldown, so that made-up tokens cannot turn us
- * against the issuer.
+ * An issuer from its discovery document, with its keys. Both are fetched when first needed and cached; an unknown key
+ * id fetches the keys again, but not more often than the cooldown, so that invented tokens cannot cause many requests
+ * to the issuer.
  */
 import { createRemoteJWKSet, customFetch } from 'jose';
 import { AppError } from '../../errors.ts';
@@ -11,7 +11,7 @@ type IssuerMetadata = Readonly<{
   issuer: string;
   keys: IssuerKeys;
   userinfo_endpoint: string | null;
-  /** All that it says of itself. */
+  /** Its whole discovery document. */
   document: Readonly<Record<string, unknown>>;
 }>;
 
@@ -37,7 +37,7 @@ const endpoint = (document: Record<string, unknown>, name: string, issuer: strin
   const value = document[name];
   if (typeof value !== 'string' || !URL.canParse(value)) return null;
   const { protocol } = new URL(value);
-  // Keys fetched in the clear would undo an issuer that is reached over TLS.
+  // Keys fetched over plain HTTP would defeat an issuer with TLS.
   return protocol === 'https:' || protocol === new URL(issuer).protocol ? value : null;
 };
 
@@ -68,7 +68,7 @@ const discover = async (options: IssuerMetadataOptions): Promise<IssuerMetadata>
   };
 };
 
-/** One request at a time asks the issuer; after a failure everyone is answered at once for a second. */
+/** One request at a time goes to the issuer; after a failure all callers fail immediately for a second. */
 export const createIssuerMetadata = (options: IssuerMetadataOptions): (() => Promise<IssuerMetadata>) => {
   let known: Readonly<{ metadata: IssuerMetadata; until_ms: number }> | undefined;
   let failed: Readonly<{ err: unknown; until_ms: number }> | undefined;
@@ -81,7 +81,7 @@ export const createIssuerMetadata = (options: IssuerMetadataOptions): (() => Pro
       return metadata;
     } catch (err) {
       failed = { err, until_ms: options.nowMs() + FAILURE_PAUSE_MS };
-      // An issuer that was known an hour ago is better than none: its keys are still checked for age.
+      // An issuer known an hour ago is better than none: its keys are still checked for age.
       if (known !== undefined) return known.metadata;
       throw issuerUnavailable(err);
     } finally {

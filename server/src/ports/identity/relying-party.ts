@@ -1,23 +1,22 @@
 /**
  * The console as an application of the issuer: authorization code with PKCE, by the server and not by the page, so that
- * no token ever reaches a browser. What can go wrong at the issuer is told in our own words; what it answered is for
- * the log.
+ * no token ever reaches a browser. Failures at the issuer are reported in our own words; its response is logged.
  */
 import { type Clock, systemClock } from '@gpuaas/kit';
 import * as oidc from 'openid-client';
 import { AppError } from '../../errors.ts';
 import { createIssuerMetadata, issuerUnavailable } from './issuer-metadata.ts';
 
-/** What only this sign-in knows. It must be kept where no page can read it. */
+/** The secrets of this sign-in. They must be stored where no page can read them. */
 export type SignInSecrets = Readonly<{ state: string; nonce: string; verifier: string }>;
 export type SignInTokens = Readonly<{ access_token: string; id_token: string | null }>;
 
 export type RelyingParty = Readonly<{
-  /** Where the browser goes to sign in. */
+  /** The sign-in address for the browser. */
   begin(prompt: 'login' | undefined): Promise<Readonly<{ url: string; secrets: SignInSecrets }>>;
-  /** Redeems what the issuer sent the browser back with. */
+  /** Redeems the parameters of the issuer's redirect. */
   finish(query: string, secrets: SignInSecrets): Promise<SignInTokens>;
-  /** Where the browser goes to sign out at the issuer as well; null where it cannot. */
+  /** The sign-out address at the issuer; null where it has none. */
   signOutUrl(idToken: string | null): Promise<string | null>;
 }>;
 
@@ -72,7 +71,7 @@ const asAppError = (err: unknown): AppError => {
   });
 };
 
-/** By the form where the issuer says that it takes it: how a header is to be escaped they do not agree on. */
+/** In the form where the issuer supports it: issuers disagree on the escaping in a header. */
 const authenticationBy = (secret: string | null): oidc.ClientAuth => {
   if (secret === null) return oidc.None();
   const byHeader = oidc.ClientSecretBasic(secret);
@@ -146,7 +145,7 @@ export const createRelyingParty = (options: RelyingPartyOptions): RelyingParty =
         });
         return url.href;
       } catch {
-        // Signing out here must work without the issuer; there it ends by itself.
+        // Signing out here must work without the issuer; there the session expires automatically.
         return null;
       }
     },

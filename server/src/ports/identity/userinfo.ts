@@ -1,4 +1,4 @@
-/** Asks the issuer about a person whose token names no address. It may fail: the token stands without the answer. */
+/** Queries the issuer for a user whose token has no address. It may fail: the token is valid without it. */
 import type { Log } from '@gpuaas/kit';
 import type { JWTPayload } from 'jose';
 
@@ -19,7 +19,7 @@ export const fetchUserinfo = async (
     const text = await response.text();
     if (text.length > BODY_MAX_CHARS) throw new Error('userinfo answered too much');
     const claims = JSON.parse(text) as JWTPayload;
-    // OpenID Connect Core 5.3.2: an answer about somebody else must not be used.
+    // OpenID Connect Core 5.3.2: a response about another subject must not be used.
     if (claims.sub !== request.subject) throw new Error('userinfo answered for another subject');
     return Object.fromEntries(ABOUT_A_PERSON.filter((name) => name in claims).map((name) => [name, claims[name]]));
   } catch (err) {

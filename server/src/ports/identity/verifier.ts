@@ -1,7 +1,7 @@
 /**
- * Decides whether a JWT is an access token of the configured issuer for this API. Any OpenID Connect issuer will do.
- * A refusal says what is wrong with the token, because its holder can read the token anyway; an issuer that cannot be
- * reached is our trouble (503), never a refusal. A verified token is remembered until it expires.
+ * Decides whether a JWT is an access token of the configured issuer for this API. Any OpenID Connect issuer works. A
+ * refusal states what is wrong with the token, because its holder can read the token anyway; an unreachable issuer is a
+ * server error (503), never a refusal. A verified token is cached until it expires.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, type Log, systemClock } from '@gpuaas/kit';
@@ -27,17 +27,17 @@ export type TokenVerifier = Readonly<{ verify(jwt: string): Promise<VerifiedToke
 export type TokenVerifierOptions = Readonly<{
   issuer: string;
   audience: string;
-  /** The clients whose tokens are accepted. A token that names no client is judged by its audience alone. */
+  /** The clients whose tokens are accepted. A token without a client is checked by its audience alone. */
   clients: readonly string[];
   log: Log;
   fetch?: typeof globalThis.fetch;
   clock?: Clock;
   keysCooldownMs?: number;
-  /** How many verified tokens are remembered. */
+  /** The number of cached tokens. */
   remembered?: number;
 }>;
 
-/** Public-key signatures only: with a shared secret whoever verifies could also sign. */
+/** Public-key signatures only: with a shared secret every verifier could also sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
 const TOKEN_MAX_CHARS = 16 * 1024;
 const TOLERANCE_S = 5;
@@ -55,7 +55,7 @@ const WRONG_CLAIM: Readonly<Record<string, string>> = {
   iat: 'The token was issued in the future.',
 };
 
-/** Every way in which checking a token can fail, as the caller reads it. */
+/** Every verification failure, as the caller reads it. */
 const asRefusal = (err: unknown): AppError => {
   if (err instanceof AppError) return err;
   if (err instanceof errors.JWTExpired) return refuse('The token has expired.', err);
@@ -70,7 +70,7 @@ const asRefusal = (err: unknown): AppError => {
   return issuerUnavailable(err);
 };
 
-/** What can be seen without any key is refused before the issuer is asked for one. */
+/** Faults visible without a key are refused before keys are fetched. */
 const precheck = (jwt: string, issuer: string): void => {
   if (jwt.length > TOKEN_MAX_CHARS) throw refuse('The token is too long.');
   let header: ReturnType<typeof decodeProtectedHeader>;
@@ -131,7 +131,7 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
     if (entry === undefined) return undefined;
     known.delete(key);
     if (entry.until_ms <= nowMs()) return undefined;
-    // Put back at the end: the least recently used goes first.
+    // Moved to the end: the least recently used is dropped first.
     known.set(key, entry);
     return entry.token;
   };

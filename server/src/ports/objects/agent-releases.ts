@@ -1,5 +1,5 @@
 /**
- * Releases of the agent: files of one directory, named by the SHA-256 of their bytes. What has other bytes is not
+ * Releases of the agent: files of one directory, named by the SHA-256 of their bytes. A file with other bytes is not
  * served.
  */
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 export type AgentReleases = Readonly<{
-  /** Undefined when there is no such release, or the file is not what its name says. */
+  /** Undefined when there is no such release, or the file does not match its name. */
   open(digest: string): Promise<Readonly<{ stream: Readable; size: number }> | undefined>;
 }>;
 
@@ -21,7 +21,7 @@ const hashOf = async (file: string): Promise<string> => {
 };
 
 export const createAgentReleases = (folder: string): AgentReleases => {
-  /** Files whose bytes were checked, as they were then. */
+  /** Checked files, with their state at the check. */
   const checked = new Map<string, string>();
   return {
     open: async (digest) => {

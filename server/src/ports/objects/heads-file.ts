@@ -57,7 +57,7 @@ const parseLine = (text: string): ParsedLine | null => {
   return { payload, signature: Buffer.from(signature, 'base64') };
 };
 
-/** Complete lines only. An over-long one is passed on cut short, which no signature fits. */
+/** Complete lines only. An over-long one is passed on truncated, which matches no signature. */
 const readLines = async function* (file: string): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   try {
@@ -76,7 +76,7 @@ const readLines = async function* (file: string): AsyncGenerator<Buffer> {
   }
 };
 
-/** The last complete line and the offset just behind it; without any line, the offset where the next one may start. */
+/** The last complete line and the offset after it; without any line, the offset where the next one may start. */
 const readEnd = async (handle: FileHandle): Promise<{ text: Buffer | null; offset: number }> => {
   const { size } = await handle.stat();
   const from = Math.max(0, size - 2 * LINE_BYTES_MAX);
@@ -96,7 +96,7 @@ const openForAppend = async (file: string): Promise<FileHandle> => {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
   }
   const handle = await open(file, 'wx+', 0o600);
-  // Without this the new name itself may be lost in a power cut.
+  // Without this the new file name may be lost in a power failure.
   const folder = await open(dirname(file), 'r');
   try {
     await folder.sync();

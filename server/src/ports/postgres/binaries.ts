@@ -1,7 +1,7 @@
 /**
  * The PostgreSQL programs, from the optional npm package of this platform. npm packages cannot hold symbolic links, so
- * the package lists them in a file and makes them in an install script; install scripts are off by default, hence the
- * links are made here when they are missing.
+ * the package lists them in a file and creates them in an install script; install scripts are off by default, so
+ * missing links are created here.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -30,7 +30,7 @@ export const findBinaries = (): Binaries => {
   return { dir: join(packageDir, 'native'), version };
 };
 
-/** Makes the missing library links; false when the directory may not be written to. */
+/** Creates the missing library links; false when the directory is not writable. */
 export const linkLibraries = (dir: string): boolean => {
   const list = join(dir, 'pg-symlinks.json');
   if (!existsSync(list)) return true;
@@ -42,7 +42,7 @@ export const linkLibraries = (dir: string): boolean => {
       symlinkSync(basename(link.source), target);
     } catch (err) {
       const { code } = err as NodeJS.ErrnoException;
-      // Another process may have made it in the meantime.
+      // Another process may have created it in the meantime.
       if (code === 'EEXIST') continue;
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false;
       throw err;
@@ -51,7 +51,7 @@ export const linkLibraries = (dir: string): boolean => {
   return true;
 };
 
-/** Copies the programs once; complete or absent, because the copy is made aside and then renamed. */
+/** Copies the programs once; complete or absent, because the copy is made elsewhere and then renamed. */
 export const copyBinaries = (binaries: Binaries, into: string): Binaries => {
   const copy = join(into, `postgresql-${binaries.version}`);
   const dir = join(copy, 'native');
@@ -62,7 +62,7 @@ export const copyBinaries = (binaries: Binaries, into: string): Binaries => {
   cpSync(binaries.dir, join(aside, 'native'), {
     recursive: true,
     verbatimSymlinks: true,
-    // Static libraries are for building extensions and are a fifth of the whole.
+    // Static libraries are for building extensions and are 20% of the size.
     filter: (source) => !source.endsWith('.a'),
   });
   linkLibraries(join(aside, 'native'));

@@ -3,7 +3,7 @@
  * (and root) may open.
  *
  * One cluster has one owner: the process that started it, named on the postmaster's command line. A postmaster whose
- * owner is gone (it was killed) is stopped and started again; one whose owner lives is left alone and told about.
+ * owner was killed is stopped and started again; one whose owner is running is left alone and reported.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -14,11 +14,11 @@ import { findHome, type Placement, place, placeSocketDir, removePlacement } from
 import { clearStaleLock, killPostmaster, stopOrphan } from './postmaster.ts';
 
 export type EmbeddedPostgresOptions = Readonly<{
-  /** Folder for the cluster and its log; made when missing. */
+  /** Directory for the cluster and its log; created when missing. */
   dataDir: string;
-  /** Made when missing; its URL is the one returned. */
+  /** Created when missing; the returned URL is its URL. */
   database?: string;
-  /** `throwaway` trades durability for speed: for data nobody will miss. */
+  /** `throwaway` trades durability for speed: for disposable data. */
   durability?: 'safe' | 'throwaway';
   log?: Log;
   /** Where root places a cluster that its unprivileged user could not reach. */
@@ -29,11 +29,14 @@ export type EmbeddedPostgres = Readonly<{
   url: string;
   pid: number;
   logFile: string;
-  /** Settles when the postmaster ends, for whatever reason. */
+  /** Settles when the postmaster ends, for any reason. */
   exited: Promise<void>;
-  /** Ends sessions, writes everything down and returns when the process is gone. Safe to call twice. */
+  /** Ends sessions, writes everything to disk and returns when the process has ended. Safe to call twice. */
   stop(): Promise<void>;
-  /** For `exit` handlers, which cannot wait: ends it at once without writing down, and removes a throwaway's files. */
+  /**
+   * For `exit` handlers, which cannot wait: ends it immediately without writing to disk, and removes a throwaway's
+   * files.
+   */
   abandon(): void;
 }>;
 
@@ -47,7 +50,7 @@ const THROWAWAY = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'
 const lastLines = (file: string, count = 15): string =>
   existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n') : '';
 
-/** Made aside and renamed, so that a cluster is complete or absent. */
+/** Created elsewhere and renamed, so that a cluster is complete or absent. */
 const initCluster = (placement: Placement): void => {
   const { data, binaries, runAs } = placement;
   const aside = `${data}.${process.pid}`;
@@ -67,7 +70,7 @@ const initCluster = (placement: Placement): void => {
   try {
     renameSync(aside, data);
   } catch (err) {
-    // Another process made it in the meantime; whose postmaster wins is settled by PostgreSQL's own lock.
+    // Another process created it in the meantime; PostgreSQL's own lock decides whose postmaster wins.
     rmSync(aside, { recursive: true, force: true });
     if (!existsSync(join(data, 'PG_VERSION'))) throw err;
   }
@@ -149,7 +152,7 @@ const spawnPostmaster = (placement: Placement, socketDir: string, durability: st
     ...(durability === 'throwaway' ? THROWAWAY : []),
   ];
   try {
-    // A session of its own: Ctrl-C in the terminal reaches us alone, and we stop it after those who use it.
+    // A session of its own: Ctrl-C in the terminal reaches only this process, which stops it after its users.
     return spawn(
       join(placement.binaries.dir, 'bin', 'postgres'),
       ['-D', placement.data, '-k', socketDir, ...settings.flatMap((setting) => ['-c', setting])],
@@ -177,7 +180,7 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
   }).then(() => {
     if (socket.temporary) rmSync(socket.dir, { recursive: true, force: true });
   });
-  // It must not hold up the end of this process; who wants to wait for it awaits `exited` or `stop`.
+  // It must not delay the end of this process; callers that wait use `exited` or `stop`.
   child.unref();
   try {
     await waitUntilReady(urlOf('postgres'), child);
@@ -210,12 +213,12 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
   };
 };
 
-/** Stops a cluster that a killed process left behind; throws when the process that started it lives. */
+/** Stops a cluster that a killed process left behind; throws when the process that started it is running. */
 export const stopEmbeddedPostgres = async (dataDir: string, log?: Log): Promise<void> => {
   if (existsSync(dataDir)) await stopOrphan(join(findHome(dataDir), 'data'), log);
 };
 
-/** Stops what was left behind and removes everything that belonged to it. */
+/** Stops a leftover cluster and removes everything that belonged to it. */
 export const removeEmbeddedPostgres = async (dataDir: string, log?: Log): Promise<void> => {
   if (!existsSync(dataDir)) return;
   await stopEmbeddedPostgres(dataDir, log);

@@ -1,10 +1,9 @@
 /**
- * Where an embedded PostgreSQL lives and as whom it runs. PostgreSQL refuses to run as root. Started by root it runs as
- * an unprivileged user, and that user must be able to reach both the programs and the data; a clone in /root or below
- * any closed directory hides them. Then both are placed in a directory of their own under /var/lib/gpuaas, and
- * `placement.json` in the directory that was asked for points there, so that the next start and the reset find it.
- * Whether something can be reached is tried as that user rather than computed from modes, which know nothing of access
- * lists.
+ * The location and user of an embedded PostgreSQL. PostgreSQL refuses to run as root. Started by root it runs as an
+ * unprivileged user, and that user must be able to reach both the programs and the data; a clone in /root or below any
+ * closed directory hides them. Then both are placed in a separate directory under /var/lib/gpuaas, and `placement.json`
+ * in the requested directory points there, so that the next start and the reset find it. Reachability is tried as that
+ * user rather than computed from modes, which ignore access lists.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -23,7 +22,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Binaries, copyBinaries, findBinaries, linkLibraries } from './binaries.ts';
 
-/** Undefined: as whoever runs this process. */
+/** Undefined: the user of this process. */
 export type RunAs = Readonly<{ uid: number; gid: number }> | undefined;
 
 export type Placement = Readonly<{
@@ -74,7 +73,7 @@ const readPointer = (dir: string): string | undefined => {
   return existsSync(home) ? home : undefined;
 };
 
-/** Anyone may make directories in a shared place before we do; one that others can change is not trusted. */
+/** Anyone may create directories in a shared place before we do; one that others can change is not trusted. */
 const ensureTrustedDir = (dir: string): void => {
   mkdirSync(dir, { recursive: true, mode: 0o711 });
   const { uid, mode } = lstatSync(dir);
@@ -128,7 +127,7 @@ export const place = (options: PlacementOptions): Placement => {
   };
 };
 
-/** A socket path is short by law of the kernel, and commas part directories in PostgreSQL's list of them. */
+/** The kernel limits the length of a socket path, and commas separate directories in PostgreSQL's list of them. */
 export const placeSocketDir = (placement: Placement): Readonly<{ dir: string; temporary: boolean }> => {
   const beside = join(placement.home, 'socket');
   const temporary = Buffer.byteLength(beside) > SOCKET_DIR_BYTES_MAX || /[,"]/.test(beside);
@@ -140,7 +139,7 @@ export const placeSocketDir = (placement: Placement): Readonly<{ dir: string; te
 
 export const findHome = (dir: string): string => readPointer(resolve(dir)) ?? resolve(dir);
 
-/** Removes everything that a placement made, here and outside. The cluster must be stopped. */
+/** Removes everything that a placement created, here and outside. The cluster must be stopped. */
 export const removePlacement = (dir: string): void => {
   for (const folder of new Set([findHome(dir), resolve(dir)])) rmSync(folder, { recursive: true, force: true });
 };

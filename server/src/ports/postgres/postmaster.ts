@@ -1,6 +1,6 @@
 /**
- * What to do about the postmaster of an earlier start. Its lock file names a pid; only a process that really is the
- * postmaster of this very cluster is ever signalled.
+ * Handles the postmaster of an earlier start. Its lock file names a pid; only a process that really is the postmaster
+ * of this cluster is ever signaled.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const findPostmaster = (data: string): Readonly<{ pid: number; command: string }
   return command?.includes(`-D ${data} -k `) ? { pid, command } : undefined;
 };
 
-/** Throws when the cluster is in use; stops its postmaster when the process that started it is gone. */
+/** Throws when the cluster is in use; stops its postmaster when the process that started it has ended. */
 export const stopOrphan = async (data: string, log?: Log): Promise<void> => {
   const postmaster = findPostmaster(data);
   if (postmaster === undefined) return;
@@ -46,8 +46,8 @@ export const stopOrphan = async (data: string, log?: Log): Promise<void> => {
 };
 
 /**
- * PostgreSQL clears the lock of a dead pid itself, after checking that no session of it survives. It cannot know that
- * a live pid is a stranger's, so only that case is cleared here.
+ * PostgreSQL clears the lock of a dead pid itself, after checking that no session of it survives. It cannot know that a
+ * live pid belongs to another program, so only that case is cleared here.
  */
 export const clearStaleLock = (data: string): void => {
   const pid = readLockedPid(data);
@@ -55,7 +55,7 @@ export const clearStaleLock = (data: string): void => {
   if (findProcessIdentity(pid) !== undefined) rmSync(join(data, 'postmaster.pid'), { force: true });
 };
 
-/** Ends a postmaster of ours at once and returns when it is gone, without giving way to anything else. */
+/** Ends a postmaster of ours immediately and returns when it has ended, without yielding. */
 export const killPostmaster = (pid: number): void => {
   const identity = findProcessIdentity(pid);
   if (identity === undefined) return;

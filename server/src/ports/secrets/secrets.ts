@@ -37,14 +37,14 @@ const TEXT_AT = VERSION_BYTES + NONCE_BYTES + TAG_BYTES;
 const hkdf = (key: Buffer, purpose: string, bytes: number): Buffer =>
   Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `gpuaas/${purpose}`, bytes));
 
-/** Tells two keys apart without showing either. */
+/** Distinguishes two keys without revealing either. */
 export const checkValueOf = (key: Buffer): Buffer => hkdf(key, 'check', 16);
 
 export const createSecrets = (
   options: Readonly<{
     kind: PlatformKeyKind;
     keys: KeyRing;
-    /** The version that seals now. */
+    /** The sealing version. */
     active(): number;
     /** What `derive` derives from; a ring that only seals has none. */
     root?: Buffer;

@@ -1,8 +1,7 @@
 /**
- * Keys and certificates of the agent channel. A certificate says what the control plane decided and nothing that was
- * asked for: of a signing request only the public key is taken, once the request proves that its sender holds the
- * private half. Certificates of nodes can only be clients, those of the listener only a server, and a CA can sign
- * neither CAs nor anything without us.
+ * Keys and certificates of the agent channel. A certificate contains only the control plane's decisions: of a signing
+ * request only the public key is used, once the request proves that its sender holds the private half. Certificates of
+ * nodes can only be clients, those of the listener only a server, and a CA cannot sign other CAs.
  */
 import 'reflect-metadata';
 import {
@@ -34,14 +33,14 @@ export type IssuedCertificate = Readonly<{
   not_after: string;
 }>;
 
-/** Why a signing request is refused, in words for whoever sent it. */
+/** Why a signing request is refused, for its sender. */
 export class CsrError extends Error {
   override name = 'CsrError';
 }
 
 const SIGNING = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const CA_LIFE_MS = 10 * 365 * 24 * 3_600_000;
-/** A certificate is valid a little before it was made, for hosts whose clock is behind. */
+/** A certificate is valid from slightly before its creation, for hosts whose clock is behind. */
 const BACKDATED_MS = 5 * 60_000;
 
 const sha256 = (bytes: ArrayBuffer | Buffer): string =>
@@ -49,7 +48,7 @@ const sha256 = (bytes: ArrayBuffer | Buffer): string =>
     .update(Buffer.from(bytes as ArrayBuffer))
     .digest('hex');
 
-/** Positive, without a leading zero byte, so that every reader spells it the same. */
+/** Positive, without a leading zero byte, so that every reader prints it the same. */
 const mintSerial = (): string => {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
@@ -70,7 +69,7 @@ const exportPem = async (key: webcrypto.CryptoKey): Promise<string> =>
 const generateEc = (): Promise<webcrypto.CryptoKeyPair> =>
   webcrypto.subtle.generateKey(SIGNING, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
 
-/** `name` tells roots apart: with two trusted at once, a chain is found by the issuer's name. */
+/** `name` distinguishes roots: with two trusted at once, a chain is found by the issuer's name. */
 export const createCa = async (name: string, now: Date): Promise<TrustKeyMaterial> => {
   const keys = await generateEc();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
@@ -121,7 +120,7 @@ export const openIssuer = async (certificatePem: string, privatePem: string): Pr
 
 export const openSigner = (privatePem: string): KeyObject => createPrivateKey(privatePem);
 
-/** Ed25519, base64. At once: handing it to another thread costs as much again. */
+/** Ed25519, base64. Synchronous: passing it to another thread would double the cost. */
 export const signBytes = (signer: KeyObject, bytes: Buffer): string => sign(null, bytes, signer).toString('base64');
 
 const isAllowedKey = (key: KeyObject): boolean =>
