@@ -2,7 +2,7 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { ERROR_CODES } from './errors.ts';
 
-/** Objects are closed: what the contract does not name does not exist. */
+/** Objects are closed: properties outside the contract are refused. */
 export const Closed = <T extends TProperties>(
   properties: T,
   options: { description?: string; $id?: string; minProperties?: number } = {},
@@ -76,7 +76,7 @@ export const Page = <T extends TObject>(item: T) =>
     next_cursor: Nullable(Type.String({ description: 'Cursor of the next page; null on the last page.' })),
   });
 
-/** What the caller may do with a resource now, and if not, why: clients never re-implement the rules. */
+/** The actions of the caller on a resource now, or the reasons why not: clients never re-implement the rules. */
 export const Action = Closed({
   name: Type.String(),
   allowed: Type.Boolean(),
@@ -89,7 +89,7 @@ const FieldError = Closed({
   message: Type.String(),
 });
 
-/** RFC 9457 with our members. Every refusal is this, whatever refused it. */
+/** RFC 9457 with our members. Every refusal has this shape. */
 export const Problem = Closed(
   {
     type: Type.String({ description: 'URL of the page that explains the code.' }),

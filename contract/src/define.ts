@@ -1,6 +1,6 @@
 /**
- * What an operation is. One value gives the router its route, the pipeline its permission, audit action and
- * idempotency rule, the compiler the handler's type, and the emitter its OpenAPI paragraph.
+ * The definition of an operation. One value gives the router its route, the pipeline its permission, audit action and
+ * idempotency rule, the compiler the handler's type, and the emitter its OpenAPI section.
  */
 import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from './errors.ts';
@@ -23,7 +23,7 @@ export type Operation = Readonly<{
   idempotency: 'required' | 'none';
   /** The response carries a secret that is shown once: the stored replay is encrypted and the body is never logged. */
   secret?: true;
-  /** Optimistic concurrency: the resource has a `version`, answered as ETag and demanded in If-Match. */
+  /** Optimistic concurrency: the resource has a `version`, returned as ETag and required in If-Match. */
   ifMatch?: true;
   params?: TObject;
   query?: TObject;
@@ -32,11 +32,11 @@ export type Operation = Readonly<{
   bodyType?: 'application/x-www-form-urlencoded';
   status: 200 | 201 | 202 | 204;
   response: TSchema | null;
-  /** Where what was made or set going is read on its own: `{…}` is a path parameter, or a field of the answer. */
+  /** The path of the created or started resource: `{…}` is a path parameter, or a field of the response. */
   location?: `/${string}`;
-  /** Streams are written as they are read: JSON lines, or server-sent events. */
+  /** Streams are written incrementally: JSON lines, or server-sent events. */
   stream?: 'application/jsonl' | 'text/event-stream';
-  /** Errors beyond those every operation of its kind can give. */
+  /** Errors beyond those of every operation of its kind. */
   errors?: readonly ErrorCode[];
 }>;
 
@@ -70,7 +70,7 @@ export type Handlers<A extends Api, Read, Write> = {
   ) => Promise<ResponseOf<A[K]>>;
 };
 
-/** Where the result is read on its own: `location` with its `{…}` filled from the path, else from the response. */
+/** The path of the result: `location` with its `{…}` filled from the path, otherwise from the response. */
 export const locationOf = (
   { location }: Pick<Operation, 'location'>,
   params: Readonly<Record<string, string>>,

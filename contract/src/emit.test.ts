@@ -25,7 +25,7 @@ const at = (path: string): JsonObject => {
 };
 
 describe('openapi', () => {
-  it('names an operation `admin…` exactly when it lies below /api/v1/admin', () => {
+  it('an operation is named `admin…` exactly when its path is below /api/v1/admin', () => {
     for (const [id, { path }] of operations)
       assert.equal(/^admin[A-Z]/.test(id), path.startsWith('/api/v1/admin/'), id);
   });
@@ -87,7 +87,7 @@ describe('openapi', () => {
 });
 
 describe('errorsOf', () => {
-  it('gives a write with a key all idempotency errors and a conditional write all precondition errors', () => {
+  it('lists all idempotency errors for a write with a key and all precondition errors for a conditional write', () => {
     const create = errorsOf(api.projectCreate);
     for (const code of ['idempotency_key_missing', 'idempotency_in_flight', 'idempotency_key_reused'] as const)
       assert.ok(create.includes(code));
@@ -97,7 +97,7 @@ describe('errorsOf', () => {
     assert.ok(!update.includes('idempotency_key_missing'));
   });
 
-  it('gives a public operation no permission error and orders codes by status', () => {
+  it('lists no permission error for a public operation and orders codes by status', () => {
     assert.ok(!errorsOf(api.serviceAccountTokenIssue).includes('permission_denied'));
     const statuses = errorsOf(api.projectCreate).map((code) => ERRORS[code].status);
     assert.deepEqual(
@@ -108,7 +108,7 @@ describe('errorsOf', () => {
 });
 
 describe('exampleOf', () => {
-  it('gives a valid value for every part of every operation, with and without optional fields', () => {
+  it('returns a valid value for every part of every operation, with and without optional fields', () => {
     const bad: string[] = [];
     for (const [id, operation] of operations)
       for (const part of ['params', 'query', 'body', 'response'] as const) {
@@ -125,13 +125,13 @@ describe('exampleOf', () => {
     assert.deepEqual(bad, []);
   });
 
-  it('leaves optional fields out when asked, but never below minProperties', () => {
+  it('omits optional fields on request, but keeps enough for minProperties', () => {
     assert.deepEqual(exampleOf(api.organizationCreate.body, { optional: false }), { name: 'research' });
     assert.deepEqual(exampleOf(api.adminUserUpdate.body, { optional: false }), { state: 'active' });
   });
 });
 
-/** References of a document that lead nowhere in it. */
+/** Unresolved references of a document. */
 const danglingRefs = (document: JsonObject): string[] =>
   [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)]
     .map(([, path = '']) => path)
@@ -162,7 +162,7 @@ describe('asyncapi', () => {
 });
 
 describe('node openapi', () => {
-  it('holds every operation of agents under its id, with how it is let in and no reference that leads nowhere', () => {
+  it('lists every agent operation by id with its authentication; every reference resolves', () => {
     const emitted = nodeOpenapi(nodeApi);
     for (const [id, operation] of Object.entries(nodeApi)) {
       const item = (emitted['paths'] as JsonObject)[operation.path] as JsonObject;

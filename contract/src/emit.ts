@@ -1,6 +1,6 @@
 /**
- * The contract as documents: what the router runs is what OpenAPI and AsyncAPI say, because both come from the same
- * values. Everything here is pure and deterministic, so a fresh run can be compared with the committed files.
+ * The contract as documents: the router, OpenAPI and AsyncAPI agree because they come from the same values. Everything
+ * here is pure and deterministic, so a fresh run can be compared with the committed files.
  */
 export { asyncapi } from './emit/asyncapi.ts';
 export { errorsOf } from './emit/errors-of.ts';

@@ -1,6 +1,6 @@
 /**
- * One closed list of error codes, each with its status and whether the same request may succeed later unchanged.
- * A code exists only if a program must act differently on it. `help` is the last sentence a person reads.
+ * The closed list of error codes, each with its status and whether the same request may succeed later unchanged. A code
+ * exists only if a program must act differently on it. `help` is the last sentence that a user reads.
  */
 export const ERRORS = {
   invalid_request: {

@@ -1,7 +1,7 @@
 /**
- * Every id says what it names: a three-letter prefix and 26 characters of Crockford base32 that sort by creation time.
- * Ids are minted by the server; this file only knows their grammar, so that a path parameter of the wrong kind is
- * refused before any query runs.
+ * Every id states its kind: a three-letter prefix and 26 characters of Crockford base32 that sort by creation time. The
+ * server creates ids; this file only defines their grammar, so that a path parameter of the wrong kind is refused
+ * before any query runs.
  */
 import Type from 'typebox';
 

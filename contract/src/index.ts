@@ -1,4 +1,7 @@
-/** The contract: the source of every shape, permission, audit action and idempotency rule. Imports nothing of ours. */
+/**
+ * The contract: the source of every shape, permission, audit action and idempotency rule. It imports no other package
+ * of this repository.
+ */
 
 export type { Static } from 'typebox';
 export { PAGE_LIMIT_MAX, Problem } from './common.ts';

@@ -5,7 +5,7 @@ import { LIMIT_NAMES, LIMITS, limitRefusal } from './limits.ts';
 
 const README = readFileSync(new URL('../../doc/api/README.md', import.meta.url), 'utf8');
 
-it('the documentation lists every limit with whom it is for and its default', () => {
+it('the documentation lists every limit with its scope and default', () => {
   const listed = [...README.matchAll(/^\| `(\w+)` \| (organization|user) \| ([\d,]+) \|/gm)].map(
     ([, name, per, max]) => [name, per, max],
   );

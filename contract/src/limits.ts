@@ -1,7 +1,7 @@
 /**
- * Every limit that keeps one tenant from crowding out others, declared once: its name, its default, what it counts, and the
- * sentence by which it refuses. The server enforces what is listed here, tenants read it as the limits of their
- * organization, and operators change it in `GPUAAS_LIMITS`. GPUs have quotas of their own.
+ * Every limit that keeps one tenant from crowding out others, declared once: its name, its default, what it counts, and
+ * the text of its refusal. The server enforces these limits, tenants read them as the limits of their organization, and
+ * operators change them in `GPUAAS_LIMITS`. GPUs have separate quotas.
  *
  * `rows` are counted in the transaction that adds one, under a lock. `open` and `rate` are counted by each API process.
  */
@@ -9,7 +9,7 @@ type Limit = Readonly<{
   per: 'organization' | 'user';
   kind: 'rows' | 'open' | 'rate';
   default: number;
-  /** What it counts, in the plural, as it stands behind the number. */
+  /** The counted things, in the plural, as text after the number. */
   unit: string;
   counts: string;
   /** How to get below it. */

@@ -24,7 +24,7 @@ describe('roles', () => {
         id,
       );
     }
-    // What a ticket is for decides whether it is asked: one to look at a console needs less than one to type.
+    // The ticket's kind decides its permission: viewing a console needs less than typing into it.
     assert.deepEqual(
       PERMISSIONS.filter((permission) => !used.has(permission)),
       ['allocation.connect'],
@@ -36,9 +36,9 @@ describe('roles', () => {
       assert.equal(operation.access === 'project', operation.path.includes('{project_id}'), id);
       assert.equal(operation.access === 'tenant', operation.path.includes('{organization_id}'), id);
       assert.equal(operation.access === 'platform', operation.path.startsWith('/api/v1/admin/'), id);
-      // The one POST that writes nothing: its question does not fit a query.
+      // The one POST that writes nothing: its request does not fit a query string.
       assert.equal(isMutation(operation), operation.method !== 'GET' && id !== 'allocationEstimate', id);
-      // A ticket is good once and for half a minute: an answer that was lost is not worth keeping.
+      // A ticket is valid once and for half a minute: a lost response is not worth storing.
       const isKept = operation.access !== 'public' && id !== 'terminalTicketCreate';
       if (operation.method === 'POST' && isKept && isMutation(operation))
         assert.equal(operation.idempotency, 'required', id);
@@ -47,7 +47,7 @@ describe('roles', () => {
     }
   });
 
-  it('every location is a path that can be read', () => {
+  it('every location is a valid path template', () => {
     const shape = (path: string) => path.replaceAll(/\{[^}]+\}/g, '{}');
     const readable = new Set(
       Object.values(api).flatMap((operation) => (operation.method === 'GET' ? [shape(operation.path)] : [])),
@@ -58,7 +58,7 @@ describe('roles', () => {
     }
   });
 
-  it('a machine never holds what manages people, tokens or the platform', () => {
+  it('a service account never holds permissions over people, tokens or the platform', () => {
     for (const permission of ROLES.service_account)
       assert.doesNotMatch(permission, /member|token|admin|invitation|ssh_key/);
   });
@@ -76,7 +76,7 @@ describe('roles', () => {
 });
 
 describe('scopes', () => {
-  it('more scopes never reach less, and a reach is what the scopes allow', () => {
+  it('adding scopes never reduces access, and access is exactly what the scopes allow', () => {
     fc.assert(
       fc.property(fc.array(scope), fc.array(scope), (some, more) => {
         const reach = scopeReach(some);

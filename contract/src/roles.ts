@@ -1,7 +1,7 @@
 /**
- * Who may do what: one table. An operation names one permission; a role is a bundle of permissions at one level.
- * Tenant owners and admins act as project admins in every project of their organization, tenant viewers as project
- * viewers; tenant members see the projects they were added to.
+ * Roles and permissions in one table. An operation names one permission; a role is a bundle of permissions at one
+ * level. Tenant owners and admins act as project admins in every project of their organization, tenant viewers as
+ * project viewers; tenant members see the projects they were added to.
  */
 export const PERMISSIONS = [
   'organization.read',
@@ -46,7 +46,7 @@ export const PERMISSIONS = [
   'allocation.update',
   'allocation.release',
   'allocation.power',
-  // A session of any kind; without `allocation.connect` only to look at the console.
+  // A session of any kind; without `allocation.connect` only a read-only console.
   'allocation.session.create',
   'allocation.connect',
   'allocation.grant.create',
@@ -66,7 +66,7 @@ export const PERMISSIONS = [
   'admin.quota.read',
   'admin.quota.update',
   'admin.invariant.read',
-  // What every signed-in principal may do for itself; held by role, narrowed by token scope.
+  // Permissions of every signed-in principal for itself; held by role, narrowed by token scope.
   'self.read',
   'self.organization.create',
   'self.invitation.accept',
@@ -182,7 +182,7 @@ export const ROLES = {
   'project:admin': projectAdmin,
   'project:member': projectMember,
   'project:viewer': projectViewer,
-  /** VMs work inside one project; they never manage people, service accounts or tokens. */
+  /** Service accounts work inside one project; they never manage people, service accounts or tokens. */
   service_account: [
     'self.read',
     'catalog.read',
@@ -217,7 +217,7 @@ const holds = new Map(Object.entries(ROLES).map(([role, list]) => [role, new Set
 
 export const roleHolds = (role: RoleName, permission: Permission): boolean => holds.get(role)?.has(permission) ?? false;
 
-/** From the least to the most, so that the first that holds a permission is what to ask for. */
+/** From the least to the most, so that the first role with a permission is the one to request. */
 const RISING: readonly (readonly [RoleName, string])[] = [
   ['project:viewer', 'a viewer of the project'],
   ['project:member', 'a member of the project'],
@@ -229,7 +229,7 @@ const RISING: readonly (readonly [RoleName, string])[] = [
   ['platform:superadmin', 'a superadmin of the platform'],
 ];
 
-/** Why a role may not, as a sentence that says whom to become or ask. */
+/** Why a role lacks the permission, as a sentence that names the role or person to ask. */
 export const roleRefusal = (permission: Permission): string => {
   const needed = RISING.find(([role]) => roleHolds(role, permission))?.[1] ?? 'another role';
   return `Your role does not hold ${permission}; this needs ${needed}.`;
@@ -248,6 +248,6 @@ export const scopeAllows = (scopes: readonly string[], permission: Permission): 
       (scope.endsWith('.*') && permission.startsWith(scope.slice(0, -1))),
   );
 
-/** Every permission that a set of scopes can reach: what a token may hand on to a token it creates. */
+/** Every permission that a set of scopes can reach: the maximum for tokens created with a token. */
 export const scopeReach = (scopes: readonly string[]): ReadonlySet<Permission> =>
   new Set(PERMISSIONS.filter((permission) => scopeAllows(scopes, permission)));

@@ -1,17 +1,19 @@
 /**
- * The bytes of a session between a client and a host, through the gateway. Each leg is one WebSocket: a binary message is
- * bytes of the session, a text message is one of the words below as JSON. The gateway passes both on and adds its own.
+ * The bytes of a session between a client and a host, through the gateway. Each leg is one WebSocket: a binary message
+ * is bytes of the session, a text message is one of the messages below as JSON. The gateway forwards both and adds its
+ * own.
  *
- * Neither end sends more bytes than the other has room for: at most `STREAM_WINDOW_BYTES` that were not acknowledged, in
- * each direction. A slow reader therefore slows the program in the guest OS down, and nothing between them buffers unread data.
+ * Neither end sends more bytes than the other can buffer: at most `STREAM_WINDOW_BYTES` unacknowledged, in each
+ * direction. A slow reader therefore slows the program in the guest OS down, and nothing between them buffers unread
+ * data.
  */
 import Type, { type Static } from 'typebox';
 import { Closed, Nullable, StringEnum, Time } from './common.ts';
 import { Id } from './ids.ts';
 
-/** The subprotocol that both legs speak. */
+/** The subprotocol of both legs. */
 export const STREAM_PROTOCOL = 'gpuaas.stream.v1';
-/** A client offers its ticket as a second subprotocol with this prefix: it stands in no URL and in no log. */
+/** A client offers its ticket as a second subprotocol with this prefix, so that it appears in no URL and no log. */
 export const TICKET_PROTOCOL_PREFIX = 'gpuaas.ticket.';
 /** Where clients connect at the gateway. */
 export const STREAM_PATH = '/v1/stream';
@@ -19,7 +21,7 @@ export const STREAM_PATH = '/v1/stream';
 export const AGENT_STREAM_PATH = '/internal/v1/nodes/{node_id}/streams/{session_id}';
 
 export const STREAM_WINDOW_BYTES = 1024 * 1024;
-/** What was read is acknowledged in parts of about this size. */
+/** Received bytes are acknowledged in parts of about this size. */
 export const STREAM_ACK_BYTES = 256 * 1024;
 export const STREAM_MESSAGE_BYTES_MAX = 64 * 1024;
 
@@ -30,32 +32,32 @@ export const STREAM_MESSAGE_BYTES_MAX = 64 * 1024;
 export const SESSION_KINDS = ['terminal', 'console', 'ssh', 'forward'] as const;
 export type SessionKind = (typeof SESSION_KINDS)[number];
 
-/** Why a session is over, in stable words; each comes with a sentence for people. */
+/** Why a session ended, as stable codes; each comes with a sentence for users. */
 export const SESSION_END_REASONS = [
   /** The program, or the other end of the connection, ended. */
   'ended',
-  /** The client went away. */
+  /** The client disconnected. */
   'client_disconnected',
-  /** The host's leg went away: its agent or network. */
+  /** The host's leg disconnected: its agent or network. */
   'agent_disconnected',
-  /** The host did not come, or nothing answered at the other end. */
+  /** The host did not connect, or the target did not respond. */
   'unreachable',
   /** The allocation is being released, or is switched off. */
   'released',
-  /** A role, membership, token or account was taken away. */
+  /** A role, membership, token or account was revoked. */
   'revoked',
   /** No input and no output for the idle time of the policy. */
   'idle',
-  /** Its longest time is over. */
+  /** Its maximum duration is over. */
   'expired',
   /** The gateway is being restarted; a new ticket reaches another. */
   'gateway_stopped',
-  /** An end did not keep to this protocol. */
+  /** A peer violated this protocol. */
   'protocol_error',
 ] as const;
 export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 
-/** The code with which the gateway closes both legs, for an end that missed the word. */
+/** The code with which the gateway closes both legs, for a peer that missed the message. */
 export const SESSION_CLOSE_CODES = {
   ended: 1000,
   client_disconnected: 4001,
@@ -76,16 +78,16 @@ const Ack = Closed({
   type: Type.Literal('ack'),
   bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
 });
-/** Nothing more comes this way; the other way stays open. */
+/** End of data in this direction; the other direction stays open. */
 const Eof = Closed({ type: Type.Literal('eof') });
 
-/** What a client may say. */
+/** Messages of a client. */
 export const ClientMessage = Type.Union([Ack, Eof, Closed({ type: Type.Literal('resize'), ...TerminalSize })]);
-/** What a host may say. */
+/** Messages of a host. */
 export const HostMessage = Type.Union([
   Ack,
   Eof,
-  /** The other end is there: what was sent before is on its way. */
+  /** The target is connected: earlier input is on its way. */
   Closed({ type: Type.Literal('ready') }),
   /** Exit status of the program; null where a signal ended it. */
   Closed({
@@ -93,10 +95,10 @@ export const HostMessage = Type.Union([
     code: Nullable(Type.Integer()),
     signal: Nullable(Type.String({ maxLength: 32 })),
   }),
-  /** The other end is not there, in words for the tenant. The session is over. */
+  /** The target is unreachable, as a sentence for the tenant. The session has ended. */
   Closed({ type: Type.Literal('failed'), message: Type.String({ maxLength: 500 }) }),
 ]);
-/** What the gateway says itself, to clients: first of all what the session is, and at the end why it is over. */
+/** The gateway's own messages to clients: first the properties of the session, and at the end why it ended. */
 export const GatewayMessage = Type.Union([
   Closed({
     type: Type.Literal('session'),

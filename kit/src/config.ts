@@ -1,6 +1,6 @@
 /**
- * Reads settings from the environment into a typed object and reports every mistake at once, by variable name.
- * A setting is declared where it is used; nothing else reads `process.env`.
+ * Reads settings from the environment into a typed object and reports every mistake together, by variable name. A
+ * setting is declared where it is used; nothing else reads `process.env`.
  */
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -63,7 +63,7 @@ export class ConfigReader {
     this.#problems.push(`${name} ${sentence}`);
   }
 
-  /** Throws one error that lists all problems, if there were any. */
+  /** Throws one error that lists all problems, if there are any. */
   finish(): void {
     if (this.#problems.length > 0) throw new ConfigError(`Invalid configuration:\n  ${this.#problems.join('\n  ')}`);
   }

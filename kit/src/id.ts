@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** One pool of random bytes for many ids: a call to the system per id costs more than the id. */
+/** One pool of random bytes for many ids: a system call per id costs more than the id. */
 let pool = Buffer.alloc(0);
 let used = 0;
 

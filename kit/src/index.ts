@@ -1,4 +1,4 @@
-/** Small tools every process uses. No word of the domain stands here. */
+/** Small tools every process uses, without domain logic. */
 export { type Clock, systemClock } from './clock.ts';
 export { ConfigError, ConfigReader, type Env } from './config.ts';
 export { mintId } from './id.ts';

@@ -1,4 +1,4 @@
-/** A rule the code itself relies on. Breaking it fails the request at hand, not the process. */
+/** A rule the code itself relies on. Violating it fails the current request, not the process. */
 export class InvariantError extends Error {
   override name = 'InvariantError';
 }

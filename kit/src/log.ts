@@ -13,7 +13,7 @@ export type LogOptions = Readonly<{
   host_role: HostRole;
   level?: string;
   destination?: DestinationStream;
-  /** Gets every line, too. Must not throw. */
+  /** Receives every line, too. Must not throw. */
   also?: (line: string) => void;
 }>;
 
@@ -29,7 +29,7 @@ const SECRET_KEYS = [
   'private_key',
 ];
 
-/** Lines of a moment are written together: under load a write for each costs a tenth of the request it tells of. */
+/** Lines are written in batches: under load one write per line costs 10% of the logged request. */
 const TOGETHER = { minLength: 4_096, periodicFlush: 50 };
 
 const streamOf = ({ destination, also }: LogOptions): DestinationStream => {
@@ -56,5 +56,5 @@ export const createLog = (options: LogOptions): Log =>
     streamOf(options),
   );
 
-/** For tests and tools that want none. */
+/** For tests and tools without logs. */
 export const silentLog = (): Log => pino({ level: 'silent' });

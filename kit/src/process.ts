@@ -1,6 +1,6 @@
 /**
- * Which process is meant. The kernel hands a pid out again once its process is gone, so a pid written to a file says
- * nothing by itself; a pid with the moment that process started names one process for good.
+ * The identity of a process. The kernel reuses a pid once its process has ended, so a pid in a file is ambiguous; a pid
+ * with its start time names one process permanently.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const readProc = (pid: number, file: string): string | undefined => {
   }
 };
 
-/** `<pid>:<start>` of a running process, or undefined when there is none (a zombie has ended and counts as none). */
+/** `<pid>:<start>` of a running process, or undefined when there is none (a zombie counts as none). */
 export const findProcessIdentity = (pid: number): string | undefined => {
   if (process.platform !== 'linux') {
     const started = ps(pid, 'lstart');
@@ -26,13 +26,13 @@ export const findProcessIdentity = (pid: number): string | undefined => {
   }
   const stat = readProc(pid, 'stat');
   if (stat === undefined) return undefined;
-  // The name in parentheses may itself hold spaces and parentheses: count fields behind the last one.
+  // The name in parentheses may contain spaces and parentheses: count fields after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
   return `${pid}:${fields[19]}`;
 };
 
-/** Whether the process that bore this identity still runs. */
+/** Whether the process with this identity still runs. */
 export const isProcessAlive = (identity: string): boolean => {
   const pid = Number(identity.split(':')[0]);
   return Number.isInteger(pid) && pid > 0 && findProcessIdentity(pid) === identity;

@@ -30,7 +30,7 @@ describe('redaction', () => {
     });
   });
 
-  it('removes what lies deeper than it looks', () => {
+  it('removes values below the maximum depth', () => {
     let nested: Record<string, unknown> = { note: 'hidden' };
     for (let depth = 0; depth < 20; depth += 1) nested = { nested };
     assert.ok(!JSON.stringify(redactFields(nested)).includes('hidden'));
@@ -50,7 +50,7 @@ describe('redaction', () => {
     assert.equal(redactText('cut off: -----BEGIN EC PRIVATE KEY-----\nMIIB'), 'cut off: [redacted]');
   });
 
-  it('removes credentials of settings and URLs, and leaves their names', () => {
+  it('removes credentials from settings and URLs, and keeps their names', () => {
     for (const [text, redacted] of [
       ['in use by token=abc123', 'in use by token=[redacted]'],
       ['{"password": "hunter2"}', '{"password": "[redacted]"}'],
@@ -60,7 +60,7 @@ describe('redaction', () => {
       assert.equal(redactText(text), redacted);
   });
 
-  it('leaves text without secrets as it is', () => {
+  it('leaves text without secrets unchanged', () => {
     for (const text of [
       'nothing to hide in tsk_01k9zv3m8q4t6w2x5y7r0s1n3p',
       'gpu_memory_page_retirement_pending on 0000:17:00.0',

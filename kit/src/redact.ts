@@ -8,7 +8,7 @@ const DEPTH_MAX = 8;
 
 const SECRET_KEY =
   /pass(?:word|phrase|wd)?$|secret|token|authorization|cookie|private_?key|api_?key|credential|user_data$/i;
-/** Keys that only look like it: they count or name, and hold nothing to hide. */
+/** Keys that only look secret: they are counts or names. */
 const HARMLESS_KEY = /(?:_id|_count|_prefix|_kind|_type|_at|_s|_ms)$/;
 
 const SECRETS_IN_TEXT: readonly (readonly [RegExp, string])[] = [

@@ -7,7 +7,7 @@ export const backoffMs = (
   return Math.round(ceiling * (0.5 + (options.random ?? Math.random)() / 2));
 };
 
-/** Waits, and gives up at once when the signal is aborted: resolves either way. */
+/** Waits, and returns immediately when the signal is aborted: resolves either way. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted) return resolve();

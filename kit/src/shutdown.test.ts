@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { silentLog } from './log.ts';
 import { createShutdown } from './shutdown.ts';
 
-test('what was started last stops first, and a failing or hanging one does not keep the rest', async () => {
+test('components stop in reverse order of start; one that fails or hangs does not block the others', async () => {
   const order: string[] = [];
   const shutdown = createShutdown(silentLog(), 5);
   shutdown.add('database', () => void order.push('database'));

@@ -1,6 +1,6 @@
 /**
- * Orderly end of a process: what was started last stops first, each within its share of time. A second signal ends
- * the process at once.
+ * Orderly shutdown of a process: components stop in reverse order of start, each within its share of time. A second
+ * signal ends the process immediately.
  */
 import type { Log } from './log.ts';
 
@@ -49,7 +49,7 @@ export const createShutdown = (log: Log, perStopperMs = 10_000): Shutdown => {
   };
 };
 
-/** Wires SIGINT and SIGTERM to the shutdown; the process exits when it is through. */
+/** Wires SIGINT and SIGTERM to the shutdown; the process exits when it is complete. */
 export const stopOnSignals = (shutdown: Shutdown): void => {
   let seen = false;
   for (const name of ['SIGINT', 'SIGTERM'] as const) {

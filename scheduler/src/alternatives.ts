@@ -1,20 +1,20 @@
 /**
- * What the tenant could have now instead, nearest first: another count, another region, another shape, another SKU.
- * Each is tried on the same snapshot with the same filters and quota, so asking for it there succeeds. An empty
- * `slice` node is never offered as bare metal: converting it is an operator's decision.
+ * Alternatives that fit now, nearest first: another count, another region, another shape, another SKU. Each is tried on
+ * the same snapshot with the same filters and quota, so requesting it there succeeds. An empty `slice` node is never
+ * offered as bare metal: converting it is an operator's decision.
  */
 import { type Candidate, rejectedBy } from './filters.ts';
 import type { Alternative, PlacementRequest, RegionFact, SkuFact, Snapshot } from './model.ts';
 
 type Catalog = Pick<Snapshot, 'regions' | 'skus'>;
 
-/** The request that an alternative stands for. */
+/** The request of an alternative. */
 export const placementRequestOf = (
   request: PlacementRequest,
   alternative: Alternative,
   catalog: Catalog,
 ): PlacementRequest => {
-  // The request knows its own SKU better than a catalog that may lack it.
+  // The request includes its own SKU, which the catalog may lack.
   const sku = catalog.skus.find((fact) => fact.name === alternative.sku && fact.name !== request.sku);
   const { shape, region, gpu_count } = alternative;
   return {
@@ -35,7 +35,7 @@ const isOpen = (catalog: Catalog, sku: string, region: string): boolean =>
 const byName = <T extends { readonly name: string }>(facts: readonly T[]): readonly T[] =>
   [...facts].sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Nearest first: what is enough by rising count, then what is less by falling count. */
+/** Nearest first: larger counts ascending, then smaller counts descending. */
 const byDistance = (counts: readonly number[], gpuCount: number): readonly number[] => {
   const rising = [...new Set(counts)].sort((a, b) => a - b);
   return [...rising.filter((count) => count >= gpuCount), ...rising.filter((count) => count < gpuCount).reverse()];
@@ -43,7 +43,7 @@ const byDistance = (counts: readonly number[], gpuCount: number): readonly numbe
 
 type CandidateRequest = Alternative & Readonly<{ group: string }>;
 
-/** In order of nearness. Of one group only the first that fits is told: fewer GPUs once, more GPUs once. */
+/** In order of nearness. Of one group only the first that fits is reported: fewer GPUs once, more GPUs once. */
 const closestFirst = (request: PlacementRequest, catalog: Catalog): readonly CandidateRequest[] => {
   const { shape, sku, region, gpu_count } = request;
   const same = { shape, sku, region, gpu_count };

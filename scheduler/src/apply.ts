@@ -1,6 +1,6 @@
 /**
- * What a node looks like after a decision, as the claim's transaction would leave it: the model for replays and
- * properties, and the source of the index row that is written with the claim.
+ * The node after a decision, as the claim's transaction would leave it: the model for replays and properties, and the
+ * source of the index row that is written with the claim.
  */
 import { largestLegalSet, popcount } from './legal-sets.ts';
 import type { CapacityShape, Policy, SchedulerNode, SlotStatus } from './model.ts';
@@ -9,7 +9,7 @@ import { DEFAULT_POLICY, nodeScoreKey, summarise } from './scorers.ts';
 const withStatus = (node: SchedulerNode, slotIds: readonly string[], status: SlotStatus): SchedulerNode['slots'] =>
   node.slots.map((slot) => (slotIds.includes(slot.id) ? { ...slot, status } : slot));
 
-/** The node once the placed slots are reserved. */
+/** The node after the placed slots are reserved. */
 export const afterClaim = (
   node: SchedulerNode,
   claim: Readonly<{ slot_ids: readonly string[]; shape: CapacityShape; claimed_at_s: number }>,
@@ -20,7 +20,7 @@ export const afterClaim = (
   slots: withStatus(node, claim.slot_ids, 'reserved'),
 });
 
-/** The node once those slots are proven clean; the caller knows which of the claims that stay is the oldest. */
+/** The node after those slots are proven wiped; the caller provides the oldest remaining claim. */
 export const afterRelease = (
   node: SchedulerNode,
   release: Readonly<{ slot_ids: readonly string[]; oldest_claim_at_s: number | null }>,
@@ -31,7 +31,7 @@ export const afterRelease = (
   slots: withStatus(node, release.slot_ids, 'available'),
 });
 
-/** What the placement index keeps of a node. A key is null where no free legal set of that count is left. */
+/** The placement index row of a node. A key is null where no free legal set of that count is left. */
 export type PlacementIndexRow = Readonly<{
   free_mask: number;
   free_gpus: number;

@@ -14,7 +14,7 @@ const offer = (alternative: Alternative): string =>
 const offers = (alternatives: readonly Alternative[]): string =>
   alternatives.length === 0 ? '' : ` Fits now: ${alternatives.map(offer).join('; ')}.`;
 
-/** One line for the user. Only the first reason, the verdict, is spoken; the counts stand in `reasons`. */
+/** One line for the user, with only the first reason, the verdict; the counts are in `reasons`. */
 export const explainToUser = (decision: Decision, request: PlacementRequest): string =>
   decision.kind === 'placed'
     ? `${asked(request)} fit now.`

@@ -113,7 +113,7 @@ for (const { filter, node, request, detail, holds } of CASES) {
   });
 }
 
-test('every filter has a case that it refuses', () => {
+test('every filter has a test case that it refuses', () => {
   assert.deepEqual(
     [...new Set(CASES.map(({ filter }) => filter))],
     FILTERS.map(({ name }) => name),

@@ -1,13 +1,13 @@
 /**
- * Whether a node may take a request at all. A rule is a named value in a list, cheapest first; the name is what
- * operators read beside the number of nodes it left. Each is asked of the node as it is, so the same list judges a
- * snapshot before the claim and the locked rows during it.
+ * Whether a node may take a request at all. A rule is a named value in a list, cheapest first; operators see the name
+ * with the number of nodes it left. Each rule evaluates the current node, so the same list applies to a snapshot before
+ * the claim and to the locked rows during it.
  */
 import { freeLegalSets, isUsable, popcount } from './legal-sets.ts';
 import type { FilterName, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
 import { type NodeSummary, summarise } from './scorers.ts';
 
-/** A node under judgement; its summary is made when a filter first asks for it, and serves every later request too. */
+/** A node under evaluation; its summary is computed when a filter first needs it, and reused for later requests. */
 export type Candidate = { readonly node: SchedulerNode; summary: NodeSummary | null };
 
 export const candidateOf = (node: SchedulerNode): Candidate => ({ node, summary: null });
@@ -19,7 +19,7 @@ export const summaryOf = (candidate: Candidate): NodeSummary => {
 
 export type Refusal = Readonly<{
   detail: string;
-  /** What keeps the node's otherwise free GPUs from the request; null where the node is no capacity for it at all. */
+  /** The unavailable reason of the node's otherwise free GPUs; null where the node is not capacity for the request. */
   holds: UnavailableReason | null;
 }>;
 
@@ -36,7 +36,7 @@ const count = (slots: readonly SchedulerSlot[], is: (slot: SchedulerSlot) => boo
   return matching;
 };
 
-/** What a node's occupancy takes from a request that needs more than it leaves. */
+/** How a node's occupancy refuses a request that needs more than it leaves. */
 export const OCCUPANCY_HOLDS = {
   sliced: 'fragmented',
   exclusive: 'claimed',
@@ -44,7 +44,7 @@ export const OCCUPANCY_HOLDS = {
   cleanup_blocked: 'cleanup_blocked',
 } as const;
 
-/** A whole node is sold with all its GPUs and disks, so one slot that is not clean and good refuses it. */
+/** A whole node is allocated with all its GPUs and disks, so one unwiped or unhealthy slot refuses it. */
 const rejectWholeNode = ({ slots }: SchedulerNode, request: PlacementRequest): Refusal | null => {
   if (slots.length === 0) return null;
   const dirty = count(slots, (slot) => slot.status !== 'available');

@@ -1,4 +1,4 @@
-/** What an estimate says without placing anything: on how many nodes it fits now, and the most that would. */
+/** An estimate without a placement: the number of nodes that fit now, and the largest count that fits. */
 import { candidateOf, rejectedBy } from './filters.ts';
 import type { PlacementRequest, Snapshot } from './model.ts';
 

@@ -5,7 +5,7 @@ import { fragmentation, fragmentationLine } from './fragmentation.ts';
 
 const sliced = (id: string, ...free: readonly number[]) => aNode({ id, occupancy: 'sliced', slots: onlyFree(...free) });
 
-test('the node that is whole again after the fewest moves is named', () => {
+test('reports the node that becomes empty after the fewest moves', () => {
   const nodes = [sliced('nod_c', 0, 1, 2, 3, 4, 5), sliced('nod_b', 2, 3, 4, 5, 6, 7), sliced('nod_a', 0)];
   const found = fragmentation(nodes);
   assert.deepEqual(found, {
@@ -17,14 +17,14 @@ test('the node that is whole again after the fewest moves is named', () => {
   assert.equal(fragmentationLine(found), 'free 13, largest set 4; draining nod_b would free a whole node (2 to move)');
 });
 
-test('a node that stays broken, dirty or unapproved after a drain is not named', () => {
+test('omits a node that would still be unhealthy, unwiped or unapproved after a drain', () => {
   const broken = aNode({ id: 'nod_a', slots: slots({ 0: { status: 'in_use' }, 1: { status: 'quarantined' } }) });
   assert.equal(fragmentation([broken]).drain, null);
   const cleaning = aNode({ id: 'nod_b', slots: slots({ 0: { status: 'in_use' }, 1: { status: 'cleaning' } }) });
   assert.deepEqual(fragmentation([broken, cleaning]).drain, { node_id: 'nod_b', gpus_to_move: 1 });
 });
 
-test('nodes that place nothing are left out, and whole ones need no drain', () => {
+test('omits nodes without placements, and empty nodes need no drain', () => {
   const nodes = [
     aNode({ id: 'nod_a', state: 'offline' }),
     aNode({ id: 'nod_b', health: 'unknown' }),

@@ -1,6 +1,6 @@
 /**
  * The operators' fragmentation line: how much is free, how much of it one slice could get, and which node would be
- * whole again with the fewest GPUs moved. The caller chooses the nodes, such as those of one region and SKU.
+ * empty with the fewest GPUs moved. The caller chooses the nodes, such as those of one region and SKU.
  */
 
 import { freeMask, largestLegalSet, legalTable, popcount } from './legal-sets.ts';
@@ -18,7 +18,7 @@ export type Fragmentation = Readonly<{
 const isOpen = (node: SchedulerNode): boolean =>
   node.state === 'active' && node.health === 'ok' && (node.occupancy === 'free' || node.occupancy === 'sliced');
 
-/** GPUs that must move for the node to be whole, or null when moving would not make it so. */
+/** GPUs that must move to empty the node, or null when moving would not do so. */
 const gpusToMove = (node: SchedulerNode): number | null => {
   let claimed = 0;
   for (const slot of node.slots) {

@@ -24,7 +24,7 @@ const RECORDED = join(FIXTURES, 'topology/fabric-manager/hgx-h100-fm-partitions.
 const masks = (sets: readonly { readonly mask: number }[] | null): readonly number[] =>
   (sets ?? []).map((set) => set.mask).sort((a, b) => a - b);
 
-test('legal pairs follow module ids, not the order of the bus', () => {
+test('legal pairs follow module ids, not the PCI bus order', () => {
   const table = legalTable(aNode());
   // Modules 2 and 4 stand in slots 0 and 1, 3 and 1 in slots 2 and 3, 5 and 7, 6 and 8.
   assert.deepEqual(masks(legalSets(table, 2)), [0b11, 0b1100, 0b110000, 0b11000000]);
@@ -32,7 +32,7 @@ test('legal pairs follow module ids, not the order of the bus', () => {
   assert.deepEqual(masks(legalSets(legalTable(aNode({ slots: reversed })), 2)), [0b101, 0b1010, 0b1010000, 0b10100000]);
 });
 
-test('a board of eight has one set of eight, two of four, four of two and eight singles', () => {
+test('a board with eight GPUs has one set of eight, two of four, four of two and eight singles', () => {
   const table = legalTable(aNode());
   assert.deepEqual(
     [8, 4, 2, 1, 3].map((count) => legalSets(table, count)?.length),
@@ -40,7 +40,7 @@ test('a board of eight has one set of eight, two of four, four of two and eight 
   );
 });
 
-test('the table written here is the recorded one', {
+test('the partition table in this test equals the recorded one', {
   skip: existsSync(RECORDED) ? false : 'recordings: no topology/fabric-manager/hgx-h100-fm-partitions.json',
 }, () => {
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as {
@@ -51,14 +51,14 @@ test('the table written here is the recorded one', {
     HGX_TABLE.map((partition) => partition.module_ids),
     recorded.partitions.map((partition) => partition.moduleIds),
   );
-  // The guide's own host: modules in the order of its bus.
+  // The host of NVIDIA's guide: modules in bus order.
   const modules = Object.entries(recorded.guideBdfToModuleId).sort(([a], [b]) => (a < b ? -1 : 1));
   const guide = modules.map(([, module_id], index) => aSlot(index, { module_id }));
   const pairs = legalSets(legalTable(aNode({ slots: guide })), 2);
   assert.equal(pairs?.length, 4);
 });
 
-test('without NVSwitch any set is legal and the largest is all that is free', () => {
+test('without NVSwitch any set is legal and the largest set is all free GPUs', () => {
   const table = legalTable(aNode({ partitions: null }));
   assert.equal(legalSets(table, 3), null);
   assert.equal(largestLegalSet(0b1011, table), 3);
@@ -66,7 +66,7 @@ test('without NVSwitch any set is legal and the largest is all that is free', ()
   assert.deepEqual(freeLegalSets(0b1011, table, 0), []);
 });
 
-test('a set is taken from the tightest NUMA domain that holds it, else from as few as possible', () => {
+test('a set comes from the tightest NUMA domain that holds it, otherwise from as few as possible', () => {
   const table = legalTable(aNode({ partitions: null }));
   assert.deepEqual(masks(freeLegalSets(0b11111111, table, 2)), [0b11]);
   assert.deepEqual(masks(freeLegalSets(0b00111111, table, 2)), [0b110000], 'the domain with two left');
@@ -88,7 +88,7 @@ test('a partition is legal only when every module is one approved slot of the no
   assert.equal(legalSets(outside, 8)?.length, 0);
 });
 
-test('a row that was forced to available but lacks a part is not free', () => {
+test('a slot row forced to available but lacking a part is not free', () => {
   const lacks: readonly Partial<SchedulerSlot>[] = [
     { has_gpu: false },
     { has_nvme: false },
@@ -100,7 +100,7 @@ test('a row that was forced to available but lacks a part is not free', () => {
     { slot_index: -1 },
     { slot_index: 0.5 },
     { slot_index: SLOTS_MAX },
-    // A child of another slot cannot be written in this model, but can come from a file.
+    // This model cannot express a child of another slot, but a file can contain one.
     { parent_slot_id: 'slt_parent' as unknown as null },
   ];
   for (const lack of lacks) {
@@ -124,7 +124,7 @@ test('popcount counts bits', () => {
   );
 });
 
-test('a free legal set is free, legal and of the asked size, and exists whenever one does', () => {
+test('a free legal set is free, legal and of the requested size, and is found whenever one exists', () => {
   const tables = [aNode(), aNode({ partitions: null })].map(legalTable);
   const seen = { legal: 0, any: 0, largest: 0, beyond: 0 };
   fc.assert(

@@ -1,7 +1,7 @@
 /**
- * Which GPUs of one node may be given together. On NVSwitch boards only Fabric Manager's partitions work, and they
- * are named by module ID, whose order is not that of the PCI bus: a guest with any other pair boots and then fails
- * with CUDA error 802. A table that is absent (null) means a board without NVSwitch, where any set is legal.
+ * Which GPUs of one node may be allocated together. On NVSwitch boards only Fabric Manager's partitions work, and they
+ * are named by module ID, whose order is not that of the PCI bus: a guest with any other pair boots and then fails with
+ * CUDA error 802. A table that is absent (null) means a board without NVSwitch, where any set is legal.
  *
  * A set of slots is a bit mask, bit n being slot index n. A node has at most 31 slots, so that a mask stays a small
  * positive integer in JavaScript, JSON and SQL alike.
@@ -30,7 +30,7 @@ export const popcount = (mask: number): number => {
 const isIndex = (index: number): boolean => Number.isInteger(index) && index >= 0 && index < SLOTS_MAX;
 
 /**
- * Whether a slice could run on it: asked again here, so that a row forced past the database's check is still ignored.
+ * Whether a slice could run on it: checked again here, so that a row forced past the database's check is still ignored.
  */
 export const isComplete = (slot: SchedulerSlot): boolean =>
   slot.has_gpu &&
@@ -42,7 +42,7 @@ export const isComplete = (slot: SchedulerSlot): boolean =>
   slot.parent_slot_id === null &&
   isIndex(slot.slot_index);
 
-/** Approved, available and healthy, whatever its bundle lacks. */
+/** Approved, available and healthy, regardless of missing bundle parts. */
 export const isUsable = (slot: SchedulerSlot): boolean =>
   slot.approval === 'approved' && slot.status === 'available' && slot.health === 'ok';
 
@@ -55,7 +55,7 @@ export const freeMask = (slots: readonly SchedulerSlot[]): number => {
 /** Which slot a module is. Lists instead of maps: nodes are small, and this runs for every node of every decision. */
 type Modules = Readonly<{ ids: number[]; bits: number[] }>;
 
-/** A module that two approved slots claim to be is neither of them. */
+/** A module claimed by two approved slots is neither of them. */
 const moduleBits = (slots: readonly SchedulerSlot[]): Modules => {
   const ids: number[] = [];
   const bits: number[] = [];
@@ -134,7 +134,7 @@ const lowestBits = (mask: number, count: number): number => {
 };
 
 /**
- * The set to take where any is legal: within the tightest NUMA domain that holds it, else across as few domains as
+ * The chosen set where any is legal: within the tightest NUMA domain that holds it, otherwise across as few domains as
  * possible. The caller has checked that enough slots are free.
  */
 const anySet = (free: number, domains: readonly number[], count: number): number => {
@@ -154,7 +154,7 @@ const anySet = (free: number, domains: readonly number[], count: number): number
   return chosen;
 };
 
-/** What a request may be given on this node now; empty when nothing of that size is both free and legal. */
+/** The candidate sets of a request on this node now; empty when nothing of that size is both free and legal. */
 export const freeLegalSets = (free: number, table: LegalTable, count: number): readonly LegalSet[] => {
   if (table.sets !== null) return table.sets.filter((set) => set.size === count && (set.mask & free) === set.mask);
   if (count < 1 || popcount(free) < count) return [];

@@ -1,6 +1,6 @@
 /**
- * What placement knows: plain data, the same in memory, on the wire and in an operator's snapshot file, so that a
- * decision can be replayed offline. No host name, PCI address or serial enters here; a slot only says whether it has
+ * The data of placement: plain data, the same in memory, on the wire and in an operator's snapshot file, so that a
+ * decision can be replayed offline. It contains no host name, PCI address or serial; a slot only states whether it has
  * what a slice needs. Nothing here is a reference: two equal snapshots give equal decisions.
  */
 
@@ -35,7 +35,7 @@ export type SchedulerSlot = Readonly<{
   fabric_claim_mode: string | null;
 }>;
 
-/** A set of GPUs that Fabric Manager can give to one guest. */
+/** A set of GPUs that Fabric Manager can assign to one guest. */
 export type FabricPartition = Readonly<{ id: string; module_ids: readonly number[] }>;
 
 export type SchedulerNode = Readonly<{
@@ -49,7 +49,7 @@ export type SchedulerNode = Readonly<{
   pool: Readonly<{ id: string; tenant_id: string | null }>;
   capacity_mode: CapacityMode;
   occupancy: Occupancy;
-  /** When the oldest claim that still holds a part of it was made, in Unix seconds; null when nothing does. */
+  /** When the oldest live claim on it was made, in Unix seconds; null without claims. */
   oldest_claim_at_s: number | null;
   held_for: 'baremetal' | null;
   health: Health;
@@ -104,7 +104,7 @@ export type Policy = Readonly<{
   alternatives_max: number;
 }>;
 
-/** What keeps a GPU from this request. `fragmented` is free, but on a node with too few beside it. */
+/** Why a GPU is unavailable for this request. `fragmented` is free, but on a node with too few free GPUs. */
 export type UnavailableReason =
   | 'claimed'
   | 'cleaning'
@@ -186,12 +186,12 @@ export type Unplaceable = Readonly<{
   filters: readonly FilterCount[];
   nodes_total: number;
   rejections: readonly Rejection[];
-  /** GPUs of the asked region and SKU that this tenant may see, by what keeps them from the request. */
+  /** GPUs of the requested region and SKU that this tenant may see, by unavailable reason. */
   held_by: HeldBy;
   /** GPUs of that region and SKU in all. */
   gpus_total: number;
   free_gpus: number;
-  /** The largest legal set that one node could give now. */
+  /** The largest legal set free on one node now. */
   largest_set: number;
   reasons: readonly Reason[];
   alternatives: readonly Alternative[];

@@ -11,7 +11,7 @@ import type { Placed, PlacementRequest, SchedulerNode, SchedulerSlot, Snapshot }
 import { place } from './place.ts';
 import { bareMetalScoreKey } from './scorers.ts';
 
-/** Mostly in order, sometimes not: a fleet of which everything is broken proves little. */
+/** Mostly valid, sometimes not: a fleet in which everything is broken proves little. */
 const mostly = <T>(good: T, ...bad: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof({ weight: 24, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: fc.constantFrom(good, ...bad) });
 
@@ -86,7 +86,7 @@ const FLEET = fleetArbitrary({ min: 0, max: 6 });
 const shuffled = <T>(items: readonly T[]): fc.Arbitrary<readonly T[]> =>
   fc.shuffledSubarray([...items], { minLength: items.length });
 
-/** The same fleet, told in another order throughout. */
+/** The same fleet in another order throughout. */
 const reordered = (snapshot: Snapshot): fc.Arbitrary<Snapshot> =>
   fc.record({
     snapshot_version: fc.constant(snapshot.snapshot_version),
@@ -112,7 +112,7 @@ const nodeOf = (snapshot: Snapshot, placed: Placed): SchedulerNode => {
 const byNumber = (a: number, b: number): number => a - b;
 
 describe('placement', () => {
-  test('the order of the input never changes a decision', () => {
+  test('input order never changes a decision', () => {
     const cases = fc
       .record({ request: requestArbitrary, snapshot: FLEET.map((nodes) => aSnapshot(nodes)) })
       .chain(({ request, snapshot }) =>
@@ -127,7 +127,7 @@ describe('placement', () => {
     );
   });
 
-  test('a node that cools down takes a request only if no cooler node fits, and cooling refuses nothing', () => {
+  test('a node in cooldown is chosen only if no other node fits, and cooldown refuses no request', () => {
     const given = { cooling: 0, cool: 0 };
     fc.assert(
       fc.property(requestArbitrary, FLEET, (request, nodes) => {
@@ -145,7 +145,7 @@ describe('placement', () => {
     assertReached(given);
   });
 
-  test('only free, complete and legal sets of one ready node are given', () => {
+  test('a placement uses only free, complete and legal sets of one ready node', () => {
     const given = { baremetal: 0, gpu_slice: 0, partitions: 0 };
     fc.assert(
       fc.property(requestArbitrary, FLEET, (request, nodes) => {
@@ -177,7 +177,7 @@ describe('placement', () => {
     assertReached(given);
   });
 
-  test('the winner has the least key of the whole fleet, then the least id', () => {
+  test('the winner has the lowest key of the fleet, then the lowest id', () => {
     const seen = { winners: 0, rivals: 0 };
     fc.assert(
       fc.property(requestArbitrary, FLEET, (request, nodes) => {
@@ -206,7 +206,7 @@ describe('placement', () => {
     assertReached(seen);
   });
 
-  test('every alternative that is offered fits on the same snapshot', () => {
+  test('every alternative offered fits on the same snapshot', () => {
     let offered = 0;
     fc.assert(
       fc.property(requestArbitrary, FLEET, fc.boolean(), (request, nodes, isOpen) => {
@@ -227,7 +227,7 @@ describe('placement', () => {
     assert.ok(offered > 50, `${offered} alternatives were tried`);
   });
 
-  test('every GPU in reach is counted once when a request is refused', () => {
+  test('a refusal counts every reachable GPU once', () => {
     const seen = { refused: 0 };
     fc.assert(
       fc.property(requestArbitrary, FLEET, (request, nodes) => {
@@ -252,7 +252,7 @@ describe('placement', () => {
     assertReached(seen);
   });
 
-  test('what fitted still fits after a release of others', () => {
+  test('a request that fitted still fits after other allocations are released', () => {
     const seen = { slices: 0, whole: 0 };
     const isClaimed = ({ status }: SchedulerSlot): boolean => status === 'in_use' || status === 'reserved';
     const busy = FLEET.map((nodes) =>
@@ -284,7 +284,7 @@ describe('a history of launches and releases', () => {
     { minLength: 10, maxLength: 60 },
   );
 
-  test('never gives a GPU twice, and what was released fits again', () => {
+  test('never places a GPU twice, and released capacity fits again', () => {
     const seen = { claims: 0, refusals: 0, releases: 0 };
     fc.assert(
       fc.property(steps, fc.boolean(), (history, hasSwitch) => {

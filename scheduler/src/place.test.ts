@@ -30,7 +30,7 @@ test('a placed slice names its slots in order, its partition and its scores', ()
   });
 });
 
-test('bare metal takes a baremetal node before a flexible one, and all its slots', () => {
+test('bare metal prefers a baremetal node over a flexible one, and takes all its slots', () => {
   const nodes = [aNode({ id: 'nod_a', capacity_mode: 'flexible' }), aNode({ id: 'nod_b', capacity_mode: 'baremetal' })];
   const decision = place(bareMetal(), aSnapshot(nodes));
   assert.equal(decision.kind, 'placed');
@@ -43,14 +43,14 @@ test('bare metal takes a baremetal node before a flexible one, and all its slots
   );
 });
 
-test('three GPUs are refused by the SKU, whatever is free', () => {
+test('the SKU refuses three GPUs, regardless of free capacity', () => {
   const decision = refused(aSlice(3), aSnapshot([aNode({ partitions: null })]));
   assert.equal(decision.code, 'gpu_count_not_allowed');
   assert.equal(decision.reasons[0]?.detail, 'h200-slice comes in 1, 2, 4, 8 GPUs, not 3.');
   assert.deepEqual(offered(decision), ['gpu_count 2 h200-slice north', 'gpu_count 4 h200-slice north']);
 });
 
-test('two free GPUs that are no partition are never a pair', () => {
+test('two free GPUs that are not a legal partition are never placed as a pair', () => {
   // Slots 0 and 2 hold modules 2 and 3.
   const decision = refused(aSlice(2), aSnapshot([aNode({ occupancy: 'sliced', slots: onlyFree(0, 2) })]));
   assert.equal(decision.held_by.fabric, 2);
@@ -77,7 +77,7 @@ test('four free GPUs that form no legal set of four are refused with the fabric 
   assert.deepEqual(offered(decision), ['gpu_count 2 h200-slice north']);
 });
 
-test('free GPUs that no single node has enough of are told with the largest set', () => {
+test('a refusal names the largest free set when no single node has enough free GPUs', () => {
   const nodes = ['a', 'b', 'c', 'd'].map((id) =>
     aNode({ id: `nod_${id}`, occupancy: 'sliced', slots: onlyFree(0, 1) }),
   );
@@ -89,7 +89,7 @@ test('free GPUs that no single node has enough of are told with the largest set'
   );
 });
 
-test('a region without such hardware says so', () => {
+test('a refusal states that the region lacks such hardware', () => {
   const decision = refused(aSlice(1, { region: 'south' }), aSnapshot([aNode()]));
   assert.equal(decision.gpus_total, 0);
   assert.deepEqual(offered(decision), ['region 1 h200-slice north']);
@@ -99,7 +99,7 @@ test('a region without such hardware says so', () => {
   );
 });
 
-test('every GPU of the region is counted once, under what keeps it from the request', () => {
+test('every GPU of the region is counted once, under the reason that it is unavailable', () => {
   const node = aNode({
     occupancy: 'sliced',
     slots: slots({
@@ -131,13 +131,13 @@ test('every GPU of the region is counted once, under what keeps it from the requ
   );
 });
 
-test('a node whose slots nobody has approved yet has no free slice', () => {
+test('a node without approved slots has no free slice', () => {
   const decision = refused(aSlice(1), aSnapshot([aNode({ slots: [] })]));
   assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, unapproved: 8 });
   assert.deepEqual([decision.free_gpus, decision.gpus_total], [0, 8]);
 });
 
-test('a node that is blocked as a whole holds its free GPUs under that', () => {
+test('the free GPUs of a blocked node are counted under the node’s reason', () => {
   const holds = (changes: Partial<SchedulerNode>): readonly string[] =>
     Object.entries(refused(aSlice(1), aSnapshot([aNode(changes)])).held_by).flatMap(([kind, gpus]) =>
       gpus > 0 ? [`${kind} ${gpus}`] : [],
@@ -159,7 +159,7 @@ test('another tenant’s pool is neither offered nor counted', () => {
   assert.deepEqual(decision.alternatives, []);
 });
 
-test('few free GPUs are told with who has the others', () => {
+test('a refusal for too few free GPUs lists why the others are unavailable', () => {
   const decision = refused(aSlice(4), aSnapshot([aNode({ occupancy: 'sliced', slots: onlyFree(0) })]));
   assert.equal(
     decision.reasons[0]?.detail,
@@ -167,7 +167,7 @@ test('few free GPUs are told with who has the others', () => {
   );
 });
 
-test('a quota that is too small is the reason, and alternatives respect it', () => {
+test('insufficient quota is reported as the reason, and alternatives respect the quota', () => {
   const decision = refused(
     aSlice(4, { quota_gpus_remaining: 2 }),
     aSnapshot([aNode(), aNode({ id: 'nod_b', region: 'south' })]),
@@ -181,7 +181,7 @@ test('a quota that is too small is the reason, and alternatives respect it', () 
   assert.equal(over.reasons[0]?.detail, '1 GPU requested, 0 left in the quota.');
 });
 
-test('a disabled SKU or region refuses before any node is asked', () => {
+test('a disabled SKU or region refuses before any node is considered', () => {
   const closedSku = aSnapshot([aNode()], { skus: SKUS.map((sku) => ({ ...sku, enabled: sku.shape === 'baremetal' })) });
   const bySku = refused(aSlice(1), closedSku);
   assert.equal(bySku.code, 'sku_disabled');
@@ -218,7 +218,7 @@ test('another shape and another SKU are offered when they fit', () => {
   assert.deepEqual(none.kind === 'unplaceable' && none.alternatives, []);
 });
 
-test('an empty slice node is the operators’ to convert and never a tenant’s alternative', () => {
+test('an empty slice node is a conversion option for operators and never a tenant’s alternative', () => {
   const snapshot = aSnapshot([
     aNode({ id: 'nod_b' }),
     aNode({ id: 'nod_a' }),
@@ -252,7 +252,7 @@ test('bare metal counts nodes without slots by the SKU', () => {
   );
 });
 
-test('operators read the nodes left after each filter, who holds the GPUs and what fits', () => {
+test('operators see the nodes left after each filter, the holders of the GPUs and what fits', () => {
   const nodes = [
     aNode({ id: 'nod_b', state: 'draining' }),
     aNode({ id: 'nod_a', occupancy: 'sliced', slots: onlyFree(0, 1) }),
@@ -275,7 +275,7 @@ test('operators read the nodes left after each filter, who holds the GPUs and wh
   assert.match(empty, /unavailable: nothing$/);
 });
 
-test('a placed slice is told in words', () => {
+test('a placed slice is explained in words', () => {
   const decision = place(aSlice(1), aSnapshot([aNode()]));
   assert.equal(explainToUser(decision, aSlice(1)), '1 GPU of h200-slice in north fit now.');
   assert.match(
@@ -286,7 +286,7 @@ test('a placed slice is told in words', () => {
   assert.equal(explainToUser(bare, aSlice(4)), '4 GPUs of h200-slice in north cannot be placed.');
 });
 
-test('an estimate counts the nodes that fit and the largest count that would', () => {
+test('an estimate reports the number of nodes that fit and the largest count that would fit', () => {
   const nodes = [
     aNode({ id: 'nod_a', occupancy: 'sliced', slots: onlyFree(0, 1, 2, 3) }),
     aNode({ id: 'nod_b', state: 'offline' }),

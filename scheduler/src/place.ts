@@ -1,7 +1,7 @@
 /**
- * Placement as a pure function: the same request, snapshot and policy give the same decision, whatever the order of
- * nodes, slots or partitions. Every node is judged by every filter until one refuses it; of those left, the least
- * score key wins, then the least id. A decision is a plan: the claim's transaction judges the locked rows again.
+ * Placement as a pure function: the same request, snapshot and policy give the same decision, for any order of nodes,
+ * slots or partitions. Every node is checked by every filter until one refuses it; of those left, the lowest score key
+ * wins, then the lowest id. A decision is a plan: the claim's transaction checks the locked rows again.
  */
 import { alternativesFor } from './alternatives.ts';
 import { type Candidate, candidateOf, FILTERS, rejectedBy, summaryOf } from './filters.ts';
@@ -25,7 +25,7 @@ type Ranked = Readonly<{
   slice: Readonly<{ summary: NodeSummary; best: ScoredSet }> | null;
 }>;
 
-/** What refuses the request before any node is looked at. */
+/** Refusals before any node is examined. */
 const alwaysRefused = (request: PlacementRequest, snapshot: Snapshot): UnplaceableCode | null => {
   if (snapshot.regions.some((region) => region.name === request.region && !region.enabled)) return 'region_disabled';
   if (snapshot.skus.some((sku) => sku.name === request.sku && !sku.enabled)) return 'sku_disabled';

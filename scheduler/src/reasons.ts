@@ -1,6 +1,6 @@
 /**
- * Why not, in words for the user and codes for programs. It works from counts alone, so a server that keeps such
- * counts for the whole fleet says the same as a replay over every node. No host, device or other tenant is named.
+ * Refusal reasons, in words for the user and codes for programs. They use only counts, so a server with such counts for
+ * the whole fleet gives the same reasons as a replay over every node. No host, device or other tenant is named.
  */
 import type { HeldBy, PlacementRequest, Reason, UnavailableReason, UnplaceableCode } from './model.ts';
 
@@ -30,7 +30,7 @@ const HOLD_TEXT: Readonly<Record<UnavailableReason, string>> = {
   quota: 'free, but beyond the quota',
 };
 
-/** The order in which a user wants to hear it: what will pass by itself first. */
+/** The order for users: reasons that resolve automatically first. */
 const HOLD_ORDER: readonly UnavailableReason[] = [
   'claimed',
   'cleaning',
@@ -92,7 +92,7 @@ const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: n
   }
 };
 
-/** The verdict first, then what holds the capacity. */
+/** The verdict first, then the unavailable capacity. */
 export const reasonsFor = (facts: RefusalFacts, request: PlacementRequest): readonly Reason[] => [
   headReason(facts, request, Math.max(0, request.quota_gpus_remaining ?? 0)),
   ...holdsIn(facts.held_by).map((kind) => ({

@@ -20,30 +20,30 @@ const inOrder = (count: number, ...nodes: readonly SchedulerNode[]): void => {
 const sliced = (free: readonly number[], changes: Partial<SchedulerNode> = {}): SchedulerNode =>
   aNode({ occupancy: 'sliced', slots: onlyFree(...free), ...changes });
 
-test('the smallest set that will do is broken first', () => {
+test('the smallest sufficient set is split first', () => {
   inOrder(1, sliced([0]), sliced([0, 1]), sliced([0, 1, 2, 3]), aNode());
   inOrder(2, sliced([0, 1]), sliced([0, 1, 2, 3]), aNode());
   inOrder(4, sliced([0, 1, 2, 3]), aNode());
 });
 
-test('within a node the buddy of what is taken comes first', () => {
+test('within a node, the buddy of an occupied set is used first', () => {
   const best = bestSet(summarise(sliced([1, 4, 5, 6, 7])), 1, DEFAULT_POLICY);
   assert.equal(best?.set.mask, 0b10);
   const pair = bestSet(summarise(sliced([2, 3, 4, 5, 6, 7])), 2, DEFAULT_POLICY);
   assert.equal(pair?.set.mask, 0b1100);
 });
 
-test('sliced nodes come before clean ones and clean flexible ones last', () => {
+test('sliced nodes rank before empty ones, and empty flexible nodes last', () => {
   inOrder(1, sliced([0, 1, 2, 3]), aNode(), aNode({ capacity_mode: 'flexible' }));
   inOrder(8, aNode(), aNode({ capacity_mode: 'flexible' }));
   inOrder(1, sliced([0]), sliced([0], { capacity_mode: 'flexible' }));
 });
 
-test('a node with a broken GPU is not kept as clean', () => {
+test('a node with an unhealthy GPU is not preserved as an empty node', () => {
   inOrder(1, aNode({ slots: slots({ 0: { status: 'quarantined' } }) }), aNode());
 });
 
-test('among equals the node with the oldest claim comes first', () => {
+test('among equal nodes the one with the oldest claim ranks first', () => {
   inOrder(1, sliced([0], { oldest_claim_at_s: 100.5 }), sliced([3], { oldest_claim_at_s: 200 }));
   assert.equal(SCORERS.age.score(summarise(sliced([0], { oldest_claim_at_s: 2 ** 40 })), ZERO), 2 ** 30 - 1);
   assert.equal(SCORERS.age.score(summarise(sliced([0], { oldest_claim_at_s: -5 })), ZERO), 0);
@@ -51,7 +51,7 @@ test('among equals the node with the oldest claim comes first', () => {
 
 const ZERO = { mask: 1, size: 1, partition_id: null };
 
-test('a node on which launches failed comes after every other that fits, the more failures the later', () => {
+test('a node with failed launches ranks after every other that fits; more failures rank later', () => {
   inOrder(
     1,
     aNode({ capacity_mode: 'flexible' }),
@@ -65,7 +65,7 @@ test('a node on which launches failed comes after every other that fits, the mor
   assert.ok(bareMetalScoreKey({ capacity_mode: 'flexible' }) < whole(1) && whole(1) < whole(2));
 });
 
-test('where any set is legal, sets of two, four and eight are kept whole by number', () => {
+test('where any set is legal, sets of two, four and eight are preserved by count', () => {
   const any = (free: number): SchedulerNode =>
     sliced(
       Array.from({ length: free }, (_, index) => index),
@@ -76,7 +76,7 @@ test('where any set is legal, sets of two, four and eight are kept whole by numb
   assert.equal(nodeScoreKey(summarise(any(3)), 4), null);
 });
 
-test('a set within one NUMA domain is better than one across two', () => {
+test('a set within one NUMA domain ranks before one across two', () => {
   const across = sliced([], { partitions: null, slots: slots({ 1: { numa_node: 1 } }).slice(0, 2) });
   const within = sliced([], { partitions: null, slots: slots().slice(0, 2) });
   inOrder(2, within, across);
@@ -84,7 +84,7 @@ test('a set within one NUMA domain is better than one across two', () => {
   assert.equal(SCORERS.numa_span.score(summarise(aNode({ slots: scattered })), { ...ZERO, mask: 0b111111 }), 3);
 });
 
-test('a table with very many sets stays within its part of the key', () => {
+test('a table with very many sets stays within its range of the key', () => {
   const module_ids = [2, 4, 3, 1, 5, 7, 6, 8];
   const partitions = Array.from({ length: 300 }, (_, id) => ({ id: `${id}`, module_ids }));
   const summary = summarise(aNode({ partitions }));
@@ -93,13 +93,13 @@ test('a table with very many sets stays within its part of the key', () => {
   assert.equal(SCORERS.fragmentation.score(summary, best.set), 16 ** 4 - 1);
 });
 
-test('every key is a whole number below 2^53', () => {
+test('every key is an integer below 2^53', () => {
   const radix = DEFAULT_POLICY.scorers.reduce((product, name) => product * SCORERS[name].radix, 1);
   assert.ok(radix <= Number.MAX_SAFE_INTEGER + 1);
   assert.ok(Number.isSafeInteger(key(aNode({ capacity_mode: 'flexible', oldest_claim_at_s: 2 ** 32 }), 1)));
 });
 
-test('the index row has what is free, the largest set and a key per count', () => {
+test('the index row holds the free count, the largest set and a key per count', () => {
   const row = placementIndexRow(sliced([0, 1, 2]));
   assert.equal(row.free_mask, 0b111);
   assert.equal(row.free_gpus, 3);
@@ -115,6 +115,6 @@ test('the index row has what is free, the largest set and a key per count', () =
   );
 });
 
-test('bare metal takes nodes that can do nothing else first', () => {
+test('bare metal prefers nodes that can serve nothing else', () => {
   assert.ok(bareMetalScoreKey({ capacity_mode: 'baremetal' }) < bareMetalScoreKey({ capacity_mode: 'flexible' }));
 });

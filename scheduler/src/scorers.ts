@@ -1,17 +1,17 @@
 /**
- * Which of the fitting sets is best. Each scorer is a small integer, smaller being better, and a policy orders them:
- * together they are one sortable key per set. A node's key for a GPU count is the key of its best set, so an index
- * over (key, id) has the fleet's winner in its first row. The scheduler and that index must use this one function.
+ * Ranks the fitting sets. Each scorer is a small integer, smaller being better, and a policy orders them: together they
+ * are one sortable key per set. A node's key for a GPU count is the key of its best set, so an index over (key, id) has
+ * the fleet's winner in its first row. The scheduler and that index must use this one function.
  *
- * A node on which launches failed comes after every other: it cools down until one succeeds there or its failures are
- * forgotten. Then the order is a buddy allocator's over the whole fleet: leave whole nodes whole, then break the smallest
- * set that will do. Among equals the node with the oldest claim comes first: durations are long-tailed, so what has run
- * longest will run on, and the other nodes drain.
+ * A node with failed launches ranks last: it cools down until a launch succeeds there or its failures expire. Then the
+ * order is that of a buddy allocator over the whole fleet: keep empty nodes empty, then split the smallest sufficient
+ * set. Among equals the node with the oldest claim ranks first: durations are long-tailed, so old claims will continue,
+ * and the other nodes drain.
  */
 import { freeLegalSets, freeMask, type LegalSet, type LegalTable, legalTable, popcount } from './legal-sets.ts';
 import type { CapacityMode, Occupancy, Policy, SchedulerNode, ScorerName } from './model.ts';
 
-/** What scoring needs of a node. */
+/** The inputs of scoring for a node. */
 export type NodeSummary = Readonly<{
   free_mask: number;
   table: LegalTable;
@@ -39,7 +39,7 @@ const lostOfAny = (free: number, size: number): number =>
     return sum + lost * weight;
   }, 0);
 
-/** Legal sets of two and more that are whole now and would not be afterwards. A larger one outweighs all smaller. */
+/** Legal sets of two and more that are free now and would not be afterwards. A larger one outweighs all smaller. */
 const lostSets = ({ table, free_mask }: NodeSummary, set: LegalSet): number => {
   if (table.sets === null) return lostOfAny(popcount(free_mask), set.size);
   let lost = 0;
@@ -61,16 +61,16 @@ const isClean = (summary: NodeSummary): boolean =>
   summary.occupancy === 'free' && summary.free_mask === summary.table.slot_mask;
 
 export const SCORERS: Readonly<Record<ScorerName, Scorer>> = {
-  /** Launches that failed on the node lately. */
+  /** Recently failed launches on the node. */
   cooling: { radix: COOLING_MAX + 1, score: ({ launch_failures }) => coolingOf(launch_failures) },
-  /** A clean node is what bare metal and eight-GPU slices need; a clean flexible one most of all. */
+  /** Bare metal and eight-GPU slices need an empty node; an empty flexible node is the most valuable. */
   clean_node: {
     radix: 3,
     score: (summary) => (isClean(summary) ? (summary.capacity_mode === 'flexible' ? 2 : 1) : 0),
   },
   /** The sets that this one breaks, largest first. */
   fragmentation: { radix: LOST_MAX + 1, score: lostSets },
-  /** Sliced flexible nodes are left to drain, so that they become clean. */
+  /** Sliced flexible nodes are left to drain, so that they become empty. */
   flexible: { radix: 2, score: (summary) => (summary.capacity_mode === 'flexible' ? 1 : 0) },
   /** The NUMA domains beyond the first that the set touches. */
   numa_span: {
@@ -81,7 +81,7 @@ export const SCORERS: Readonly<Record<ScorerName, Scorer>> = {
       return Math.min(touched - 1, 3);
     },
   },
-  /** When the oldest claim was made: what has lasted longest will last longest. */
+  /** When the oldest claim was made: the oldest claims will last longest. */
   age: {
     radix: AGE_MAX + 1,
     score: (summary) => Math.min(Math.max(Math.trunc((summary.oldest_claim_at_s ?? 0) / AGE_STEP_S), 0), AGE_MAX),
@@ -110,7 +110,7 @@ const keyOf = (summary: NodeSummary, set: LegalSet, policy: Policy): number => {
   return key;
 };
 
-/** Equal sets are told apart by their slots, and two partitions over the same slots by their ids. */
+/** Equal sets are distinguished by their slots, and two partitions over the same slots by their ids. */
 const isBefore = (a: ScoredSet, b: ScoredSet): boolean =>
   a.key !== b.key
     ? a.key < b.key
@@ -129,13 +129,13 @@ export const bestSet = (summary: NodeSummary, gpuCount: number, policy: Policy):
 };
 
 /**
- * The node's place in the order for slices of this size: the least key, then the least id, wins. Null when it has no
- * free legal set. Under the default policy it is an integer below 2^53: a JavaScript number and an SQL bigint.
+ * The node's position in the order for slices of this size: the lowest key, then the lowest id, wins. Null when it has
+ * no free legal set. Under the default policy it is an integer below 2^53: a JavaScript number and an SQL bigint.
  */
 export const nodeScoreKey = (summary: NodeSummary, gpuCount: number, policy: Policy = DEFAULT_POLICY): number | null =>
   bestSet(summary, gpuCount, policy)?.key ?? null;
 
-/** Bare metal takes nodes that can do nothing else first, of those that do not cool down. */
+/** Bare metal prefers nodes that can serve nothing else, among those without cooldown. */
 export const bareMetalScoreKey = (node: Pick<SchedulerNode, 'capacity_mode' | 'launch_failures'>): number =>
   coolingOf(node.launch_failures ?? 0) * 2 + (node.capacity_mode === 'baremetal' ? 0 : 1);
 

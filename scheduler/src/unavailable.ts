@@ -1,8 +1,8 @@
 /**
- * What holds the capacity: every GPU that could serve the request's region, SKU and shape for this tenant is counted
- * once, under the thing that keeps it from the request. A GPU's own state comes before its node's, because freeing
- * the node would not free that GPU. Nodes that are no capacity for the request (another region, SKU, tenant or
- * shape) are not counted, so a refusal tells nothing about other tenants.
+ * Why capacity is unavailable: every GPU that could serve the request's region, SKU and shape for this tenant is
+ * counted once, under its unavailable reason. A GPU's own state comes before its node's, because freeing the node would
+ * not free that GPU. Nodes that are not capacity for the request (another region, SKU, tenant or shape) are not
+ * counted, so a refusal reveals nothing about other tenants.
  */
 import { candidateOf, FILTERS, type FilterRefusal, OCCUPANCY_HOLDS } from './filters.ts';
 import { freeMask, isComplete, largestLegalSet, legalTable } from './legal-sets.ts';
@@ -24,7 +24,7 @@ export const NONE_UNAVAILABLE: HeldBy = {
   quota: 0,
 };
 
-/** What the slot's own columns say, or null when it is free. Completeness matters to slices only. */
+/** The reason in the slot's own columns, or null when it is free. Completeness matters to slices only. */
 export const slotHold = (slot: SchedulerSlot, isSlice: boolean): UnavailableReason | null => {
   if (slot.status === 'reserved' || slot.status === 'in_use') return 'claimed';
   if (slot.status !== 'available') return slot.status;
@@ -33,7 +33,7 @@ export const slotHold = (slot: SchedulerSlot, isSlice: boolean): UnavailableReas
   return isSlice && !isComplete(slot) ? 'incomplete' : null;
 };
 
-/** Filters that name the region, SKU, tenant and shape: who fails one is not capacity for this request. */
+/** Filters for region, SKU, tenant and shape: a node that fails one is not capacity for this request. */
 const SCOPE = new Set(['region', 'host_role', 'pool', 'sku', 'capacity_mode']);
 
 const isInScope = (node: SchedulerNode, request: PlacementRequest): boolean => {
@@ -41,16 +41,16 @@ const isInScope = (node: SchedulerNode, request: PlacementRequest): boolean => {
   return FILTERS.every((filter) => !SCOPE.has(filter.name) || filter.reject(candidate, request) === null);
 };
 
-/** GPUs of one node: those that are free for the request, the rest under what holds them. */
+/** GPUs of one node: the free ones for the request, the rest by unavailable reason. */
 const countNode = (held: Record<UnavailableReason, number>, node: SchedulerNode, request: PlacementRequest): number => {
   const total = node.slots.length || request.gpus_per_node;
   if (node.occupancy !== 'free' && node.occupancy !== 'sliced') {
-    // A claim on the whole node takes every GPU of it, whatever the slots' own rows say.
+    // A claim on the whole node takes every GPU of it, regardless of the slots' own rows.
     held[OCCUPANCY_HOLDS[node.occupancy]] += total;
     return 0;
   }
   if (request.shape === 'gpu_slice' && node.slots.length === 0) {
-    // Slices are cut from slots, and nobody has approved one yet.
+    // Slices need approved slots, and none is approved yet.
     held.unapproved += total;
     return 0;
   }
@@ -68,14 +68,14 @@ const countNode = (held: Record<UnavailableReason, number>, node: SchedulerNode,
 const largestOf = (node: SchedulerNode, request: PlacementRequest, free: number): number =>
   request.shape === 'baremetal' ? free : largestLegalSet(freeMask(node.slots), legalTable(node));
 
-/** Free GPUs that are only in the wrong place or number: the user may still get them in another shape. */
+/** Free GPUs in the wrong place or number: the user may still get them in another shape. */
 const STILL_FREE = new Set<UnavailableReason>(['fabric', 'fragmented', 'quota']);
 
 export type CapacityFacts = Readonly<{ held_by: HeldBy; free_gpus: number; largest_set: number; gpus_total: number }>;
 
 export type CheckedNode = Readonly<{ node: SchedulerNode; refusal: FilterRefusal | null }>;
 
-/** `free_gpus` and `largest_set` speak of nodes that are themselves ready. */
+/** `free_gpus` and `largest_set` cover only nodes that are ready. */
 export const capacityFacts = (judged: readonly CheckedNode[], request: PlacementRequest): CapacityFacts => {
   const held: Record<UnavailableReason, number> = { ...NONE_UNAVAILABLE };
   let free_gpus = 0;

@@ -1,4 +1,4 @@
-/** Nodes and requests for tests: everything in order unless the test says otherwise. */
+/** Nodes and requests for tests: everything is valid unless the test changes it. */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type {
   FabricPartition,
@@ -15,7 +15,7 @@ export const HGX_TABLE: readonly FabricPartition[] = HGX_PARTITIONS.map((module_
   module_ids,
 }));
 
-/** Module ids by slot index on a real H200 host: not in the order of the bus. */
+/** Module ids by slot index on a real H200 host: not in bus order. */
 export const HGX_MODULES: readonly number[] = [2, 4, 3, 1, 5, 7, 6, 8];
 
 export const aSlot = (slot_index: number, changes: Partial<SchedulerSlot> = {}): SchedulerSlot => ({
@@ -36,7 +36,7 @@ export const aSlot = (slot_index: number, changes: Partial<SchedulerSlot> = {}):
   ...changes,
 });
 
-/** Eight slots; those of `changes` by slot index are different. */
+/** Eight slots, with `changes` by slot index. */
 export const slots = (changes: Readonly<Record<number, Partial<SchedulerSlot>>> = {}): readonly SchedulerSlot[] =>
   HGX_MODULES.map((_, index) => aSlot(index, changes[index]));
 

@@ -1,6 +1,6 @@
 /**
- * Which errors an operation can give, derived from what it is: the reference lists them and the tests hold the server
- * to them. Codes are in the order of their status.
+ * The errors that an operation can return, derived from its definition: the reference lists them and the tests check
+ * the server against them. Codes are in the order of their status.
  */
 import type { Operation } from '../define.ts';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '../errors.ts';

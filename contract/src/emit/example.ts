@@ -1,7 +1,7 @@
 /**
- * One valid value of a schema, the same on every run: what the API reference shows and what generated tests send.
- * A string with a pattern cannot be invented, so such a schema carries `examples`; a test checks that every example
- * of every operation satisfies its schema.
+ * One valid value of a schema, the same on every run: for the API reference and for generated tests. A string with a
+ * pattern cannot be generated, so such a schema carries `examples`; a test checks that every example of every operation
+ * satisfies its schema.
  */
 import type { TSchema } from 'typebox';
 import type { Json, JsonObject } from './schemas.ts';
@@ -13,7 +13,7 @@ const nodes = (value: unknown): readonly Node[] => (Array.isArray(value) ? value
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 export type ExampleOptions = Readonly<{
-  /** Whether optional properties are filled in too; a schema with minProperties gets as many as it demands. */
+  /** Whether optional properties are filled in too; a schema with minProperties gets at least as many. */
   optional?: boolean;
 }>;
 

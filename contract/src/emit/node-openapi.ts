@@ -1,4 +1,4 @@
-/** The node API as an OpenAPI 3.1 document: what agents and the control plane say to each other. */
+/** The node API as an OpenAPI 3.1 document: the requests and responses between agents and the control plane. */
 import type { TObject } from 'typebox';
 import pkg from '../../package.json' with { type: 'json' };
 import { Problem } from '../common.ts';

@@ -30,7 +30,7 @@ const headerParameters = (operation: Operation): JsonObject[] =>
     'CorrelationId',
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
-/** The resource has a version: its answers carry the ETag that If-Match asks back. */
+/** The resource has a version: its responses carry the ETag that If-Match requires. */
 const hasVersion = (schema: TSchema | null): boolean =>
   'version' in ((schema as { properties?: object } | null)?.properties ?? {});
 
@@ -48,7 +48,8 @@ const success = (id: string, operation: Operation, registry: Registry): JsonObje
     ]),
   };
   if (response === null) return result;
-  // OpenAPI 3.1 cannot type the items of a stream, so the item stands in an extension, where a name of its own would be used by nothing.
+  // OpenAPI 3.1 cannot type the items of a stream, so the item is in an extension; as a named component it would be
+  // unused.
   const schema = registry.use(response, stream ? undefined : `${pascal(id)}Response`);
   const media: JsonObject = stream ? { schema: { type: 'string' }, 'x-item-schema': schema } : { schema };
   return { ...result, content: { [stream ?? 'application/json']: media } };

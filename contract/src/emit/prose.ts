@@ -1,4 +1,4 @@
-/** What the API reference says once for all operations: the guide, the tags, the headers, how to sign in. */
+/** Text of the API reference shared by all operations: the guide, the tags, the headers, authentication. */
 import type { JsonObject } from './schemas.ts';
 
 export const INFO: JsonObject = {
@@ -50,7 +50,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Administration: 'For operators of the platform.',
 };
 
-/** Tags in the order of first use. A tag without a sentence is a mistake in the contract. */
+/** Tags in the order of first use. A tag without a description is an error in the contract. */
 export const tagsOf = (used: readonly string[]): JsonObject[] =>
   [...new Set(used)].map((name) => {
     const description = TAGS[name];
@@ -108,5 +108,5 @@ export const HEADERS: JsonObject = {
   'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer', minimum: 0 } },
 };
 
-/** Statuses that always say when to come back. */
+/** Statuses that always have a retry time. */
 export const RETRY_AFTER_STATUSES: readonly number[] = [429, 503];

@@ -1,7 +1,7 @@
 /**
- * From TypeBox values to the components of a document. A schema that the contract exports has that name everywhere;
- * pages, request bodies and composed responses are named after what they hold, so that a reader meets names instead
- * of the same object spelled out again.
+ * Converts TypeBox values to the components of a document. A schema that the contract exports has that name everywhere;
+ * pages, request bodies and composed responses are named after their content, so that a reader sees names instead of
+ * repeated objects.
  */
 import type { TSchema } from 'typebox';
 import { Action, Money, Problem } from '../common.ts';
@@ -88,7 +88,7 @@ const pageName = (schema: Node): string | undefined => {
   return item === undefined ? undefined : `${item}Page`;
 };
 
-/** `X or null` in the short spelling of JSON Schema, which readers and generators like better than a union. */
+/** `X or null` in the short form of JSON Schema, which is easier for readers and generators than a union. */
 const nullable = (branches: readonly JsonObject[]): JsonObject | undefined => {
   const [value, none] = branches;
   if (branches.length !== 2 || none?.['type'] !== 'null' || typeof value?.['type'] !== 'string') return undefined;

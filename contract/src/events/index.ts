@@ -1,6 +1,6 @@
 /**
- * What happened, told after the transaction that made it so: one schema per event type, carried in a CloudEvents 1.0
- * envelope. Events are hints and history, never the truth: a consumer that missed one reads the resource.
+ * Events, emitted after the commit of their transaction: one schema per event type, in a CloudEvents 1.0 envelope.
+ * Events are hints and history, not the state: a consumer that missed one reads the resource.
  */
 import Type, { type Static, type TObject } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';

@@ -1,6 +1,4 @@
-/**
- * What an agent, or another source, says about the health of a node and its slots. Behavior follows classifications.
- */
+/** The health of a node and its slots as reported by an agent or another source. Behavior follows classifications. */
 import Type from 'typebox';
 import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 

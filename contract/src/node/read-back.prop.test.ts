@@ -6,10 +6,10 @@ import { READ_BACK, readBackFloor, readBackGap } from './read-back.ts';
 const MIB = 1024 * 1024;
 const size = fc.oneof(fc.integer({ min: 1, max: 80 * MIB }), fc.integer({ min: 80 * MIB, max: 64 * 1024 ** 4 }));
 
-/** Exactly the floor: a sample at the start of each range. */
+/** Exactly the minimum: a sample at the start of each range. */
 const least = (bytes: number) => readBackFloor(bytes).map((range) => ({ offset: range.offset, length: range.bytes }));
 
-test('the floor covers the disk from its first to its last byte, in order, and reading it is enough', () => {
+test('the minimum samples span the disk from first to last byte in order, and reading them is sufficient', () => {
   fc.assert(
     fc.property(size, (bytes) => {
       const floor = readBackFloor(bytes);
@@ -27,7 +27,7 @@ test('the floor covers the disk from its first to its last byte, in order, and r
   );
 });
 
-test('one byte less, wherever it is missing, is not enough', () => {
+test('one byte less than the minimum, anywhere, is not sufficient', () => {
   fc.assert(
     fc.property(size, fc.nat(), fc.boolean(), (bytes, which, isAtEnd) => {
       const samples = least(bytes);
@@ -40,7 +40,7 @@ test('one byte less, wherever it is missing, is not enough', () => {
   );
 });
 
-test('any amount that was read of one place does not stand for another', () => {
+test('reading one region any number of times does not replace another region', () => {
   const bytes = 1024 ** 4;
   const half = Array.from({ length: 512 }, (_, n) => ({ offset: n * MIB, length: MIB }));
   assert.match(readBackGap(bytes, half) ?? '', /Too little/);
@@ -48,7 +48,7 @@ test('any amount that was read of one place does not stand for another', () => {
   assert.match(readBackGap(bytes, twice) ?? '', /Too little/, 'what was read twice counts once');
 });
 
-test('order and overlap of samples do not matter, and reading more never makes it worse', () => {
+test('order and overlap of samples do not matter, and reading more never invalidates the check', () => {
   fc.assert(
     fc.property(size, fc.nat(), fc.nat(), (bytes, from, count) => {
       const extra = { offset: from % bytes, length: Math.min(count, bytes - (from % bytes)) };
@@ -57,7 +57,7 @@ test('order and overlap of samples do not matter, and reading more never makes i
   );
 });
 
-test('nothing read, a disk without a size and samples outside of it are never enough', () => {
+test('no samples, a disk without a size, and samples outside the disk are never sufficient', () => {
   assert.match(readBackGap(4096, []) ?? '', /Too little/);
   assert.match(readBackGap(0, []) ?? '', /no size/);
   assert.match(readBackGap(4096, [{ offset: 0, length: 8192 }]) ?? '', /outside/);

@@ -51,7 +51,7 @@ const mergedOf = (ranges: readonly DiskRange[]): DiskRange[] => {
 const sharedBytes = (a: DiskRange, b: DiskRange): number =>
   Math.max(0, Math.min(a.offset + a.length, b.offset + b.length) - Math.max(a.offset, b.offset));
 
-/** Why what was read is not enough for a disk of this size; null where it is. */
+/** Why the samples are not sufficient for a disk of this size; null if they are. */
 export const readBackGap = (sizeBytes: number, samples: readonly DiskRange[]): string | null => {
   if (sizeBytes <= 0) return 'The disk has no size.';
   if (samples.some(({ offset, length }) => offset < 0 || offset + length > sizeBytes))

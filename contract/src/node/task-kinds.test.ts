@@ -4,18 +4,18 @@ import fc from 'fast-check';
 import { HOST_PORTS, isTaskKind, kindsOf, TASK_KINDS, TASKS, taskLabel } from './task-kinds.ts';
 import type { CleanupOutput } from './wipe-evidence.ts';
 
-test('every kind has a label in the imperative, without a stop', () => {
+test('every kind has an imperative label without a trailing period', () => {
   for (const kind of TASK_KINDS) assert.match(TASKS[kind].label, /^[A-Z][A-Za-z ]{3,30}$/, kind);
 });
 
-test('a kind that destroys data names the slots or disks it destroys, so that stale ones are refused', () => {
+test('a kind that destroys data names its slots or disks, so that the agent can refuse stale ones', () => {
   for (const kind of TASK_KINDS.filter((one) => TASKS[one].effect === 'destroy')) {
     const { properties } = TASKS[kind].params;
     assert.ok('slots' in properties || 'disks' in properties, kind);
   }
 });
 
-test('no version of an agent may leave out what is left of a VM, or a part of it', () => {
+test('no agent version may omit the report of VM remains, or a part of it', () => {
   const wipes = TASK_KINDS.filter((one) => 'disks' in TASKS[one].output.properties && TASKS[one].effect === 'destroy');
   assert.ok(wipes.length > 0);
   for (const kind of wipes) {
@@ -26,15 +26,15 @@ test('no version of an agent may leave out what is left of a VM, or a part of it
   }
 });
 
-test('the server waits for a begun task longer than the agent works on it, where its work must not be lost', () => {
+test('the server waits longer for a started task than the agent works on it, where its work must not be lost', () => {
   for (const kind of TASK_KINDS) {
     const { effect, is_waited_out, output } = TASKS[kind];
-    // A wipe under way leaves a proof.
+    // A wipe in progress leaves a proof.
     if (effect === 'destroy' && 'disks' in output.properties) assert.ok(is_waited_out, kind);
   }
 });
 
-test('a host offers the kinds whose ports it has: fewer ports never mean more kinds', () => {
+test('a host offers the kinds that its ports support; fewer ports never mean more kinds', () => {
   const ports = fc.subarray([...HOST_PORTS]);
   fc.assert(
     fc.property(ports, ports, fc.boolean(), (some, more, isReadOnly) => {
@@ -47,7 +47,7 @@ test('a host offers the kinds whose ports it has: fewer ports never mean more ki
   assert.deepEqual(kindsOf(new Set(HOST_PORTS)), TASK_KINDS);
 });
 
-test('a host that is only read is asked for nothing that changes it', () => {
+test('a read-only host receives no task that changes it', () => {
   for (const kind of kindsOf(new Set(HOST_PORTS), true)) assert.equal(TASKS[kind].effect, 'read', kind);
 });
 

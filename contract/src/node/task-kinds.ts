@@ -1,8 +1,7 @@
 /**
- * The closed list of what a host can be asked to do. There is no "run command". A task kind is declared here once: its
- * words for people, the shape of its params and output, its limits, what it does to the host and which ports of the host
- * it needs. Everything else about a kind is derived from its declaration, or is a registry with one entry for each kind
- * that does not compile without it.
+ * The closed list of host tasks. There is no "run command". A task kind is declared here once: its label, the shape of
+ * its params and output, its limits, its effect on the host and the host ports it needs. Everything else about a kind
+ * is derived from its declaration, or is a registry with one entry for each kind that does not compile without it.
  */
 import Type, { type Static } from 'typebox';
 import { Closed, Nullable, StringEnum, Time } from '../common.ts';
@@ -49,7 +48,7 @@ export type HostPort = (typeof HOST_PORTS)[number];
 export type TaskEffect = 'read' | 'change' | 'destroy';
 
 type Declaration = Readonly<{
-  /** For people: what the host does, in the imperative. It names no host, device or address. */
+  /** The label: what the host does, in the imperative. It names no host, device or address. */
   label: string;
   params: Type.TObject;
   output: Type.TObject;
@@ -60,13 +59,13 @@ type Declaration = Readonly<{
   /** How long the server waits for its end. */
   expires_s: number;
   /**
-   * Then `expires_s` counts to its beginning only: a task that was begun is waited for until the agent itself would have
-   * ended it, because giving it up sooner would throw its work away.
+   * Then `expires_s` counts only to the start: the server waits for a started task until the agent itself would have
+   * ended it, because an earlier end would discard its work.
    */
   is_waited_out: boolean;
 }>;
 
-/** Unless declared otherwise: a task that no host finishes within this time has failed, because its host is away. */
+/** The default: a task that no host finishes within this time has failed, because its host is offline. */
 export const TASK_EXPIRES_S = 20 * MINUTE;
 
 type Given<P extends Type.TObject, O extends Type.TObject> = Omit<
@@ -80,7 +79,7 @@ export const defineTask = <P extends Type.TObject, O extends Type.TObject>(given
   ({ expires_s: TASK_EXPIRES_S, is_waited_out: false, ...given }) satisfies Declaration;
 
 const allocation = { allocation_id: Id('allocation') };
-/** A host that makes slices makes all of them: it has everything, or none of the kinds below is offered. */
+/** A host either supports every kind of slice task or none of them. */
 const SLICE = ['pci', 'disks', 'images', 'hypervisor', 'network', 'fabric', 'gpu', 'system'] as const;
 const WHOLE_NODE = ['pci', 'disks', 'network', 'fabric', 'gpu', 'system'] as const;
 
@@ -153,7 +152,7 @@ export const TASKS = {
       slots,
       image: TaskImage,
       install: Install,
-      /** What the next start will carry: refused while the old system is still there. */
+      /** For the next start: refused while the old system is still there. */
       user_data: Type.Optional(Nullable(Type.String())),
     }),
     output: Closed({ bytes_written: Count, digest: Nullable(Type.String()) }),
@@ -206,7 +205,7 @@ export const TASKS = {
       ...allocation,
       slots,
       grace_s: Count,
-      /** It stays the tenant's and is started again later; until then it needs no part of the fabric. */
+      /** The VM stays the tenant's and is started again later; until then it needs no fabric partition. */
       will_start_again: Type.Optional(Type.Boolean()),
     }),
     output: Closed({ how: StringEnum(['absent', 'graceful', 'hard']) }),
@@ -276,7 +275,7 @@ export const TASKS = {
       ...allocation,
       username: Username,
       ssh_public_keys: SshKeys,
-      /** Named so that the host knows from now on whose they are. */
+      /** Named so that the host knows their owner from now on. */
       disks: Type.Array(TaskDisk),
       slot_generations: Type.Array(SlotGeneration),
     }),
@@ -345,10 +344,10 @@ export type TaskParams<K extends TaskKind> = Static<(typeof TASKS)[K]['params']>
 export type TaskOutput<K extends TaskKind> = Static<(typeof TASKS)[K]['output']>;
 
 export const isTaskKind = (kind: string): kind is TaskKind => Object.hasOwn(TASKS, kind);
-/** For people. A kind of a newer or older version has no words here and is shown by its name. */
+/** The label. A kind of a newer or older version has none here and is shown by its name. */
 export const taskLabel = (kind: string): string => (isTaskKind(kind) ? TASKS[kind].label : kind);
 
-/** Kinds that a host can do: it has every port they need. A host that only reads does what changes nothing. */
+/** Kinds that a host supports: it has every port they need. A read-only host supports kinds that change nothing. */
 export const kindsOf = (ports: ReadonlySet<HostPort>, isReadOnly = false): TaskKind[] =>
   TASK_KINDS.filter(
     (kind) => TASKS[kind].needs.every((port) => ports.has(port)) && (!isReadOnly || TASKS[kind].effect === 'read'),

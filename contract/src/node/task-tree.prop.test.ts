@@ -14,7 +14,7 @@ const rootOf = (texts: readonly string[]): Buffer => {
   return sha256(Buffer.from([1]), rootOf(texts.slice(0, middle)), rootOf(texts.slice(middle)));
 };
 
-/** Texts that differ, and one of them. */
+/** Distinct texts, and one of them. */
 const forest = fc
   .uniqueArray(fc.string({ unit: 'grapheme', maxLength: 40 }), { minLength: 1, maxLength: 70 })
   .chain((texts) => fc.record({ texts: fc.constant(texts), at: fc.nat(texts.length - 1) }));
@@ -27,7 +27,7 @@ const isRefused = (signed: Buffer, text: string, proof: readonly string[]): bool
   taskTreeBytes(text, proof)?.equals(signed) !== true;
 
 describe('one signature for many tasks', () => {
-  it('every text of a tree leads to what was signed: the root of RFC 6962 behind a line of its own', () => {
+  it('every leaf of a tree verifies against the signed root: RFC 6962 with a prefix line', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string(), { minLength: 1, maxLength: 70 }), (texts) => {
         const { signed_bytes, proofs } = growTaskTree(texts);
@@ -39,12 +39,12 @@ describe('one signature for many tasks', () => {
     );
   });
 
-  it('a task alone is a tree of one leaf with an empty proof, and nothing is no tree', () => {
+  it('a single task is a tree of one leaf with an empty proof; an empty list has no tree', () => {
     assert.deepEqual(growTaskTree(['x']).proofs, [[]]);
     assert.throws(() => growTaskTree([]), RangeError);
   });
 
-  it('a proof is as long as the tree is high, however many are signed together', () => {
+  it('the proof length equals the tree height, for any number of tasks', () => {
     const { proofs } = growTaskTree(Array.from({ length: 6_100 }, (_, n) => String(n)));
     assert.equal(Math.max(...proofs.map((proof) => proof.length)), 13);
   });
@@ -71,7 +71,7 @@ describe('one signature for many tasks', () => {
     );
   });
 
-  it('a neighbour on the other side, or with another hash, is refused', () => {
+  it('a sibling on the other side, or with another hash, is refused', () => {
     fc.assert(
       fc.property(forest, fc.nat(), (given, which) => {
         const { signed, text, proof } = grow(given);
@@ -87,7 +87,7 @@ describe('one signature for many tasks', () => {
     );
   });
 
-  it('a proof with a step less or more is refused', () => {
+  it('a proof with one step too few or too many is refused', () => {
     fc.assert(
       fc.property(forest, fc.nat(), (given, which) => {
         const { signed, text, proof } = grow(given);
@@ -99,8 +99,8 @@ describe('one signature for many tasks', () => {
     );
   });
 
-  it('an inner node does not pass for a text, whatever byte is put before it', () => {
-    // Latin-1 would keep the bytes, so a text is sought whose UTF-8 is the pair itself.
+  it('an inner node does not verify as a leaf, with any prefix byte', () => {
+    // Latin-1 would keep the bytes, so this searches a text whose UTF-8 is the pair itself.
     const texts = Array.from({ length: 4 }, (_, n) => `text ${n}`);
     const { signed_bytes, proofs } = growTaskTree(texts);
     const pair = ['\0', '\x01', ''].map((byte) =>
@@ -110,14 +110,14 @@ describe('one signature for many tasks', () => {
     for (const bytes of pair) {
       assert.ok(isRefused(signed_bytes, bytes.toString('latin1'), above));
       assert.ok(isRefused(signed_bytes, bytes.toString('utf8'), above));
-      // The same by hand, for bytes that no text has.
+      // Computed manually, for bytes that no text encodes to.
       const leaf = sha256(Buffer.from([0]), bytes);
       const root = sha256(Buffer.from([1]), leaf, rootOf(texts.slice(2)));
       assert.notDeepEqual(root, rootOf(texts));
     }
   });
 
-  it('what is no proof is refused before anything is hashed', () => {
+  it('a malformed proof is refused before anything is hashed', () => {
     const step = `left:${Buffer.alloc(32).toString('base64url')}`;
     assert.notEqual(taskTreeBytes('x', Array(PROOF_STEPS_MAX).fill(step)), null);
     assert.equal(taskTreeBytes('x', Array(PROOF_STEPS_MAX + 1).fill(step)), null);
@@ -125,7 +125,7 @@ describe('one signature for many tasks', () => {
       assert.equal(taskTreeBytes('x', [odd]), null);
   });
 
-  it('a text with half a character has no bytes of its own and is refused', () => {
+  it('a text with an unpaired surrogate has no UTF-8 encoding and is refused', () => {
     const { signed_bytes, proofs } = growTaskTree(['\ufffd']);
     assert.ok(!isRefused(signed_bytes, '\ufffd', proofs[0] ?? []));
     assert.equal(taskTreeBytes('\ud800', proofs[0] ?? []), null);

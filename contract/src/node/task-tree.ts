@@ -1,20 +1,20 @@
 /**
- * How one signature covers many tasks that are handed out together. The texts of the tasks are the leaves of a hash
- * tree as in RFC 6962: a leaf is hashed behind a byte 0x00 and a pair behind 0x01, so that no text passes for an inner
- * node, and the last one of an odd row moves up as it is. The root is signed behind a line that nothing else is signed
- * behind. A task carries the hashes beside its path to the root. A changed text, or the path of another task, gives
- * another root. A single task is a tree of one leaf with an empty path.
+ * How one signature covers many tasks that are dispatched together. The texts of the tasks are the leaves of a hash
+ * tree as in RFC 6962: a leaf is hashed after a byte 0x00 and a pair after 0x01, so that no text passes for an inner
+ * node, and the last node of an odd row moves up unchanged. The root is signed with a prefix line that no other
+ * signature uses. A task carries the sibling hashes of its path to the root. A changed text, or the path of another
+ * task, gives another root. A single task is a tree of one leaf with an empty path.
  */
 import { hash } from 'node:crypto';
 
-/** Sides of 2^32 leaves: more than anyone hands out at once, and an end to what a receiver hashes. */
+/** Enough for 2^32 leaves, and a bound on the receiver's hashing. */
 export const PROOF_STEPS_MAX = 32;
 
 const SIGNED_AS = 'gpuaas task tree v1\n';
 const STEP = /^(left|right):([A-Za-z0-9_-]{43})$/;
 const HASH_BYTES = 32;
 
-// Hashes are text all the way: a proof is text, and a digest costs a third of what it does as bytes of its own.
+// Hashes are text throughout: a proof is text, and a text digest costs a third of one as bytes.
 const hashLeaf = (text: string): string => hash('sha256', `\0${text}`, 'base64url');
 
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
@@ -35,7 +35,7 @@ export type TaskTree = Readonly<{
 
 /** Of at least one text. */
 export const growTaskTree = (texts: readonly string[]): TaskTree => {
-  /** Row by row from the leaves up, each node as the step that its neighbor carries: written once, shared by many. */
+  /** Row by row from the leaves up, each node as the step of its neighbor's proof: created once, shared by many. */
   const steps: string[][] = [];
   let row = texts.map(hashLeaf);
   while (row.length > 1) {
@@ -62,7 +62,7 @@ export const growTaskTree = (texts: readonly string[]): TaskTree => {
   return { signed_bytes: signedBytes(root), proofs };
 };
 
-/** What must have been signed for this text; null where the proof is none, or the text has no exact bytes. */
+/** The text that must have been signed; null if the proof is malformed, or the text has no exact bytes. */
 export const taskTreeBytes = (text: string, proof: readonly string[]): Buffer | null => {
   if (proof.length > PROOF_STEPS_MAX || !text.isWellFormed()) return null;
   let root = hashLeaf(text);

@@ -1,4 +1,4 @@
-/** What a cleanup shows for itself: evidence of each disk, resets of GPUs, and what is left of the VM. */
+/** The evidence of a cleanup: of each disk, resets of GPUs, and remains of the VM. */
 import Type from 'typebox';
 import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 import { PciAddress } from './facts.ts';
@@ -14,7 +14,7 @@ export const DiskEvidence = Closed({
   attempt: Type.Optional(Count),
   method: Type.String(),
   level: Type.Optional(WipeLevelShape),
-  /** What the method did on this disk: it threw its key away, erased its blocks, or was asked to forget them. */
+  /** What the method did on this disk: it destroyed the key, erased the blocks, or discarded them. */
   erase: StringEnum(['crypto', 'block', 'discard']),
   command_status: Type.Integer(),
   /** How the read-back verified the wipe: blank, or after a cryptographic erase noise that was not there before. */

@@ -18,7 +18,7 @@ test('every method has a level, and a stronger method never a lower one', () => 
   );
 });
 
-test('what meets a level meets every lower one, and itself', () => {
+test('a method that meets a level meets every lower level and its own', () => {
   fc.assert(
     fc.property(level, level, level, (have, asked, lower) => {
       assert.ok(meetsLevel(have, have));
@@ -29,7 +29,7 @@ test('what meets a level meets every lower one, and itself', () => {
   assert.deepEqual([meetsLevel('clear', 'purge'), meetsLevel('purge', 'clear')], [false, true]);
 });
 
-test('a method that nobody knows has no level and meets none', () => {
+test('an unknown method has no level and meets none', () => {
   fc.assert(
     fc.property(fc.string(), level, (unknown, asked) => {
       fc.pre(!(WIPE_METHODS as readonly string[]).includes(unknown));

@@ -1,15 +1,15 @@
 /**
- * The level of a wipe, and the other evidence of a cleanup. Levels are those of NIST SP 800-88r2:
- * `purge` holds against a laboratory, `clear` against whatever can be read through the disk's own interface. A sanitize
- * and a format that erases are asked of the disk itself and reach what it no longer shows; a discard that was read back
- * only clears. A minimum is one of these levels, never a method: which one a disk has is the disk's business.
+ * The level of a wipe, and the other evidence of a cleanup. Levels are those of NIST SP 800-88r2: `purge` withstands a
+ * laboratory, `clear` withstands reads through the disk's own interface. The disk itself executes a sanitize and an
+ * erasing format, which reach its hidden areas; a discard with read-back only clears. A minimum is one of these levels,
+ * never a method, because disks support different methods.
  */
 import Type, { type Static } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
 import type { WipeMethod } from './candidate.ts';
 import { PciAddress } from './facts.ts';
 
-/** How long an agent stays at one cleanup. A sanitize of a large drive without crypto erase takes hours. */
+/** How long an agent works on one cleanup. A sanitize of a large disk without crypto erase takes hours. */
 export const CLEANUP_LIMIT_S = 12 * 3_600;
 
 /** Weakest first. */
@@ -22,7 +22,7 @@ const LEVELS: Readonly<Record<WipeMethod, WipeLevel>> = {
   blkdiscard: 'clear',
 };
 
-/** Null for a method that is none of ours: what two operators vouch for has no level. */
+/** Null for an unknown method: a two-person override has no level. */
 export const wipeLevelOf = (method: string): WipeLevel | null =>
   Object.hasOwn(LEVELS, method) ? LEVELS[method as keyof typeof LEVELS] : null;
 
@@ -31,7 +31,7 @@ export const meetsLevel = (level: WipeLevel | null, minimum: WipeLevel): boolean
 
 const Look = (what: string) => Type.Boolean({ description: `Whether the check after cleanup found ${what}.` });
 
-/** What a look after the cleanup found. True is good: it is gone. */
+/** Result of the check after the cleanup. True means that it is gone. */
 export const IsolationEvidence = Closed({
   network: Closed({
     is_port_removed: Look('no switch port of the VM'),
@@ -44,7 +44,7 @@ export const IsolationEvidence = Closed({
   partitions: Type.Array(
     Closed({ partition_id: Type.Integer(), is_deactivated: Look('the fabric partition inactive') }),
   ),
-  /** That a function forgets by its reset what a guest gave it is its card's promise: nothing here reads it back. */
+  /** That a reset clears the guest's data from a function is guaranteed by its card and not verified here. */
   fabric_functions: Type.Array(
     Closed({
       fabric_vf_pci_address: PciAddress,

@@ -1,4 +1,4 @@
-/** What an organization asks of those who connect to its VMs. */
+/** The access policy of an organization for connections to its VMs. */
 import Type from 'typebox';
 import { Closed, Time } from '../common.ts';
 import { define } from '../define.ts';

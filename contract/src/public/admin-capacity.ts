@@ -1,4 +1,4 @@
-/** Capacity as operators read it: of the whole platform, now and over time. */
+/** Capacity for operators: of the whole platform, now and over time. */
 import Type from 'typebox';
 import { Closed, DisplayText, Name, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';

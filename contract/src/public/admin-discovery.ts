@@ -15,7 +15,7 @@ const CandidateView = Closed({
   slot_index: Type.Integer(),
   content_hash: Hash,
   content: Candidate,
-  /** What the control plane itself would refuse, whatever the agent said. */
+  /** Refusals by the control plane itself, regardless of the agent's report. */
   blockers: Type.Array(Blocker),
   slot_id: Nullable(Type.String({ description: 'Approved slot that matches the candidate.' })),
   approval_status: StringEnum(['new', 'approved', 'changed'], { description: 'Differences from the approved slot.' }),

@@ -1,4 +1,4 @@
-/** The fleet as a map: every node with its slots as tiles, enough to see where something is wrong. */
+/** The fleet as a map: every node with its slots as tiles, enough to locate faults. */
 import Type from 'typebox';
 import { Closed, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
@@ -7,7 +7,7 @@ import { CAPACITY_MODES, HEALTHS, NODE_STATES, OCCUPANCIES } from './admin-node.
 import { APPROVALS, SLOT_STATUSES } from './admin-slot.ts';
 import { operatorReads } from './operator.ts';
 
-/** A slot as a tile of the map: enough to see where something is wrong. */
+/** A slot as a tile of the map: enough to locate faults. */
 const operatorRead = operatorReads('Nodes');
 
 const SlotTile = Closed({
@@ -24,7 +24,7 @@ const SlotTile = Closed({
   wiped_at: Nullable(Time('Last verified wipe.')),
 });
 
-/** A row of the map. What a node has beyond it is read one by one. */
+/** A row of the map. Further details of a node are read one by one. */
 export const SlotMapRow = Closed({
   node_id: Id('node'),
   name: Type.String(),

@@ -1,6 +1,6 @@
 /**
- * Power of an active slice. Id, address, GPUs, disks and price stay what they are: the allocation keeps what it was sold, on
- * or off, and is charged for it until it is released.
+ * Power of an active slice. Id, address, GPUs, disks and price do not change: the allocation keeps its resources, on or
+ * off, and is charged until it is released.
  */
 import Type from 'typebox';
 import { Closed, Nullable } from '../common.ts';

@@ -35,7 +35,7 @@ export const TAGS_MAX = 32;
 const Tags = Type.Record(
   Type.String({ pattern: TAG_KEY_PATTERN }),
   Type.String({ maxLength: TAG_VALUE_LENGTH_MAX, pattern: TAG_VALUE_PATTERN }),
-  // Without this a name outside the grammar would pass unseen, with anything as its value.
+  // Without this a name outside the grammar would be accepted, with any value.
   {
     additionalProperties: false,
     maxProperties: TAGS_MAX,
@@ -44,7 +44,7 @@ const Tags = Type.Record(
   },
 );
 
-/** What was sold, as it was sold. Users never see the host or its devices. */
+/** SKU, shape and price as launched. Users never see the host or its devices. */
 const Placement = Closed({
   gpu_count: Type.Integer(),
   vm_profile: Nullable(Type.String()),
@@ -208,7 +208,7 @@ const tag = 'Allocations';
 
 export const USER_DATA_BYTES_MAX = 65_536;
 export const USER_DATA_PATTERN = '^(#cloud-config|#cloud-boothook|#!)[^\\u0000]*$';
-/** Checked by its first line here and in full by the host, before anything is made of it. */
+/** The first line is checked here and the whole text by the host, before it is used. */
 export const userData = (description: string) =>
   Type.String({
     minLength: 2,

@@ -42,7 +42,7 @@ export const Sku = Closed({
   version: Type.Integer(),
 });
 
-/** It reaches paths and argv; names that differ in case only are the same. */
+/** Used in paths and argv; names that differ only in case are the same. */
 export const imageName = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$', description, examples: ['ubuntu-24.04-h200-cuda'] });
 export const imageDigest = (description: string) =>
@@ -52,7 +52,7 @@ export const imageDigest = (description: string) =>
     examples: ['sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
   });
 
-/** What one build of an image is. */
+/** One build of an image. */
 export const imageVersion = {
   digest: imageDigest('Digest of the file that hosts download.'),
   format: StringEnum(['raw', 'qcow2']),

@@ -1,6 +1,6 @@
 import { DisplayText } from '../common.ts';
 
-/** What operations of operators share: each lies below /api/v1/admin and its name starts with `admin`. */
+/** Shared by operator operations: each lies below /api/v1/admin and its name starts with `admin`. */
 export const operatorReads = <Tag extends string>(tag: Tag) =>
   ({ method: 'GET', tag, access: 'platform', audit: null, idempotency: 'none', status: 200 }) as const;
 export const operatorChanges = <Tag extends string>(tag: Tag) =>

@@ -1,6 +1,7 @@
 /**
- * Sessions: how a tenant reaches what it launched. A ticket is asked for here, is good once and for half a minute, and is
- * shown to the gateway, which carries the bytes. What was opened, by whom and why it ended stays readable.
+ * Sessions: a tenant's connections to its allocations. A ticket is requested here, is valid once and for half a minute,
+ * and is presented to the gateway, which carries the bytes. The user, the kind and the reason for the end of each
+ * session stay readable.
  */
 import Type from 'typebox';
 import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';

@@ -1,6 +1,6 @@
 /**
- * One id, followed: everything that was written down under a correlation ID, or about an allocation, node, task or run,
- * in one order. Tenants see their project's part of it; operators also tasks, log lines and hosts.
+ * The trace of one id: everything recorded under a correlation ID, or about an allocation, node, task or run, in one
+ * order. Tenants see their project's part of it; operators also tasks, log lines and hosts.
  */
 import Type from 'typebox';
 import { Closed, HOST_ROLES, Nullable, StringEnum, Time } from '../common.ts';

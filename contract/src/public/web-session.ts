@@ -1,4 +1,4 @@
-/** Where a person is signed in with a browser. The cookie itself is never shown; sign-in and sign-out are pages, not operations. */
+/** Web sessions of a user. The cookie itself is never shown; sign-in and sign-out are pages, not operations. */
 import Type from 'typebox';
 import { Closed, Nullable, Page, PageQuery, Time } from '../common.ts';
 import { define } from '../define.ts';

@@ -1,8 +1,7 @@
 /**
  * One suite of scenarios for every implementation of the contract. The server runs it on PostgreSQL, the console's mock
- * in memory; a third test plays each scenario on both and compares all that was answered, so that neither can say what
- * the other does not. A scenario knows the API alone: what only hosts and operators of a database can do is behind the
- * stage.
+ * in memory; a third test runs each scenario on both and compares all responses, so that they cannot differ. A scenario
+ * uses only the API: actions of hosts and database operators are behind the stage.
  */
 import assert from 'node:assert/strict';
 import { api, type Operation, type OperationId } from '@gpuaas/contract';
@@ -23,11 +22,11 @@ export type Parts = Readonly<{
   query?: Readonly<Record<string, unknown>>;
   body?: Readonly<Record<string, unknown>>;
   if_match?: number;
-  /** The idempotency key; null sends none. One of its own unless given. */
+  /** The idempotency key; null sends none (default a new key). */
   key?: string | null;
 }>;
 
-/** What a stage gives to one scenario: an organization of its own in an empty region of its own. */
+/** The resources of one scenario: its own organization and an empty region. */
 export type Place = Readonly<{
   region_name: string;
   organization_id: string;
@@ -36,7 +35,7 @@ export type Place = Readonly<{
   ask(as: Person, id: OperationId, parts: Parts): Promise<ScenarioResponse>;
   /** A healthy node with eight approved slots. */
   addNode(capacityMode: 'slice' | 'baremetal' | 'flexible'): Promise<string>;
-  /** Hosts do what was asked of them, until nothing is left to do. */
+  /** Hosts execute their tasks until none is left. */
   settle(): Promise<void>;
 }>;
 
@@ -45,18 +44,18 @@ export type TestBed = Readonly<{ newPlace(): Promise<Place> }>;
 export const SLICE_SKU = 'h200-sxm-slice';
 export const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
 
-/** One request as it was asked and answered. */
+/** One request and its response. */
 export type Recorded = Readonly<{ as: Person; operation: OperationId; status: number; body: Json }>;
 
 export type Scene = Place &
   Readonly<{
-    /** The body of an answer that must be the operation's success. */
+    /** The body of a response that must be the operation's success. */
     must(as: Person, id: OperationId, parts?: Parts): Promise<Json>;
-    /** The problem of an answer that must be refused with this code. */
+    /** The problem of a response that must be refused with this code. */
     refused(code: string, as: Person, id: OperationId, parts?: Parts): Promise<Json>;
-    /** The body of a launch, of one GPU as a slice unless told otherwise. */
+    /** The body of a launch (default a slice of one GPU). */
     launch(name: string, over?: Readonly<Record<string, unknown>>): Parts;
-    /** An allocation that is active. */
+    /** An active allocation. */
     active(name: string, over?: Readonly<Record<string, unknown>>): Promise<Readonly<{ id: string; at: Parts }>>;
   }>;
 
@@ -99,7 +98,7 @@ const sceneOf = (place: Place, heard: Recorded[]): Scene => {
   };
 };
 
-/** Plays one scenario and gives what was asked and answered. */
+/** Runs one scenario and returns its requests and responses. */
 export const play = async (
   stage: TestBed,
   scenario: Scenario,

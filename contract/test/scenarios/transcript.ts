@@ -1,21 +1,21 @@
 /**
- * What was answered, without what no two runs have in common: ids, times and digests become the order in which they
- * came, and the few fields that belong to one implementation are left out, each with its reason.
+ * The responses without values that differ between runs: ids, times and digests become their order of appearance, and
+ * the few implementation-specific fields are omitted, each with its reason.
  */
 import type { Json, Place, Recorded } from './scenario.ts';
 
 /** Fields that may differ. */
 const OWN: ReadonlySet<string> = new Set([
-  // Of the moment at which somebody looks.
+  // Depends on the time of the read.
   'progress',
   'cost_so_far',
   'counted_at',
-  // Of earlier scenes in other regions, which one keeps and the other forgets.
+  // From earlier scenes in other regions, which one keeps and the other deletes.
   'nodes_total',
   'wipe_minimum',
   // Secrets.
   'client_secret',
-  // Of hosts that one has and the other simulates.
+  // Of hosts that one implementation has and the other simulates.
   'ssh',
   'image_digest',
   'private_ip',
@@ -73,7 +73,7 @@ export const transcriptOf = ({ place, heard }: Readonly<{ place: Place; heard: r
     if (DIGEST.test(value)) return '<digest>';
     return value.replaceAll(place.region_name, '<region>').replaceAll(ETAG, '<etag>').replaceAll(ID, idOf);
   };
-  // What a list holds beside the scene's own is not the scene's.
+  // A list may hold items outside the scene.
   const isList = (operation: string, status: number): boolean => operation.endsWith('List') && status === 200;
   return heard.map(({ as, operation, status, body }) => ({
     as,
