@@ -1,11 +1,11 @@
 /**
- * What it costs to keep a fleet on the line: thousands of agents rest in long polls at one process of the node API, and
- * as many at a bare node:https server with certificates of the same kind. Two figures, ours divided by theirs: memory
- * per resting agent, and the time from waking all at once until all but one in a hundred have their answer. Ours is a
- * task for each, which the database marks and the process signs; theirs is as many bytes that say nothing.
+ * The cost of connected agents: thousands of agents wait in long polls at one process of the node API, and as many at a
+ * bare node:https server with certificates of the same kind. Two figures, ours divided by the reference: memory per
+ * waiting agent, and the time from waking all until 99% have their response. Our response is one task per agent, which
+ * the database marks and the process signs; the reference sends as many bytes without meaning.
  *
- * The clock starts when the tasks are committed, since who writes them is not the node API. The server that is not
- * measured has connections that nobody asks on.
+ * The clock starts when the tasks are committed, because the node API does not write them. The server that is not being
+ * measured has idle connections.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ import type { Bench, Measurement } from './types.ts';
 const POLLS = Number(process.env['GPUAAS_BENCH_POLLS'] ?? 6_100);
 const PAIRS = 5;
 const GOAL = '<=2.0';
-/** So many agents are there before memory counts, so that code is loaded and compiled. */
+/** Agents connected before memory is measured, so that code is loaded and compiled. */
 const WARM = 100;
 const READINGS = 3;
 const READ_EVERY_MS = 1_000;
@@ -37,9 +37,9 @@ const OTHER_FILES = 200;
 type Side = Readonly<{
   server: Program;
   clients: Program;
-  /** Answers everyone; when that began, by the clock of all processes. */
+  /** Responds to every agent; returns when that began, by the clock shared by all processes. */
   wake(): Promise<number>;
-  /** Afterwards: nothing of it is left to answer. */
+  /** Afterwards no request is left to answer. */
   settle(): Promise<void>;
 }>;
 
@@ -105,7 +105,7 @@ const startBare = async (identityFile: string, agentsFile: string, bytes: () => 
 
 const cpuMs = async (program: Program): Promise<number> => (await program.ask<Reading>({ read: 'cpu' })).cpu_ms;
 
-/** Until what was asked has been taken in: the server has nothing to do. */
+/** Waits until all requests are read: the server is idle. */
 const quiet = async ({ server }: Side): Promise<void> => {
   for (let before = await cpuMs(server); ; ) {
     await pause(QUIET_MS);
@@ -124,7 +124,7 @@ const rss = async ({ server }: Side): Promise<number> => {
   return median(readings);
 };
 
-/** Bytes per agent that comes to rest. */
+/** Bytes per waiting agent. */
 const memory = async (side: Side): Promise<number> => {
   await side.clients.ask({ poll: WARM });
   const before = await rss(side);

@@ -1,4 +1,4 @@
-/** What a look at the capacity costs in a large fleet against a small one: the users' endpoint reads counters only. */
+/** The cost of reading capacity in a large fleet compared with a small one: the users' endpoint reads counters only. */
 import type { Database } from '../server/src/db/client.ts';
 import { countCapacity } from '../server/src/reconcilers/count-capacity.ts';
 import { list } from '../server/src/services/capacity.ts';

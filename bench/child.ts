@@ -1,4 +1,4 @@
-/** Programs that a benchmark starts and stops: each says on its first matching line of output where it listens. */
+/** Programs that a benchmark starts and stops: each prints its address on its first matching line of output. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

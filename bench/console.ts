@@ -1,7 +1,7 @@
 /**
- * The slot map of 1,000 nodes and 8,000 slots in a real browser, against a bare table with as many tiles and nothing else:
- * how long a frame takes while one scrolls through all of it. Beside it, printed: when the first row was there. A second
- * line counts the times that the page answered nobody for more than 200 ms; there may be none.
+ * The slot map of 1,000 nodes and 8,000 slots in a real browser, compared with a bare table of as many tiles: the frame
+ * time while scrolling through all of it. It also prints the time until the first row. A second line counts long tasks
+ * of more than 200 ms; the goal is zero.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -40,7 +40,8 @@ const scrollBench: Bench = {
     return {
       name: 'console',
       ratio: round(mine / reference),
-      // A bare table is scrolled without any script: the ratio says what ours costs, frames and long tasks whether it is smooth.
+      // A bare table scrolls without any script: the ratio is our cost, frames and long tasks show whether scrolling is
+      // smooth.
       goal: null,
       reference: `${round(reference)} ms a frame (95 %) of a bare table`,
       ours: `${round(mine)} ms a frame (95 %), ${half} (50 %), ${longest} at most; first row after ${firstRow} ms`,

@@ -1,7 +1,7 @@
 /**
- * What must never happen, tried often: 64 clients of two server processes fight for the last slots of a fleet, round
- * after round. Each round is judged by the database before the next: no slot sold twice, no set in part, no answer that
- * the database does not bear out, and a reason for every loser. The figure is the number of faults.
+ * Contention for the last slots: 64 clients of two server processes launch at the same time, round after round. After
+ * each round the database is checked: no slot claimed twice, no partial set, no response that the database contradicts,
+ * and a reason for every refused launch. The figure is the number of faults.
  */
 import { Agent } from 'node:http';
 import { Client } from 'pg';
@@ -18,11 +18,11 @@ const CLIENTS = 64;
 const SERVERS = 2;
 const NODES = 4;
 const SLOTS_PER_NODE = 8;
-/** At most this many slots are left in a round: far fewer than are asked for. */
+/** At most this many slots are left in a round: far fewer than are requested. */
 const LAST_SLOTS_MAX = 16;
 const GPU_COUNTS = [1, 1, 1, 2, 2, 4] as const;
 
-/** The same fights in every run (xorshift32). */
+/** The same rounds in every run (xorshift32). */
 const createDice = (seed: number) => {
   let state = seed;
   return (sides: number): number => {

@@ -1,7 +1,7 @@
 /**
- * Disks side by side with the tools that everybody has, on a loop device over a file of this machine. `clone` is an image
- * onto a blank disk by the agent, with all its checks, against `qemu-img` alone and against a plain copy of every byte.
- * `wipe-verify` is the read-back of a proof, hashed and judged, against `dd` reading the same places past the cache.
+ * Disk operations compared with common tools, on a loop device over a file. `clone` writes an image to a blank disk by
+ * the agent, with all its checks, compared with `qemu-img` alone and with a plain copy of every byte. `wipe-verify` is
+ * the read-back of a proof, hashed and evaluated, compared with `dd` reading the same ranges past the cache.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import type { Bench, Measurement } from './types.ts';
 
 const MIB = 1024 ** 2;
 const DISK_BYTES = 4096 * MIB;
-/** As an image of a small system; what we do besides copying does not grow with it. */
+/** The size of a small system image; our extra work does not grow with it. */
 const DATA_BYTES = 512 * MIB;
 const VERIFY_BYTES = 1024 * MIB;
 const CLONE_PAIRS = 9;
@@ -59,7 +59,7 @@ const withDisk = async <T>(
   }
 };
 
-/** A disk with a table, a file system and data that does not shrink. */
+/** A disk with a partition table, a file system and incompressible data. */
 const makeImage = async (folder: string) => {
   const raw = join(folder, 'image.raw');
   await makeRaw(raw, DISK_BYTES);
@@ -117,7 +117,7 @@ const measureClone = (): Promise<Clones> =>
     };
   });
 
-/** By dd's own clock: what it takes to start thirty-four of them is not counted. */
+/** By dd's own clock: starting 34 of them is not counted. */
 const ddRanges = async (device: string, ranges: ReturnType<typeof rangesOf>): Promise<number> => {
   let spent = 0;
   for (const { offset, length } of ranges) {
@@ -135,7 +135,7 @@ const ddRanges = async (device: string, ranges: ReturnType<typeof rangesOf>): Pr
 const measureVerify = (): Promise<Measurement> =>
   withLoopHost(VERIFY_BYTES, async (made, serial) => {
     const device = made.disks.loopOf(serial);
-    // Zeros that lie on the disk below, read from there: a hole would cost nothing.
+    // Zeros allocated on the disk below and read from there: a hole would cost nothing.
     await run('dd', ['if=/dev/zero', `of=${device}`, 'bs=16M', 'oflag=direct', 'conv=fsync', 'status=none']).catch(
       (error: Error & { stderr?: string }) => {
         if (!/No space left/.test(error.stderr ?? '')) throw error;
@@ -145,7 +145,7 @@ const measureVerify = (): Promise<Measurement> =>
     return withDisk(made, serial, async (disk) => {
       const ranges = rangesOf(disk.size_bytes);
       const bytes = ranges.reduce((sum, { length }) => sum + length, 0);
-      // The scan for signatures is another program, and dd does none.
+      // The signature scan is a separate program, and dd has none.
       const reading = { ...disk, signatures: async () => [] };
       const pairs = await interleave(
         () => timed(() => readBack(reading, { ranges, blocks: new Map() })),

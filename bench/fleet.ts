@@ -1,4 +1,7 @@
-/** A thousand simulated nodes with eight slots each: filled, emptied, all ended, nothing left behind. */
+/**
+ * A thousand simulated nodes with eight slots each: filled and emptied until all allocations have ended and nothing is
+ * left.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

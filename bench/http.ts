@@ -1,6 +1,6 @@
 /**
- * What our layers cost: requests per second of the API divided by those of a bare server that runs the same SQL.
- * Slices alternate, so a slow second of the machine hits both; the median pair counts.
+ * The cost of our layers: requests per second of the API divided by those of a bare server that runs the same SQL.
+ * Slices alternate, so a slow second of the host affects both; the median pair counts.
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

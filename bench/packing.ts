@@ -1,8 +1,9 @@
 /**
- * How well placement packs, as a deterministic simulation: Poisson arrivals of 1, 2, 4 and 8 GPUs with long-tailed
- * durations on 128 nodes of 8 GPUs, where what does not fit is lost. The pool without fragmentation takes whatever
- * its free GPUs count up to; since the sizes divide each other, that is also what free repacking could serve. Every
- * policy sees the same arrivals. Ours is the scheduler itself: the first rows of the score-key index, then `place()`.
+ * Packing quality of placement, as a deterministic simulation: Poisson arrivals of 1, 2, 4 and 8 GPUs with long-tailed
+ * durations on 128 nodes of 8 GPUs; a job that does not fit is lost. The pool without fragmentation accepts a job
+ * whenever enough GPUs are free in total; since the sizes divide each other, free repacking could serve the same jobs.
+ * Every policy sees the same arrivals. Ours is the scheduler itself: the first rows of the score-key index, then
+ * `place()`.
  */
 import { firstFit, POLICIES, scheduler } from './packing/policies.ts';
 import { type Served, simulate, simulatePool } from './packing/simulate.ts';
@@ -48,7 +49,7 @@ const ratios = (runs: readonly Served[], pool: readonly Served[]): readonly numb
 
 const known = new Map<number, Runs>();
 
-/** Deterministic, so one simulation serves every question about a load. */
+/** Deterministic, so one simulation per load serves all figures. */
 const runsAt = (load: number): Runs => {
   const runs = known.get(load) ?? runAll(load);
   known.set(load, runs);
@@ -77,7 +78,7 @@ const aboveFirstFit = ({ ours, first }: Runs): Verdict => {
   return { ratio: better / SEEDS, goal: '>=0.8333', ours: `serves more than first-fit on ${better} of ${SEEDS} seeds` };
 };
 
-/** Whole nodes that stay free for bare metal. */
+/** Empty nodes that remain for bare metal. */
 const emptyNodes = ({ ours, first }: Runs): Verdict => {
   const mine = mean(ours.map((run) => run.emptyNodes));
   const theirs = mean(first.map((run) => run.emptyNodes));

@@ -1,10 +1,10 @@
-/** The method every comparison shares: warm both up, alternate slices, and let the median pair speak. */
+/** The method of every comparison: warm both up, alternate slices, and use the median pair. */
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /**
- * What a quarter of the runs stay below. Other work on the machine only ever adds time, by seconds where disks are concerned, so
- * the runs that it disturbed least say what the work itself costs; both sides are judged by theirs.
+ * The lower quartile of the runs. Other work on the host only adds time, by seconds where disks are concerned, so the
+ * least disturbed runs show the cost of the work itself. Both sides use theirs.
  */
 export const lowerQuarter = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 4)] ?? 0;
@@ -13,7 +13,10 @@ export const round = (value: number): number => Math.round(value * 1000) / 1000;
 
 export type Pairs = Readonly<{ ratio: number; ours: number; reference: number; pairs: number }>;
 
-/** `of`: what stands for a side's runs; not the median of the pairs then, but the one of both. Which side goes first changes with every pair, so that neither always follows the other's mess. */
+/**
+ * `of`: the statistic of a side's runs; the ratio then compares both statistics instead of taking the median pair. The
+ * first side alternates with every pair, so that neither always runs after the other.
+ */
 export const interleave = async (
   ours: () => Promise<number>,
   reference: () => Promise<number>,
@@ -44,7 +47,7 @@ export const interleave = async (
   };
 };
 
-/** Milliseconds of the median call, one at a time. */
+/** Milliseconds of the median call, without concurrency. */
 export const p50 = async (calls: number, call: () => Promise<unknown>): Promise<number> => {
   const times: number[] = [];
   for (let n = 0; n < calls; n++) {

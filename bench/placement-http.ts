@@ -1,4 +1,7 @@
-/** What a launch costs from socket to socket: creates per second through the whole API against the same pgbench call. */
+/**
+ * The cost of a launch from socket to socket: creates per second through the whole API compared with the same pgbench
+ * call.
+ */
 import { randomUUID } from 'node:crypto';
 import autocannon from 'autocannon';
 import { startApi, stopChild } from './child.ts';

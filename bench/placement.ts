@@ -1,6 +1,6 @@
 /**
- * What placement costs: creates per second against one prepared call of the database that writes the same rows, and
- * the time of one create in a large fleet against a small one.
+ * The cost of placement: creates per second compared with one prepared call of the database that writes the same rows,
+ * and the time of one create in a large fleet compared with a small one.
  */
 import { interleave, p50, round } from './pairs.ts';
 import { createOnce, createRate } from './placement/create.ts';

@@ -1,8 +1,8 @@
 /**
- * Whether bad hosts eat launches. On one host in ten every VM fails to start. Launches arrive in waves while capacity
- * exists, and each must become active: on its first host, or on one that it moved to. Hosts are played in this process;
- * launches, workflows, results and placement are those of the server. Every invariant must hold afterwards, and every
- * active launch must be charged by exactly one record, or there is no figure.
+ * Whether launches survive bad hosts. On one host in ten every VM fails to start. Launches arrive in waves while
+ * capacity exists, and each must become active: on its first host, or on one that it moved to. Hosts are simulated in
+ * this process; launches, workflows, results and placement are those of the server. There is a figure only if every
+ * invariant holds afterwards and every active launch is charged by exactly one record.
  */
 import { Client } from 'pg';
 import { settle, truth } from '../server/test/host.ts';

@@ -1,6 +1,6 @@
 /**
- * `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. A benchmark that this machine cannot run
- * is named on stderr with what it lacks; that is an error only where it was asked for by name.
+ * `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. A benchmark that cannot run here is
+ * named on stderr with the missing requirement; that is an error only if it was requested by name.
  */
 import { agentsBenches } from './agents.ts';
 import { capacityReadBench } from './capacity.ts';
@@ -71,7 +71,7 @@ for (const bench of BENCHES) {
     process.stdout.write(`${JSON.stringify(measurement)}\n`);
     if (!isMet(measurement)) process.exitCode = 1;
   } catch (err) {
-    // A program that nothing asked for in time: its name is all that helps.
+    // A program that did not respond in time: only its name is known.
     const { code, path, stack } = err as NodeJS.ErrnoException;
     process.stderr.write(`${bench.name} failed: ${code === 'ENOENT' && path ? `there is no ${path}` : stack}\n`);
     process.exitCode = 1;

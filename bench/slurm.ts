@@ -1,8 +1,8 @@
 /**
- * Launch and release against Slurm's allocate and cancel, on the same machine in the same run: like for like, where its
- * controller hands out two GPUs of a node, and against its fastest, where it hands out whole nodes and knows no GPUs.
- * It keeps its state in memory and writes it out now and then; ours is on disk, twice, before a pair is counted. The
- * third line has no goal: it says how far the database itself gets with our rows, whoever decides what is in them.
+ * Launch and release compared with Slurm's allocate and cancel, on the same host in the same run: with the same work,
+ * where its controller allocates two GPUs of a node, and with its fastest mode, where it allocates whole nodes and
+ * knows no GPUs. Slurm keeps its state in memory and saves it from time to time; ours is on disk, twice, before a pair
+ * is counted. The third line has no goal: it is the database's own limit for our rows, without any decision.
  */
 import { interleave, round } from './pairs.ts';
 import { type Fleet, withFleet } from './placement/fleet.ts';

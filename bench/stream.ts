@@ -1,8 +1,8 @@
 /**
- * A tenant's way to a machine, against the straight one. `stream` is `scp` of a file into a guest through gateway, agent and
- * the written ssh configuration, against plain `scp` from the guest's own host: the same guest, the same cipher. Beside it,
- * printed: how much later a key that was typed comes back through the gateway than over plain ssh, and what an idle session
- * costs the gateway in memory.
+ * A tenant's session compared with a direct connection. `stream` is `scp` of a file into a guest through gateway, agent
+ * and the generated ssh configuration, compared with plain `scp` from the guest's own host: the same guest, the same
+ * cipher. It also prints the added latency of a key stroke through the gateway over plain ssh, and the gateway's memory
+ * per idle session.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -43,10 +43,10 @@ const open = (lab: HostLab, machine: Allocation, kind: SessionKind, port?: numbe
     ...(port === undefined ? {} : { port }),
   });
 
-/** One key, and the moment it is on the screen. */
+/** Sends one key, and returns when it is echoed. */
 type Typist = Readonly<{ press(key: string): Promise<void>; leave(): void }>;
 
-/** Resolves each time that something came after a key was pressed. */
+/** Resolves whenever output arrives after a key. */
 const echoes = () => {
   let heard = (): void => undefined;
   return {
@@ -91,7 +91,7 @@ const overSsh = (argv: readonly string[]): Typist => {
 };
 
 const echoMs = async (typist: Typist): Promise<number> => {
-  // The first answers are the prompt's.
+  // The first output is the prompt.
   await typist.press('\n');
   await p50(10, () => typist.press('x'));
   const ms = await p50(KEYS, () => typist.press('x'));
@@ -119,7 +119,7 @@ const measure = async (lab: HostLab): Promise<Measurement> => {
   const { token } = await lab.cloud.client.apiTokenCreate({
     body: { name: 'bench', scopes: ['all'], expires_in_s: 7200 },
   });
-  // First, while the gateway holds nothing that other traffic left.
+  // First, before other traffic has used memory of the gateway.
   const idle = await idleBytes(lab, machine);
   const home = join(lab.cloud.scratch, 'home');
   await mkdir(home, { recursive: true });

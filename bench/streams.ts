@@ -1,6 +1,6 @@
 /**
- * What the event streams of one tenant cost another: the median launch of a tenant through the whole API while another
- * tenant holds thousands of idle streams at the same process, against the same launch while it holds none.
+ * The cost of one tenant's event streams for another: the median launch of a tenant through the whole API while another
+ * tenant holds thousands of idle streams at the same process, compared with the same launch without them.
  */
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const EACH = 30;
 const PAIRS = 5;
 const LAUNCHES = 60;
 const WARM = 10;
-/** Files a process has open beside its streams. */
+/** Open files of a process besides its streams. */
 const OTHER_FILES = 200;
 
 const launch = async (url: string, { project_id, token }: Member): Promise<number> => {
@@ -33,7 +33,7 @@ const launch = async (url: string, { project_id, token }: Member): Promise<numbe
   return response.status;
 };
 
-/** The median of a slice. Streams are idle, so those that were just opened or closed are waited out first. */
+/** The median of a slice. Streams are idle, so it first waits for streams that were just opened or closed. */
 const launches = async (url: string, member: Member): Promise<number> => {
   for (let accepted = 0; accepted < WARM; ) accepted = (await launch(url, member)) === 202 ? accepted + 1 : 0;
   return p50(LAUNCHES, async () => {

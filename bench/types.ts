@@ -1,4 +1,4 @@
-/** One measurement against a limit of the same run. */
+/** One measurement compared with a reference of the same run. */
 export type Measurement = Readonly<{
   name: string;
   /** Ours divided by the reference; null when there is nothing to divide by. */
@@ -12,7 +12,7 @@ export type Measurement = Readonly<{
 
 export type Bench = Readonly<{
   name: string;
-  /** What this machine lacks for it, with the way to get it; false when nothing. */
+  /** The missing requirement, with the way to get it; false when nothing is missing. */
   lacks?(): string | false;
   run(): Promise<Measurement>;
 }>;

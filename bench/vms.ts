@@ -1,9 +1,9 @@
 /**
- * Machines side by side. `overhead` is a slice from its lease to a shell over SSH, by the agent's own tasks with all their
- * checks, against a script as anyone would write it: clone, seed, define, start, wait. Both make the same Debian of the same
- * image on the same drive. `tuned` is the same guest with huge pages, a CPU of its own and the tuned network, as far as the
- * machine has them, against one without, by what work in the guest takes; it is printed and judged by nobody, because an
- * emulated CPU gains little by what makes a real one fast.
+ * VMs compared. `overhead` is a slice from its bundle lease to a shell over SSH, by the agent's own tasks with all
+ * their checks, compared with a simple script: clone, seed, define, start, wait. Both install the same Debian image on
+ * the same disk. `tuned` is the same guest with huge pages, a CPU of its own and the tuned network, as far as the host
+ * has them, compared with one without, by the duration of work in the guest. It has no goal, because an emulated CPU
+ * gains little from these settings.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ const withLab = async <T>(hypervisor: object, measure: (lab: SliceLab, image: Im
   }
 };
 
-/** As the platform asks: four tasks, then the tenant's first command. */
+/** As the control plane does: four tasks, then the tenant's first command. */
 const launch = async (lab: SliceLab): Promise<Readonly<{ ip: string; host_key: string }>> => {
   await lab.run('slice.bundle_lease', { ...lab.lease, ...SMALL });
   await lab.run('slice.image_clone', { ...lab.held, image: { name: IMAGE, digest: null } });
@@ -90,7 +90,7 @@ const measureOverhead = (): Promise<Measurement> =>
         },
         { username: 'ubuntu', accelerators: [] },
       );
-      // What a script would have beside it; making the disk of it is the script's work.
+      // Prerequisites of the script; creating the disk is part of the script's time.
       for (const [name, text] of Object.entries(seed)) writeFileSync(join(dir, name), text);
       writeFileSync(join(dir, 'seed.iso'), writeSeed(seed));
       const timed = async (work: () => Promise<unknown>): Promise<number> => {
@@ -126,7 +126,7 @@ const measureOverhead = (): Promise<Measurement> =>
     }
   });
 
-/** Memory that is written all over, then megabytes through the network; both together, as the host sees it. */
+/** Writes to all of the memory, then sends megabytes over the network; measured together on the host. */
 const WORK =
   'dd if=/dev/zero of=/dev/shm/x bs=1M count=256 2>&1 | tail -1; sha256sum /dev/shm/x >/dev/null; rm /dev/shm/x';
 const workIn = async (lab: SliceLab, at: Readonly<{ ip: string; host_key: string }>): Promise<number> => {
@@ -137,7 +137,7 @@ const workIn = async (lab: SliceLab, at: Readonly<{ ip: string; host_key: string
 };
 
 const PAGES = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages';
-/** Huge pages of the machine, given back at the end; how many there really are. */
+/** Sets the number of huge pages of the host, restored at the end; returns the real number. */
 const reserve = async (count: number): Promise<number> => {
   try {
     writeFileSync(PAGES, `${count}\n`);
@@ -147,9 +147,9 @@ const reserve = async (count: number): Promise<number> => {
   }
 };
 
-/** Not below /dev: the lab's libvirt has one of its own. */
+/** Not below /dev: the lab's libvirt has its own /dev. */
 const MOUNT = '/mnt/gpuaas-hugepages';
-/** Libvirt takes pages from where the file system of them is mounted when it starts. Whether we mounted it. */
+/** Libvirt uses the huge page file system that is mounted when it starts. Returns whether this call mounted it. */
 const mountPages = async (): Promise<boolean> => {
   if ((await readFile('/proc/mounts', 'utf8')).includes(' hugetlbfs ')) return false;
   await mkdir(MOUNT, { recursive: true });
@@ -175,7 +175,7 @@ const measureTuned = async (): Promise<Measurement> => {
   try {
     const isPaged = pages >= SMALL.memory_mib / 2;
     const isPinned = cpus().length > 1;
-    // The first CPU stays the host's.
+    // The first CPU is left to the host.
     const cpu = isPinned ? { host_cpus: '0', has_guest_numa: true } : {};
     const tuned = await timesOf({ ...cpu, is_network_tuned: true });
     const [ours, reference] = [median(tuned), median(plain)];

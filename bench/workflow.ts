@@ -1,7 +1,7 @@
 /**
- * What a durable step costs: runs of three steps per second, shared by four worker processes, divided by bare rows
- * that the same processes insert and update per second. Every step's effect must have happened exactly once, or there
- * is no figure. Rounds alternate; the median pair counts.
+ * The cost of a durable step: runs of three steps per second, shared by four worker processes, divided by bare rows
+ * that the same processes insert and update per second. There is a figure only if every step's effect happened exactly
+ * once. Rounds alternate; the median pair counts.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +58,7 @@ const startWorker = (url: string): WorkerProcess => {
   };
 };
 
-/** All runs appear with one commit; the time counts from there until none is left. */
+/** All runs are created in one commit; the time counts from there until all have ended. */
 const measureRuns = async (database: Database): Promise<number> => {
   await database.write(PLATFORM, async (tx) => {
     await tx.query('delete from bench_effects');

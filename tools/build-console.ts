@@ -1,7 +1,7 @@
 /**
- * Builds the console into dist/console, or its demo into dist/console-demo, where anything it is made of has changed since.
- * Text is compressed here once, so that the server never does it. Whoever needs a build asks for it: `make up`, `make check`
- * and the tests; those that ask at once wait for one build.
+ * Builds the console into dist/console, or its demo into dist/console-demo, when any of its inputs has changed. Text is
+ * compressed here once, so that the server never does it. Every user of a build requests it: `make up`, `make check`
+ * and the tests; simultaneous requests wait for one build.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 const ROOT = join(import.meta.dirname, '..');
 export type ConsoleBuild = 'console' | 'console-demo';
 
-/** What a build is made of. */
+/** The inputs of a build. */
 const SOURCES: Readonly<Record<ConsoleBuild, readonly string[]>> = {
   console: [
     'console/app',
@@ -83,7 +83,7 @@ const compress = async (dir: string): Promise<void> => {
   }
 };
 
-/** One at a time: a folder can be made only once. One that is left behind by a build that died is taken over. */
+/** One at a time: a directory can be created only once. The directory of a crashed build is taken over. */
 const locked = async <T>(lock: string, work: () => Promise<T>): Promise<T> => {
   for (;;) {
     try {
@@ -106,7 +106,7 @@ const locked = async <T>(lock: string, work: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** The folder of the build, up to date. */
+/** The directory of the build, up to date. */
 export const ensureConsole = async (name: ConsoleBuild = 'console'): Promise<string> => {
   const dir = join(ROOT, 'dist', name);
   const stamp = `${dir}.stamp`;

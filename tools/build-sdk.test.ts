@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 
-/** The quick start of the README is the consumer: it must type-check and run as it stands. */
+/** The quick start of the README is the consumer: it must type-check and run unchanged. */
 const quickStart = async (): Promise<string> => {
   const readme = await readFile(join(ROOT, 'sdk/README.md'), 'utf8');
   const code = /```ts\n([\s\S]+?)```/.exec(readme)?.[1];
@@ -84,7 +84,7 @@ test('the packed sdk installs offline outside the repository, type-checks and ru
   assert.equal(installed.dependencies, undefined);
   await run(process.execPath, [TSC, '-p', consumer]).catch((err: { stdout: string }) => assert.fail(err.stdout));
 
-  // Whatever `node` the user has, not the one that runs this repository.
+  // The user's `node`, not the one that runs this repository.
   const { stdout } = await run('node', ['out/main.js'], {
     cwd: consumer,
     env: { ...process.env, GPUAAS_TOKEN: 'gp_test' },

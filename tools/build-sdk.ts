@@ -1,7 +1,6 @@
 /**
- * Builds the package that is published: one bundled module, its declarations, and a package.json of its own, all in
- * sdk/dist. Inside the repository `@gpuaas/sdk` is its source, so sdk/package.json is private and cannot be published
- * by mistake.
+ * Builds the published package: one bundled module, its declarations, and its own package.json, all in sdk/dist. Inside
+ * the repository `@gpuaas/sdk` is its source, so sdk/package.json is private and cannot be published by mistake.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -14,7 +13,7 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
 const SDK = join(ROOT, 'sdk');
 
-/** Writes the package into `target` (sdk/dist unless told) and gives its path. */
+/** Writes the package into `target` (default sdk/dist) and returns its path. */
 export const buildSdk = async (target = join(SDK, 'dist')): Promise<string> => {
   await rm(target, { recursive: true, force: true });
   await build({

@@ -1,6 +1,6 @@
 /**
- * Builds what a host runs: one file, without node_modules, and its digest. The digest is the release's name: hosts are
- * told to update by it and refuse bytes that have another.
+ * Builds the agent: one file, without node_modules, and its digest. The digest is the release's name: updates name it,
+ * and hosts refuse other bytes.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { build } from 'esbuild';
 const ROOT = join(import.meta.dirname, '..');
 const NAME = 'gpuaas-node-agent.mjs';
 
-/** Packages that are CommonJS inside ask for `require` and `__dirname`, which a module does not have. */
+/** CommonJS packages use `require` and `__dirname`, which a module does not have. */
 const BANNER = [
   '#!/usr/bin/env node',
   "import { createRequire as __createRequire } from 'node:module';",
@@ -18,7 +18,7 @@ const BANNER = [
   'const __dirname = import.meta.dirname;',
 ].join('\n');
 
-/** Writes bundle and digest into `target` (dist unless told) and gives both. */
+/** Writes bundle and digest into `target` (default dist) and returns both. */
 export const bundleAgent = async (target = join(ROOT, 'dist')): Promise<{ path: string; sha256: string }> => {
   await mkdir(target, { recursive: true });
   const path = join(target, NAME);
@@ -30,7 +30,7 @@ export const bundleAgent = async (target = join(ROOT, 'dist')): Promise<{ path: 
     platform: 'node',
     target: 'node24',
     banner: { js: BANNER },
-    // Native helpers of the SSH client, which does without where they are not built: they cannot be part of one file.
+    // Native helpers of the SSH client, which are optional: they cannot be part of one file.
     external: ['cpu-features', '*.node'],
     legalComments: 'none',
     logLevel: 'warning',

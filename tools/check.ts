@@ -1,6 +1,6 @@
 /**
- * `make check`: everything that can be said about the code without running it. Two checks at a time, one line each,
- * the whole story only of those that fail.
+ * `make check`: all static checks of the code. Two checks at a time, one line each, with details only of those that
+ * fail.
  */
 import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';

@@ -1,10 +1,10 @@
-/** `make gen`: writes every generated file. Files that are already right are left alone. */
+/** `make gen`: writes every generated file. Unchanged files are not touched. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT } from './gen/file.ts';
 import { contractFiles, schemaFiles, workflowFiles } from './gen/index.ts';
 
-/** A refused change of a workflow is explained by its message; a stack trace would bury it. */
+/** The message explains a refused change of a workflow; a stack trace would hide it. */
 const workflows = await workflowFiles().catch((err: Error) => {
   console.error(err.message);
   process.exit(1);

@@ -1,8 +1,8 @@
 /**
- * The runner behind `make test`: every test file in a process of its own, three at a time, the longest first, on one
- * PostgreSQL and in one browser for the whole run. Closes with one plain line, `N passed, N failed, N skipped`, and
- * exits 1 when anything failed: a test, a file that crashed, hung or held no test, or a skip where GPUAAS_REQUIRE=all
- * allows none.
+ * The runner behind `make test`: every test file in its own process, three at a time, the longest first, on one
+ * PostgreSQL and in one browser for the whole run. Ends with one plain line, `N passed, N failed, N skipped`, and exits
+ * 1 when anything failed: a test, a file that crashed, hung or held no test, or a skip where GPUAAS_REQUIRE=all allows
+ * none.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ type Options = Readonly<{
   remember: boolean;
 }>;
 
-/** A file may take this many times the usual; one of the node tier may have to build a machine first. */
+/** A file may take this many times the usual; one of the node tier may have to build a VM first. */
 const PATIENCE: Readonly<Record<Tier, number>> = { fast: 1, slow: 2, node: 3 };
 
 class UsageError extends Error {}
@@ -73,7 +73,7 @@ const printLane = (lane: LaneName | undefined): void => {
   console.log(holds === undefined ? 'There are no such tests yet.' : `No tests here yet; lane ${lane} holds ${holds}.`);
 };
 
-/** Takes the next file off the queue; of those that need commit order to themselves only one is out at a time. */
+/** Takes the next file off the queue; of those that need commit order to themselves only one runs at a time. */
 const createQueue = (files: readonly string[], root: string) => {
   const waiting = [...files];
   let ordered: string | undefined;
@@ -98,7 +98,7 @@ const runAll = async (
 ): Promise<Ran> => {
   const requireAll = options.env['GPUAAS_REQUIRE'] === 'all';
   const scratchDir = mkdtempSync(join(tmpdir(), 'gpuaas-run-'));
-  // Hundreds of processes load the same modules: compiled once, read by the rest.
+  // Hundreds of processes load the same modules: compiled once, read from the cache by the rest.
   const shared = { ...options.env, NODE_COMPILE_CACHE: join(scratchDir, 'compiled') };
   const verdicts: FileVerdict[] = [];
   const runOne = async (file: string): Promise<void> => {
@@ -131,13 +131,13 @@ const runAll = async (
       const ofTier = files.filter((file) => tierOf(file) === tier);
       if (ofTier.length === 0) continue;
       const startedAt = performance.now();
-      // A node takes all there is, so its files run one after the other.
+      // A node uses all resources, so its files run one after the other.
       const workers = tier === 'node' ? 1 : options.concurrency;
       await runThese(
         ofTier.filter((file) => !isJudge(file)),
         workers,
       );
-      // Judges of coverage need what the others collected.
+      // Coverage tests need the data that the others collected.
       await runThese(ofTier.filter(isJudge), workers);
       tierMs[tier] = performance.now() - startedAt;
     }

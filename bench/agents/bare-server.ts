@@ -1,7 +1,7 @@
 /**
- * What the node API is measured against: node:https that asks for a client certificate, reads each request and holds
- * its response as long as the node API does, or until it is told to answer them all. It knows no nodes, reads no
- * bodies, signs nothing and writes nothing down.
+ * The reference for the node API: node:https that requires a client certificate, reads each request and holds its
+ * response as long as the node API does, or until it is instructed to answer all. It knows no nodes, parses no bodies,
+ * signs nothing and stores nothing.
  */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';

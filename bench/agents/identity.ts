@@ -1,4 +1,4 @@
-/** Certificates of a fleet's agents, issued and kept as at enrolment; agents that were at work before this run. */
+/** Certificates of a fleet's agents, issued and stored as at enrollment; the agents are active before this run. */
 import 'reflect-metadata';
 import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { TASK_KINDS } from '@gpuaas/contract/node';
@@ -21,7 +21,7 @@ const STANDING = {
 };
 
 export type Agents = Readonly<{
-  /** Why one key for all: whose it is costs the other end nothing, and making thousands takes long. */
+  /** One key for all: the server's cost does not depend on it, and generating thousands takes long. */
   key: string;
   ca: string;
   standing: typeof STANDING & Readonly<{ trust_version: string }>;
@@ -35,7 +35,7 @@ export const readTrust = async (database: Database, keys: KeyRing): Promise<Trus
   return (await createTrustCache({ database, secrets, clock: systemClock, log: silentLog() })).current();
 };
 
-/** For a server that is none of ours and shows a certificate of the same kind. */
+/** For a reference server with a certificate of the same kind. */
 export const issueServer = async ({ ca, bundle }: Trust): Promise<ServerIdentity> => {
   const names = ['localhost', '127.0.0.1'];
   const { csr_pem, private_pem } = await createListenerCsr();

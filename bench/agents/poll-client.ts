@@ -1,7 +1,7 @@
 /**
- * Thousands of agents in one process, as light as they can be: a TLS connection with the node's certificate each, and
- * one request written by hand that is sent again whenever the answer holds no task. An agent that was given a task
- * notes when, and rests until it is told to ask again.
+ * Thousands of minimal agents in one process: each has a TLS connection with the node's certificate and one prepared
+ * request, which is sent again whenever the response holds no task. An agent that received a task records the time, and
+ * waits until it is instructed to poll again.
  */
 import { readFileSync } from 'node:fs';
 import { connect, createSecureContext, type TLSSocket } from 'node:tls';
@@ -11,13 +11,13 @@ export type Woken = Readonly<{ at_ms: readonly number[]; answer_bytes: number }>
 
 type Line = {
   readonly socket: TLSSocket;
-  /** What stands before and behind the clock. */
+  /** The text before and after the clock value. */
   readonly request: readonly [string, string];
   text: string;
   is_asking: boolean;
 };
 
-/** Handshakes at the same time. */
+/** Concurrent handshakes. */
 const RAMP = 32;
 
 const [file = '', port = ''] = process.argv.slice(2);
@@ -35,7 +35,7 @@ const fail = (message: string): never => {
   process.exit(1);
 };
 
-/** Only the clock of the host changes from one request to the next, and never its length. */
+/** Only the host's clock differs between requests, and its length is constant. */
 const requestOf = (nodeId: string): Line['request'] => {
   const rest = JSON.stringify({ ...agents.standing, journaled_task_ids: [], wait_s: 15 });
   const opening = '{"clock":"';
@@ -113,6 +113,6 @@ process.on('message', (message: Readonly<{ poll?: number; woken?: true }>) => {
     onAllWoken = () => process.send?.({ at_ms: wokenAt, answer_bytes: answerBytes } satisfies Woken);
   }
 });
-// Before the first connection there is nothing else to stay for.
+// Before the first connection nothing else keeps the process alive.
 process.channel?.ref();
 process.on('disconnect', () => process.exit(0));

@@ -1,4 +1,4 @@
-/** Loaded before a measured program: tells on request what memory it keeps, without garbage, and what processor time it took. */
+/** Loaded before a measured program: reports on request its memory after garbage collection and its CPU time. */
 export type Reading = Readonly<{ rss_bytes: number; cpu_ms: number }>;
 
 const read = (): Reading => {
@@ -11,5 +11,5 @@ process.on('message', (message: Readonly<{ read?: 'memory' | 'cpu' }>) => {
   if (message.read === 'memory') for (let n = 0; n < 2; n++) globalThis.gc?.({ type: 'major', execution: 'sync' });
   process.send?.(read());
 });
-// The channel alone keeps no program alive.
+// The channel alone does not keep the program alive.
 process.channel?.unref();

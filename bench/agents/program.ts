@@ -1,4 +1,4 @@
-/** A program of this benchmark: a Node process of its own that is spoken to over its channel, one question at a time. */
+/** A program of this benchmark: a separate Node process that is controlled over its channel, one request at a time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -6,10 +6,10 @@ import { stopChild } from '../child.ts';
 
 export type Program = Readonly<{
   child: ChildProcess;
-  /** A message without an answer. */
+  /** A message without a response. */
   tell(message: object): void;
   ask<T>(message: object | string): Promise<T>;
-  /** The first line of output that `pick` finds something in. */
+  /** The first line of output that `pick` accepts. */
   line(pick: (line: string) => string | undefined): Promise<string>;
   stop(): Promise<void>;
 }>;
@@ -24,7 +24,7 @@ export const startProgram = (file: string, args: readonly string[], env: Record<
   const ended = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${file} ended (${code ?? signal})`);
   });
-  // Whoever waits for it is told; nobody may be waiting.
+  // A waiting caller gets the rejection; without one it must not count as unhandled.
   ended.catch(() => {});
   const output = child.stdout;
   if (output === null) throw new Error('the output of a program is a pipe');

@@ -1,4 +1,4 @@
-/** One try to launch over HTTP, and what came of it. */
+/** One launch attempt over HTTP, and its outcome. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Agent, type IncomingMessage, request } from 'node:http';
@@ -12,7 +12,7 @@ export type Attempt =
 
 type Problem = Readonly<{ code: string; detail?: string; reasons?: readonly unknown[] }>;
 
-/** Nothing left says what holds it; taken at this moment says when to come back. */
+/** Without capacity the response lists the holders; on contention it has a retry time. */
 const hasReason = (body: Problem, retryAfter: string | undefined): boolean => {
   if ((body.detail ?? '') === '') return false;
   if (body.code === 'insufficient_capacity') return (body.reasons ?? []).length > 0;

@@ -1,12 +1,12 @@
-/** The arena of one round: which slots are for sale before it, and what the database says about them after it. */
+/** The slots of one round: which are schedulable before it, and their state in the database after it. */
 import type { Client } from 'pg';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { refreshSummary } from '../../server/src/placement/summary.ts';
 import { nodeId } from '../placement/fleet.ts';
 
 /**
- * Forgets the round before and leaves only these slots fit for sale. What keeps history from being undone has to be
- * switched off for it, so this is the superuser's.
+ * Deletes the previous round and leaves only these slots schedulable. This needs the superuser, because the triggers
+ * that protect history must be disabled.
  */
 export const resetArena = async (
   owner: Client,
@@ -30,9 +30,12 @@ export const resetArena = async (
 };
 
 export type Verdict = Readonly<{
-  /** Slots with two live claims, in two placements, or claimed though not for sale. */
+  /** Slots with two live claims, in two placements, or claimed while available. */
   double_claims: number;
-  /** Allocations without exactly the GPUs they asked for on one node in one set that its fabric knows, and stray claims. */
+  /**
+   * Allocations without exactly the requested GPUs on one node in one legal fabric set, and claims without an
+   * allocation.
+   */
   partial_sets: number;
   /** Allocations that exist now. */
   allocation_ids: string[];

@@ -1,7 +1,7 @@
-/** Processor seconds that processes have used, from the kernel's own books (Linux). */
+/** CPU seconds used by processes, from the kernel's accounting (Linux). */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What /proc calls a tick, on every Linux there is. */
+/** The tick of /proc on every Linux. */
 const TICKS_PER_S = 100;
 
 type Stat = Readonly<{ parent: number; own: number; ended_children: number }>;
@@ -9,7 +9,7 @@ type Stat = Readonly<{ parent: number; own: number; ended_children: number }>;
 const readStat = (pid: number): Stat | undefined => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in brackets may hold spaces; fields are counted behind it.
+    // The name in brackets may contain spaces; fields are counted after it.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const at = (index: number): number => Number(fields[index]);
     return { parent: at(1), own: at(11) + at(12), ended_children: at(13) + at(14) };
@@ -18,7 +18,7 @@ const readStat = (pid: number): Stat | undefined => {
   }
 };
 
-/** With those that the process has started, as long as it waits for them. */
+/** Includes its child processes. */
 export const cpuSeconds = (pid: number): number => {
   const root = readStat(pid);
   if (root === undefined) return 0;

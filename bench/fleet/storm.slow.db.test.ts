@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { emptyDatabase } from '../../server/test/database.ts';
 import { runStorm } from './storm.ts';
 
-test('a small fleet is filled and emptied by a storm, every slot is proven clean and the invariants hold', async (t) => {
+test('a storm fills and empties a small fleet; every slot is proven wiped and the invariants hold', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-storm-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const database_url = await emptyDatabase(t);

@@ -1,7 +1,7 @@
 /**
- * A launch storm that fills every slot of a simulated fleet, then a release storm that empties it. Server and agents are
- * processes, all traffic is the public API and mTLS. There is a figure only if every allocation became active, was
- * released with proof, every slot is for sale again and the invariants hold.
+ * A launch storm that fills every slot of a simulated fleet, then a release storm that empties it. Server and agents
+ * are processes, and all traffic uses the public API and mTLS. There is a figure only if every allocation became active
+ * and was released with proof, every slot is schedulable again and the invariants hold.
  */
 import { join } from 'node:path';
 import { pause } from '@gpuaas/kit';
@@ -15,7 +15,7 @@ export type Storm = Readonly<{
   onboarding_s: number;
   launch_s: number;
   release_s: number;
-  /** Of the servers and of the database, while the storms lasted. */
+  /** CPU seconds of the servers and of the database during the storms. */
   server_cpu_s: number;
   database_cpu_s: number;
 }>;
@@ -23,18 +23,18 @@ export type Storm = Readonly<{
 export type StormOptions = Readonly<{
   nodes: number;
   database_url: string;
-  /** Scratch; the caller removes it. */
+  /** A temporary directory; the caller removes it. */
   dir: string;
   clients?: number;
-  /** Ends a storm that does not end. */
+  /** Aborts a storm that does not end. */
   hang_after_ms: number;
 }>;
 
 const PROCESSES = ['gpuaas-api', 'gpuaas-provisioning-worker,gpuaas-outbox-relay', 'gpuaas-node-api'];
-/** What one node after the other is filled with. */
+/** The sizes that fill one node after the other. */
 const MIXES: readonly (readonly number[])[] = [[8], [4, 4], [4, 2, 2], [2, 2, 2, 1, 1]];
 
-/** Large ones first: small ones fit everywhere, large ones only where nothing is. */
+/** Large ones first: small ones fit everywhere, large ones only on empty nodes. */
 const sizesFor = (nodes: number): readonly number[] =>
   Array.from({ length: nodes }, (_, index) => MIXES[index % MIXES.length] ?? [])
     .flat()
@@ -112,7 +112,8 @@ const storm = async (platform: Platform, sql: SqlClient, options: StormOptions):
   const sizes = sizesFor(nodes);
   const ids: string[] = [];
   const launch_s = await seconds(async () => {
-    // One size after the other: side by side, a small one that passes by a locked node splits what a large one needs.
+    // One size after the other: concurrently, a small one that skips a locked node splits the set that a large one
+    // needs.
     for (const [size, ofSize] of Map.groupBy(sizes, (one) => one))
       await inParallel(ofSize, clients, async (gpu_count, index) => {
         const name = `storm-${size}-${index}`;

@@ -1,6 +1,6 @@
 /**
- * The limit our API is measured against: node:http and pg, the same statements in the same order over the same kind of
- * connection, and nothing else. No routing, no authentication, no validation, no envelope.
+ * The reference for our API: node:http and pg, the same statements in the same order over the same kind of connection,
+ * and nothing else. No routing, no authentication, no validation, no envelope.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -44,7 +44,7 @@ const pool = new Pool({
   options: '-c role=gpuaas_app -c timezone=UTC',
 } as ConstructorParameters<typeof Pool>[0]);
 
-/** Statements that `fn` hands to `later` leave before the commit and are awaited with it. */
+/** Statements that `fn` passes to `later` are sent before the commit and awaited with it. */
 const transaction = async <T>(
   begin: string,
   fn: (client: PoolClient, later: (sent: Promise<unknown>) => void) => Promise<T>,

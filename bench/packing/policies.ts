@@ -1,6 +1,6 @@
 /**
- * The scheduler, and what it is measured against. All of them may only give legal fabric sets; the others differ in
- * how they choose a node, and take the lowest legal set of it.
+ * The scheduler and its references. All of them may only use legal fabric sets; the references differ in how they
+ * choose a node, and take its lowest legal set.
  */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import {
@@ -69,7 +69,7 @@ const request = (gpu_count: number): PlacementRequest => ({
 const POLICY = { ...DEFAULT_POLICY, alternatives_max: 0 };
 /** How many rows of the index a decision sees; the winner is the first. */
 const ROWS = 2;
-/** One mean duration in seconds: claims are dated in whole ones. */
+/** One mean duration in seconds: claim times are whole seconds. */
 const MEAN_DURATION_S = 24 * 3600;
 
 type Entry = { node: SchedulerNode; row: PlacementIndexRow; claims: Map<number, number> };
@@ -134,7 +134,7 @@ const SETS: Readonly<Record<number, readonly number[]>> = {
 const bitCount = (mask: number): number => mask.toString(2).replaceAll('0', '').length;
 const FREE_GPUS = Array.from({ length: 256 }, (_, mask) => bitCount(mask));
 
-/** The fitting node with the least value, the first among equals. */
+/** The fitting node with the lowest value, the first among equals. */
 const byNode = (value: (freeGpus: number) => number) => (): PackingPolicy => {
   const free = new Uint8Array(NODES).fill(255);
   return {

@@ -1,9 +1,9 @@
-/** A loss system: a job that fits starts at once and ends after its duration; one that does not fit is gone. */
+/** A loss system: a job that fits starts immediately and ends after its duration; one that does not fit is lost. */
 import { GPUS_PER_NODE, type Job, NODES } from './workload.ts';
 
 export type Spot = Readonly<{ node: number; mask: number }>;
 
-/** Keeps its own view of the fleet; `take` may refuse with null. */
+/** Has its own state of the fleet; `take` may refuse with null. */
 export type PackingPolicy = Readonly<{
   take(gpus: number, at: number): Spot | null;
   give(spot: Spot): void;
@@ -12,7 +12,7 @@ export type PackingPolicy = Readonly<{
 export type Served = Readonly<{
   /** GPUs in use, integrated over the window. */
   gpuTime: number;
-  /** Whole empty nodes, on average over the window. */
+  /** Empty nodes, averaged over the window. */
   emptyNodes: number;
 }>;
 
@@ -52,7 +52,7 @@ const endings = () => {
   };
 };
 
-/** The integral of what is in use and of how many nodes are empty. */
+/** The integral of GPUs in use and of the number of empty nodes. */
 const meter = (window: Window) => {
   let last = window.from;
   let gpuTime = 0;
@@ -123,7 +123,7 @@ export const simulate = (jobs: readonly Job[], window: Window, policy: PackingPo
   });
 };
 
-/** No nodes, only a number of GPUs: what free repacking would serve. */
+/** No nodes, only a number of GPUs: the result of free repacking. */
 export const simulatePool = (jobs: readonly Job[], window: Window): Served =>
   run(jobs, window, {
     start: () => null,

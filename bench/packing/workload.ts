@@ -1,7 +1,7 @@
 /**
- * What arrives: by GPU-hours 18 % ask for one GPU, 3 % for two, 17 % for four, 48 % for eight, and 14 % for more than
- * a node, which come as whole nodes at the same instant. Durations are lognormal with mean 1 and sigma 1.8, the same for every size,
- * so that by count one GPU dominates. The generator of chance is its own, so that every machine sees the same arrivals.
+ * The arrivals: by GPU-hours 18% request one GPU, 3% two, 17% four, 48% eight, and 14% more than a node, which arrive
+ * as whole nodes at the same instant. Durations are lognormal with mean 1 and sigma 1.8, the same for every size, so
+ * that by count one GPU dominates. The random generator is our own, so that every host sees the same arrivals.
  */
 
 export const NODES = 128;
@@ -34,7 +34,7 @@ export const arrivals = (wish: Readonly<{ seed: number; load: number; horizon: n
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
   const classes = SHARES.map(({ gpus, share, nodes }) => ({ gpus, nodes, frequency: share / (gpus * nodes) }));
   const frequency = classes.reduce((sum, each) => sum + each.frequency, 0);
-  // GPUs asked per arrival are 1 / frequency, because the shares add up to one.
+  // GPUs per arrival are 1 / frequency, because the shares add up to one.
   const rate = wish.load * NODES * GPUS_PER_NODE * frequency;
   const jobs: Job[] = [];
   for (let at = -Math.log(1 - next()) / rate; at < wish.horizon; at += -Math.log(1 - next()) / rate) {

@@ -1,4 +1,4 @@
-/** A request as the router would hand it to a service, without a router. */
+/** A request as the router would pass it to a service, without a router. */
 import { randomUUID } from 'node:crypto';
 import { silentLog, systemClock } from '@gpuaas/kit';
 import type { Config } from '../../server/src/config.ts';
@@ -23,7 +23,7 @@ export const PRINCIPAL: Principal = {
 
 const NO_STREAMS: Ctx['deps']['events'] = { follow: () => Promise.reject(new Error('no streams here')) };
 
-/** Made once a process, as the server does. */
+/** Created once per process, as in the server. */
 const log = silentLog();
 const secrets = createSecrets({ kind: 'platform', keys: new Map([[1, Buffer.alloc(32)]]), active: () => 1 });
 

@@ -1,4 +1,4 @@
-/** Creates without HTTP: the real service inside the real mutation pipeline, as many at once as there are clients. */
+/** Creates without HTTP: the real service inside the real mutation pipeline, one at a time per client. */
 import { api } from '@gpuaas/contract';
 import type { Database } from '../../server/src/db/client.ts';
 import { mutate } from '../../server/src/pipeline/pipeline.ts';
@@ -38,7 +38,7 @@ export const createOnce = async (database: Database, gpuCount: number): Promise<
   return { ...bound, id: (body as Readonly<{ id: string }>).id };
 };
 
-/** Creates per second of so many clients over so many seconds. */
+/** Creates per second for this number of clients and seconds. */
 export const createRate = async (
   database: Database,
   clients: number,

@@ -1,4 +1,6 @@
-/** A fleet of any size in a fresh database: every node alike, eight complete slots each, summaries by the real rules. */
+/**
+ * A fleet of any size in a new database: identical nodes with eight complete slots each, summaries by the real rules.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -88,7 +90,7 @@ const makeFleet = async (url: string, nodes: number): Promise<Database> => {
   await owner.connect();
   await owner.query(INVENTORY.replaceAll('NODES', String(nodes)));
   await summaries(database, owner);
-  // Not the tables that are still empty: key checks planned for an empty table read all of it ever after.
+  // Excludes tables that are still empty: key checks planned for an empty table would always read all of it.
   await owner.query(
     'vacuum analyze nodes, node_resource_slots, node_fabric_partitions, node_placement_summary, organizations, projects, sku_catalog',
   );
@@ -98,13 +100,13 @@ const makeFleet = async (url: string, nodes: number): Promise<Database> => {
 
 export type Fleet = Readonly<{
   database: Database;
-  /** The owner's. */
+  /** As the owner role. */
   url: string;
-  /** For files that go with the fleet. */
+  /** For files that belong to the fleet. */
   dir: string;
 }>;
 
-/** A fleet on a server of its own that writes to disk as in production; all of it is gone afterwards. */
+/** A fleet on its own database server that writes to disk as in production; it is removed afterwards. */
 export const withFleet = async <T>(nodes: number, fn: (fleet: Fleet) => Promise<T>): Promise<T> => {
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-bench-'));
   const dataDir = join(dir, 'pg');

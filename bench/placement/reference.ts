@@ -1,4 +1,4 @@
-/** The limit that creates are measured against: pgbench with the fixed transaction of reference.sql. */
+/** The reference for creates: pgbench with the fixed transaction of reference.sql. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { requires } from '../../tools/test/requires.ts';
 import { FLEET_NODES } from './fleet.ts';
 
-/** What both sides of every comparison share. */
+/** Shared by both sides of every comparison. */
 export const CLIENTS = 8;
 export const GPUS = 2;
 
@@ -33,7 +33,7 @@ export const pgbench = async (url: string, script: string, seconds: number): Pro
   return Number(tps);
 };
 
-/** The script for pgbench, in the folder of the fleet. */
+/** The script for pgbench, in the directory of the fleet. */
 export const prepareReference = async (url: string, dir: string): Promise<string> => {
   const owner = new Client({ connectionString: url });
   await owner.connect();

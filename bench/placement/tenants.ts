@@ -1,4 +1,4 @@
-/** Members with a token each, for what goes through HTTP. */
+/** Members with a token each, for requests over HTTP. */
 import { mintId } from '@gpuaas/kit';
 import { insertApiToken } from '../../server/src/db/api-token.ts';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
@@ -11,7 +11,7 @@ export type Member = Readonly<{ project_id: string; token: string }>;
 
 const DAY_S = 86_400;
 
-/** One for each; by default one for every tenant of a fleet. */
+/** One member per tenant (default every tenant of a fleet). */
 export const addMembers = (
   database: Database,
   tenants: readonly Tenant[] = Array.from({ length: TENANTS }, (_, n) => tenant(n)),

@@ -1,14 +1,14 @@
 /**
- * The controller's configuration. Nothing in it slows Slurm down: addresses resolve (a name that does not costs it
- * seconds of retries), what is finished leaves its memory, accounting is off. A node has the shape of a host with
- * eight GPUs, two sockets of 32 cores; nodes are in the cloud, so that none needs a daemon.
+ * The controller's configuration. Nothing in it slows Slurm down: addresses resolve (an unresolvable name costs it
+ * seconds of retries), finished jobs leave its memory, accounting is off. A node has the shape of a host with eight
+ * GPUs and two sockets of 32 cores; nodes are cloud nodes, so that none needs a daemon.
  */
 export const NODES = 1_000;
 const NODES_PER_LINE = 250;
 
 export type Flavour = Readonly<{
   select: 'cons_tres' | 'linear';
-  /** What a node has, and what a job asks for; null without GPUs. */
+  /** The resources of a node and of a job; null without GPUs. */
   gpus: Readonly<{ per_node: number; asked: number }> | null;
 }>;
 
@@ -54,7 +54,7 @@ export const slurmConf = ({ select, gpus }: Flavour, place: Place): string => {
     'ReturnToService=2',
     'ResumeProgram=/bin/true',
     'SuspendProgram=/bin/true',
-    // Longer than the benchmark: a node that never boots must not be taken out of service meanwhile.
+    // Longer than the benchmark: a node that never boots must not be marked down meanwhile.
     'ResumeTimeout=3600',
     'SuspendTime=86400',
     ...Array.from({ length: NODES / NODES_PER_LINE }, (_, line) => nodeLine(line, gres)),

@@ -1,4 +1,4 @@
-/** A real controller with its own munge daemon, in a folder of its own and on loopback; all of it is gone afterwards. */
+/** A real controller with its own munge daemon, in a separate directory and on loopback; it is removed afterwards. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { type Flavour, gresConf, logFile, mungeSocket, slurmConf } from './confi
 const run = promisify(execFile);
 const READY_MS = 60_000;
 
-/** Pairs of allocate and cancel per second, by so many processes over so many seconds. */
+/** Pairs of allocate and cancel per second, for this number of processes and seconds. */
 export type PairRate = (clients: number, seconds: number) => Promise<number>;
 
 const freePort = async (): Promise<number> => {
@@ -88,7 +88,7 @@ export const withController = async <T>(flavour: Flavour, fn: (rate: PairRate) =
       return ran.reduce((sum, { stdout }) => sum + pairsPerSecond(stdout), 0);
     });
   } finally {
-    // The controller first: it says goodbye through munge.
+    // The controller stops first, because it needs munge to stop.
     for (const child of children.reverse()) await stopChild(child);
     await rm(dir, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-/** Slurm as Debian ships it, installed on the way when that is possible. */
+/** Slurm as packaged by Debian, installed here when possible. */
 import { execFile } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -25,7 +25,7 @@ const apt = (...args: readonly string[]): Promise<unknown> =>
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   });
 
-/** The lists of packages may be missing or old; then they are read once and the installation is tried again. */
+/** The package lists may be missing or old; then they are updated once and the installation is retried. */
 const install = async (): Promise<void> => {
   const packages = ['install', '-y', '--no-install-recommends', ...PACKAGES];
   try {
@@ -38,7 +38,7 @@ const install = async (): Promise<void> => {
 
 /** Why there is no Slurm to measure against; null when there is. */
 export const whyNoSlurm = async (): Promise<string | null> => {
-  // Its controller runs as root here, and so do its clients: it takes nobody's word for who they are but munge's.
+  // Its controller and its clients run as root here: it authenticates them by munge only.
   if (process.getuid?.() !== 0) return 'Slurm needs root';
   try {
     if (!(await isInstalled())) await install();

@@ -1,9 +1,9 @@
-/** How many pairs the database itself does, with the rows of a launch and its release written by two prepared calls. */
+/** The database's own limit in pairs, with the rows of a launch and its release written by two prepared calls. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 
-/** The script for pgbench, in the folder of the fleet. */
+/** The script for pgbench, in the directory of the fleet. */
 export const prepareLimit = async (url: string, dir: string, nodes: number): Promise<string> => {
   const owner = new Client({ connectionString: url });
   await owner.connect();

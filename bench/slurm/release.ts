@@ -1,8 +1,8 @@
 /**
- * Our side of a pair: a launch and its release, both through their services in the real pipeline, audit rows and all.
- * What the host does in between, stopping the machine and erasing the disks, is left out, as nothing runs on the other
- * side either; its evidence is made up here and judged, stored and acted upon by the functions that the release workflow
- * calls. Acceptance and proof share a transaction, since no host stands between them.
+ * Our side of a pair: a launch and its release, both through their services in the real pipeline, including audit rows.
+ * The host's work in between, stopping the VM and wiping the disks, is left out, because nothing runs on the other side
+ * either. Its evidence is generated here, and checked, stored and applied by the functions that the release workflow
+ * calls. Acceptance and proof share a transaction, since there is no host between them.
  */
 import { api } from '@gpuaas/contract';
 import { findAllocation } from '../../server/src/db/allocation.ts';
@@ -52,14 +52,14 @@ const releaseOnce = async (database: Database, made: Made): Promise<void> => {
       fingerprint: '',
     },
     async ({ tx, ...write }) => {
-      // What is held does not change by the acceptance, so both are asked together.
+      // Acceptance does not change the holdings, so both queries are sent together.
       const [answer, slots] = await Promise.all([
         release({ tx, ...write }, { params, query: {}, body: {}, if_match: undefined, last_event_id: undefined }),
         findAllocation(tx, made.id).then((row) =>
           listHeldSlots(tx, { allocation_id: made.id, node_id: row?.node_id ?? '' }),
         ),
       ]);
-      // The workflow is not the tenant.
+      // The workflow does not act as the tenant.
       tx.enter(PLATFORM);
       await prove(tx, made.id, slots);
       return answer;
@@ -67,7 +67,7 @@ const releaseOnce = async (database: Database, made: Made): Promise<void> => {
   );
 };
 
-/** Pairs of launch and release per second, by so many clients at once over so many seconds. */
+/** Pairs of launch and release per second, for this number of concurrent clients and seconds. */
 export const pairRate = async (
   database: Database,
   clients: number,
@@ -88,7 +88,7 @@ export const pairRate = async (
   return (done * 1000) / (performance.now() - startedAt);
 };
 
-/** Pairs that ended with everything given back must have left nothing held. */
+/** Pairs that ended in a complete release must leave no claims. */
 export const countHeld = (database: Database): Promise<number> =>
   database.read(PLATFORM, async (reader) => {
     const { rows } = await reader.query<{ held: number }>(

@@ -1,6 +1,6 @@
 /**
- * Thousands of event streams in one process, as light as they can be: a connection each, one request written by hand, and
- * whatever comes is dropped. `open` answers when all streams have begun, `close` when all connections are gone.
+ * Thousands of minimal event streams in one process: a connection each, one prepared request, and the received data is
+ * dropped. `open` returns when all streams have begun, `close` when all connections have ended.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net';
 
 export type StreamsFile = Readonly<{ port: string; project_id: string; tokens: readonly string[]; each: number }>;
 
-/** Connections that are opened at the same time. */
+/** Connections opened concurrently. */
 const RAMP = 16;
 
 const { port, project_id, tokens, each } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as StreamsFile;

@@ -1,6 +1,6 @@
 /**
- * A machine as somebody makes it who has a host, an image and an afternoon: a definition with the least that boots, and a
- * script. Its port and its address are there before; it has none of our checks and no report.
+ * A VM created by hand from a host and an image: a minimal definition that boots, and a script. Its port and its
+ * address exist before; it has none of our checks and no report.
  */
 import { writeFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
@@ -83,7 +83,7 @@ export const byHand = async (lab: SliceLab, given: Given) => {
       key: lab.tenant.key_file,
       inside: network.config.command_prefix.join(' '),
     },
-    /** Not of the script, and not of its time. */
+    /** Not part of the script or its time. */
     prepare: () => lab.host.host.network.attach(port),
     remove: async () => {
       await libvirt.virsh('destroy', NAME);

@@ -1,8 +1,8 @@
 /**
- * One of the worker processes of the workflow measurement. It takes the runs that appear, and on `bare MS` on its
- * standard input it writes bare rows instead for that long: an INSERT and an UPDATE, each with its own commit.
+ * One worker process of the workflow benchmark. It executes the runs that appear, and on `bare MS` on its standard
+ * input it writes bare rows instead for that long: an INSERT and an UPDATE, each with its own commit.
  *
- *   node worker.ts OWNER_URL
+ * node worker.ts OWNER_URL
  */
 import { createInterface } from 'node:readline';
 import { mintId, silentLog } from '@gpuaas/kit';

@@ -1,4 +1,4 @@
-/** What a person reads when the lab is up: where it is, how to sign in, what to try. Fits 80 columns. */
+/** The text shown when the lab is up: where it is, how to sign in, what to try. Fits 80 columns. */
 import { relative } from 'node:path';
 import { DEMO_HOSTS } from './fleet-spec.ts';
 import { REPO, type Settings } from './settings.ts';

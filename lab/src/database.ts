@@ -1,4 +1,4 @@
-/** The lab's PostgreSQL: the one that DATABASE_URL names, else an embedded one under the state directory. */
+/** The lab's PostgreSQL: the one that DATABASE_URL names, otherwise an embedded one under the state directory. */
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
 import type { Settings } from './settings.ts';
@@ -6,7 +6,7 @@ import type { StatePaths } from './state.ts';
 
 export type LabDatabase = Readonly<{
   url: string;
-  /** Settles if it ends under us; never for an external one. */
+  /** Settles if the database ends unexpectedly; never for an external one. */
   ended: Promise<void>;
   stop(): Promise<void>;
 }>;

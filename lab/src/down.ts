@@ -1,4 +1,4 @@
-/** `make down`: stops the lab and returns when nothing of it runs. */
+/** `make down`: stops the lab and returns when none of its processes runs. */
 import { endLab } from './end.ts';
 import { readSettings } from './settings.ts';
 

@@ -1,4 +1,4 @@
-/** Stops a lab that runs in another process, and what a killed one left behind. */
+/** Stops a lab that runs in another process, and the processes that a killed one left behind. */
 
 import { rmSync } from 'node:fs';
 import { isProcessAlive } from '@gpuaas/kit';

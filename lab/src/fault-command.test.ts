@@ -21,7 +21,7 @@ const aFleet = (t: TestContext) => {
   return { dir, machine };
 };
 
-test('a rule is laid with all it was given, listed, and cleared by its id', (t) => {
+test('a rule is added with all its options, listed, and cleared by its id', (t) => {
   const { dir, machine } = aFleet(t);
   const rule = '--when slice.vm_start --do fail --times 2 --slot 3 --code timeout --after';
   const added = lab('fault', 'add', '--dir', dir, '--node', 'j22u15', ...rule.split(' '));
@@ -34,7 +34,7 @@ test('a rule is laid with all it was given, listed, and cleared by its id', (t) 
   assert.deepEqual(readFaults(machine), []);
 });
 
-test('what cannot be laid is refused with the reason and leaves nothing', (t) => {
+test('an invalid rule is refused with a reason and adds nothing', (t) => {
   const { dir, machine } = aFleet(t);
   const refused: readonly (readonly [string, RegExp])[] = [
     ['--node j22u15 --when slice.vm_start --do explode', /cannot "explode"/],

@@ -1,6 +1,6 @@
 /**
- * `gpuaas-lab fault`: lays rules in the directory of a simulated host, which reads them before each operation. Nothing
- * of the control plane takes part: it finds out as it would with a real host.
+ * `gpuaas-lab fault`: adds rules to the directory of a simulated host, which reads them before each operation. The
+ * control plane is not involved: it detects the fault as with a real host.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -93,7 +93,7 @@ const numbers = (values: Values, flags: readonly ('times' | 'slot' | 'delay-ms' 
 const texts = (values: Values, flags: readonly ('serial' | 'address' | 'code' | 'message')[]) =>
   Object.fromEntries(flags.flatMap((flag) => (values[flag] === undefined ? [] : [[flag, values[flag]]])));
 
-/** Whether it names anything there is, is the simulator's to judge. */
+/** The simulator checks whether the names exist. */
 export const ruleOf = (values: Values): NewFault => {
   if (values.state !== undefined) {
     if (values.when !== undefined || values.do !== undefined)
@@ -138,7 +138,7 @@ const lineOf = (node: string, rule: FaultRule): string => {
   return [node, id, what, ...more].join('  ');
 };
 
-/** Words side by side, in lines of at most 76. */
+/** Words in columns, in lines of at most 76. */
 const wrap = (words: readonly string[]): string => {
   const lines: string[] = [];
   for (const word of words) {

@@ -1,6 +1,6 @@
 /**
  * `gpuaas-lab fleet`: simulated hosts until Ctrl-C or SIGTERM. Small fleets run in this process; larger ones in a few,
- * each with its share, and a share whose process died is started again.
+ * each with its share, and a process that exits is restarted.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -56,7 +56,7 @@ const OPTIONS = {
   processes: { type: 'string' },
   fast: { type: 'boolean', default: false },
   verbose: { type: 'boolean', default: false },
-  /** Given by this command to its own processes: the n-th share of how many. */
+  /** Set by this command for its own child processes: the n-th share of how many. */
   share: { type: 'string' },
 } as const;
 
@@ -93,11 +93,11 @@ const specsOf = (values: Values): readonly HostSpec[] =>
 const onSignal = (): Promise<void> =>
   new Promise((done) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => done());
-    // A share whose fleet is gone has nobody who would stop it.
+    // A share whose parent has ended exits, because nothing would stop it.
     process.once('disconnect', () => done());
   });
 
-/** Limits are of a host with processors of its own. Hosts that share this process's take as many times as long. */
+/** Limits apply to a host with its own CPUs. Hosts that share this process's CPUs take proportionally longer. */
 const limitsFor = (hosts: number): Partial<Record<TaskKind, number>> =>
   Object.fromEntries(TASK_KINDS.map((kind) => [kind, TASKS[kind].timeout_s * Math.max(1, hosts / 50)]));
 
@@ -125,10 +125,10 @@ const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready:
     ...(values['node-api-url'] === undefined ? {} : { node_api_url: new URL(values['node-api-url']) }),
     sim: values.fast ? { disk_bytes: SMALL_DISK_BYTES } : { durations: WATCHABLE },
     agent: {
-      // Losing this machine loses the simulated hosts as well.
+      // Losing this computer loses the simulated hosts as well.
       is_journal_synced: false,
       limits_s: limitsFor(specs.length),
-      // Thousands of hosts that look at themselves all the time would do nothing else.
+      // Thousands of hosts with frequent inventory reports would do nothing else.
       ...(isLarge
         ? { health: { interval_ms: 60_000, every_ms: 120_000 }, reconcile: { interval_ms: 120_000, every_ms: 240_000 } }
         : {}),
@@ -142,7 +142,7 @@ const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready:
   await fleet.stop();
 };
 
-/** Says how many hosts are ready, at most once a second, and when all are. */
+/** Reports how many hosts are ready, at most once a second, and when all are. */
 const createTally = (total: number) => {
   let said = 0;
   return (ready: number): void => {

@@ -4,7 +4,7 @@ import { REPO } from './settings.ts';
 
 export const stateDir = (): string => resolve(REPO, process.env['GPUAAS_STATE_DIR'] || '.gpuaas');
 
-/** The directory of a fleet: as told, else the one of `make up`. */
+/** The directory of a fleet: as configured, otherwise the one of `make up`. */
 export const fleetDir = (given: string | undefined): string =>
   given === undefined ? join(stateDir(), 'fleet') : resolve(given);
 

@@ -1,6 +1,6 @@
 /**
  * One simulated host and its agent. Both live in a directory: `machine/` is the host, `agent/` the agent's identity and
- * journal. Whoever opens the directory again goes on where it was left, with guests, disks and tasks.
+ * journal. Opening the directory again continues from the same state, with guests, disks and tasks.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -27,22 +27,22 @@ export type EnrollmentGrant = Readonly<{ token: string; ca_sha256: string; node_
 
 export type FleetHost = Readonly<{
   spec: HostSpec;
-  /** Has the images in its cache, as an installation leaves them there. */
+  /** Has the images in its cache, as after an installation. */
   prepare(images: ReadonlyArray<Readonly<{ name: string; digest: string }>>): Promise<void>;
-  /** The node it is enrolled as with a certificate that still counts; undefined if it has to be enrolled. */
+  /** The node it is enrolled as with a valid certificate; undefined if it has to be enrolled. */
   findNodeId(): Promise<string | undefined>;
   enrol(door: EnrollmentGrant): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Forgets host and agent: what the directory knew belonged to another platform. */
+  /** Deletes host and agent: the state in the directory belonged to another control plane. */
   clear(): Promise<void>;
 }>;
 
 const VERSION = '0.1.0+sim';
-/** Time enough to renew it. */
+/** Enough time to renew it. */
 const CERTIFICATE_LEFT_MS = 60_000;
 const RESTART_MS = 1_000;
-/** Simulated work ends at once when it is told to, or never: a hang is not waited for. */
+/** Simulated work ends immediately when aborted, or never: a hang is not waited for. */
 const GRACE_MS = 300;
 
 export const createFleetHost = (options: FleetHostOptions): FleetHost => {
@@ -54,10 +54,10 @@ export const createFleetHost = (options: FleetHostOptions): FleetHost => {
   let running: Agent | undefined;
   let current: Promise<void> | undefined;
 
-  /** A crash takes this host's agent alone, though others share the process; it comes back as a service would. */
+  /** A crash ends only this host's agent, though others share the process; it restarts as a service would. */
   const crash = (): void => {
     options.say(`${spec.name}: the agent crashed`);
-    // At once: what the host was doing must not be answered for.
+    // Immediately: the host's current work must not be reported.
     const stopped = running?.stop();
     running = undefined;
     current = Promise.resolve(stopped)

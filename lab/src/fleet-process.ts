@@ -1,6 +1,6 @@
 /**
- * The simulated hosts of `make up`: a child process, as the server is, whose lines go to a file of their own. When it
- * ends it is started again, as a host's service manager does with an agent.
+ * The simulated hosts of `make up`: a child process like the server, with a log file of its own. When it ends it is
+ * restarted, as a service manager restarts an agent.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -20,7 +20,7 @@ const argsOf = (settings: Settings, paths: StatePaths): readonly string[] => [
   ...['--dir', paths.fleetDir],
   ...['--url', settings.publicUrl],
   ...['--node-api-url', `https://localhost:${settings.nodeApiPort}`],
-  // Behind an issuer of your own nobody's password is known here: then only hosts that are enrolled run.
+  // With an external issuer no password is known here: then only enrolled hosts run.
   ...(settings.issuer === undefined ? ['--dev'] : []),
 ];
 

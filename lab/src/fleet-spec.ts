@@ -1,4 +1,4 @@
-/** Which simulated hosts there are, and how far each is brought: the demo's four, or as many alike as one asks for. */
+/** The simulated hosts and how far each is onboarded: the demo's four, or any number of identical ones. */
 import type { NewFault } from '../../node-agent/src/host/sim/fault.ts';
 import type { ProfileName } from '../../node-agent/src/host/sim/profile.ts';
 
@@ -6,15 +6,15 @@ export type HostSpec = Readonly<{
   name: string;
   profile: ProfileName;
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
-  /** `ready`: sold as soon as it is enrolled. `discovered`: left for an operator to look at and approve. */
+  /** `ready`: schedulable as soon as it is enrolled. `discovered`: left for an operator to review and approve. */
   until: 'ready' | 'discovered';
-  /** What is wrong with it from its first day. */
+  /** Its initial faults. */
   faults: readonly NewFault[];
 }>;
 
 const H200 = { profile: 'dell-xe9680-h200', until: 'ready', faults: [] } as const;
 
-/** A newcomer finds capacity to launch on, and one host that somebody has to review: a disk of it is mounted. */
+/** A new user finds capacity to launch on, and one host that needs review: one of its disks is mounted. */
 export const DEMO_HOSTS: readonly HostSpec[] = [
   { ...H200, name: 'j22u15', capacity_mode: 'slice' },
   { ...H200, name: 'j22u11', capacity_mode: 'slice' },

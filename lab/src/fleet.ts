@@ -1,6 +1,6 @@
 /**
- * Many simulated hosts in one process. Those that are enrolled start at once, so that a restart takes their tasks up
- * again; then each is brought as far as its spec says. A host that cannot be brought in is tried again and named.
+ * Many simulated hosts in one process. Enrolled hosts start first, so that a restart resumes their tasks; then each is
+ * onboarded as its spec says. A host that cannot be onboarded is retried and named.
  */
 import { backoffMs, pause } from '@gpuaas/kit';
 import type { Client } from '@gpuaas/sdk';
@@ -11,18 +11,18 @@ import { onboard } from './onboard.ts';
 export type FleetOptions = Omit<FleetHostOptions, 'spec'> &
   Readonly<{
     specs: readonly HostSpec[];
-    /** Null: only hosts that are enrolled run. */
+    /** Null: only enrolled hosts run. */
     client: Client | null;
     onReady?: (host: HostSpec) => void;
   }>;
 
 export type Fleet = Readonly<{ ready: Promise<void>; stop(): Promise<void> }>;
 
-/** Each asks the control plane and writes to disk; more at once would only wait for each other. */
+/** Each calls the control plane and writes to disk; more at once would only wait for each other. */
 const ONBOARDING_AT_ONCE = 8;
 const STOP_MS = 1_000;
 
-/** The worth of a long problem is in its first line. */
+/** The first line of a long problem is enough. */
 const sentenceOf = (err: unknown): string => (err instanceof Error ? err.message : String(err)).slice(0, 400);
 
 export const startFleet = (options: FleetOptions): Fleet => {
@@ -71,7 +71,7 @@ export const startFleet = (options: FleetOptions): Fleet => {
     ready,
     stop: async () => {
       stopping.abort();
-      // A platform that is away may be asked for minutes yet; hosts do not wait for that.
+      // An unavailable control plane may be retried for minutes; hosts do not wait for that.
       await Promise.race([ready.catch(() => {}), pause(STOP_MS)]);
       await Promise.all(hosts.map((host) => host.stop()));
     },

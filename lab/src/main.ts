@@ -1,4 +1,4 @@
-/** `gpuaas-lab`: simulated hosts for laptops, tests and benchmarks, and what goes wrong on them. */
+/** `gpuaas-lab`: simulated hosts for laptops, tests and benchmarks, and their faults. */
 import { UsageError } from './usage.ts';
 
 const HELP = `Usage: gpuaas-lab COMMAND [options]
@@ -11,7 +11,7 @@ gpuaas-lab COMMAND --help says more. The platform itself is \`make up\`.
 
 type Entry = Readonly<{ help: string; run: (argv: readonly string[]) => void | Promise<void> }>;
 
-/** Loaded when it is named: a fault is laid without waiting for all that an agent is made of. */
+/** Loaded on demand: adding a fault does not load all modules of an agent. */
 const load = async (command: string): Promise<Entry | undefined> => {
   if (command === 'fleet') {
     const { FLEET_HELP, fleetCommand } = await import('./fleet-command.ts');

@@ -1,8 +1,8 @@
 /**
- * Brings a host into the fleet by the public API, as an operator does it by hand: add the node, enrol its agent, have
- * it discovered, then approve its slots, or take over the disks of a host that is given away whole. Each step is taken
- * only if the control plane does not know its outcome yet, so that onboarding again finds everything done and an
- * operator's later decisions stay.
+ * Onboards a host through the public API, as an operator does manually: add the node, enroll its agent, run a
+ * discovery, then approve its slots, or approve the disks of a bare-metal host. Each step runs only if its outcome is
+ * not known to the control plane yet, so that repeated onboarding changes nothing and an operator's later decisions
+ * stay.
  */
 import { pause } from '@gpuaas/kit';
 import { type Client, GpuaasError } from '@gpuaas/sdk';
@@ -41,7 +41,7 @@ const ensureNode = async ({ client, host: { spec } }: Onboarding) => {
   });
 };
 
-/** Each call of `work` needs a token of its own: a token that was sent may be used, whatever came back. */
+/** Each call of `work` needs its own token: a sent token may be used up, whatever the response. */
 const withRetries = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
   for (;;) {
     try {
@@ -95,13 +95,13 @@ const approve = async (given: Onboarding, node_id: string): Promise<void> => {
   try {
     await given.client.adminNodeSlotApprove({ params: { node_id }, body: { map_hash } });
   } catch (err) {
-    // What stands in the way may be gone by the next attempt, which then finds a newer discovery.
+    // Blockers may be gone by the next attempt, which then finds a newer discovery.
     await given.client.adminNodeDiscoveryCreate({ params: { node_id }, body: {} });
     throw err;
   }
 };
 
-/** Without them a release would have nothing to erase. The node takes nobody until they are ours. */
+/** Without them a release would have nothing to wipe. The node accepts no launch until they are approved. */
 const approveDisks = async (given: Onboarding, node_id: string): Promise<void> => {
   const { client, signal } = given;
   const params = { node_id };
@@ -118,7 +118,7 @@ const approveDisks = async (given: Onboarding, node_id: string): Promise<void> =
   await client.adminNodeDrain({ params, body: { is_draining: false, reason: REASON } });
 };
 
-/** Until launches can be placed on it. A node that an operator drained or retired is left as it is. */
+/** Waits until launches can be placed on it. A node that an operator drained or retired is left unchanged. */
 const schedulable = ({ client, signal }: Onboarding, node_id: string) =>
   until(signal, async () => {
     const node = await client.adminNodeGet({ params: { node_id } });

@@ -1,6 +1,6 @@
 /**
- * Who speaks for the simulated hosts to the public API: an operator like any other. On a laptop it is dev-admin, signed
- * in with the password that `make up` made; elsewhere it is whoever the token belongs to.
+ * The operator account that the simulated hosts use for the public API. On a laptop it is dev-admin with the password
+ * that `make up` created; elsewhere it is the owner of the token.
  */
 import { readFile } from 'node:fs/promises';
 import { type Client, createClient } from '@gpuaas/sdk';
@@ -35,7 +35,7 @@ export const createOperator = (options: OperatorOptions): Client => {
   return createClient({
     baseUrl: url,
     userAgent: 'gpuaas-lab',
-    // A fleet asks more than a person does, and a platform that starts is waited for.
+    // A fleet sends more requests than a person, and a starting control plane is waited for.
     retry: { retriesMax: 20, waitMaxMs: 60_000 },
     tokenProvider: async ({ rejected }) => {
       if (token !== undefined && (await token.catch(() => rejected)) === rejected) token = undefined;

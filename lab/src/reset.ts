@@ -1,5 +1,5 @@
 /**
- * `make reset`: stops the lab and clears its state, also what lies outside the state directory. An external database
+ * `make reset`: stops the lab and deletes its state, including files outside the state directory. An external database
  * stays.
  */
 import { existsSync } from 'node:fs';

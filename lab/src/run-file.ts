@@ -1,7 +1,8 @@
 /**
- * One lab per state directory. The run file says which process supervises it; holding the file is holding the lab. It
- * comes into being complete (made aside, then linked), so of two starts in the same instant one wins, and a file whose
- * process is gone is taken over. Processes are named with the moment they started: a pid alone may be a stranger's.
+ * One lab per state directory. The run file names the supervising process; owning the file means owning the lab. The
+ * file is created complete (written elsewhere, then linked), so of two simultaneous starts one wins, and a file whose
+ * process has ended is taken over. Processes are identified with their start time: a pid alone may belong to another
+ * process.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { findProcessIdentity, invariant, isProcessAlive } from '@gpuaas/kit';
@@ -34,7 +35,7 @@ export const findRun = (file: string): Run | undefined => {
   }
 };
 
-/** A run whose supervisor lives. */
+/** A run whose supervisor is running. */
 export const findLiveRun = (file: string): Run | undefined => {
   const run = findRun(file);
   return run && isProcessAlive(run.supervisor) ? run : undefined;
@@ -50,7 +51,7 @@ const linkNew = (aside: string, file: string): boolean => {
   }
 };
 
-/** Moves a dead run's file out of the way; leaves it, or puts it back, if a new owner was quicker. */
+/** Moves a dead run's file away; leaves it, or restores it, if a new owner was faster. */
 const setAside = (file: string): void => {
   if (findLiveRun(file) !== undefined) return;
   const aside = `${file}.${process.pid}.stale`;
@@ -64,7 +65,7 @@ const setAside = (file: string): void => {
   rmSync(aside, { force: true });
 };
 
-/** The claim, or the run that holds it. `clearUp` is called with a dead run before its place is taken. */
+/** The claim, or the run that holds it. `clearUp` is called with a dead run before it is replaced. */
 export const claimRun = async (
   file: string,
   url: string,

@@ -1,4 +1,4 @@
-/** The server of the lab: a child process whose log goes to a file and whose readiness is asked for over HTTP. */
+/** The server of the lab: a child process whose log goes to a file and whose readiness is polled over HTTP. */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -47,7 +47,7 @@ export const startServer = (
   const child = spawn(process.execPath, args, {
     cwd: REPO,
     env: {
-      // Who reaches the API from elsewhere reaches sessions from there too, unless told otherwise.
+      // Clients that reach the API from elsewhere also reach sessions from there, unless configured otherwise.
       GPUAAS_GATEWAY_HOST: settings.host,
       ...process.env,
       DATABASE_URL: given.databaseUrl,
@@ -72,7 +72,7 @@ export const startServer = (
   return { identity, ended, stop: () => stopProcess(identity, STOP_WITHIN_MS) };
 };
 
-/** An address that means "every interface" is asked on this machine's own. */
+/** An address that means "every interface" is polled on loopback. */
 const loopbackOf = (host: string): string => {
   if (host === '0.0.0.0' || host === '::') return 'localhost';
   return host.includes(':') ? `[${host}]` : host;

@@ -1,4 +1,4 @@
-/** What `make up` may be told by the environment; the server reads the rest itself (server/src/config.ts). */
+/** Environment settings of `make up`; the server reads the rest itself (server/src/config.ts). */
 
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,20 +9,20 @@ const DEFAULT_STATE_DIR = resolve(REPO, '.gpuaas');
 
 export type Settings = Readonly<{
   stateDir: string;
-  /** The default directory is known to be ours; one named by hand is cleared only if we made it. */
+  /** The default directory is known to be ours; a configured one is deleted only if the lab created it. */
   isDefaultStateDir: boolean;
   host: string;
   port: number;
   /** Where agents of hosts connect. */
   nodeApiPort: number;
-  /** Where clients of sessions connect, and where agents bring them. */
+  /** Where clients of sessions connect, and where agents connect for them. */
   gatewayPort: number;
   gatewayAgentPort: number;
   gatewayUrl: string;
   publicUrl: string;
   /** An external PostgreSQL, used instead of the embedded one. */
   databaseUrl: string | undefined;
-  /** An external issuer; undefined when the embedded one signs people in. */
+  /** An external issuer; undefined when the embedded one is used. */
   issuer: string | undefined;
 }>;
 
@@ -30,7 +30,7 @@ export const readSettings = (env: Env): Settings => {
   const read = new ConfigReader(env);
   const stateDir = resolve(REPO, read.text('GPUAAS_STATE_DIR', DEFAULT_STATE_DIR));
   const port = read.integer('GPUAAS_PORT', 8080, { min: 1, max: 65535 });
-  // Labs beside each other have ports of their own without being told twice.
+  // Concurrent labs get different ports from one setting.
   const besides = (own: number, offset: number): number => {
     if (port === 8080) return own;
     return port + offset <= 65_535 ? port + offset : port - offset;

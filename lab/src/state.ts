@@ -1,7 +1,4 @@
-/**
- * The directory that holds everything `make up` keeps: database, keys, password, logs. Nobody else may list or change
- * it.
- */
+/** The directory of all state of `make up`: database, keys, password, logs. Other users cannot list or change it. */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -20,7 +17,7 @@ const MARKER = '.made-by-gpuaas';
 
 export type StatePaths = Readonly<{
   dir: string;
-  /** Who runs the lab, and whether it is ready: see run-file.ts. */
+  /** The supervising process, and whether the lab is ready: see run-file.ts. */
   runFile: string;
   postgresDir: string;
   devPassword: string;
@@ -28,7 +25,7 @@ export type StatePaths = Readonly<{
   fleetDir: string;
   serverLog: string;
   fleetLog: string;
-  /** What the supervisor of a detached start says. */
+  /** Output of the supervisor of a detached start. */
   upLog: string;
 }>;
 
@@ -82,7 +79,7 @@ export const rotate = (file: string): void => {
 export const lastLines = (file: string, count = 20): string =>
   existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n') : '';
 
-/** False when the directory is not one we made: then it stays. */
+/** False when the lab did not create the directory: then it stays. */
 export const removeState = (settings: Settings): boolean => {
   if (!settings.isDefaultStateDir && !existsSync(join(settings.stateDir, MARKER))) return false;
   rmSync(settings.stateDir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Ends a process by its identity: politely, then, when it takes too long, by force. */
+/** Ends a process by its identity: with SIGTERM, then with SIGKILL after a timeout. */
 import { isProcessAlive, pause } from '@gpuaas/kit';
 import { pidOf } from './run-file.ts';
 
@@ -24,7 +24,7 @@ const waitUntilGone = async (identity: string, withinMs: number): Promise<boolea
   return true;
 };
 
-/** Returns when it is gone. */
+/** Returns when it has ended. */
 export const stopProcess = async (identity: string, politeMs: number): Promise<void> => {
   if (!isProcessAlive(identity)) return;
   signalProcess(identity, 'SIGTERM');

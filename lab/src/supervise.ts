@@ -1,7 +1,7 @@
 /**
- * Runs the lab from start to end: database, server, simulated hosts, then wait; on a signal, the same backwards.
- * Whatever goes wrong, what was started is stopped before this returns. The lab is ready when launches can be placed on its
- * hosts, or after HOSTS_WAIT_MS: the control plane works without hosts.
+ * Runs the lab from start to end: database, server, simulated hosts, then wait; on a signal, the reverse. On any
+ * failure everything started is stopped before this returns. The lab is ready when launches can be placed on its hosts,
+ * or after HOSTS_WAIT_MS: the control plane works without hosts.
  */
 import { pause } from '@gpuaas/kit';
 import { type LabDatabase, openDatabase } from './database.ts';
@@ -22,7 +22,7 @@ export type Ending =
 
 export type SuperviseOptions = Readonly<{
   settings: Settings;
-  /** Aborted when the lab shall stop. */
+  /** Aborted when the lab should stop. */
   signal: AbortSignal;
   onHostsReady: (count: number) => void;
   onReady: (ready: Ready) => void;
@@ -38,7 +38,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Waits for the first of: told to stop, or something that should run has ended (then says what). */
+/** Waits for the first of: a stop request, or the end of a component that should run (then returns its description). */
 const waitForEnd = (server: LabServer, database: LabDatabase, signal: AbortSignal): Promise<string | undefined> =>
   Promise.race([
     aborted(signal).then(() => undefined),
@@ -83,7 +83,7 @@ const runServer = async (
       },
     });
     try {
-      // With an issuer of your own, hosts join when an operator adds them.
+      // With an external issuer, hosts join when an operator adds them.
       if (settings.issuer === undefined) await Promise.race([allReady.promise, ended, pause(HOSTS_WAIT_MS, signal)]);
       if (!signal.aborted) {
         claim.update({ ready: true });

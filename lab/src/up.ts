@@ -49,7 +49,7 @@ const superviseHere = async (settings: Settings, announce: boolean): Promise<num
   }
 };
 
-/** Returns when the other start is ready, or says that it failed. */
+/** Returns when the other start is ready, or reports that it failed. */
 const reportHeld = async (runFile: string): Promise<number> => {
   for (let run = findLiveRun(runFile); run !== undefined; run = findLiveRun(runFile)) {
     if (run.ready) {
@@ -67,7 +67,7 @@ const detach = async (settings: Settings): Promise<number> => {
   if (findLiveRun(runFile)) return reportHeld(runFile);
   const paths = ensureState(settings);
   const log = openSync(paths.upLog, 'a', 0o600);
-  // Two starts at once may share this file: each tells what was said after its own beginning.
+  // Two simultaneous starts may share this file: each shows the output after its own start.
   const saidBefore = fstatSync(log).size;
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), '--supervisor'], {
     cwd: '/',
@@ -91,7 +91,7 @@ const detach = async (settings: Settings): Promise<number> => {
       console.log(banner(settings, paths, { devPassword: ensureDevPassword(paths), hostsReady, detached: true }));
       return 0;
     }
-    // It ends well without being ready when another start was quicker.
+    // It exits successfully without being ready when another start was faster.
     if (exitCode === 0) return reportHeld(runFile);
     if (exitCode !== undefined) {
       console.error(readFileSync(paths.upLog).subarray(saidBefore).toString('utf8').trimEnd());

@@ -1,4 +1,6 @@
-/** The contract against the last release, which lies in contract/released/openapi.yaml from the first release on. */
+/**
+ * Compares the contract with the last release, which is in contract/released/openapi.yaml from the first release on.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { api } from '@gpuaas/contract';

@@ -11,7 +11,7 @@ import { cruise } from './imports.ts';
 import { tablesWithoutOwner } from './table-owners.ts';
 import { findIn, TEXT_RULES } from './text-rules.ts';
 
-/** A small repository with our rules and these files, in a folder of its own. */
+/** A small repository with our rules and these files, in a separate directory. */
 const inRepository = async <T>(
   files: Readonly<Record<string, string>>,
   fn: (root: string) => Promise<T>,
@@ -178,12 +178,12 @@ describe('make check', () => {
     ]);
   });
 
-  it('says where a generated file parts from a fresh run', () => {
+  it('reports where a generated file differs from a fresh run', () => {
     assert.equal(firstDifference('a\nb', 'a\nc'), 'line 2\n  committed: b\n  fresh:     c');
     assert.match(firstDifference('a\nb', 'a'), /line 2\n {2}committed: b\n {2}fresh: {5}\(end of file\)/);
   });
 
-  it('finds paths and links of documents that lead nowhere', () => {
+  it('finds broken paths and links in documents', () => {
     const files = ['doc/a.md', 'server/src/db/x.ts'];
     const of = (text: string): string[] => missingPaths('doc/a.md', text, files);
     assert.deepEqual(of('`server/src/db/x.ts` `db/x.ts` `dist/x/y.json` [a](a.md#top) [db](../server/src/db)'), []);

@@ -1,4 +1,4 @@
-/** What a check is: a name and a function that says whether all is well, in one line, with the details if not. */
+/** A check: a name and a function that returns its result in one line, with details of a failure. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT } from '../gen/file.ts';

@@ -1,6 +1,6 @@
 /**
- * How much script a browser must fetch before it can show a page of the console, whichever page comes first: the entry and
- * what the page's own chunk needs, compressed. What a page loads later, on demand, does not count.
+ * The script that a browser must fetch before it can show any first page of the console: the entry and the dependencies
+ * of the page's own chunk, compressed. Chunks that a page loads later, on demand, do not count.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

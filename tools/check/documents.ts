@@ -16,7 +16,7 @@ const linksIn = (file: string, text: string): string[] =>
     return target === '' ? [] : [decodeURIComponent(target)];
   });
 
-/** Files that `make` writes and git does not hold. */
+/** Files that `make` writes and git does not track. */
 const isBuilt = (path: string): boolean => path.startsWith('dist/') || path.startsWith('.gpuaas/');
 
 export const missingPaths = (file: string, text: string, files: readonly string[]): string[] => {

@@ -5,7 +5,7 @@ import { type Generated, ROOT } from '../gen/file.ts';
 import { contractFiles, schemaFiles, workflowFiles } from '../gen/index.ts';
 import { type Check, fail, type Outcome, pass } from './check.ts';
 
-/** Where two texts part: the line and both readings. */
+/** The first difference of two texts: the line and both versions. */
 export const firstDifference = (committed: string, fresh: string): string => {
   const [now, next] = [committed.split('\n'), fresh.split('\n')];
   const at = next.findIndex((line, index) => line !== now[index]);

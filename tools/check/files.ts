@@ -9,7 +9,7 @@ import { ROOT } from '../gen/file.ts';
 export const repositoryFiles = async (): Promise<readonly string[]> => {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
   const { stdout } = await promisify(execFile)('git', args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 });
-  // Links are not read: recordings of hosts hold some that lead nowhere, or to folders.
+  // Links are not read: recordings of hosts contain broken ones, and links to directories.
   const isFile = (file: string): boolean => lstatSync(join(ROOT, file), { throwIfNoEntry: false })?.isFile() === true;
   return stdout.split('\0').filter((file) => file !== '' && isFile(file));
 };

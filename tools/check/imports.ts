@@ -1,6 +1,7 @@
 /**
- * Import rules. dependency-cruiser reads TypeScript through a compiler that it finds by itself; without one it reads
- * nothing and is content. So the check also demands that every source file was read and that imports were seen.
+ * Import rules. dependency-cruiser reads TypeScript through a compiler that it finds automatically; without one it
+ * reads nothing and reports no error. So the check also requires that every source file was read and that imports were
+ * seen.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ type Cruise = Readonly<{
   summary: Readonly<{ violations: readonly Violation[]; totalDependenciesCruised: number }>;
 }>;
 
-/** What the cruise found; `paths` are files or folders inside `root`. */
+/** The findings; `paths` are files or directories inside `root`. */
 export const cruise = async (paths: readonly string[], root: string = ROOT): Promise<Cruise> => {
   const args = ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', ...paths];
   const { stdout, output } = await runTool('dependency-cruiser/bin/dependency-cruiser.mjs', args, root);

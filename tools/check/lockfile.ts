@@ -1,6 +1,7 @@
 /**
- * Every package of the lockfile has a digest, so that what is installed is what was reviewed. Excepted are development tools for
- * other platforms than Linux x64: nothing is built, tested or shipped with them, and they are never installed there.
+ * Every package of the lockfile has a digest, so that the installed packages are the reviewed ones. Excepted are
+ * development tools for other platforms than Linux x64: nothing is built, tested or shipped with them, and they are
+ * never installed there.
  */
 import { type LockedPackage, type LockedPackages, nameOf, readLockfile } from '../lockfile/lockfile.ts';
 import { type Check, verdict } from './check.ts';

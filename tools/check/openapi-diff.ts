@@ -1,4 +1,4 @@
-/** What in a new OpenAPI document breaks a client that was written against an older one. Empty means nothing. */
+/** Changes in a new OpenAPI document that break a client of an older one. Empty means none. */
 import { type Direction, type Node, nodeAt, resolve, type Side, schemaBreaks } from './schema-diff.ts';
 
 const METHODS = ['get', 'put', 'post', 'patch', 'delete'];
@@ -71,7 +71,7 @@ const operationBreaks = (sides: readonly [Side, Side], before: Node, after: Node
   if (newBody['required'] === true && body['required'] !== true) findings.push('a request body is required now');
   findings.push(...contentBreaks(sides, body, newBody, 'request'));
 
-  // Refusals may come and go; what a success looks like may not.
+  // Error responses may be added and removed; a success response may not change.
   for (const [status, response] of Object.entries(nodeAt(before['responses']))) {
     if (!status.startsWith('2')) continue;
     const [had, has] = [resolve(old, response), resolve(now, nodeAt(after['responses'])[status])];

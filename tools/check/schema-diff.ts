@@ -1,7 +1,7 @@
 /**
- * Whether a schema changed in a way that breaks someone. What callers send may only be accepted more widely; what they
- * receive may only be promised more narrowly. A new value in a response's enum is not a break: clients are told to
- * expect values they do not know, or no state and no error code could ever be added.
+ * Whether a schema change is breaking. Requests may only be accepted more widely; responses may only become narrower. A
+ * new value in a response's enum is not a break: clients must expect unknown values, or no state and no error code
+ * could ever be added.
  */
 export type Node = Readonly<Record<string, unknown>>;
 export type Direction = 'request' | 'response';

@@ -1,7 +1,7 @@
 /**
- * Every table has one owner: the only file of server/src/db that inserts, updates and deletes its rows. A file that has the
- * table's name is its owner; for the other tables, OWNERS names the file. A statement that needs several tables stands in
- * server/src/db/statements. So the place where a column is written is found by the table's name or in OWNERS.
+ * Every table has one owner: the only file of server/src/db that inserts, updates and deletes its rows. A file with the
+ * table's name is its owner; for the other tables, OWNERS names the file. A statement on several tables is in
+ * server/src/db/statements. So the writer of a column is found by the table's name or in OWNERS.
  */
 import { type Check, verdict } from './check.ts';
 import { readText, repositoryFiles } from './files.ts';

@@ -1,4 +1,4 @@
-/** Rules about the text of files that no linter knows. Each has its reason, which its offender reads. */
+/** Rules about the text of files that no linter knows. Each has its reason, which is shown with a finding. */
 import ts from 'typescript';
 import { type Check, verdict } from './check.ts';
 import { readText, repositoryFiles } from './files.ts';
@@ -9,7 +9,7 @@ type TextRule = Readonly<{
   applies: (file: string) => boolean;
   /** Lines that match break the rule. */
   breaks: RegExp;
-  /** Then only string literals, template text and JSX text count: what people may read, not comments and names. */
+  /** Then only string literals, template text and JSX text count: text for users, not comments and names. */
   of_literals?: true;
 }>;
 

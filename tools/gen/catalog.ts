@@ -1,6 +1,6 @@
 /**
- * What is in a database, read from pg_catalog: the one source of schema.sql and of the row types. Only the `public`
- * schema is ours. A kind of object that the printer does not know is an error, never an omission.
+ * The contents of a database, read from pg_catalog: the one source of schema.sql and of the row types. Only the
+ * `public` schema is ours. An object kind that the printer does not know is an error, never an omission.
  */
 import type { Client } from 'pg';
 
@@ -48,7 +48,7 @@ export type Table = Readonly<{
 export type Catalog = Readonly<{
   extensions: string[];
   enums: Readonly<{ name: string; labels: string[] }>[];
-  /** `reads`: the table whose row it takes, which must be there before it. */
+  /** `reads`: the table whose row it takes, which must be created before it. */
   functions: Readonly<{ definition: string; reads: string | null }>[];
   sequences: Readonly<{ name: string; grants: Grant[] }>[];
   tables: Table[];
@@ -104,7 +104,7 @@ union all select 'aggregate ' || proname from pg_proc where pronamespace = 'publ
 
 export const readCatalog = async (client: Client): Promise<Catalog> => {
   const all = async <R extends object>(text: string): Promise<R[]> => (await client.query<R>(text)).rows;
-  // PostgreSQL leaves out the schema of what the path finds, so the text does not depend on the session's settings.
+  // PostgreSQL omits schemas on the search path, so the text does not depend on the session's settings.
   await client.query("set search_path = 'public'");
   const unknown = await all<{ what: string }>(UNKNOWN);
   if (unknown.length > 0)

@@ -1,4 +1,4 @@
-/** An empty PostgreSQL for as long as a generator or a check needs one. */
+/** A temporary empty PostgreSQL for a generator or a check. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export const withClient = async <T>(url: string, fn: (client: Client) => Promise
   }
 };
 
-/** Runs `fn` on a database that holds what the migrations make and nothing else. */
+/** Runs `fn` on a database with all migrations and nothing else. */
 export const withMigratedDatabase = async <T>(fn: (url: string) => Promise<T>): Promise<T> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'gpuaas-gen-'));
   try {

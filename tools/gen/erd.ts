@@ -1,6 +1,6 @@
 /**
  * doc/architecture/erd.md: the tables and their keys as diagrams, one per part of the system. Read from the catalog of
- * a freshly migrated database, so that a picture never tells of a table that is not there.
+ * a freshly migrated database, so that a diagram never shows a table that does not exist.
  */
 import type { Catalog, Column, Constraint, Table } from './catalog.ts';
 

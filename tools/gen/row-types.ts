@@ -1,6 +1,6 @@
 /**
- * server/src/db/types.gen.ts: what each table's rows are when they are read. A column checked against a list of words is
- * the union of those words, so that a row fits the contract's enums without a cast and a word that the database would
+ * server/src/db/types.gen.ts: the types of rows as read from each table. A column with a check on a list of values is
+ * the union of those values, so that a row fits the contract's enums without a cast and a value that the database would
  * refuse does not compile.
  */
 import type { Catalog, Column, Table } from './catalog.ts';
@@ -32,7 +32,7 @@ const SCALARS: Readonly<Record<string, string>> = {
 const pascal = (name: string): string =>
   name.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** `check (state in ('a', 'b'))` as PostgreSQL prints it; the words of other checks are not an enumeration. */
+/** `check (state in ('a', 'b'))` as PostgreSQL prints it; the values of other checks are not an enumeration. */
 const wordsOf = (table: Table, column: string): string[] | undefined => {
   for (const { kind, columns, definition } of table.constraints) {
     if (kind !== 'c' || columns.join() !== column) continue;

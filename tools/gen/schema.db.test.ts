@@ -41,7 +41,7 @@ const EVERY_KIND = `
 `;
 
 describe('schema.sql', () => {
-  it('is complete: loaded into an empty database it prints the same again', () =>
+  it('is complete: loaded into an empty database it dumps the same again', () =>
     withMigratedDatabase(async (url) => {
       const committed = await readFile(join(ROOT, 'server/schema.sql'), 'utf8');
       assert.deepEqual(lines(schemaText(await catalogAfter(url, 'reloaded', committed))), lines(committed));
@@ -57,7 +57,7 @@ describe('schema.sql', () => {
       );
     }));
 
-  it('gives row types that follow nullability, defaults and checked words', async () => {
+  it('gives row types that follow nullability, defaults and check constraints', async () => {
     const column = { not_null: true, default: null, generated: '', identity: '', type: 'text' } as const;
     const text = rowTypes({
       extensions: [],

@@ -1,7 +1,7 @@
 /**
- * schema.sql: the whole schema as it stands after the last migration, for reading, for review of what a migration
- * really did, and as the check that migrations on an empty database make what the code expects. It is valid SQL: a
- * test loads it into an empty database and prints it again.
+ * schema.sql: the whole schema after the last migration, for reading, for review of a migration's real effect, and to
+ * check that migrations on an empty database create what the code expects. It is valid SQL: a test loads it into an
+ * empty database and prints it again.
  */
 import type { Catalog, Column, Constraint, Grant, Table } from './catalog.ts';
 
@@ -56,7 +56,7 @@ const policyText = (table: string, policy: Table['policies'][number]): string =>
     ...(policy.check === null ? [] : [`  with check (${policy.check})`]),
   ].join('\n');
 
-/** After all tables, because a policy may look into any of them. */
+/** After all tables, because a policy may read any of them. */
 const securityText = (table: Table): string =>
   [
     `alter table ${table.name} enable row level security;`,
@@ -65,7 +65,7 @@ const securityText = (table: Table): string =>
   ].join('\n');
 
 const tableText = (table: Table, earlier: ReadonlySet<string>): string => {
-  // A reference to a table that stands further down, which a cycle makes unavoidable, is added there.
+  // A reference to a later table, which a cycle makes unavoidable, is added after it.
   const inline = table.constraints.filter(
     ({ target }) => target === null || earlier.has(target) || target === table.name,
   );

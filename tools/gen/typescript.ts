@@ -16,7 +16,7 @@ export type Schema = Readonly<{
   default?: unknown;
 }>;
 
-/** Schemas that have a name of their own, by their JSON text: a schema is known by its content, not by its object. */
+/** Schemas with a name of their own, by their JSON text: a schema is identified by its content, not by its object. */
 export type Names = ReadonlyMap<string, string>;
 
 export const schemaKey = (schema: object): string => JSON.stringify(schema);
@@ -42,7 +42,7 @@ export const printObject = (schema: Schema, names: Names, indent = ''): string =
   const entries = Object.entries(schema.properties ?? {});
   const open = schema.additionalProperties !== false;
   const [byPattern] = Object.values(schema.patternProperties ?? {});
-  // A type cannot say which names the pattern allows, only what they hold.
+  // A type cannot express which names the pattern allows, only their values.
   if (byPattern !== undefined && !open && entries.length === 0)
     return `Record<string, ${printType(byPattern, names, indent)}>`;
   if (entries.length === 0) return open ? 'Record<string, unknown>' : 'Record<string, never>';

@@ -29,7 +29,7 @@ test('a recorded version that is replaced by a newer one or removed is found', (
   }
 });
 
-test('the document has a row for every step, with its words and its host task', () => {
+test('the document has a row for every step, with its label and its host task', () => {
   const { steps, ...toy } = declared('toy', ['one']);
   const text = workflowsText([
     {

@@ -14,7 +14,7 @@ const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', 
   packages: Record<string, Entry>;
 };
 
-/** Looks a name up as Node does: in the package's own folder, then in each folder above. */
+/** Looks a name up as Node does: in the package's own directory, then in each directory above. */
 const isLocked = (from: string, name: string): boolean => {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
     if (packages[`${at}${at ? '/' : ''}node_modules/${name}`] !== undefined) return true;
@@ -22,9 +22,9 @@ const isLocked = (from: string, name: string): boolean => {
   }
 };
 
-// npm leaves out the packages of other platforms when the registry it asked does not hold them, and then `npm ci`
-// refuses the lockfile on every machine.
-test('the lockfile names every package, also those of other platforms', () => {
+// npm omits the packages of other platforms when the registry does not hold them, and then `npm ci` refuses the
+// lockfile on every host.
+test('the lockfile names every package, including those of other platforms', () => {
   const missing = Object.entries(packages).flatMap(([path, entry]) =>
     Object.keys({ ...entry.dependencies, ...entry.optionalDependencies })
       .filter((name) => !isLocked(path, name))

@@ -8,11 +8,11 @@ const integrity = `sha512-${'A'.repeat(86)}==`;
 const tool = { version: '1.0.0', dev: true, optional: true } as const;
 
 describe('the digests of the lockfile', () => {
-  it('are there for every package that can be installed where the product is built', async () => {
+  it('exist for every package that can be installed where the product is built', async () => {
     assert.deepEqual(withoutDigest(await readLockfile()).refused, []);
   });
 
-  it('may lack only of development tools that never run on Linux x64', () => {
+  it('may be missing only for development tools that never run on Linux x64', () => {
     const judge = (one: LockedPackage): 'fine' | 'refused' | 'elsewhere' => {
       const { refused, elsewhere } = withoutDigest({ 'node_modules/@a/b': one, server: { version: '1.0.0' } });
       return refused.length > 0 ? 'refused' : elsewhere.length > 0 ? 'elsewhere' : 'fine';
@@ -59,7 +59,7 @@ describe('the bill of materials', () => {
     );
   });
 
-  it('finds the nearest version, and lets a package ship that anything needs', () => {
+  it('finds the nearest version, and includes a package that anything needs', () => {
     const bom = sbomOf({
       '': { name: 'root', version: '1.0.0', dependencies: { a: '1' } },
       'node_modules/a': { version: '1.0.0', license: '(MIT OR Apache-2.0)', dependencies: { b: '2' } },

@@ -1,4 +1,4 @@
-/** The lockfile as its readers need it: `make check` asks for digests, `make sbom` lists what is installed. */
+/** The lockfile for its readers: `make check` requires digests, `make sbom` lists the installed packages. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT } from '../gen/file.ts';

@@ -57,7 +57,7 @@ const componentOf = (path: string, one: LockedPackage): Component => {
   };
 };
 
-/** Where Node finds the package that the one at `path` asks for, as npm laid it out. */
+/** The package that Node resolves for the one at `path`, in npm's layout. */
 const resolve = (packages: LockedPackages, path: string, name: string): string | undefined => {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
     const found = `${at === '' ? '' : `${at}/`}node_modules/${name}`;

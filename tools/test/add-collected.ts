@@ -1,6 +1,6 @@
 /**
- * Run by a coverage judge as one of its test files: hands what other processes collected to the report, which reads all
- * that lies in the directory of the coverage it measures.
+ * Run by a coverage test as one of its test files: adds the data collected by other processes to the report, which
+ * reads everything in its coverage directory.
  */
 import { cpSync } from 'node:fs';
 import { test } from 'node:test';

@@ -11,15 +11,15 @@ const OBSERVABILITY = join(ROOT, 'infra/observability');
 const promtool = (...args: string[]) =>
   promisify(execFile)(findProgram('promtool') ?? 'promtool', args, { cwd: OBSERVABILITY });
 
-test('the alert rules are what Prometheus understands', { skip: requires('promtool') }, async () => {
+test('the alert rules are valid for Prometheus', { skip: requires('promtool') }, async () => {
   assert.match((await promtool('check', 'rules', 'alerts.yaml')).stdout, /SUCCESS/);
 });
 
-test('each alert is raised by the series it is about and by no other', { skip: requires('promtool') }, async () => {
+test('each alert is raised by its own series and by no other', { skip: requires('promtool') }, async () => {
   assert.match((await promtool('test', 'rules', 'alerts.test.yaml')).stdout, /SUCCESS/);
 });
 
-test('every alert has a case, and asks only for metrics that the server exports', async () => {
+test('every alert has a case, and uses only metrics that the server exports', async () => {
   const telemetry = join(ROOT, 'server/src/telemetry');
   const sources = (await readdir(telemetry)).map((name) => join(telemetry, name));
   const [rules, cases, ...metrics] = await Promise.all(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { coverageEnv, isJudge, JUDGES } from './coverage.ts';
 
-test('a file beside judged sources collects what it runs, and does so without the compile cache', () => {
+test('a file beside measured sources collects its coverage, without the compile cache', () => {
   const env = { PATH: '/bin', NODE_COMPILE_CACHE: '/tmp/compiled' };
   const collecting = coverageEnv('scheduler/src/place.test.ts', env, '/tmp/run');
   assert.deepEqual(collecting, { PATH: '/bin', NODE_V8_COVERAGE: '/tmp/run/scheduler__src__place.test.ts' });
@@ -13,7 +13,7 @@ test('a file beside judged sources collects what it runs, and does so without th
     assert.deepEqual(coverageEnv(judge, env, '/tmp/run'), { ...env, GPUAAS_TEST_COVERAGE_DIR: '/tmp/run' });
 });
 
-test('every judge exists, and so does what it judges', () => {
+test('every coverage test exists, and so do the files it measures', () => {
   const root = join(import.meta.dirname, '../..');
   for (const [judge, { directories, also }] of Object.entries(JUDGES)) {
     assert.ok(isJudge(judge));

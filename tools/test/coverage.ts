@@ -1,7 +1,6 @@
 /**
- * Coverage is collected while the tests run: each file that counts writes what V8 saw into a directory of its own. The
- * judges below are tests as well; the runner starts them after the files they judge. What a judge does not find it runs
- * itself, so it can be run alone.
+ * Coverage is collected while the tests run: each measured file writes V8's data into its own directory. The coverage
+ * tests below run after the files they measure. A coverage test runs missing files itself, so it can be run alone.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Where the runner has a judge find what was collected: a directory per test file. */
+/** Where a coverage test finds the collected data: a directory per test file. */
 const COLLECTED = 'GPUAAS_TEST_COVERAGE_DIR';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ADD_COLLECTED = fileURLToPath(new URL('./add-collected.ts', import.meta.url));
@@ -19,7 +18,7 @@ const FIXED_SEED = fileURLToPath(new URL('./fixed-seed.ts', import.meta.url));
 type Judged = Readonly<{
   /** Directories of which every line and branch must run, in the tests beside them. */
   directories: readonly string[];
-  /** Test files elsewhere that count as well. */
+  /** Test files elsewhere that count too. */
   also: readonly string[];
 }>;
 
@@ -27,7 +26,7 @@ export const JUDGES = {
   'scheduler/test/coverage.test.ts': { directories: ['scheduler/src'], also: [] },
   'server/test/coverage.db.test.ts': {
     directories: ['server/src/domain', 'server/src/placement'],
-    // Placement is also what a launch does, and refusals need the whole of one.
+    // Launches also use placement, and refusals need a whole launch.
     also: ['server/src/services/allocation.db.test.ts'],
   },
 } as const satisfies Record<string, Judged>;
@@ -43,8 +42,8 @@ const counts = (file: string): boolean =>
 const directoryOf = (dir: string, file: string): string => join(dir, file.replaceAll('/', '__'));
 
 /**
- * Environment of a file. Functions out of the compile cache are seen less precisely, so what counts does without it.
- * `dir` is where the run collects.
+ * Environment of a file. Coverage of functions from the compile cache is less precise, so measured files do not use it.
+ * `dir` is the run's collection directory.
  */
 export const coverageEnv = (file: string, env: NodeJS.ProcessEnv, dir: string): NodeJS.ProcessEnv => {
   if (isJudge(file)) return { ...env, [COLLECTED]: dir };
@@ -55,7 +54,7 @@ export const coverageEnv = (file: string, env: NodeJS.ProcessEnv, dir: string): 
 
 type ScriptCoverage = Readonly<{ url: string }>;
 
-/** Copies of what was collected, cut down to the judged files: the rest of the program is most of it. */
+/** Copies of the collected data, reduced to the measured files: the rest of the program is most of it. */
 const gather = (from: string, to: string, directories: readonly string[]): boolean => {
   const urls = directories.map((directory) => pathToFileURL(`${join(ROOT, directory)}/`).href);
   let names: string[];
@@ -72,13 +71,13 @@ const gather = (from: string, to: string, directories: readonly string[]): boole
   return names.length > 0;
 };
 
-/** What is left of a file without its types and comments; nothing is nothing to run. */
+/** A file without its types and comments; an empty rest needs no test. */
 const isCode = (file: string): boolean =>
   stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8'))
     .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
     .trim() !== '';
 
-/** Lines, functions and branches that never ran, by file, out of an lcov report. */
+/** Lines, functions and branches that never ran, by file, from an lcov report. */
 const readReport = (report: string): ReadonlyMap<string, readonly string[]> =>
   new Map(
     report
@@ -95,15 +94,15 @@ const readReport = (report: string): ReadonlyMap<string, readonly string[]> =>
   );
 
 export type Coverage = Readonly<{
-  /** Source files that were judged. */
+  /** Measured source files. */
   files: number;
   /** Each line and branch that no test ran, and each file that no test loads. */
   findings: readonly string[];
 }>;
 
 /**
- * Files with generated cases run once more here, with a fixed seed: whether a draw reaches a branch must not decide
- * about the verdict. Throws with the output when a test fails.
+ * Files with generated cases run once more here, with a fixed seed: the result must not depend on which branches a draw
+ * reaches. Throws with the output when a test fails.
  */
 export const judgeCoverage = (judge: keyof typeof JUDGES): Coverage => {
   const { directories, also }: Judged = JUDGES[judge];
@@ -121,7 +120,7 @@ export const judgeCoverage = (judge: keyof typeof JUDGES): Coverage => {
       given !== undefined && gather(directoryOf(given, file), gathered, directories);
     const isGenerated = (file: string): boolean => readFileSync(join(ROOT, file), 'utf8').includes("'fast-check'");
     const toRun = [...files.filter(isTest), ...also].filter((file) => !isGathered(file) || isGenerated(file));
-    // Inside a test, node --test would report to the outer runner instead of by itself.
+    // Inside a test, node --test would report to the outer runner instead of separately.
     const { NODE_TEST_CONTEXT: _, NODE_COMPILE_CACHE: __, ...env } = process.env;
     const lcov = join(dir, 'lcov');
     const run = spawnSync(

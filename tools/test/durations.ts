@@ -1,6 +1,6 @@
 /**
- * How long each file took the last time somebody asked the runner to remember (`--remember`). The longest start first,
- * so that no worker is left alone with a long file at the end of the run. Only the order depends on it.
+ * The duration of each file in the last run with `--remember`. The longest start first, so that no worker is left alone
+ * with a long file at the end of the run. Only the order depends on it.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ export const readDurations = (root: string): Durations => {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Durations) : {};
 };
 
-/** A file that is not listed is short, or new. */
+/** An unlisted file is short, or new. */
 export const longestFirst = (files: readonly string[], durations: Durations): readonly string[] =>
   [...files].sort((a, b) => (durations[b] ?? 0) - (durations[a] ?? 0) || (a < b ? -1 : 1));
 
-/** What was measured replaces what was known of the same files; files that are gone are forgotten. */
+/** Measured durations replace the stored ones of the same files; deleted files are removed. */
 export const rememberDurations = (
   root: string,
   measured: readonly Readonly<{ file: string; durationMs: number }>[],

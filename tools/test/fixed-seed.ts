@@ -1,6 +1,6 @@
 /**
- * Loaded into runs that measure coverage: the same seed for every property, so that which branches a draw happens to
- * reach does not decide whether the run passes. Other runs draw anew.
+ * Loaded into runs that measure coverage: the same seed for every property, so that the result does not depend on which
+ * branches a draw reaches. Other runs use new seeds.
  */
 import fc from 'fast-check';
 

@@ -1,20 +1,21 @@
 /**
- * The home directory of a test file. Each file gets an empty one of its own, so that no test depends on the settings of the person
- * who runs it, or changes them. It holds one trap: a profile of the `gpuaas` command that cannot be parsed. A test that runs the
- * command without a configuration directory of its own fails by it, on every machine and not only after a first sign-in.
+ * The home directory of a test file. Each file gets an empty one, so that no test depends on the settings of the user
+ * who runs it, or changes them. It holds one trap: a profile of the `gpuaas` command that cannot be parsed. A test that
+ * runs the command without its own configuration directory fails on it, on every computer and not only after a first
+ * sign-in.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export type TestHome = Readonly<{
   env: Readonly<Record<string, string>>;
-  /** What the file wrote there although no test may, or undefined. */
+  /** Files that the test wrote there although it may not, or undefined. */
   problem(): string | undefined;
   remove(): void;
 }>;
 
 const TRAP = '<a test read the home directory; set HOME and XDG_CONFIG_HOME for the process it starts>\n';
-/** Other people's programs keep their caches here. */
+/** Third-party programs keep their caches here. */
 const OF_OTHERS: readonly string[] = ['.cache', '.config', '.local', '.npm', '.pki'];
 
 export const createTestHome = (dir: string): TestHome => {

@@ -1,4 +1,4 @@
-/** Lanes part the tests by where in the system they belong; CI and people run one by name. */
+/** Lanes divide the tests by component; CI and developers run one by name. */
 
 export type LaneName = 'platform-control' | 'sim' | 'app-control' | 'worker-compute';
 export type Lane = Readonly<{ name: LaneName; holds: string; owns: (file: string) => boolean }>;
@@ -8,7 +8,7 @@ const under =
   (file: string): boolean =>
     folders.some((folder) => file.startsWith(`${folder}/`));
 
-/** The first lane that owns a file has it; what nobody claims is the control plane's. */
+/** The first lane that owns a file has it; other files belong to the control plane. */
 export const LANES: readonly Lane[] = [
   {
     name: 'sim',

@@ -1,4 +1,4 @@
-/** How a run reads on a terminal: a line per file, failures in full, skips with their reasons, and where the time went. */
+/** The terminal output of a run: a line per file, failures in full, skips with their reasons, and the durations. */
 import { TIERS, type Tier } from './select.ts';
 import type { Failure, FileVerdict, Skip } from './verdict.ts';
 
@@ -31,7 +31,7 @@ export const skipList = (skips: readonly Skip[]): string =>
 
 const SLOWEST_MAX = 10;
 
-/** The slowest files, and what each tier took by the clock. */
+/** The slowest files, and the elapsed time of each tier. */
 export const timeList = (verdicts: readonly FileVerdict[], tierMs: Readonly<Partial<Record<Tier, number>>>): string => {
   const slowest = [...verdicts].sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_MAX);
   const tiers = TIERS.flatMap((tier) => (tierMs[tier] === undefined ? [] : `${tier} ${seconds(tierMs[tier])}`));

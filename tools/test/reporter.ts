@@ -1,6 +1,6 @@
 /**
- * Runs inside each test process: writes what happened as JSON lines. Errors are put into words here, where they are
- * still whole. A test of which only subtests failed is not told again.
+ * Runs inside each test process: writes the events as JSON lines. Errors are formatted here, where they are still
+ * complete. A test of which only subtests failed is not reported again.
  */
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
@@ -16,7 +16,7 @@ export type ReportedTest = Readonly<{
   location: string;
 }>;
 
-/** The last line of a process that came to its end; without it the tests were cut short. */
+/** The last line of a process that ended normally; without it the tests were interrupted. */
 export type ReportedEnd = Readonly<{ kind: 'end' }>;
 export type ReportedLine = ReportedTest | ReportedEnd;
 

@@ -1,7 +1,7 @@
 /**
- * What a test needs of the machine, in one vocabulary, so that every skip names its reason the same way:
+ * Requirements of a test on its environment, in one vocabulary, so that every skip names its reason the same way:
  *
- *   test('…', { skip: requires('nats-server') }, …)
+ * test('…', { skip: requires('nats-server') }, …)
  *
  * `make test` installs the Debian packages of packages.txt when it may, so on CI these are there.
  */
@@ -11,7 +11,7 @@ import { delimiter, join } from 'node:path';
 
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** Daemons live in sbin folders that an ordinary user's PATH leaves out. */
+/** Daemons are in sbin directories that an ordinary user's PATH omits. */
 export const findProgram = (...names: readonly string[]): string | undefined => {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...SYSTEM_FOLDERS];
   for (const name of names)
@@ -21,7 +21,7 @@ export const findProgram = (...names: readonly string[]): string | undefined => 
         accessSync(file, constants.X_OK);
         return file;
       } catch {
-        // Not in this folder.
+        // Not in this directory.
       }
     }
   return undefined;
@@ -77,7 +77,7 @@ const NEEDS = {
 
 export type Need = keyof typeof NEEDS;
 
-/** False when everything is there, else why not: what node:test wants for `skip`. */
+/** False when all requirements are met, otherwise the reason: the value for `skip` of node:test. */
 export const requires = (...needs: readonly Need[]): string | false => {
   for (const need of needs) {
     const reason = NEEDS[need]();

@@ -1,7 +1,7 @@
 /**
- * Runs one test file in a process group of its own, so that a hang ends together with whatever the file started. A file
- * hangs when none of its tests ends for a time; how long the whole takes depends on the machine and is no fault.
- * A file that crashes, ends early, hangs or holds no test has a `problem`, however many of its tests passed.
+ * Runs one test file in its own process group, so that a hang ends together with all processes that the file started. A
+ * file hangs when none of its tests ends for a time; its total duration depends on the host and is not a fault. A file
+ * that crashes, ends early, hangs or holds no test has a `problem`, even if tests passed.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -15,14 +15,14 @@ export type FileResult = Readonly<{
   tests: readonly ReportedTest[];
   problem: string | undefined;
   durationMs: number;
-  /** The end of what the file printed. */
+  /** The end of the file's output. */
   output: string;
 }>;
 
 export type RunFileOptions = Readonly<{
   root: string;
   file: string;
-  /** Scratch folder of the run. */
+  /** Temporary directory of the run. */
   scratchDir: string;
   hangAfterMs: number;
   env: NodeJS.ProcessEnv;
@@ -44,7 +44,7 @@ const killGroup = (pid: number, signal: NodeJS.Signals): void => {
 const readEvents = (file: string): ReportedLine[] => {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
-  // What follows the last newline is nothing, or a line that a killed process left half-written.
+  // The text after the last newline is empty, or a line that a killed process left half-written.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as ReportedLine);
 };
 
@@ -105,7 +105,7 @@ export const runFile = (options: RunFileOptions): Promise<FileResult> =>
       clearTimeout(hangTimer);
       clearTimeout(killTimer);
       options.signal.removeEventListener('abort', end);
-      // What the file left behind would hold its output open, and outlive the run.
+      // Leftover processes of the file would keep its output open, and outlive the run.
       if (child.pid !== undefined) killGroup(child.pid, 'SIGKILL');
       child.once('close', () => {
         const lines = readEvents(events);

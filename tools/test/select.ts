@@ -1,6 +1,6 @@
 /**
- * Which test files a run holds. A file says by its name what it is: `*.test.ts`, `*.e2e.ts`, and before that its tier,
- * unless it is the fast one: `.slow.` for cases that take long, `.node.` for those that need a whole machine as a node.
+ * The test files of a run. A file's name states its kind, `*.test.ts` or `*.e2e.ts`, and before that its tier, unless
+ * it is the fast one: `.slow.` for long cases, `.node.` for those that need a whole VM as a node.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
@@ -29,7 +29,7 @@ const walk = (dir: string): string[] =>
     return entry.isFile() && isTest(entry.name) ? [join(dir, entry.name)] : [];
   });
 
-/** Paths from the root with forward slashes, sorted. A path named by hand is taken whatever its lane and tier. */
+/** Paths from the root with forward slashes, sorted. A named path is used regardless of lane and tier. */
 export const selectFiles = (selection: Selection): readonly string[] => {
   const named = (path: string): string => relative(selection.root, path).split(sep).join('/');
   if (selection.paths.length === 0)

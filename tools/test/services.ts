@@ -1,6 +1,6 @@
 /**
- * What test files share, started once per run and named to them by environment variables: a PostgreSQL cluster, a
- * second one for files that test commit order, and a browser. A file that is run by itself starts its own.
+ * Services shared by test files, started once per run and named to them by environment variables: a PostgreSQL cluster,
+ * a second one for files that test commit order, and a browser. A file run alone starts its own.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,7 +12,7 @@ const PASSING = `import { test } from 'node:test'; test('fine', () => {});`;
 
 type Ran = Readonly<{ code: number | null; lines: readonly string[]; text: string }>;
 
-/** Runs the runner on a small repository of its own. */
+/** Runs the runner on a separate small repository. */
 const runOn = async (
   t: TestContext,
   files: Readonly<Record<string, string>>,
@@ -41,7 +41,7 @@ test('a run that passes exits 0 and closes with the counts alone on the last lin
   assert.equal(ran.lines.at(-1), '2 passed, 0 failed, 0 skipped');
 });
 
-test('a failing test fails the run and is told with name, place and error', async (t) => {
+test('a failing test fails the run and is reported with name, place and error', async (t) => {
   const failing = `import { test } from 'node:test';
 test('outer', async (t) => { await t.test('inner', () => { throw new Error('the reason'); }); });`;
   const ran = await runOn(t, { 'kit/a.test.ts': failing, 'kit/b.test.ts': PASSING });
@@ -67,7 +67,7 @@ describe('needs a gpu', { skip: 'gpu: none' }, () => { test('inside', () => {});
   assert.equal(strict.lines.at(-1), '1 passed, 1 failed, 1 skipped');
 });
 
-test('a file without tests, one that cannot load, one that crashes late and one that exits early all fail', async (t) => {
+test('a file fails that has no tests, cannot load, crashes late or exits early', async (t) => {
   const ran = await runOn(t, {
     'kit/a.test.ts': 'export {};',
     'kit/b.test.ts': `import './missing.ts';`,
@@ -85,7 +85,7 @@ test('never', () => {});`,
   assert.match(ran.lines.at(-1) ?? '', /^2 passed, 4 failed, 0 skipped$/);
 });
 
-test('a file that hangs is ended together with what it started', async (t) => {
+test('a file that hangs is ended together with the processes it started', async (t) => {
   const ran = await runOn(
     t,
     {
@@ -117,7 +117,7 @@ import { test } from 'node:test'; test('fine', () => { ${body} });`;
   assert.match(ran.text, /d\.test\.ts: this file wrote into the home directory: \.config\/gpuaas\/known_hosts/);
 });
 
-test('a test that runs the command with the profile of the home directory fails', async (t) => {
+test('a test that runs the CLI with the profile of the home directory fails', async (t) => {
   const main = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url));
   const ran = await runOn(t, {
     'kit/a.test.ts': `import { execFileSync } from 'node:child_process'; import { test } from 'node:test';
@@ -127,14 +127,14 @@ test('careless', () => { execFileSync(process.execPath, [${JSON.stringify(main)}
   assert.match(ran.text, /config\.toml is not TOML/);
 });
 
-test('a lane without tests says what it holds and passes', async (t) => {
+test('a lane without tests states its contents and passes', async (t) => {
   const ran = await runOn(t, { 'kit/a.test.ts': PASSING }, { args: ['--lane', 'sim'] });
   assert.equal(ran.code, 0);
   assert.match(ran.lines[0] ?? '', /lane sim holds .*simulated fleet/);
   assert.equal(ran.lines.at(-1), '0 passed, 0 failed, 0 skipped');
 });
 
-test('lanes and tiers part the files, and named files override both', async (t) => {
+test('lanes and tiers select the files, and named files override both', async (t) => {
   const files = {
     'apps/x/a.test.ts': PASSING,
     'node-agent/src/b.test.ts': PASSING,
@@ -184,7 +184,7 @@ test('the longest files start first, and the run names its slowest', async (t) =
   assert.match(ran.text, /Slowest files:\n +\d+\.\d s {2}kit\/c\.test\.ts\n/);
 });
 
-test('durations are remembered when asked for: short and missing files are left out, others stay', async (t) => {
+test('durations are stored on request: short and missing files are left out, others stay', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'gpuaas-runner-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   for (const dir of ['kit', 'tools/test']) mkdirSync(join(root, dir), { recursive: true });

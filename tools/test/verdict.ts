@@ -1,4 +1,4 @@
-/** What a run amounts to: the counts of the closing line, what failed and what was skipped. Values in, values out. */
+/** The result of a run: the counts of the closing line, the failures and the skips. Values in, values out. */
 import type { ReportedTest } from './reporter.ts';
 import type { FileResult } from './run-file.ts';
 
