@@ -48,7 +48,7 @@ const slotOf = (slotId: string, generation: number): TaskSlot => ({
 
 const resultsOf = (platform: Platform, taskId: string) => platform.state.results.get(taskId) ?? [];
 
-test('a task is verified, begun with leave, done and answered', async (t) => {
+test('a task is verified, started with permission, executed and answered', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   const { agent, lines } = await startTestAgent(t, platform, { state, handlers });
@@ -67,7 +67,7 @@ test('a task is verified, begun with leave, done and answered', async (t) => {
   assert.ok(lines.every((line) => line['host_role'] === 'worker_compute' && line['node_id'] === nodeId));
 });
 
-test('five copies at once, five more later and a redelivery signed anew are one act and one result', async (t) => {
+test('five concurrent copies, five later ones and a re-signed one are executed once with one result', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   const { agent } = await startTestAgent(t, platform, { state, handlers });
@@ -87,7 +87,7 @@ test('five copies at once, five more later and a redelivery signed anew are one 
   for (const other of others) assert.deepEqual(other, first);
 });
 
-test('forged, foreign, expired, replayed and malformed tasks are refused by name and nothing acts', async (t) => {
+test('forged, foreign, expired, replayed and malformed tasks are refused by name and not executed', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   const { agent, lines } = await startTestAgent(t, platform, { state, handlers });
@@ -138,7 +138,7 @@ test('forged, foreign, expired, replayed and malformed tasks are refused by name
   );
 });
 
-test('a refused task is journaled and reported once, also to a control plane that was away', async (t) => {
+test('a refused task is journaled and reported once, also after the control plane was unreachable', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const start = () => startTestAgent(t, platform, { state, handlers: {} });
   const { agent } = await start();
@@ -158,7 +158,7 @@ test('a refused task is journaled and reported once, also to a control plane tha
   );
 });
 
-test('of tasks signed together each is done by its own proof and refused with any other', async (t) => {
+test('tasks signed together each run with their own proof and are refused with any other', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   const { agent } = await startTestAgent(t, platform, { state, handlers });
@@ -186,7 +186,7 @@ test('of tasks signed together each is done by its own proof and refused with an
   assert.deepEqual(acts.toSorted(), [first, last].map(idOf).toSorted());
 });
 
-test('a known id with other content is refused, and a bad copy does not fail the task it copies', async (t) => {
+test('a known ID with other content is refused, and a bad copy does not fail the original task', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const gate = Promise.withResolvers<void>();
   const handlers: TaskHandlers = {
@@ -212,7 +212,7 @@ test('a known id with other content is refused, and a bad copy does not fail the
   assert.equal(resultsOf(platform, payload.task_id)[0]?.state, 'completed');
 });
 
-test('work on one slot is done in order, on others side by side, and an older generation not at all', async (t) => {
+test('tasks of one slot run in order, of several in parallel, and of an older generation not at all', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const [slotA, slotB] = [mintId('slt'), mintId('slt')];
   const running = new Map<string, () => void>();
@@ -249,7 +249,7 @@ test('work on one slot is done in order, on others side by side, and an older ge
   );
 });
 
-test('what the platform does not allow is not begun, and what it cancels ends', async (t) => {
+test('a task without permission to start is not started, and a cancelled one ends', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const acts: string[] = [];
   const handlers: TaskHandlers = {
@@ -277,7 +277,7 @@ test('what the platform does not allow is not begun, and what it cancels ends', 
   assert.equal(resultsOf(platform, refused.task_id).length, 0);
 });
 
-test('a task that hangs is answered as out of time, and its slot stays taken until it ends', async (t) => {
+test('a hanging task is reported as timed out, and its slot stays locked until it ends', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const gate = Promise.withResolvers<void>();
   const acts: string[] = [];
@@ -303,7 +303,7 @@ test('a task that hangs is answered as out of time, and its slot stays taken unt
   await platform.until('the second', () => resultsOf(platform, second.task_id)[0]?.state === 'completed');
 });
 
-test('errors of the host are told by their code, and a handler that breaks is not a success', async (t) => {
+test('host errors are reported by code, and a crashed handler is not a success', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const handlers: TaskHandlers = {
     'image.evict': () => Promise.reject(new HostError('blocked', 'it is in use by token=gpe_abcdefghijklmnopqrstuvwx')),
@@ -330,7 +330,7 @@ test('errors of the host are told by their code, and a handler that breaks is no
   assert.equal(resultsOf(platform, evict.task_id)[0]?.reason, 'it is in use by token=[redacted]');
 });
 
-test('while the platform is away work goes on, its result waits, and the log says it once', async (t) => {
+test('while the control plane is unreachable work continues, results wait, and one log line says so', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const gate = Promise.withResolvers<void>();
   const handlers: TaskHandlers = {
@@ -361,7 +361,7 @@ test('while the platform is away work goes on, its result waits, and the log say
   assert.deepEqual(conditions(), ['connected', 'unreachable', 'failed', 'busy', 'connected']);
 });
 
-test('a revoked node does nothing new, and enrolling it again brings it back with its journal', async (t) => {
+test('a revoked node starts nothing new, and enrolling again restores it with its journal', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   const { agent, lines } = await startTestAgent(t, platform, { state, handlers });
@@ -379,7 +379,7 @@ test('a revoked node does nothing new, and enrolling it again brings it back wit
   assert.deepEqual(acts, [done.task_id, next.task_id]);
 });
 
-test('certificates are renewed at half their life while work goes on', async (t) => {
+test('certificates are renewed at half their lifetime while work continues', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   platform.state.lifeMs = 3000;
   await enrolled(platform, state, nodeId);
@@ -395,7 +395,7 @@ test('certificates are renewed at half their life while work goes on', async (t)
   assert.notEqual(after.certificate_pem, before.certificate_pem);
 });
 
-test('a task signed by a key that became active a moment ago is trusted, one by a retired key is not', async (t) => {
+test('a task signed by a newly active key is trusted, and one by a retired key is not', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   const { agent } = await startTestAgent(t, platform, { state, handlers });
@@ -412,7 +412,7 @@ test('a task signed by a key that became active a moment ago is trusted, one by 
   assert.deepEqual(acts, [first.task_id]);
 });
 
-test('a task by a new signer is not refused while the bundle cannot be fetched; delivered again it is done', async (t) => {
+test('a task by a new signer is not refused while the trust bundle is unavailable, and runs later', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   const { agent, lines } = await startTestAgent(t, platform, { state, handlers });
@@ -429,7 +429,7 @@ test('a task by a new signer is not refused while the bundle cannot be fetched; 
   assert.deepEqual(acts, [payload.task_id]);
 });
 
-test('log lines reach the platform numbered and without secrets', async (t) => {
+test('log lines reach the control plane numbered and without secrets', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const handlers: TaskHandlers = {
     'diag.health_probe': async (ctx) => {
@@ -457,7 +457,7 @@ test('log lines reach the platform numbered and without secrets', async (t) => {
   }
 });
 
-test('on a full disk a task is refused before anything is done, and with space the next is done', async (t) => {
+test('on a full disk a task is refused before any effect, and the next one runs once there is space', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const { acts, handlers } = counting();
   let isFull = false;
@@ -482,14 +482,14 @@ test('on a full disk a task is refused before anything is done, and with space t
   await platform.until('the next', () => resultsOf(platform, second.task_id)[0]?.state === 'completed');
 });
 
-test('two agents do not share a state folder', async (t) => {
+test('two agents cannot share a state directory', async (t) => {
   const { platform, state } = await setUp(t);
   const { handlers } = counting();
   await startTestAgent(t, platform, { state, handlers });
   await assert.rejects(startTestAgent(t, platform, { state, handlers }), /Another agent/);
 });
 
-test('an update is installed by digest only, and answered after the restart', async (t) => {
+test('an update is installed only by digest and answered after the restart', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const home = await temporaryFolder(t);
   const bytes = Buffer.from('export {};\n');

@@ -34,7 +34,7 @@ const ACTS: Readonly<Record<Boundary, number>> = {
 };
 
 for (const [boundary, acts] of Object.entries(ACTS) as [Boundary, number][])
-  test(`an agent killed when a task is ${boundary} goes on from its journal to one result`, async (t) => {
+  test(`an agent killed when a task is ${boundary} resumes from its journal to one result`, async (t) => {
     const platform = await startPlatform();
     cleanUp(t, platform.close);
     const state = await temporaryFolder(t);

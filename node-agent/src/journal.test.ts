@@ -39,7 +39,7 @@ const live = async (journal: Journal, payload: TaskPayload): Promise<void> => {
   await journal.finish(payload.task_id, RESULT);
 };
 
-test('every step of a task is there after a restart', async (t) => {
+test('every step of a task is present after a restart', async (t) => {
   const state = await temporaryFolder(t);
   const [a, b, c, d] = [payloadOf(), payloadOf(), payloadOf(), payloadOf()];
   const first = await openJournal({ state });
@@ -67,7 +67,7 @@ test('every step of a task is there after a restart', async (t) => {
   assert.equal(second.judge(d).kind, 'known');
 });
 
-test('a task id names one content for good, however often it is signed anew', async (t) => {
+test('a task ID permanently belongs to one content, however often it is signed again', async (t) => {
   const journal = await openJournal({ state: await temporaryFolder(t) });
   t.after(journal.close);
   const payload = payloadOf();
@@ -79,7 +79,7 @@ test('a task id names one content for good, however often it is signed anew', as
   assert.equal(journal.judge({ ...payload, params: { extra: 1 } as never }).kind, 'forged');
 });
 
-test('an older generation of a slot is stale for good, also after compaction', async (t) => {
+test('an older generation of a slot is permanently stale, also after compaction', async (t) => {
   const state = await temporaryFolder(t);
   const slot = mintId('slt');
   let now = new Date('2026-01-01T00:00:00Z');
@@ -100,7 +100,7 @@ test('an older generation of a slot is stale for good, also after compaction', a
   assert.equal(again.judge(onSlot(slot, 8)).kind, 'new');
 });
 
-test('compaction forgets what was acknowledged long ago and nothing else', async (t) => {
+test('compaction removes only tasks acknowledged long ago', async (t) => {
   const state = await temporaryFolder(t);
   let now = new Date('2026-01-01T00:00:00Z');
   const journal = await openJournal({ state, now: () => now, compact_above: 4096 });
@@ -122,7 +122,7 @@ test('compaction forgets what was acknowledged long ago and nothing else', async
   );
 });
 
-test('a torn last line is cut off and what follows it is written behind the last good one', async (t) => {
+test('an incomplete last line is truncated, and new lines follow the last valid one', async (t) => {
   const state = await temporaryFolder(t);
   const path = join(state, 'journal.jsonl');
   const [a, b] = [payloadOf(), payloadOf()];
@@ -142,7 +142,7 @@ test('a torn last line is cut off and what follows it is written behind the last
   assert.equal((await readFile(path, 'utf8')).trim().split('\n').length, 2);
 });
 
-test('damage in the middle is not taken for a torn end', async (t) => {
+test('damage in the middle is not taken for an incomplete end', async (t) => {
   const state = await temporaryFolder(t);
   const path = join(state, 'journal.jsonl');
   const journal = await openJournal({ state });
@@ -179,7 +179,7 @@ const failingDisk = () => {
   return { fs, faults };
 };
 
-test('on a full disk a task is not accepted, nothing half-written stays, and with space it goes on', async (t) => {
+test('on a full disk no task is accepted, no partial line stays, and with space it continues', async (t) => {
   const state = await temporaryFolder(t);
   const { fs, faults } = failingDisk();
   const journal = await openJournal({ state, fs });
@@ -204,7 +204,7 @@ test('on a full disk a task is not accepted, nothing half-written stays, and wit
   assert.equal(again.find(c.task_id)?.state, 'accepted');
 });
 
-test('after a failed sync the whole file is written anew before anything is promised', async (t) => {
+test('after a failed sync the whole file is rewritten before anything is acknowledged', async (t) => {
   const state = await temporaryFolder(t);
   const { fs, faults } = failingDisk();
   const journal = await openJournal({ state, fs });
@@ -229,7 +229,7 @@ const SECRET = 'the password of a tenant';
 const startOf = (): TaskPayload =>
   payloadOf({ kind: 'slice.vm_start', params: { user_data: SECRET, slots: [] } as never });
 
-test('what a tenant told its machine is gone from the host when the task is acknowledged', async (t) => {
+test('the user data of a tenant is removed from the host when the task is acknowledged', async (t) => {
   const state = await temporaryFolder(t);
   const text = () => readFile(join(state, 'journal.jsonl'), 'utf8');
   const journal = await openJournal({ state });
@@ -250,7 +250,7 @@ test('what a tenant told its machine is gone from the host when the task is ackn
   assert.deepEqual(await again.resultOf(done.task_id), RESULT);
 });
 
-test('what could not be taken out of the journal goes with the next task that is acknowledged, or the next start', async (t) => {
+test('data that could not be removed from the journal goes with the next acknowledgement or start', async (t) => {
   const state = await temporaryFolder(t);
   const { fs, faults } = failingDisk();
   const text = () => readFile(join(state, 'journal.jsonl'), 'utf8');

@@ -47,7 +47,7 @@ const leaseFor = (allocation: string, slots: readonly TaskSlot[], given: Partial
 
 const indexes = fc.uniqueArray(fc.integer({ min: 0, max: 7 }), { minLength: 1, maxLength: 4 });
 
-test('whatever is taken and released in whatever order, no two leases share a device, and the newest generation stands', () => {
+test('in any order of leases and releases no two leases share a device, and the newest generation wins', () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('take' as const),
@@ -105,7 +105,7 @@ test('whatever is taken and released in whatever order, no two leases share a de
   assertReached(seen);
 });
 
-test('any one shared device or address is a conflict that names its holder', () => {
+test('any shared device or address is a conflict that names its holder', () => {
   const fields = [
     'slot_id',
     'gpu_pci_address',
@@ -124,7 +124,7 @@ test('any one shared device or address is a conflict that names its holder', () 
   assert.deepEqual(findConflicts([leaseFor('alc_a', [slotOf(0)])], 'alc_a', [slotOf(0)]), [], 'its own is none');
 });
 
-test('a lease is over only by time, and only while nothing of it is on the host', () => {
+test('a lease expires only by time, and only while nothing of it is on the host', () => {
   const present = fc.record({
     isLate: fc.boolean(),
     isTouched: fc.boolean(),
@@ -148,13 +148,13 @@ test('a lease is over only by time, and only while nothing of it is on the host'
   );
 });
 
-test('a generation once seen is never forgotten by an older one', () => {
+test('an older generation never replaces a newer one that was seen', () => {
   const seen = noteGenerations(EMPTY, [{ ...slotOf(0), generation: 7 }]);
   assert.equal(noteGenerations(seen, [{ ...slotOf(0), generation: 3 }]), seen);
   assert.equal(seen.generations[slotOf(0).slot_id], 7);
 });
 
-test('a task of the same claim with another drive, GPU, function or MAC than leased is refused', () => {
+test('a task of the same claim with another disk, GPU, function or MAC than leased is refused', () => {
   const book = putLease(EMPTY, leaseFor('alc_a', [slotOf(0), slotOf(1)]));
   const same = [
     slotOf(1),

@@ -40,13 +40,13 @@ const tell = async (answers: readonly number[]) => {
   return { isTold, told };
 };
 
-test('a result is told again while the platform is busy, broken or refuses our certificate', async () => {
+test('a result is sent again while the control plane is busy, broken or refuses the certificate', async () => {
   const { isTold, told } = await tell([429, 500, 503, 403, 401, 408]);
   assert.equal(isTold, true);
   assert.deepEqual(told, Array(7).fill(result));
 });
 
-test('a result that the platform cannot read is given up as a failure with the reason, in words it can read', async () => {
+test('a result that the control plane rejects as malformed is replaced by a failure with the reason', async () => {
   for (const status of [400, 413, 415]) {
     const { isTold, told } = await tell([status, 503]);
     assert.equal(isTold, true);
@@ -61,12 +61,12 @@ test('a result that the platform cannot read is given up as a failure with the r
   }
 });
 
-test('a platform that can read nothing of a task is not asked for ever', async () => {
+test('results are not sent forever to a control plane that accepts nothing about a task', async () => {
   const { isTold, told } = await tell([400, 400]);
   assert.deepEqual([isTold, told.length], [true, 2]);
 });
 
-test('who is asked to come back later waits at least that long', () => {
+test('a Retry-After delay is respected', () => {
   const patience = { baseMs: 1, capMs: 10 };
   assert.ok(retryMs(failureOf(429, '', '7'), 1, patience) >= 7000);
   assert.ok(retryMs(failureOf(429, '{"retry_after_s":9}', '7'), 1, patience) >= 9000);

@@ -48,7 +48,7 @@ const installed = async (t: TestContext, platform: Platform) => {
   return { prefix, home, program, envFile, nodeId, bundle: path, sha256, args, where };
 };
 
-test('the script installs, enrols and may be run again without changing anything', async (t) => {
+test('the script installs and enrolls, and running it again changes nothing', async (t) => {
   const platform = await startPlatform();
   cleanUp(t, platform.close);
   const { prefix, home, program, envFile, nodeId, sha256, args, where } = await installed(t, platform);
@@ -70,7 +70,7 @@ test('the script installs, enrols and may be run again without changing anything
   assert.deepEqual(await look(), before);
 });
 
-test('the installed agent polls, and updates itself by digest over a restart', async (t) => {
+test('the installed agent polls, and updates itself by digest across a restart', async (t) => {
   const platform = await startPlatform();
   cleanUp(t, platform.close);
   const { home, program, envFile, nodeId, bundle, sha256 } = await installed(t, platform);
@@ -93,7 +93,7 @@ test('the installed agent polls, and updates itself by digest over a restart', a
   assert.ok(existsSync(join(home, 'versions', sha256)));
 });
 
-test('a version that cannot even be parsed is rolled back after three starts', async (t) => {
+test('a version that cannot be parsed is rolled back after three starts', async (t) => {
   const home = await temporaryFolder(t);
   for (const [name, text] of [
     ['good', 'process.exit(7)'],
@@ -116,7 +116,7 @@ test('a version that cannot even be parsed is rolled back after three starts', a
   assert.equal(launch(), 7);
 });
 
-test('wrong bytes, an old Node.js and a plain address are refused before anything is installed', async (t) => {
+test('wrong bytes, an old Node.js and a plain-text URL are refused before anything is installed', async (t) => {
   const folder = await temporaryFolder(t);
   const prefix = join(folder, 'root');
   const bundle = join(folder, 'agent.mjs');

@@ -47,7 +47,7 @@ describe('the agent and the real node API', () => {
     return { node, state, lines, machine, host, folder };
   };
 
-  it('a host is added, enrols, discovers its topology and reports its health', async (t) => {
+  it('a host is added, enrolls, discovers its topology and reports its health', async (t) => {
     const { ask, stateOf } = channel();
     const { node, lines, machine } = await aHost(t);
     const agent = await machine.start();
@@ -104,7 +104,7 @@ describe('the agent and the real node API', () => {
     assert.notEqual(images[0].last_used_at, null);
   });
 
-  it('a host that was off while CA and signer were replaced comes back by itself and does what the new one signs', async (t) => {
+  it('a host that was off while CA and signer were replaced recovers automatically and runs new tasks', async (t) => {
     const { ask, stateOf, change, test } = channel();
     const { node, state, lines, machine } = await aHost(t);
     await (await machine.start()).reached;

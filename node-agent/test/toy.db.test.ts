@@ -140,7 +140,7 @@ const world = async (t: TestContext) => {
   return { database, host, answer, fresh };
 };
 
-test('a kind and a workflow that are only declared and written have words and progress', () => {
+test('a task kind and a workflow that are only declared have labels and progress', () => {
   assert.equal(taskLabel(COUNT), 'Count disks');
   assert.deepEqual(workflowWords('toy', [TOY]), { workflow_label: 'Toy', phase: 'launch' });
   assert.deepEqual([stepLabel('toy', 'count', [TOY]), isHostStep('toy', 'count', [TOY])], ['Count disks', true]);
@@ -162,7 +162,7 @@ test('a kind and a workflow that are only declared and written have words and pr
   );
 });
 
-test('they run from the question to the processed result, and survive every fault', async (t) => {
+test('they run from the request to the processed result and survive every fault', async (t) => {
   const { database, host, answer, fresh } = await world(t);
   const disk_count = (await host.disks.list()).length;
   assert.ok(disk_count > 0);
@@ -182,7 +182,7 @@ test('they run from the question to the processed result, and survive every faul
   });
 });
 
-test('an output of another shape fails the task, and the run says what is declared of the step', async (t) => {
+test('an output of the wrong shape fails the task, and the run shows the declared reason of the step', async (t) => {
   const { database, host, answer, fresh } = await world(t);
   const broken: Host = { ...host, disks: { ...host.disks, list: async () => ({ length: 'many' }) as never } };
   const { deps, subject_id } = await fresh();

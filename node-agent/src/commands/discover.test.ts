@@ -21,7 +21,7 @@ const run = async (...argv: readonly string[]) => {
   return { status, ...text };
 };
 
-test('discover prints facts, candidates and their hash of a recording as JSON', async () => {
+test('discover prints facts, candidates and their hash from a recording as JSON', async () => {
   const { status, out } = await run('--root', ROOT, '--json', '--node-id', 'nod_02');
   assert.equal(status, 0);
   const told = JSON.parse(out) as Record<string, Record<string, unknown>>;
@@ -31,7 +31,7 @@ test('discover prints facts, candidates and their hash of a recording as JSON', 
   assert.equal((JSON.parse(again.out) as Record<string, unknown>)['map_hash'], told['map_hash']);
 });
 
-test('discover prints a table that fits 80 columns and carries every blocker', async () => {
+test('discover prints a table within 80 columns that contains every blocker', async () => {
   const { out } = await run('--root', ROOT);
   for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
   for (const word of [
@@ -45,7 +45,7 @@ test('discover prints a table that fits 80 columns and carries every blocker', a
     assert.ok(out.includes(word), word);
 });
 
-test('discover answers a wrong option with its usage and status 2', async () => {
+test('discover answers an invalid option with its usage and exit status 2', async () => {
   const { status, err, out } = await run('--rot', ROOT);
   assert.equal(status, 2);
   assert.match(err, /--rot[\s\S]*Usage: gpuaas-node-agent discover/);
@@ -54,7 +54,7 @@ test('discover answers a wrong option with its usage and status 2', async () => 
   assert.match((await run('--help')).out, /^Usage/);
 });
 
-test('what was recorded of this machine is read again as the same host, without its names', async (context) => {
+test('a recording of this host reads back as the same host, without host names', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-record-'));
   context.after(() => rm(folder, { recursive: true, force: true }));
   const live = await run('--record', folder, '--json');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { writeDurably } from './durable.ts';
 
-test('many who write one file at once all succeed, and the last one stays', async (t) => {
+test('concurrent writes of one file all succeed, and the last one wins', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-durable-'));
   t.after(() => rm(dir, { recursive: true }));
   const path = join(dir, 'file');
@@ -14,7 +14,7 @@ test('many who write one file at once all succeed, and the last one stays', asyn
   assert.deepEqual(await readdir(dir), ['file']);
 });
 
-test('a write that fails keeps nobody else from writing', async (t) => {
+test('a failed write does not block other writes', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-durable-'));
   t.after(() => rm(dir, { recursive: true }));
   const [first, second] = await Promise.allSettled([

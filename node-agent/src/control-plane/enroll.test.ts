@@ -14,13 +14,13 @@ import { readEnrollment } from './identity.ts';
 
 const is = (kind: string) => (err: unknown) => err instanceof ControlPlaneError && err.kind === kind;
 
-test('a signing request carries the key it is signed by and the name asked for', async () => {
+test('a signing request carries the public key that signs it and the requested name', async () => {
   const request = new x509.Pkcs10CertificateRequest(createCsr(await createKey(), 'j22u15'));
   assert.equal(request.subject, 'CN=j22u15');
   assert.ok(await request.verify());
 });
 
-test('a host enrols by token and fingerprint, and then speaks with its own certificate', async (t) => {
+test('a host enrolls by token and fingerprint and then uses its own certificate', async (t) => {
   const platform = await startPlatform();
   t.after(platform.close);
   const state = await temporaryFolder(t);
@@ -34,7 +34,7 @@ test('a host enrols by token and fingerprint, and then speaks with its own certi
   assert.equal(platform.state.health.length, 1);
 });
 
-test('another platform is sent no token, even one that shows the right root among its own', async (t) => {
+test('a control plane with another root receives no token, even if it also presents the right root', async (t) => {
   const platform = await startPlatform();
   t.after(platform.close);
   const state = await temporaryFolder(t);
@@ -53,7 +53,7 @@ test('another platform is sent no token, even one that shows the right root amon
   assert.equal(await readEnrollment(state), undefined);
 });
 
-test('a token works once', async (t) => {
+test('an enrollment token works once', async (t) => {
   const platform = await startPlatform();
   t.after(platform.close);
   const state = await temporaryFolder(t);
@@ -65,7 +65,7 @@ test('a token works once', async (t) => {
   assert.equal(await readFile(join(state, 'identity.json'), 'utf8'), before);
 });
 
-test('renewal replaces key and certificate, and what it replaced stays until the new one worked', async (t) => {
+test('renewal replaces key and certificate, and the old pair stays until the new one has worked', async (t) => {
   const platform = await startPlatform();
   t.after(platform.close);
   const state = await temporaryFolder(t);
@@ -90,7 +90,7 @@ test('renewal replaces key and certificate, and what it replaced stays until the
     .catch(() => {});
 });
 
-test('a root is rotated while agents run: the old and the new are trusted, then only the new', async (t) => {
+test('during a root rotation agents trust the old and the new root, then only the new one', async (t) => {
   const platform = await startPlatform();
   t.after(platform.close);
   const state = await temporaryFolder(t);

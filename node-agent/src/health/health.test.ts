@@ -12,7 +12,7 @@ const probe = (host: TestHost, now = new Date()) => probeHealth({ host: host.sim
 const brief = (alert: HealthAlert) => [alert.id, alert.target, alert.classifications];
 
 describe('the health of a host', () => {
-  test('a host in order has no alert and passes every check', async (t) => {
+  test('a healthy host has no alert and passes every check', async (t) => {
     const report = await probe(startTestHost(t));
     assert.deepEqual(report.alerts, []);
     assert.deepEqual(report.successes, [
@@ -45,7 +45,7 @@ describe('the health of a host', () => {
     { fault: { state: 'fabric_manager_dead' }, id: 'fabric_manager_down', target: 'node', prevents: true },
   ];
   for (const { fault, id, target, prevents } of FAULTS)
-    test(`${JSON.stringify(fault)} is told as ${id}${prevents ? ' and prevents allocations' : ''}`, async (t) => {
+    test(`${JSON.stringify(fault)} is reported as ${id}${prevents ? ' and prevents allocations' : ''}`, async (t) => {
       const host = startTestHost(t);
       await probe(host);
       host.fault(fault);
@@ -64,7 +64,7 @@ describe('the health of a host', () => {
       assert.deepEqual((await probe(host)).alerts, [], 'it ends with its cause');
     });
 
-  test('an alert keeps its beginning while it stands, also across agents', async (t) => {
+  test('an alert keeps its start time while it is active, also across agent restarts', async (t) => {
     const host = startTestHost(t);
     await probe(host);
     host.fault({ state: 'fabric_manager_dead' });
@@ -74,7 +74,7 @@ describe('the health of a host', () => {
     assert.deepEqual(first.alerts, second.alerts);
   });
 
-  test('a restart of the host is noticed, told for a while, and then known', async (t) => {
+  test('a reboot of the host is reported for a while and then forgotten', async (t) => {
     const host = startTestHost(t);
     await probe(host);
     host.sim.reboot();
@@ -84,7 +84,7 @@ describe('the health of a host', () => {
     assert.deepEqual((await probe(host, new Date(now + 16 * 60_000))).alerts, []);
   });
 
-  test('what cannot be read is an alert and never counts as fine', async (t) => {
+  test('an unreadable part raises an alert and is never taken for healthy', async (t) => {
     const host = startTestHost(t);
     await probe(host);
     host.fault({ when: 'pci.list', do: 'fail', message: 'sysfs is gone' });
@@ -98,7 +98,7 @@ describe('the health of a host', () => {
     assert.ok(!successes.includes('kernel_log'));
   });
 
-  test('a discovery makes what it found the expectation', async (t) => {
+  test('a discovery makes its findings the expected state', async (t) => {
     const host = startTestHost(t);
     await probe(host);
     host.fault({ state: 'device_missing', slot: 0 });
@@ -107,7 +107,7 @@ describe('the health of a host', () => {
     assert.deepEqual((await probe(host)).alerts, []);
   });
 
-  test('the probe task gives the same report', async (t) => {
+  test('the probe task returns the same report', async (t) => {
     const host = startTestHost(t);
     host.fault({ state: 'gpu_ecc', slot: 1, value: 1 });
     const { report } = await host.run('diag.health_probe', {});

@@ -13,7 +13,7 @@ const only = (line: string) => {
 };
 
 describe('the kernel log', () => {
-  test('gives Xid, GPU and time in every form a log is written in', () => {
+  test('is parsed for Xid, GPU and time in every log format', () => {
     const text = 'NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=nvidia-smi, Timeout after 6s';
     const forms: ReadonlyArray<readonly [line: string, at: string | undefined]> = [
       [`[  90.500000] ${text}`, '2026-01-01T00:01:30.500Z'],
@@ -28,14 +28,14 @@ describe('the kernel log', () => {
     }
   });
 
-  test('knows addresses without prefix, with function, in other domains and in long domains', () => {
+  test('is parsed with addresses without prefix, with function, and with short and long domains', () => {
     assert.equal(only('NVRM: Xid (0000:03:00): 14, Channel 00000001')?.pci_address, '0000:03:00.0');
     assert.equal(only('NVRM: Xid (PCI:0018:01:00): 149, NETIR Fatal')?.pci_address, '0018:01:00.0');
     assert.equal(addressOf('00000000:9B:00.0'), '0000:9b:00.0');
     assert.equal(addressOf('10000:01:00'), '10000:01:00.0');
   });
 
-  test('finds a GPU that fell off the bus without an Xid, on one line or over several', () => {
+  test('shows a GPU that fell off the bus without an Xid, on one line or over several', () => {
     for (const lines of [
       ['NVRM: GPU 0000:9b:00.0: GPU has fallen off the bus.'],
       ['NVRM: GPU at PCI:0000:9b:00: GPU has fallen off the bus.'],
@@ -57,7 +57,7 @@ describe('the kernel log', () => {
     }
   });
 
-  test('is not taken in by lines that only look alike', () => {
+  test('does not match lines that only look similar', () => {
     assert.deepEqual(
       gpuEvents(
         [
@@ -73,8 +73,8 @@ describe('the kernel log', () => {
   });
 });
 
-describe('what an Xid means', () => {
-  test('hardware prevents allocations, programs and noise do not', () => {
+describe('the classification of an Xid', () => {
+  test('prevents allocations for hardware errors, not for program errors and noise', () => {
     const prevents = (line: string): readonly string[] =>
       checkLog([line], BOOTED).found[0]?.classifications ?? ['none'];
     for (const code of [48, 62, 64, 74, 79, 95, 109, 119, 120, 136, 140, 143, 158])
@@ -86,13 +86,13 @@ describe('what an Xid means', () => {
     assert.deepEqual(prevents('NVRM: Xid (PCI:0000:9b:00): 149, NETIR Fatal XC0'), ['prevent_allocations']);
   });
 
-  test('a tenant is told of their own program, without addresses', () => {
+  test('shows tenants only errors of their own program, without addresses', () => {
     const found = checkLog(['NVRM: Xid (PCI:0000:9b:00): 31, pid=7, name=python, MMU Fault'], BOOTED).found[0];
     assert.match(found?.tenant_message ?? '', /A program in this allocation/);
     assert.doesNotMatch(found?.tenant_message ?? '', /9b/);
   });
 
-  test('what the driver last asked for recovery holds', () => {
+  test('follows the latest recovery action that the driver requested', () => {
     const to = (action: string) =>
       `NVRM: Xid (PCI:0000:9b:00): 154, GPU recovery action changed from 0x0 (None) to ${action}`;
     const judged = (...lines: string[]) => checkLog(lines, BOOTED).found.map((found) => found.classifications);
@@ -100,7 +100,7 @@ describe('what an Xid means', () => {
     assert.deepEqual(judged(to('0x4 (Drain and Reset)'), to('0x0 (None)')), [['suppress_alert']]);
   });
 
-  test('said a hundred times it is one alert', () => {
+  test('gives one alert for a hundred repetitions', () => {
     const line = 'NVRM: Xid (PCI:0000:9b:00): 119, x';
     const { found } = checkLog(
       Array.from({ length: 100 }, () => line),
@@ -110,7 +110,7 @@ describe('what an Xid means', () => {
     assert.match(found[0]?.message ?? '', /100 times/);
   });
 
-  test('Xid 79 and the line without Xid are one alert', () => {
+  test('gives one alert for Xid 79 and the line without Xid', () => {
     const { found } = checkLog(
       [
         'NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus.',
@@ -128,7 +128,7 @@ describe('what an Xid means', () => {
 describe('recorded logs', { skip: requiresFixture('topology/gpud/xid') }, () => {
   const read = (path: string) => readFixture(`topology/${path}`);
 
-  test('of a host whose GPU lost its firmware give that GPU and Xid 119', () => {
+  test('of a host whose GPU lost its firmware report that GPU and Xid 119', () => {
     const { found } = checkLog(read('gpud/xid/dmesg-with-xid-119.log').split('\n'), null);
     assert.deepEqual(
       found.map((each) => [each.id, each.target, each.classifications]),
@@ -137,12 +137,12 @@ describe('recorded logs', { skip: requiresFixture('topology/gpud/xid') }, () => 
     assert.match(found[0]?.message ?? '', /5 times/);
   });
 
-  test('without GPU events give none', () => {
+  test('without GPU events report none', () => {
     for (const name of ['kmsg.1.log', 'kmsg.2.peermem.log'])
       assert.deepEqual(checkLog(read(`gpud/xid/${name}`).split('\n'), null).found, []);
   });
 
-  test('of NVLink errors give an alert per GPU and Xid', () => {
+  test('of NVLink errors report one alert per GPU and Xid', () => {
     const { found } = checkLog(read('xid-issues/gb200-nvlink5-xid-lines.txt').split('\n'), null);
     assert.deepEqual([...new Set(found.map((each) => each.id))].toSorted(), [
       'gpu_xid_145',
@@ -156,7 +156,7 @@ describe('recorded logs', { skip: requiresFixture('topology/gpud/xid') }, () => 
     );
   });
 
-  test('every entry of the catalog is judged as the catalog’s first action says', () => {
+  test('every entry is classified by the immediate action in the Xid catalog', () => {
     const { entries } = JSON.parse(read('gpud/xid/xid-catalog.json')) as {
       entries: { code: number; immediate: string }[];
     };

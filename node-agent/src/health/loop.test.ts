@@ -5,7 +5,7 @@ import { silentLog } from '@gpuaas/kit';
 import { startTestHost } from '../../test/slice.ts';
 import { runHealthLoop } from './loop.ts';
 
-test('health is reported on its rhythm, at once when it changes, and again when it was not taken', async (t) => {
+test('health is reported periodically, at once when it changes, and again after a failed report', async (t) => {
   const host = startTestHost(t);
   const stop = new AbortController();
   const sent: HealthReport[] = [];

@@ -40,7 +40,7 @@ test('the composed Linux host runs the whole suite', () => {
   assert.deepEqual(contractTestsFor(composedHost.capabilities), CONTRACT_TESTS);
 });
 
-test('every case runs on a simulated host, and a profile leaves out the fabric alone', () => {
+test('every case runs on a simulated host, and a profile omits only the fabric', () => {
   assert.deepEqual(withoutHost(simHosts), []);
   for (const host of simHosts)
     assert.ok(
@@ -49,11 +49,11 @@ test('every case runs on a simulated host, and a profile leaves out the fabric a
     );
 });
 
-test('names are unique, so that a result names one case', () => {
+test('case names are unique, so that a result identifies one case', () => {
   assert.equal(new Set(CONTRACT_TESTS.map(nameOf)).size, CONTRACT_TESTS.length);
 });
 
-test('each host is run by its file', async () => {
+test('each host is tested by its file', async () => {
   for (const [file, hosts] of Object.entries(LINUX)) {
     const text = await readFile(fileURLToPath(new URL(file, import.meta.url)), 'utf8');
     for (const name of Object.keys(hosts)) assert.ok(text.includes(`hostContract(${name})`), `${file} runs ${name}`);

@@ -36,7 +36,7 @@ export const contractTestsFor = ({ parts, slots, arrange }: Capabilities): reado
 
 /** A missing program or privilege skips the host as a whole, with that reason: GPUAAS_REQUIRE=all makes it a failure. */
 export const hostContract = <C extends Capabilities>(host: HostUnderTest<C>): void => {
-  describe(`${host.name} is a host`, { skip: host.missing ?? false }, () => {
+  describe(`${host.name} passes the host contract`, { skip: host.missing ?? false }, () => {
     for (const one of contractTestsFor(host.capabilities))
       test(`${one.part}: ${one.name}`, async () => {
         const subject = await host.make();

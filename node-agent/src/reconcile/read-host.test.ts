@@ -12,7 +12,7 @@ const lookAt = async (host: Host, state: string) => {
   return inventoryOf(context, await readHostState(context), []);
 };
 
-test('a part of the host that cannot be read is told, and nothing is concluded from it', async (t) => {
+test('an unreadable part of the host is reported, and nothing is concluded from it', async (t) => {
   const host = startTestHost(t);
   await provision(host, await host.slots([0, 1]));
   for (const [operation, code] of [
@@ -34,7 +34,7 @@ test('a part of the host that cannot be read is told, and nothing is concluded f
   await assert.rejects(lookAt(host.sim, host.state), { code: 'host_error' }, 'all else is held against the vms');
 });
 
-test('devices are not bound anew while nobody can say how they are bound', async (t) => {
+test('devices are not rebound while their current binding cannot be read', async (t) => {
   const host = startTestHost(t);
   const rebind = await host.slots([2]);
   host.fault({ when: 'pci.list', do: 'fail', message: 'it does not answer' });
@@ -43,7 +43,7 @@ test('devices are not bound anew while nobody can say how they are bound', async
   assert.match(drift.map(({ message }) => message).join(), /PCI functions could not be read/);
 });
 
-test('a report keeps the limits of the contract, whatever is found', async (t) => {
+test('a report stays within the limits of the contract, whatever is found', async (t) => {
   const host = startTestHost(t);
   await provision(host, await host.slots([0]));
   const long = 'x'.repeat(300);

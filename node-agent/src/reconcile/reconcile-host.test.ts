@@ -20,7 +20,7 @@ const SMALL = { vcpu_count: 1, memory_mib: 256 };
 
 const codes = ({ drift }: Inventory): readonly string[] => drift.map(({ code }) => code).toSorted();
 
-test('a look on real parts finds what runs, why what does not ended, and whose drive a stranger has', {
+test('on a real host it finds running VMs, why others ended, and the disks of an unmanaged VM', {
   skip: composedHostLacks(),
   timeout: SLOW_MS,
 }, async (t) => {

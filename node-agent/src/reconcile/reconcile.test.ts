@@ -60,8 +60,8 @@ const leavePort = (host: TestHost, allocationId: string) =>
     allocation_id: allocationId,
   });
 
-describe('the agent’s own look at its host', () => {
-  test('finds a machine that runs as it should, and tells it at once, then every other minute', async (t) => {
+describe('reconciling the host', () => {
+  test('reports a correctly running VM at once, then every other minute', async (t) => {
     const { host, slots, agent } = await withSlice(t);
     const first = await agent.look();
     assert.deepEqual(first.drift, []);
@@ -85,7 +85,7 @@ describe('the agent’s own look at its host', () => {
     assert.equal(agent.sent.length, 3, 'something new');
   });
 
-  test('an agent that starts anew finds its vms and takes nothing for lost', async (t) => {
+  test('finds its VMs after a restart of the agent and considers none lost', async (t) => {
     const { host, agent } = await withSlice(t);
     await agent.look();
     const before = host.sim.state().domains;
@@ -94,7 +94,7 @@ describe('the agent’s own look at its host', () => {
     assert.deepEqual(host.sim.state().domains, before);
   });
 
-  test('names a machine without our tag and the devices it has, and leaves it alone', async (t) => {
+  test('names a VM without the tag of the agent and its devices, and leaves it alone', async (t) => {
     const host = startTestHost(t);
     const agent = watch(host);
     const [slot] = await host.slots([3]);
@@ -112,7 +112,7 @@ describe('the agent’s own look at its host', () => {
     );
   });
 
-  test('tells a machine that its guest shut down from one that somebody switched off, and from a host that booted', async (t) => {
+  test('distinguishes a VM shut down by its guest OS, powered off on the host, and ended by a reboot', async (t) => {
     const { host, agent } = await withSlice(t);
     const boot = (await agent.look()).boot_id;
     const endedBy = async () => (await agent.look()).vms.map(({ state, ended_by }) => [state, ended_by]);
@@ -133,7 +133,7 @@ describe('the agent’s own look at its host', () => {
     assert.deepEqual(host.sim.state().domains, [], 'it starts nothing by itself');
   });
 
-  test('takes a machine that was switched off for no drift, and one that runs against that for drift', async (t) => {
+  test('reports no drift for a stopped VM, and drift if it runs although it was stopped', async (t) => {
     const { host, slots, agent } = await withSlice(t);
     await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
     assert.deepEqual(codes(await agent.look()), []);
@@ -141,7 +141,7 @@ describe('the agent’s own look at its host', () => {
     assert.deepEqual(codes(await agent.look()), ['vm_off']);
   });
 
-  test('declares a fabric partition again that Fabric Manager forgot, for a machine that runs', async (t) => {
+  test('declares a fabric partition of a running VM again after Fabric Manager lost it', async (t) => {
     const { host, agent } = await withSlice(t);
     const before = [...host.sim.state().active_partitions];
     assert.equal(before.length, 1);
@@ -153,7 +153,7 @@ describe('the agent’s own look at its host', () => {
     assert.deepEqual((await agent.look()).repaired, []);
   });
 
-  test('declares all partitions in use in one call, because what Fabric Manager is told counts as the whole', async (t) => {
+  test('declares all partitions in use in one call, because Fabric Manager replaces its whole list', async (t) => {
     const { host } = await withSlice(t);
     await provision(host, await host.slots([4, 5]), OTHER);
     const before = host.sim.state().active_partitions.toSorted((a, b) => a - b);
@@ -173,7 +173,7 @@ describe('the agent’s own look at its host', () => {
     assert.deepEqual(told, [before, before], 'also the one that it still knows');
   });
 
-  test('clears what is left of an allocation once the platform says that it holds nothing, and not before', async (t) => {
+  test('cleans up an allocation only after the control plane reports that it holds nothing', async (t) => {
     const { host, slots, agent } = await withSlice(t);
     await leavePort(host, OTHER);
     const held = await agent.look();
@@ -192,7 +192,7 @@ describe('the agent’s own look at its host', () => {
     assert.equal(slots.length, 2);
   });
 
-  test('removes the seed of a machine that is gone, when nobody holds it', async (t) => {
+  test('removes the seed of a missing VM if no lease holds it', async (t) => {
     const { host, agent } = await withSlice(t);
     host.sim.endDomain(NAME, 'undefined');
     await changeLeases(host.state, (book) => ({ ...book, leases: [] }));
@@ -203,7 +203,7 @@ describe('the agent’s own look at its host', () => {
     assert.deepEqual((await host.sim.hypervisor.inspect()).leftovers, []);
   });
 
-  test('tells of a guest that is silent for long, and of an address that another answers', async (t) => {
+  test('reports a VM whose guest reports are stale, and an address answered by another device', async (t) => {
     const { host, agent } = await withSlice(t);
     host.fault({ when: 'hypervisor.guest', do: 'fail' });
     assert.deepEqual(codes(await agent.look()), []);
@@ -217,7 +217,7 @@ describe('the agent’s own look at its host', () => {
 });
 
 describe('slice.orphan_remove', () => {
-  test('removes a machine with our tag that has no lease, its port and its seed, and no byte of its drives', async (t) => {
+  test('removes a tagged VM without a lease, its port and its seed, but no byte of its disks', async (t) => {
     const { host } = await withSlice(t);
     await assert.rejects(host.run('slice.orphan_remove', { allocation_id: ALLOCATION }), { code: 'conflict' });
     assert.equal(host.sim.state().domains.length, 1);
@@ -230,7 +230,7 @@ describe('slice.orphan_remove', () => {
     assert.deepEqual(await host.run('slice.orphan_remove', { allocation_id: ALLOCATION }), { removed: [] });
   });
 
-  test('leaves a machine of that name alone when it lacks the tag', async (t) => {
+  test('leaves a VM of that name alone if it lacks the tag', async (t) => {
     const host = startTestHost(t);
     host.sim.defineForeignDomain(NAME);
     await assert.rejects(host.run('slice.orphan_remove', { allocation_id: ALLOCATION }), { code: 'conflict' });

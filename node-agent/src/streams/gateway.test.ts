@@ -10,8 +10,8 @@ const refuses = (act: Promise<unknown>, code: string, pattern: RegExp) =>
   assert.rejects(act, (err) => err instanceof HostError && err.code === code && pattern.test(err.message));
 const soon = () => AbortSignal.timeout(60_000);
 
-describe('the way to a gateway', () => {
-  it('is taken only to one of the platform’s authorities and of that name', async (t) => {
+describe('the connection to a gateway', () => {
+  it('is made only to one with a trusted certificate and that name', async (t) => {
     const gateway = await startStreamGateway();
     const named = await startStreamGateway({ name: 'gateway.example' });
     t.after(gateway.close);
@@ -26,7 +26,7 @@ describe('the way to a gateway', () => {
     await refuses(unknown(gateway.url, id, soon()), 'host_error', /could not be reached/);
   });
 
-  it('ends plainly where the session is gone, nobody listens, or nobody waits any more', async (t) => {
+  it('ends with a clear error if the session is gone, nothing listens, or the caller aborted', async (t) => {
     const gateway = await startStreamGateway();
     const open = createOpenGateway(await gateway.connection(), 'test');
     const id = mintId('terminal_session');

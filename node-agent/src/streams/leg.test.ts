@@ -55,8 +55,8 @@ const settled = async (of: () => unknown): Promise<void> => {
   }
 };
 
-describe('the leg of a session', () => {
-  it('carries bytes both ways in order, and the ends of both', async (t) => {
+describe('the agent side of a session', () => {
+  it('carries bytes both ways in order, and both ends of stream', async (t) => {
     const { leg, client } = await connect(t);
     const output = new PassThrough();
     const written: Buffer[] = [];
@@ -79,7 +79,7 @@ describe('the leg of a session', () => {
     assert.equal(client.closeCode, 1000);
   });
 
-  it('takes no more from a target than a window while the client reads nothing, and all of it once it does', async (t) => {
+  it('reads at most one window from a target while the client does not read, and the rest afterwards', async (t) => {
     const { leg, client } = await connect(t);
     client.isReading = false;
     const total = 20 * STREAM_WINDOW_BYTES;
@@ -97,7 +97,7 @@ describe('the leg of a session', () => {
     assert.equal(client.words.at(-1)?.type, 'eof');
   });
 
-  it('acknowledges what the target took and nothing else, so that a slow one slows the client', async (t) => {
+  it('acknowledges only bytes that the target accepted, so that a slow target slows the client', async (t) => {
     const { leg, client } = await connect(t);
     const waiting: (() => void)[] = [];
     const sink = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => void waiting.push(done) });
@@ -121,7 +121,7 @@ describe('the leg of a session', () => {
     void carried;
   });
 
-  it('drops who sends beyond the window, acknowledges what was not sent, or says what is no word', async (t) => {
+  it('disconnects a client that exceeds the window, acknowledges unsent bytes or sends invalid messages', async (t) => {
     for (const wrong of [
       (client: TestSession) => {
         for (let at = 0; at < 40; at++) client.push(Buffer.alloc(STREAM_MESSAGE_BYTES_MAX));
@@ -139,7 +139,7 @@ describe('the leg of a session', () => {
     }
   });
 
-  it('closes the target at once when the client is gone, whatever is under way', async (t) => {
+  it('closes the target at once when the client disconnects, whatever is in progress', async (t) => {
     const { leg, client } = await connect(t);
     client.isReading = false;
     const closed = Promise.withResolvers<void>();
@@ -152,7 +152,7 @@ describe('the leg of a session', () => {
     assert.equal(await leg.send(Buffer.from('late')), false);
   });
 
-  it('tells a program its window also while it reads nothing, and passes on how it ended', async (t) => {
+  it('resizes a program also while it reads nothing, and returns its exit status', async (t) => {
     const { leg, client } = await connect(t);
     const output = new PassThrough();
     const sizes: number[][] = [];
@@ -176,7 +176,7 @@ describe('the leg of a session', () => {
     assert.deepEqual(client.words.slice(1), [{ type: 'eof' }, { type: 'exit', code: null, signal: 'KILL' }]);
   });
 
-  it('keeps what a busy target has not taken in a few blocks, however many messages it came in', async (t) => {
+  it('buffers pending input in a few blocks, however many messages carried it', async (t) => {
     const { leg, client } = await connect(t);
     const first = Promise.withResolvers<void>();
     const written: Buffer[] = [];
@@ -208,7 +208,7 @@ describe('the leg of a session', () => {
     await leg.closed;
   });
 
-  it('lets nobody type who may only look, and keeps the window open all the same', async (t) => {
+  it('discards input of a read-only session and keeps acknowledging it', async (t) => {
     const { leg, client } = await connect(t);
     let written = 0;
     const write = async (bytes: Buffer): Promise<void> => {

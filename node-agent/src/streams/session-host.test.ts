@@ -24,7 +24,7 @@ const PROMPT = new RegExp(String.raw`\$ (?:${'\u001b'}\[6n)?$`);
 const lacks = composedHostLacks();
 type Asked = Partial<TaskParams<'stream.open'>> & Pick<TaskParams<'stream.open'>, 'kind'>;
 
-describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS }, () => {
+describe('a session with a slice on a real host', { skip: lacks, timeout: SLOW_MS }, () => {
   let lab: SliceLab;
   let gateway: StreamGateway;
   let host: Host;
@@ -107,46 +107,42 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
     assert.fail(`keys are left: ${(await keysInGuest()).join('; ')}`);
   };
 
-  test(
-    'a terminal runs a shell with a pty, follows the window, is interrupted, and ends with the code of its program',
-    ONE,
-    async () => {
-      const byHand = `${other.public_key} by hand`;
-      await inGuest(`echo '${byHand}' >>.ssh/authorized_keys`);
-      const plain = await keysInGuest();
-      const session = await open({ kind: 'terminal', cols: 100, rows: 30 });
-      /** The shell throws away what is typed before it is ready to read. */
-      const type = async (line: string): Promise<void> => {
-        await session.shows(PROMPT);
-        session.clear();
-        await session.send(line);
-      };
-      await type('stty size; echo $TERM; id -un\n');
-      await session.shows(/30 100\r\nxterm-256color\r\nubuntu\r\n/);
-      const during = await keysInGuest();
-      assert.equal(during.length, plain.length + 1);
-      assert.ok(during.some((line) => line.startsWith('no-port-forwarding,no-agent-forwarding,no-X11-forwarding ')));
-      session.say({ type: 'resize', cols: 132, rows: 43 });
-      await type('stty size\n');
-      await session.shows(/43 132\r\n/);
-      await type('echo begun; /bin/sleep 1234; echo not reached\n');
-      await session.shows(/\r\nbegun\r\n/);
-      // What is typed before the program runs is for the shell.
-      while ((await inGuest('ps | grep -c "[b]in/sleep 1234" || :')).trim() === '0');
-      await session.send('\x03');
-      await type('echo "ü → $((6 * 7))"\n');
-      await session.shows(/ü → 42\r\n/);
-      assert.doesNotMatch(session.text, /\nnot reached/);
+  test('a terminal runs a shell with a pty, resizes, is interrupted and returns the exit code', ONE, async () => {
+    const byHand = `${other.public_key} by hand`;
+    await inGuest(`echo '${byHand}' >>.ssh/authorized_keys`);
+    const plain = await keysInGuest();
+    const session = await open({ kind: 'terminal', cols: 100, rows: 30 });
+    /** The shell throws away what is typed before it is ready to read. */
+    const type = async (line: string): Promise<void> => {
       await session.shows(PROMPT);
-      await session.send('exit 7\n');
-      await session.until(() => session.isClosed);
-      assert.deepEqual(session.word('exit'), { type: 'exit', code: 7, signal: null });
-      await plainAgain(plain);
-      assert.ok((await keysInGuest()).includes(byHand), 'what was added by hand stays');
-    },
-  );
+      session.clear();
+      await session.send(line);
+    };
+    await type('stty size; echo $TERM; id -un\n');
+    await session.shows(/30 100\r\nxterm-256color\r\nubuntu\r\n/);
+    const during = await keysInGuest();
+    assert.equal(during.length, plain.length + 1);
+    assert.ok(during.some((line) => line.startsWith('no-port-forwarding,no-agent-forwarding,no-X11-forwarding ')));
+    session.say({ type: 'resize', cols: 132, rows: 43 });
+    await type('stty size\n');
+    await session.shows(/43 132\r\n/);
+    await type('echo begun; /bin/sleep 1234; echo not reached\n');
+    await session.shows(/\r\nbegun\r\n/);
+    // What is typed before the program runs is for the shell.
+    while ((await inGuest('ps | grep -c "[b]in/sleep 1234" || :')).trim() === '0');
+    await session.send('\x03');
+    await type('echo "ü → $((6 * 7))"\n');
+    await session.shows(/ü → 42\r\n/);
+    assert.doesNotMatch(session.text, /\nnot reached/);
+    await session.shows(PROMPT);
+    await session.send('exit 7\n');
+    await session.until(() => session.isClosed);
+    assert.deepEqual(session.word('exit'), { type: 'exit', code: 7, signal: null });
+    await plainAgain(plain);
+    assert.ok((await keysInGuest()).includes(byHand), 'what was added by hand stays');
+  });
 
-  test('the key of a session goes too when its client just leaves', ONE, async () => {
+  test('the key of a session is also removed when its client just disconnects', ONE, async () => {
     const plain = await keysInGuest();
     const session = await open({ kind: 'terminal' });
     await session.shows(/\$ /);
@@ -154,7 +150,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
     await plainAgain(plain);
   });
 
-  test('the SSH port is the guest’s own, for an ordinary client', ONE, async () => {
+  test('the SSH port is that of the guest OS, for an ordinary client', ONE, async () => {
     const session = await open({ kind: 'ssh' });
     await session.shows(/^SSH-2\.0-/);
     session.terminate();
@@ -195,26 +191,22 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
     assert.equal(answer, 'from trainer\n3000000\n');
   });
 
-  test(
-    'a forward reaches a server in the guest, both ways to their end, and says where nothing listens',
-    ONE,
-    async () => {
-      await inGuest('mkdir -p www && echo hello >www/index.html && busybox httpd -p 8888 -h www');
-      const session = await open({ kind: 'forward', port: 8888 });
-      await session.send('GET / HTTP/1.0\r\n\r\n');
-      await session.until(() => session.word('eof') !== undefined);
-      assert.match(session.text, /^HTTP\/1\.\d 200 OK[\s\S]*hello\n$/);
-      assert.equal(session.isClosed, false, 'the other way is open until it ends too');
-      session.say({ type: 'eof' });
-      await session.until(() => session.isClosed);
+  test('a forward reaches a server in the VM in both directions, and reports if nothing listens', ONE, async () => {
+    await inGuest('mkdir -p www && echo hello >www/index.html && busybox httpd -p 8888 -h www');
+    const session = await open({ kind: 'forward', port: 8888 });
+    await session.send('GET / HTTP/1.0\r\n\r\n');
+    await session.until(() => session.word('eof') !== undefined);
+    assert.match(session.text, /^HTTP\/1\.\d 200 OK[\s\S]*hello\n$/);
+    assert.equal(session.isClosed, false, 'the other way is open until it ends too');
+    session.say({ type: 'eof' });
+    await session.until(() => session.isClosed);
 
-      const refused = await start({ kind: 'forward', port: 8889 });
-      await refused.until(() => refused.isClosed);
-      assert.deepEqual(refused.words, [{ type: 'failed', message: 'Nothing listens on port 8889 of the VM.' }]);
-    },
-  );
+    const refused = await start({ kind: 'forward', port: 8889 });
+    await refused.until(() => refused.isClosed);
+    assert.deepEqual(refused.words, [{ type: 'failed', message: 'Nothing listens on port 8889 of the VM.' }]);
+  });
 
-  test('half a close reaches the guest, which still answers', ONE, async () => {
+  test('a half-close reaches the guest OS, which still answers', ONE, async () => {
     const served = inGuest('busybox nc -l -p 8890 -e sh -c "wc -c; echo done"');
     while ((await inGuest('cat /proc/net/tcp /proc/net/tcp6 | grep -c ":22BA " || :')).trim() === '0');
     const session = await open({ kind: 'forward', port: 8890 });
@@ -226,7 +218,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
     await served;
   });
 
-  test('keys are set while the machine runs, and what was added by hand stays', ONE, async () => {
+  test('keys are set while the VM runs, and keys added by the tenant stay', ONE, async () => {
     const [mine, added] = [lab.tenant.public_key, makeTenant(lab.host.network.config.command_prefix)];
     const at = { ip: lab.at.ip, host_key: hostKey };
     const keys = { allocation_id: lab.held.allocation_id, username: null };
@@ -240,31 +232,27 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
     added.remove();
   });
 
-  test(
-    'the serial console shows how the machine booted and takes what is typed, also while its network is down',
-    ONE,
-    async () => {
-      const [one, two] = [await open({ kind: 'console' }), await open({ kind: 'console', is_writable: false })];
-      await Promise.all([one, two].map((viewer) => viewer.shows(/guest is up after/)));
-      await one.send('\r\nip link set eth0 down; echo "down: $((40 + 2))"\r\n');
-      await Promise.all([one, two].map((viewer) => viewer.shows(/down: 42/)));
-      const dead = await start({ kind: 'ssh' });
-      await dead.until(() => dead.isClosed);
-      assert.match(dead.word('failed')?.message ?? '', /^The VM /);
-      await two.send('\r\necho "not $((1 + 1))"\r\n');
-      await one.send('hostname; ip link set eth0 up; echo "up: $((40 + 3))"\r\n');
-      await Promise.all([one, two].map((viewer) => viewer.shows(/trainer[\s\S]*up: 43/)));
-      assert.doesNotMatch(one.text, /not 2/, 'who may only look types nothing');
-      one.terminate();
-      await two.send('x');
-      const again = await open({ kind: 'console' });
-      await again.shows(/up: 43/);
-      again.terminate();
-      two.terminate();
-    },
-  );
+  test('the serial console shows the boot and accepts input, also while the network is down', ONE, async () => {
+    const [one, two] = [await open({ kind: 'console' }), await open({ kind: 'console', is_writable: false })];
+    await Promise.all([one, two].map((viewer) => viewer.shows(/guest is up after/)));
+    await one.send('\r\nip link set eth0 down; echo "down: $((40 + 2))"\r\n');
+    await Promise.all([one, two].map((viewer) => viewer.shows(/down: 42/)));
+    const dead = await start({ kind: 'ssh' });
+    await dead.until(() => dead.isClosed);
+    assert.match(dead.word('failed')?.message ?? '', /^The VM /);
+    await two.send('\r\necho "not $((1 + 1))"\r\n');
+    await one.send('hostname; ip link set eth0 up; echo "up: $((40 + 3))"\r\n');
+    await Promise.all([one, two].map((viewer) => viewer.shows(/trainer[\s\S]*up: 43/)));
+    assert.doesNotMatch(one.text, /not 2/, 'who may only look types nothing');
+    one.terminate();
+    await two.send('x');
+    const again = await open({ kind: 'console' });
+    await again.shows(/up: 43/);
+    again.terminate();
+    two.terminate();
+  });
 
-  test('a machine that stops ends its sessions, and says so to those who come', ONE, async () => {
+  test('a VM that stops ends its sessions and refuses new ones with the reason', ONE, async () => {
     const console = await open({ kind: 'console' });
     await lab.run('slice.vm_stop', { ...lab.held, grace_s: 0 });
     await console.until(() => console.isClosed);

@@ -85,7 +85,7 @@ const running = async (host: TestHost) => {
 };
 
 describe('sessions of an agent', () => {
-  it('reach the machine that is leased and runs, and in its own words nothing else', async (t) => {
+  it('reach only the VM that is leased and running, and report why another is refused', async (t) => {
     const { host, open, refusal } = await setUp(t);
     assert.equal(await refusal({ kind: 'ssh' }), 'The VM no longer exists on this host.');
     const slots = await running(host);
@@ -102,7 +102,7 @@ describe('sessions of an agent', () => {
       assert.equal(await refusal({ kind }), 'The VM is off. Start it, then connect again.');
   });
 
-  it('have a key that is let in beside the platform’s while they last, whoever ends them and whatever it tells meanwhile', async (t) => {
+  it('add a key beside the installed ones until they end, also if keys are installed meanwhile', async (t) => {
     const { host, open, streams } = await setUp(t);
     await running(host);
     const plain = guestKeys(host);
@@ -124,7 +124,7 @@ describe('sessions of an agent', () => {
     );
   });
 
-  it('are taken back by the next agent where one died with them', async (t) => {
+  it('have their keys removed by the next agent if an agent died with them', async (t) => {
     const { host, openStreams } = await setUp(t);
     await running(host);
     const plain = guestKeys(host);
@@ -140,7 +140,7 @@ describe('sessions of an agent', () => {
     await next.close();
   });
 
-  it('are a login of the account on a whole node, which has no serial console', async (t) => {
+  it('log in to the account of a bare-metal node, which has no serial console', async (t) => {
     const { host, open, refusal, streams } = await setUp(t);
     const account = { allocation_id: ALLOCATION, username: 'tenant-a' };
     const keys = [await newKey()];
@@ -161,7 +161,7 @@ describe('sessions of an agent', () => {
     assert.deepEqual(await readKeySets(host.state), []);
   });
 
-  it('do not make an account that is gone, nor take keys away that they do not know', async (t) => {
+  it('do not create a missing account or remove keys that the agent does not know', async (t) => {
     const { host, refusal } = await setUp(t);
     const keys = [await newKey()];
     await host.sim.system.ensureUser({ username: 'tenant-a', ssh_public_keys: keys });
@@ -177,7 +177,7 @@ describe('sessions of an agent', () => {
     assert.deepEqual(stored(host).users, {});
   });
 
-  it('are only so many, end when their time is over and with the agent', async (t) => {
+  it('are limited in number, end when they expire and end with the agent', async (t) => {
     const { host, open, refusal, streams, paramsOf } = await setUp(t, { sessions_max: 2 });
     await running(host);
     const session_expires_at = new Date(Date.now() + 300).toISOString();
@@ -194,7 +194,7 @@ describe('sessions of an agent', () => {
     );
   });
 
-  it('of one tenant, however many, do not keep a neighbour’s out', async (t) => {
+  it('of one tenant, however many, do not block those of another', async (t) => {
     const { host, open, refusal } = await setUp(t, { sessions_max: 2 });
     await running(host);
     const slots = await host.slots([1]);
@@ -207,7 +207,7 @@ describe('sessions of an agent', () => {
     assert.match(await refusal({ kind: 'console', allocation_id: OTHER }), /too many open sessions/);
   });
 
-  it('say nothing to an address that is not their machine’s any more when it answers', async (t) => {
+  it('send nothing to an address that no longer belongs to their VM when it connects', async (t) => {
     const { host, paramsOf } = await setUp(t);
     const slots = await running(host);
     const { access } = host.sim;
@@ -234,7 +234,7 @@ describe('sessions of an agent', () => {
     );
   });
 
-  it('are over, and nothing else is, when the machine resets a connection that nobody reads yet', async (t) => {
+  it('end alone when the VM resets a connection before it is read', async (t) => {
     const { host, paramsOf } = await setUp(t);
     await running(host);
     const { access } = host.sim;
@@ -252,7 +252,7 @@ describe('sessions of an agent', () => {
     await assert.rejects(target.write(Buffer.from('x')), /closed/);
   });
 
-  it('leave no key that was taken back before its turn to be added came', async (t) => {
+  it('leave no key whose removal was requested before it was added', async (t) => {
     const { host } = await setUp(t);
     const place = { host: host.sim, state: host.state };
     const keys = [await newKey()];
@@ -269,14 +269,14 @@ describe('sessions of an agent', () => {
     );
   });
 
-  it('name the console as the other way in where no shell opens', async (t) => {
+  it('suggest the serial console if no shell opens', async (t) => {
     const { host, refusal } = await setUp(t);
     await running(host);
     host.fault({ state: 'no_lease', slot: 0 });
     assert.match(await refusal({ kind: 'terminal' }), / The serial console is another way in\.$/);
   });
 
-  it('are gone with the keys of an allocation that is cleaned', async (t) => {
+  it('leave no stored keys of an allocation after its cleanup', async (t) => {
     const { host } = await setUp(t);
     const slots = await running(host);
     assert.equal((await readKeySets(host.state)).length, 1);
@@ -285,7 +285,7 @@ describe('sessions of an agent', () => {
     assert.deepEqual(await readKeySets(host.state), []);
   });
 
-  it('wait behind no other work of their allocation', async () => {
+  it('do not wait for other work of their allocation', async () => {
     const queue = createQueue(16);
     const began: string[] = [];
     const work = (id: string, keys: readonly string[], run: () => Promise<void>) =>

@@ -54,7 +54,7 @@ const openHostile = async (t: TestContext): Promise<Hostile> => {
 };
 
 describe('the key of a session', () => {
-  it('is one that can be used, each time', async () => {
+  it('is valid every time', async () => {
     for (let at = 0; at < 1_500; at++) {
       const { private_key, authorized } = await createSessionKey();
       assert.ok(!(ssh2.utils.parseKey(private_key) instanceof Error));
@@ -63,8 +63,8 @@ describe('the key of a session', () => {
   });
 });
 
-describe('a shell at a hostile server', { timeout: 120_000 }, () => {
-  it('is cut off when it says more than it was given room for and nobody reads', async (t) => {
+describe('a shell on a hostile server', { timeout: 120_000 }, () => {
+  it('is cut off when it sends more than the window while the client does not read', async (t) => {
     const { id, wire, client, target } = await openHostile(t);
     const gone = once(client, 'close');
     let most = 0;
@@ -77,7 +77,7 @@ describe('a shell at a hostile server', { timeout: 120_000 }, () => {
     assert.ok(most < HELD_BYTES_MAX + 128 * 1024, `${most} bytes were held`);
   });
 
-  it('gives nobody a shell that never ends: what is closed here is over', async (t) => {
+  it('always ends when it is closed here', async (t) => {
     for (const say of [
       ({ id, wire }: Hostile) => wire.channelEOF(id),
       ({ id, wire }: Hostile) => wire.channelData(id, Buffer.alloc(30_000)),
@@ -97,7 +97,7 @@ describe('a shell at a hostile server', { timeout: 120_000 }, () => {
     }
   });
 
-  it('fails in words when it shows another key, and at whatever moment it hangs up', async () => {
+  it('fails with a message for another host key, and at whatever moment the server disconnects', async () => {
     for (const isKnown of [true, false])
       for (let turns = 0; turns < 12; turns++) {
         const { client, socket, host_key } = await serve();
@@ -114,21 +114,21 @@ describe('a shell at a hostile server', { timeout: 120_000 }, () => {
       }
   });
 
-  it('is let go of where it is said to have a key of no known kind', async () => {
+  it('is closed if the expected host key has an unknown type', async () => {
     const { client, socket } = await serve();
     await assert.rejects(askShell(client, 'no-such-kind AAAA'));
     assert.equal(client.destroyed, true);
     socket.destroy();
   });
 
-  it('is over when it hangs up one way, without a word of the program', async (t) => {
+  it('ends without an exit status when the server closes its side', async (t) => {
     const { socket, target } = await openHostile(t);
     socket.end();
     for await (const chunk of target.output) void chunk;
     assert.equal(await target.exit, null);
   });
 
-  it('is not waited for by output that comes beside the terminal', async (t) => {
+  it('is not blocked by output on standard error', async (t) => {
     const { id, wire, target } = await openHostile(t);
     const chunk = Buffer.alloc(32_000, 'x');
     for (let at = 0; at < 30; at++) wire.channelExtData(id, chunk, 1);

@@ -7,7 +7,7 @@ const after = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
 };
 
-test('tasks on the same slot act one after another, others side by side, and crossed keys end', async (t) => {
+test('tasks on one slot run one after another, others in parallel, and crossed keys do not deadlock', async (t) => {
   const { ctx } = startTestHost(t);
   const order: string[] = [];
   const task = (name: string, keys: readonly string[]) =>
@@ -24,7 +24,7 @@ test('tasks on the same slot act one after another, others side by side, and cro
   assert.ok(order.indexOf('c begins') < order.indexOf('a ends'), 'another slot does not wait');
 });
 
-test('an act that does not end keeps its hold after its task was given up', async (t) => {
+test('an action that does not end keeps its lock after its task timed out', async (t) => {
   const { ctx } = startTestHost(t);
   let release = (): void => undefined;
   const hangs = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ test('an act that does not end keeps its hold after its task was given up', asyn
   assert.equal(isDone, true);
 });
 
-test('a task that fails lets the next one in', async (t) => {
+test('a failed task releases its lock for the next one', async (t) => {
   const { ctx } = startTestHost(t);
   await assert.rejects(
     exclusive(ctx(), ['slot'], () => Promise.reject(new Error('no'))),

@@ -15,8 +15,8 @@ const withOrphan = async (t: TestContext) => {
   return { host, later: await host.slots([0, 1], 5) };
 };
 
-describe('a lease that no claim knows', () => {
-  test('ends with its machine and its port, and keeps its slots until they are erased', async (t) => {
+describe('a lease without a claim', () => {
+  test('ends with its VM and its port, and keeps its slots until they are wiped', async (t) => {
     const { host, later } = await withOrphan(t);
     const before = await host.hashes();
     const { removed } = await host.run('slice.orphan_remove', END);
@@ -29,7 +29,7 @@ describe('a lease that no claim knows', () => {
     assert.equal((await readLeases(host.state)).leases.length, 1, 'asked twice is asked once');
   });
 
-  test('is gone when the slots are repaired', async (t) => {
+  test('is removed when the slots are repaired', async (t) => {
     const { host, later } = await withOrphan(t);
     const repair = { allocation_id: null, disks: [], slots: later };
     await assert.rejects(host.run('node.cleanup', repair), { code: 'conflict' });
@@ -42,7 +42,7 @@ describe('a lease that no claim knows', () => {
     assert.deepEqual((await readLeases(host.state)).leases, []);
   });
 
-  test('stands in the way of whoever claims its slots until it is ended, and is gone with their cleanup', async (t) => {
+  test('blocks a new claim of its slots until it is ended, and is removed by their cleanup', async (t) => {
     const { host, later } = await withOrphan(t);
     const before = await host.hashes();
     await assert.rejects(host.run('slice.cleanup', of(later, OTHER)), { code: 'conflict' });
@@ -55,7 +55,7 @@ describe('a lease that no claim knows', () => {
     await provision(host, await host.slots([0, 1], 6), OTHER);
   });
 
-  test('that could not leave its partition of several GPUs leaves it with the repair of one of its slots', async (t) => {
+  test('that could not leave a multi-GPU partition leaves it with the repair of one of its slots', async (t) => {
     const { host, later } = await withOrphan(t);
     host.fault({ when: 'fabric.deactivate', do: 'fail' });
     assert.equal((await host.run('slice.orphan_remove', END)).removed.length, 3, 'all but the partition');
@@ -67,7 +67,7 @@ describe('a lease that no claim knows', () => {
     assert.deepEqual(host.sim.state().active_partitions, []);
   });
 
-  test('takes what came back of its machine with the cleanup of whoever claims its slots', async (t) => {
+  test('is removed together with the rest of its VM by the cleanup of the next claim', async (t) => {
     const { host, later } = await withOrphan(t);
     const lease = (await readLeases(host.state)).leases[0];
     assert.ok(lease);
@@ -82,7 +82,7 @@ describe('a lease that no claim knows', () => {
     assert.deepEqual(isolation.partitions, [{ partition_id: lease.plan.fabric_partition_id, is_deactivated: true }]);
   });
 
-  test('stays while something of its machine is found by the cleanup of whoever claims its slots', async (t) => {
+  test('stays while the cleanup of the next claim still finds a part of its VM', async (t) => {
     const { host, later } = await withOrphan(t);
     host.fault({ when: 'network.detach', do: 'lie' });
     await host.run('slice.orphan_remove', END);

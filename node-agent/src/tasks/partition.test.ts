@@ -5,7 +5,7 @@ import { OTHER, provision, startTestHost } from '../../test/slice.ts';
 import { exclusive } from './exclusive.ts';
 import { joinPartition } from './partition.ts';
 
-test('a partition that a Fabric Manager just started refuses is asked for again once it knows who runs', async (t) => {
+test('a partition refused by a restarted Fabric Manager is activated after declaring those in use', async (t) => {
   const [host, manager] = [startTestHost(t), await makeFabricHost()];
   t.after(manager.close);
   const ctx = host.ctx({ host: { ...host.sim, fabric: manager.host.fabric } });

@@ -8,7 +8,7 @@ import { isWhole, rangesOf, readBack } from './read-back.ts';
 
 const MIB = 1024 * 1024;
 
-test('whatever the size, the ends are read whole, samples lie within the disk, and a small disk is read whole', () => {
+test('both ends are read completely, samples lie within the disk, and a small disk is read completely', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 * 1024 * MIB }), fc.constantFrom('first', 'last', 'any'), (size, which) => {
       const place = { first: () => 0, last: (max: number) => max - 1, any: (max: number) => randomInt(max) }[which];
@@ -39,7 +39,7 @@ const diskOf = (bytes: Buffer, given: Partial<OpenDisk> = {}): OpenDisk => ({
   ...given,
 });
 
-test('zeros and ones are erased; any other byte, or a pattern of both, is left', async () => {
+test('zeros and ones count as wiped; any other byte or a mix of both counts as data', async () => {
   const left = async (bytes: Buffer) => (await readBack(diskOf(bytes))).bytes_not_erased;
   assert.equal(await left(Buffer.alloc(3 * MIB)), 0);
   assert.equal(await left(Buffer.alloc(3 * MIB, 0xff)), 0);
@@ -51,7 +51,7 @@ test('zeros and ones are erased; any other byte, or a pattern of both, is left',
   assert.ok((await left(pattern)) > 0);
 });
 
-test('the hashes are those of the bytes, zeros or not', async () => {
+test('the hashes are those of the bytes, zero or not', async () => {
   const bytes = Buffer.alloc(36 * MIB);
   bytes.fill('data', 3 * MIB + 5, 3 * MIB + 900);
   bytes.fill('end', 35 * MIB, 36 * MIB);
@@ -65,7 +65,7 @@ test('the hashes are those of the bytes, zeros or not', async () => {
       );
 });
 
-test('a disk that gives back less than it was asked for is not proven', async () => {
+test('a disk that returns fewer bytes than requested is not verified', async () => {
   const short = await readBack(diskOf(Buffer.alloc(MIB), { size_bytes: 2 * MIB }));
   assert.equal(isWhole(short, 2 * MIB), false);
   assert.equal(isWhole(await readBack(diskOf(Buffer.alloc(0))), 0), false, 'nothing read is nothing proven');

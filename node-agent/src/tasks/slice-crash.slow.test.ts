@@ -92,7 +92,7 @@ const copyTo = (from: string, name: string): TestHost => {
   return openTestHost(dir);
 };
 
-test('a task interrupted at any operation and done again ends as one that was not', async (t) => {
+test('a task interrupted at any operation and repeated ends in the same state', async (t) => {
   let base = openTestHost(join(root, 'begin'));
   const slots = await base.slots([0, 1]);
   for (const step of STEPS)
@@ -118,7 +118,7 @@ test('a task interrupted at any operation and done again ends as one that was no
     });
 });
 
-test('a task done twice ends as one done once', async () => {
+test('a task executed twice ends in the same state as one executed once', async () => {
   let base = openTestHost(join(root, 'twice'));
   const slots = await base.slots([2]);
   for (const step of STEPS) {

@@ -38,7 +38,7 @@ describe('a clone', () => {
     assert.equal(await host.hashes(), before);
   });
 
-  test('is refused if a data disk or the boot disk still has bytes of somebody, and no byte changes', async (t) => {
+  test('is refused if a data disk or the boot disk still has data, and no byte changes', async (t) => {
     for (const index of [0, 1]) {
       const host = startTestHost(t);
       const slots = await host.slots([0, 1]);
@@ -50,7 +50,7 @@ describe('a clone', () => {
     }
   });
 
-  test('is refused when the image is not what was asked for, before the disk is opened', async (t) => {
+  test('is refused when the image does not match, before the disk is opened', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await host.run('slice.bundle_lease', leaseOf(slots));
@@ -60,7 +60,7 @@ describe('a clone', () => {
     assert.equal(await host.hashes(), before);
   });
 
-  test('never writes over the disk of a machine that is defined', async (t) => {
+  test('never overwrites the disk of a defined VM', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     const before = await host.hashes();
@@ -77,7 +77,7 @@ describe('a start', () => {
     return slots;
   };
 
-  test('that fails takes back port, partition and definition, and can be done again', async (t) => {
+  test('that fails removes port, partition and definition, and can be repeated', async (t) => {
     for (const when of ['hypervisor.start', 'network.attach', 'pci.bind', 'fabric.activate'] as const) {
       const host = startTestHost(t);
       const slots = await cloned(host, [0, 1]);
@@ -91,7 +91,7 @@ describe('a start', () => {
     }
   });
 
-  test('done twice starts once', async (t) => {
+  test('executed twice starts once', async (t) => {
     const host = startTestHost(t);
     const slots = await cloned(host, [0]);
     await host.run('slice.vm_start', startOf(slots));
@@ -103,7 +103,7 @@ describe('a start', () => {
     );
   });
 
-  test('refuses what changed since the lease and what somebody else put in its place', async (t) => {
+  test('refuses devices that changed since the lease or were replaced', async (t) => {
     const host = startTestHost(t);
     const slots = await cloned(host, [0]);
     host.fault({ state: 'device_missing', slot: 0 });
@@ -114,7 +114,7 @@ describe('a start', () => {
     assert.equal(host.sim.state().domains[0]?.state, 'running', 'it is left alone');
   });
 
-  test('binds devices that lost their binding', async (t) => {
+  test('rebinds devices that lost their binding', async (t) => {
     const host = startTestHost(t);
     const slots = await cloned(host, [0]);
     await host.sim.pci.bind(slots[0]?.gpu_pci_address ?? '', 'vfio-pci');
@@ -123,7 +123,7 @@ describe('a start', () => {
     assert.equal(host.sim.state().drivers[slots[0]?.gpu_pci_address ?? ''], 'vfio-pci');
   });
 
-  test('that hangs ends with its time and holds its slots until the host lets go', async (t) => {
+  test('that hangs ends at its timeout and holds its slots until the host operation ends', async (t) => {
     const host = startTestHost(t);
     const slots = await cloned(host, [0]);
     host.fault({ when: 'hypervisor.start', do: 'hang' });
@@ -146,7 +146,7 @@ describe('a start', () => {
 });
 
 describe('readiness', () => {
-  test('fails at its deadline and says what was missing', async (t) => {
+  test('fails at its deadline and reports what was missing', async (t) => {
     for (const [state, reason] of [
       ['no_lease', /MAC 02:00:00:00:00:00 has no address lease/],
       ['wrong_lease', /was given 10\.100\.0\.110 instead of 10\.100\.0\.10/],
@@ -163,7 +163,7 @@ describe('readiness', () => {
     }
   });
 
-  test('waits for a guest that is slow to come up', async (t) => {
+  test('waits for a VM that is slow to boot', async (t) => {
     let now = Date.now();
     const host = startTestHost(t, { durations: { boot_ms: 60_000 }, now: () => new Date(now) });
     const slots = await host.slots([0]);
@@ -174,7 +174,7 @@ describe('readiness', () => {
     assert.equal((await host.run('slice.vm_readiness', of(slots), { progress })).gpu_count, 1);
   });
 
-  test('names both MACs when another machine answers for the address', async (t) => {
+  test('names both MACs when another device answers for the address', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await provision(host, slots);
@@ -185,7 +185,7 @@ describe('readiness', () => {
     });
   });
 
-  test('an address that another machine uses is not assigned until that ends', async (t) => {
+  test('an address used by another device is not assigned until that device is gone', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     host.fault({ state: 'mac_conflict' });
@@ -198,7 +198,7 @@ describe('readiness', () => {
     await provision(host, slots);
   });
 
-  test('fails when the guest sees fewer GPUs than were claimed', async (t) => {
+  test('fails when the guest OS sees fewer GPUs than were claimed', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0, 1]);
     await provision(host, slots);
@@ -209,7 +209,7 @@ describe('readiness', () => {
     });
   });
 
-  test('waits for the checks that the image declares, and says which did not hold and why', async (t) => {
+  test('waits for the checks that the image declares, and reports which failed and why', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     const readiness_checks = ['cuda_compiler', 'gpu_driver'];
@@ -236,7 +236,7 @@ describe('readiness', () => {
     assert.deepEqual(notes, ['the readiness checks of the image have not passed'], 'the reasons are for operators');
   });
 
-  test('fails at once when the machine is gone', async (t) => {
+  test('fails at once when the VM is gone', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     await assert.rejects(host.run('slice.vm_readiness', of(slots)), /is shut_off; it must be running/);
@@ -244,7 +244,7 @@ describe('readiness', () => {
 });
 
 describe('a stop', () => {
-  test('is hard for a guest that does not listen', async (t) => {
+  test('is forced for a guest OS that does not respond', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await provision(host, slots);
@@ -264,7 +264,7 @@ describe('a stop', () => {
 });
 
 describe('a cleanup', () => {
-  test('is refused while the machine runs, and no byte changes', async (t) => {
+  test('is refused while the VM runs, and no byte changes', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await provision(host, slots);
@@ -276,7 +276,7 @@ describe('a cleanup', () => {
     assert.equal(host.sim.state().ports.length, 1);
   });
 
-  test('catches a drive that says it wiped and did not, and keeps the lease', async (t) => {
+  test('detects a disk that falsely reports a wipe, and keeps the lease', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0, 1]);
     host.fault({ when: 'disks.wipe', do: 'lie', slot: 1 });
@@ -297,7 +297,7 @@ describe('a cleanup', () => {
     assert.deepEqual((await readLeases(host.state)).leases, []);
   });
 
-  test('names a disk that is mounted with what stands in the way, wipes the others, and never unmounts', async (t) => {
+  test('names a mounted disk with its blocker, wipes the others, and never unmounts', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0, 1]);
     const mounted = slots[1]?.nvme_serial ?? '';
@@ -314,7 +314,7 @@ describe('a cleanup', () => {
     assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 
-  test('wipes only as the policy says: a drive that cannot is blocked and not wiped otherwise', async (t) => {
+  test('uses only the approved wipe method: a disk that does not support it is blocked', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     host.fault({ when: 'disks.wipe', do: 'fail', code: 'unsupported', message: 'Invalid Command Opcode', times: 1 });
@@ -327,7 +327,7 @@ describe('a cleanup', () => {
     assert.deepEqual([second.disks[0]?.method, second.disks[0]?.is_verified], ['blkdiscard', true]);
   });
 
-  test('reports what it finds left of the machine, whatever the steps before said', async (t) => {
+  test('reports remaining parts of the VM, whatever the previous steps reported', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     host.fault({ when: 'network.detach', do: 'lie', times: 1 });
@@ -338,7 +338,7 @@ describe('a cleanup', () => {
     );
   });
 
-  test('shows no partition to be inactive while Fabric Manager is down, and keeps the lease until it is', async (t) => {
+  test('reports no partition as inactive while Fabric Manager is down, and keeps the lease until it is', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     const rule = { state: 'fabric_manager_dead' } as const;
@@ -358,7 +358,7 @@ describe('a cleanup', () => {
     assert.deepEqual((await readLeases(host.state)).leases, []);
   });
 
-  test('deactivates no partition that names no module', async (t) => {
+  test('deactivates no partition without a module', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     const asked: number[] = [];
@@ -378,7 +378,7 @@ describe('a cleanup', () => {
     assert.ok(!asked.includes(99));
   });
 
-  test('reports a fabric function that cannot be reset as such, and keeps the lease', async (t) => {
+  test('reports a fabric function that cannot be reset, and keeps the lease', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     const address = slots[0]?.fabric_vf_pci_address ?? '';
@@ -391,7 +391,7 @@ describe('a cleanup', () => {
     assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 
-  test('reports a GPU whose reset fails or reaches a neighbour as not ok, and keeps the lease', async (t) => {
+  test('reports a GPU whose reset fails or affects a neighbor as not ok, and keeps the lease', async (t) => {
     for (const [state, reason] of [
       ['reset_fails', /the reset failed/],
       ['reset_reaches_neighbours', /would reach/],
@@ -408,7 +408,7 @@ describe('a cleanup', () => {
     }
   });
 
-  test('says that the network is not detached when it is not', async (t) => {
+  test('reports that the network is not detached when it is not', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     host.fault({ when: 'network.detach', do: 'lie' });
@@ -416,7 +416,7 @@ describe('a cleanup', () => {
     assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 
-  test('that hangs in a wipe ends with its time, keeps the lease, and is done again later', async (t) => {
+  test('that hangs in a wipe ends at its timeout, keeps the lease, and is repeated later', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     host.fault({ when: 'disks.wipe', do: 'hang', times: 1 });
@@ -431,7 +431,7 @@ describe('a cleanup', () => {
     assert.equal((await host.run('slice.cleanup', of(slots))).disks[0]?.is_verified, true);
   });
 
-  test('wipes every drive at once: those beside one that hangs are wiped and read back meanwhile', async (t) => {
+  test('wipes all disks in parallel: a hanging one does not delay the others', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0, 1]);
     host.fault({ when: 'disks.wipe', do: 'hang', times: 1 });
@@ -471,7 +471,7 @@ describe('a cleanup', () => {
     assert.equal(await host.hashes(), before);
   });
 
-  test('of a bundle that was only leased, or of nothing at all, leaves proof too', async (t) => {
+  test('of a bundle that was only leased, or of nothing at all, returns proof too', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await host.run('slice.bundle_lease', leaseOf(slots));

@@ -16,7 +16,7 @@ import { readLeases } from '../leases.ts';
 const SLOW_MS = 600_000;
 const SMALL = { vcpu_count: 1, memory_mib: 512 };
 
-test('a slice lives on real parts from its lease to a proven wipe', {
+test('a slice on a real host runs from its lease to a verified wipe', {
   skip: composedHostLacks(),
   timeout: SLOW_MS,
 }, async (t) => {

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { ALLOCATION, IMAGE, leaseOf, of, provision, startOf, startTestHost } from '../../test/slice.ts';
 import { readLeases } from '../leases.ts';
 
-describe('the life of a slice', () => {
-  test('a bundle is leased, cloned, started, ready, stopped, wiped with proof, and gone', async (t) => {
+describe('the lifecycle of a slice', () => {
+  test('a bundle is leased, cloned, started, ready, stopped, wiped with proof and removed', async (t) => {
     const host = startTestHost(t, { disk_bytes: 64 * 1024 * 1024 });
     const slots = await host.slots([1, 0]);
     const blank = await host.hashes();
@@ -89,7 +89,7 @@ describe('the life of a slice', () => {
     assert.deepEqual((await readLeases(host.state)).leases, []);
   });
 
-  test('two slices live side by side and one is cleaned without the other noticing', async (t) => {
+  test('two slices run side by side, and cleaning up one does not affect the other', async (t) => {
     const host = startTestHost(t);
     const first = await host.slots([0]);
     const second = await host.slots([1]);
@@ -119,7 +119,7 @@ describe('the life of a slice', () => {
     await assert.rejects(host.run('slice.vm_stop', { ...of(slots), grace_s: 0 }), { code: 'stale_generation' });
   });
 
-  test('the eight GPUs of a host make one machine across both NUMA nodes', async (t) => {
+  test('the eight GPUs of a host form one VM across both NUMA nodes', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0, 1, 2, 3, 4, 5, 6, 7]);
     const { plan } = await host.run('slice.bundle_lease', leaseOf(slots));

@@ -23,8 +23,8 @@ const wanted = async (host: TestHost) => findLease(await readLeases(host.state),
 const domainOf = (host: TestHost) => host.sim.state().domains.find((each) => each.allocation_id === ALLOCATION);
 const serialOf = (slots: readonly TaskSlot[], index: number) => slots[index]?.nvme_serial ?? '';
 
-describe('a machine that is stopped for a while', () => {
-  test('is off, keeps lease, port and disks, and comes back at the same address with the same host key', async (t) => {
+describe('a stopped VM', () => {
+  test('keeps lease, port and disks, and starts at the same address with the same host key', async (t) => {
     const host = startTestHost(t);
     const { slots, ready } = await running(host);
     assert.equal(await wanted(host), 'on');
@@ -44,7 +44,7 @@ describe('a machine that is stopped for a while', () => {
     assert.equal(await host.hashes(), before);
   });
 
-  test('is switched off when it does not listen, and at once when it is not to be asked', async (t) => {
+  test('is powered off when it does not respond, and at once without a grace period', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);
     host.fault({ state: 'guest_ignores_shutdown' });
@@ -65,7 +65,7 @@ describe('a machine that is stopped for a while', () => {
     assert.deepEqual(await start(host, slots), ready);
   });
 
-  test('is off also when Fabric Manager does not take its partition back, which its start then finds', async (t) => {
+  test('is off even if Fabric Manager does not deactivate its partition, which its start then finds', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);
     host.fault({ when: 'fabric.deactivate', do: 'fail', code: 'host_error' });
@@ -76,7 +76,7 @@ describe('a machine that is stopped for a while', () => {
     assert.deepEqual(host.sim.state().active_partitions, [4]);
   });
 
-  test('is cleaned up like any other when it is released, and its partition is told though it was given up before', async (t) => {
+  test('is cleaned up like any other, and reports its partition although it was deactivated before', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);
     await stop(host, slots);
@@ -90,7 +90,7 @@ describe('a machine that is stopped for a while', () => {
 });
 
 describe('a reboot', () => {
-  test('keeps everything, and resets a guest that does not listen', async (t) => {
+  test('keeps everything, and resets a guest OS that does not respond', async (t) => {
     const host = startTestHost(t);
     const { slots, ready } = await running(host);
     const reboot = (is_hard: boolean) => host.run('slice.vm_reboot', { ...of(slots), is_hard });
@@ -101,7 +101,7 @@ describe('a reboot', () => {
     assert.deepEqual(await host.run('slice.vm_readiness', of(slots)), ready);
   });
 
-  test('of a machine that is off is refused', async (t) => {
+  test('of a VM that is off is refused', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);
     await stop(host, slots);
@@ -114,7 +114,7 @@ describe('a reinstallation', () => {
   const again = (host: TestHost, slots: readonly TaskSlot[], image = OTHER_IMAGE, install = 1) =>
     host.run('slice.image_clone', { ...of(slots), image, install });
 
-  test('writes another image over the boot disk, keeps the data disks, and has a host key of its own', async (t) => {
+  test('writes another image to the boot disk, keeps the data disks, and has a new host key', async (t) => {
     const host = startTestHost(t, { disk_bytes: 8 * MIB });
     const { slots, ready } = await running(host);
     const [boot, data] = [serialOf(slots, 0), serialOf(slots, 1)];
@@ -136,7 +136,7 @@ describe('a reinstallation', () => {
     assert.deepEqual((await start(host, slots, 1)).ssh_host_key, installed.ssh_host_key);
   });
 
-  test('keeps the old system when the image cannot be had', async (t) => {
+  test('keeps the old system when the image is not available', async (t) => {
     const host = startTestHost(t);
     const { slots, ready } = await running(host);
     await stop(host, slots);
@@ -148,7 +148,7 @@ describe('a reinstallation', () => {
     assert.deepEqual(await start(host, slots), ready);
   });
 
-  test('keeps the old system when the image it has does not fit or is not what it was', async (t) => {
+  test('keeps the old system when the cached image does not fit or has changed', async (t) => {
     const host = startTestHost(t);
     const { slots, ready } = await running(host);
     await stop(host, slots);
@@ -163,7 +163,7 @@ describe('a reinstallation', () => {
     assert.deepEqual(await start(host, slots), ready);
   });
 
-  test('with user data that no start would take is refused before the old system goes', async (t) => {
+  test('with invalid user data is refused before the old system is overwritten', async (t) => {
     const host = startTestHost(t);
     const { slots, ready } = await running(host);
     await stop(host, slots);
@@ -186,7 +186,7 @@ describe('a reinstallation', () => {
     await host.run('slice.image_clone', { ...of(slots), image: OTHER_IMAGE, install: 1, user_data });
   });
 
-  test('that fails says whether the old system is gone, and nothing where it does not know', async (t) => {
+  test('that fails reports whether the old system is gone, or nothing if unknown', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);
     await stop(host, slots);
@@ -200,7 +200,7 @@ describe('a reinstallation', () => {
     await failsAt('images.pull', null);
   });
 
-  test('that was interrupted is done again from the start', async (t) => {
+  test('that was interrupted is repeated from the start', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);
     await stop(host, slots);
@@ -210,7 +210,7 @@ describe('a reinstallation', () => {
     assert.equal((await start(host, slots, 1)).gpu_count, 2);
   });
 
-  test('leaves no nought of the image out where the drive did not forget', async (t) => {
+  test('writes the zeros of the image too if the boot disk could not be wiped', async (t) => {
     for (const [fault, isZero] of [
       [undefined, true],
       [{ when: 'disks.wipe', do: 'lie' }, false],

@@ -147,7 +147,7 @@ describe('a lease is refused and nothing is touched', () => {
     });
   });
 
-  test('for huge pages that another lease was promised', async (t) => {
+  test('for huge pages that are reserved for another lease', async (t) => {
     const host = startTestHost(t);
     const big = { memory_mib: 500 * 1024 };
     await host.run('slice.bundle_lease', { ...leaseOf(await host.slots([0])), ...big });
@@ -157,7 +157,7 @@ describe('a lease is refused and nothing is touched', () => {
     await host.run('slice.bundle_lease', { ...leaseOf(await host.slots([4]), OTHER), ...big });
   });
 
-  test('for a disk that carries a file system nobody wiped', async (t) => {
+  test('for a disk with a file system that was not wiped', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await provision(host, slots);
@@ -169,7 +169,7 @@ describe('a lease is refused and nothing is touched', () => {
     await assert.rejects(host.run('slice.bundle_lease', leaseOf(await host.slots([0], 2), OTHER)), /carries .*ext4/);
   });
 
-  test('for a partition that is active and shares a module, naming who holds it', async (t) => {
+  test('for an active partition that shares a module, naming its holder', async (t) => {
     const host = startTestHost(t);
     await host.sim.fabric.activate(1);
     await assert.rejects(host.run('slice.bundle_lease', leaseOf(await host.slots([0]))), {
@@ -209,7 +209,7 @@ describe('a lease is refused and nothing is touched', () => {
     });
   });
 
-  test('every slot that the host has seen a later claim of is named with what it knows', async (t) => {
+  test('for slots with a later claim on this host, naming each with its generation', async (t) => {
     const host = startTestHost(t);
     const known = await host.slots([0, 1], 5);
     await host.run('slice.bundle_lease', leaseOf(known));
@@ -223,7 +223,7 @@ describe('a lease is refused and nothing is touched', () => {
 describe('leases', () => {
   const hoursLater = (hours: number) => () => new Date(Date.now() + hours * 3_600_000);
 
-  test('asked twice for the same bundle there is one lease with the same plan, also in a new process', async (t) => {
+  test('a bundle requested twice has one lease with the same plan, also in a new process', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0, 1]);
     const first = await host.run('slice.bundle_lease', leaseOf(slots));
@@ -234,7 +234,7 @@ describe('leases', () => {
     assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 
-  test('five that ask at once for the same slot: one gets it, four are told who did', async (t) => {
+  test('five concurrent requests for one slot: one gets it, four are refused naming the holder', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     const asked = [1, 2, 3, 4, 5].map((each) => `alc_01jtest000000000000000000${each}`);
@@ -251,7 +251,7 @@ describe('leases', () => {
       if (answer.status === 'rejected') assert.match(String(answer.reason), new RegExp(lease?.allocation_id ?? 'none'));
   });
 
-  test('one that was never used ends by time; one with a domain, a port or written bytes does not', async (t) => {
+  test('an unused lease expires; one with a domain, a port or written bytes does not', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await host.run('slice.bundle_lease', leaseOf(slots));
@@ -268,7 +268,7 @@ describe('leases', () => {
     );
   });
 
-  test('one that is over by time is not free while its port is still there', async (t) => {
+  test('an expired lease does not free its slot while its port still exists', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     const { plan } = await host.run('slice.bundle_lease', leaseOf(slots));
@@ -281,7 +281,7 @@ describe('leases', () => {
     await assert.rejects(host.run('slice.bundle_lease', leaseOf(slots, OTHER), { now: hoursLater(3) }), /leased to/);
   });
 
-  test('a record that cannot be read refuses instead of counting as empty', async (t: TestContext) => {
+  test('an unreadable lease file refuses requests instead of counting as empty', async (t: TestContext) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await host.run('slice.bundle_lease', leaseOf(slots));
@@ -291,7 +291,7 @@ describe('leases', () => {
     await assert.rejects(host.run('slice.cleanup', of(slots)), /failed to read the bundle leases/);
   });
 
-  test('nothing is cloned or started without one, or for other slots than it names', async (t) => {
+  test('nothing is cloned or started without a lease, or for other slots than it names', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     const before = [await host.hashes(), frozen(host)];

@@ -28,7 +28,7 @@ const until = async (is: () => boolean): Promise<void> => {
   while (!is()) await pause(20);
 };
 
-test('a wipe that is cut short by a crash leaves nothing running and is done again', {
+test('a wipe interrupted by a crash leaves nothing running and is repeated', {
   skip: requires('loop'),
   timeout: 120_000,
 }, async (context) => {

@@ -56,7 +56,7 @@ const CRYPTO_FORMAT = '{"oacs":2,"fna":4,"sanicap":0}';
 const nvme = (format: string, idCtrl = CRYPTO_FORMAT): string =>
   `case "$1" in id-ctrl) echo '${idCtrl}' ;; format) ${format} ;; *) exit 1 ;; esac`;
 
-test('a discard gives every byte back, and the proof says what was read where', { skip }, async (context) => {
+test('a discard zeroes every byte, and the proof records what was read where', { skip }, async (context) => {
   const made = await setUp(context, { id_ctrl: ONLY_DISCARD });
   await made.disks.mount(made.serial).then(() => made.disks.unmount(made.serial));
   await made.write(SIZE / 2, randomBytes(8 * MIB));
@@ -80,7 +80,7 @@ test('a discard gives every byte back, and the proof says what was read where', 
   assert.equal(statSync(join(made.disks.root, `${made.serial}.img`)).blocks, 0, 'nothing is left below');
 });
 
-test('a drive that says it is done and keeps the data is caught', { skip }, async (context) => {
+test('a disk that reports success and keeps the data is detected', { skip }, async (context) => {
   const made = await setUp(context, { id_ctrl: ONLY_DISCARD, programs: { blkdiscard: 'exit 0' } });
   await made.disks.mount(made.serial).then(() => made.disks.unmount(made.serial));
   const before = await made.hash();
@@ -92,7 +92,7 @@ test('a drive that says it is done and keeps the data is caught', { skip }, asyn
   assert.equal(await made.hash(), before);
 });
 
-test('the method is what the drive reports and never below the minimum of the site', { skip }, async (context) => {
+test('the method is one that the disk reports, and never below the minimum of the site', { skip }, async (context) => {
   const strong = await setUp(context, { wipe_minimum: 'nvme_format' });
   await strong.write(0, TEXT);
   assert.equal(evidenceOf(await strong.wipe()).method, 'nvme_sanitize', 'without a policy the strongest');
@@ -111,7 +111,7 @@ test('the method is what the drive reports and never below the minimum of the si
   assert.equal(await weak.hash(), before);
 });
 
-test('the level that the region asks for is met by a stronger method than was approved, or the disk is left alone', {
+test('the wipe level of the region is met by a stronger method than approved, or the disk is left alone', {
   skip,
 }, async (context) => {
   const strong = await setUp(context, { programs: { nvme: nvme('/usr/sbin/blkdiscard --force /proc/self/fd/3') } });
@@ -129,7 +129,7 @@ test('the level that the region asks for is met by a stronger method than was ap
   assert.equal(await weak.hash(), before);
 });
 
-test('a sanitize that went on through a boot is waited for before anything is read or asked of the drive', {
+test('a sanitize that continued through a reboot is awaited before the disk is read or commanded', {
   skip,
 }, async (context) => {
   // Under way until its log was asked for twice; until then the disk takes no other command.
@@ -149,7 +149,7 @@ test('a sanitize that went on through a boot is waited for before anything is re
   assert.deepEqual([evidence.method, evidence.command_status, evidence.is_verified], ['nvme_format', 0, true]);
 });
 
-test('a drive that ends its command with an error, or its sanitize as failed, proves nothing', {
+test('a disk that fails its command or its sanitize proves nothing', {
   skip,
 }, async (context) => {
   const failing = await setUp(context, { programs: { nvme: nvme('exit 5') } });
@@ -166,7 +166,7 @@ test('a drive that ends its command with an error, or its sanitize as failed, pr
 
 const NOISE = `dd if=/dev/urandom of=/proc/self/fd/3 bs=1M count=${SIZE / MIB} status=none conv=fsync`;
 
-test('noise that was not there before proves a cryptographic erase, and is given up for blanks', {
+test('new random data proves a cryptographic erase, and is then discarded', {
   skip,
 }, async (context) => {
   const made = await setUp(context, { programs: { nvme: nvme(NOISE) } });
@@ -177,7 +177,7 @@ test('noise that was not there before proves a cryptographic erase, and is given
   assert.equal(statSync(join(made.disks.root, `${made.serial}.img`)).blocks, 0, 'nothing is left below');
 });
 
-test('noise that was there before, and data in another place, prove nothing', { skip }, async (context) => {
+test('random data that was there before, and data in another place, prove nothing', { skip }, async (context) => {
   const kept = await setUp(context, { programs: { nvme: nvme('exit 0') } });
   await kept.write(0, randomBytes(SIZE));
   const same = evidenceOf(await kept.wipe());

@@ -28,7 +28,7 @@ const unclassified = (): HostFacts => {
   });
 };
 
-test('named devices are paired by the switch that carries them, and a whole function is the fabric of its slot', () => {
+test('named devices are paired by their PCIe switch, and a whole function is the fabric of its slot', () => {
   const { candidates, prerequisites } = topologyOf(unclassified(), NAMED);
   assert.deepEqual(
     candidates.map((one) => [
@@ -52,7 +52,7 @@ test('named devices are paired by the switch that carries them, and a whole func
   );
 });
 
-test('without their names they are nothing', () => {
+test('unnamed devices are ignored', () => {
   assert.deepEqual(topologyOf(unclassified(), { ...SETTINGS, accelerators: [] }).candidates, []);
 });
 
@@ -65,7 +65,7 @@ test('a named device that shares its group with the host is refused like any oth
   assert.deepEqual(codes, ['iommu_group_missing', 'iommu_group_shared']);
 });
 
-test('of a card with virtual functions only those that are named are given away', () => {
+test('of a card with virtual functions only the named ones are passed through', () => {
   const vfsOf = (fabric_functions: readonly string[]) =>
     topologyOf(machineFacts(PLANS), { ...SETTINGS, accelerators: [], fabric_functions }).candidates.map(
       (one) => one.fabric_vf_pci_address,
@@ -74,7 +74,7 @@ test('of a card with virtual functions only those that are named are given away'
   assert.deepEqual(vfsOf(['15b3:1017']), [null, null, null, null]);
 });
 
-test('what the host lives on is never given away whole, whoever names it', () => {
+test('devices that the host needs are never passed through whole, even if named', () => {
   const facts = machineFacts(PLANS);
   assert.ok('value' in facts.pci);
   const everything = [...new Set(facts.pci.value.map((one) => `${one.vendor_id}:${one.device_id}`))];
@@ -82,7 +82,7 @@ test('what the host lives on is never given away whole, whoever names it', () =>
   assert.deepEqual([...new Set(whole.map((one) => one.class_code))], ['030200']);
 });
 
-test('ids that are none, and one id for two things, are told by name', () => {
+test('invalid IDs, and one ID in two lists, are named in the error', () => {
   const read = (env: Readonly<Record<string, string>>) => {
     const reader = new ConfigReader(env);
     const ids = readDeviceIds(reader);

@@ -30,7 +30,7 @@ const network = (over: object): Partial<HostFacts> => {
   return { network: { value: { ...facts.value, ...over } } };
 };
 
-test('a /dev/kvm on which no guest runs is not met, and a restart is what it takes', () => {
+test('a /dev/kvm that cannot run a guest is not met, and a reboot is required', () => {
   assert.equal(check('kvm').is_met, true);
   assert.match(check('kvm', able({})).message, /a test VM ran on it/);
   const broken = check('kvm', able({ kvm: { is_usable: false, reason: 'timed out' } }));
@@ -39,14 +39,14 @@ test('a /dev/kvm on which no guest runs is not met, and a restart is what it tak
   assert.equal(check('kvm', { ...able({}), ...system({ has_kvm: false }) }).is_met, false);
 });
 
-test('a host whose site has guests emulated needs no KVM', () => {
+test('a host configured for emulation needs no KVM', () => {
   const kvm = { is_usable: false, reason: 'disabled in the settings' };
   const found = check('kvm', { ...able({ accelerator: 'tcg', kvm }), ...system({ has_kvm: false }) });
   assert.deepEqual([found.is_met, found.reboot_required], [true, false]);
   assert.match(found.message, /emulated \(disabled in the settings\)/);
 });
 
-test('libvirt that is installed and does not answer is not met', () => {
+test('an installed libvirt that does not respond is not met', () => {
   assert.equal(check('libvirt', able({})).is_met, true);
   const silent = check('libvirt', able({ libvirt_version: null }));
   assert.deepEqual([silent.is_met, silent.reboot_required], [false, false]);
@@ -54,26 +54,26 @@ test('libvirt that is installed and does not answer is not met', () => {
   assert.match(check('libvirt', { hypervisor: { unreadable: 'virsh failed' } }).message, /virsh failed/);
 });
 
-test('firmware that the settings name and the host lacks is named', () => {
+test('firmware that is configured but missing is named', () => {
   const missing = check('uefi_firmware', able({ missing_files: ['/usr/share/OVMF/OVMF_CODE_4M.fd'] }));
   assert.equal(missing.is_met, false);
   assert.match(missing.message, /^\/usr\/share\/OVMF\/OVMF_CODE_4M\.fd: missing\. Install ovmf/);
 });
 
-test('what would refuse the first guest refuses the host', () => {
+test('a condition that would prevent the first VM fails the host', () => {
   assert.equal(check('ovs', network({ unready: null })).is_met, true);
   const unready = check('ovs', network({ unready: 'Bridge ovsbr0 is down.' }));
   assert.deepEqual([unready.is_met, unready.message], [false, 'Bridge ovsbr0 is down.']);
 });
 
-test('tools without which an address is not taken back are asked for by name', () => {
+test('missing tools that are needed to free an address are named', () => {
   const tools = machineFacts(H200_PLANS).tools;
   assert.ok('value' in tools);
   const without = tools.value.map((one) => (one.name === 'conntrack' ? { ...one, version: null } : one));
   assert.match(check('nat', { tools: { value: without } }).message, /conntrack is missing\. Install conntrack/);
 });
 
-test('a GPU that a driver of the host holds is told with the ids that bind it from boot on', () => {
+test('a GPU bound to a host driver is reported with the IDs that bind it at boot', () => {
   const facts = machineFacts(H200_PLANS);
   assert.ok('value' in facts.pci);
   const held = facts.pci.value.map((fn) => (fn.device_id === '2335' ? { ...fn, driver: 'nvidia' } : fn));
@@ -82,7 +82,7 @@ test('a GPU that a driver of the host holds is told with the ids that bind it fr
   assert.match(found.message, /8 GPUs are bound to nvidia until allocated; vfio-pci\.ids=10de:2335/);
 });
 
-test('an empty image cache and a pending restart keep no host from being sold', () => {
+test('an empty image cache and a pending reboot do not make a host unschedulable', () => {
   assert.equal(check('image_cache', { images: { value: [] } }).is_met, true);
   assert.equal(check('image_cache', { images: { unreadable: 'no such folder' } }).is_met, false);
   const pending = check('pending_reboot', system({ is_reboot_pending: true }));
@@ -90,7 +90,7 @@ test('an empty image cache and a pending restart keep no host from being sold', 
   assert.match(pending.message, /Drain the host/);
 });
 
-test('a Fabric Manager that would start all partitions anew under machines that run is not met', () => {
+test('a Fabric Manager that would reset partitions of running VMs on restart is not met', () => {
   const { fabric } = machineFacts(H200_PLANS);
   assert.ok('value' in fabric);
   const restart = (is_restart_mode: boolean) =>

@@ -62,7 +62,7 @@ const shuffled = (facts: HostFacts): fc.Arbitrary<HostFacts> =>
       return { ...facts, ...changed, iommu_groups: turned };
     });
 
-test('the order in which facts were read never changes the map', () => {
+test('the order of the facts never changes the map', () => {
   const pairs = machines.chain((facts) => fc.tuple(fc.constant(facts), shuffled(facts)));
   fc.assert(
     fc.property(pairs, ([facts, other]) => {
@@ -72,7 +72,7 @@ test('the order in which facts were read never changes the map', () => {
   );
 });
 
-test('a part that cannot be read never leaves a candidate unblocked', () => {
+test('an unreadable part never leaves a candidate without blockers', () => {
   fc.assert(
     fc.property(machines, fc.subarray([...PARTS], { minLength: 1 }), (facts, parts) => {
       const blind = { ...facts, ...Object.fromEntries(parts.map((part) => [part, { unreadable: 'tool is gone' }])) };
@@ -87,7 +87,7 @@ test('a part that cannot be read never leaves a candidate unblocked', () => {
   );
 });
 
-test('every part of a slot is its own, from one switch, and every candidate is in the contract’s shape', () => {
+test('every part of a slot is its own, from one switch, and every candidate matches the contract', () => {
   fc.assert(
     fc.property(machines, (facts) => {
       assert.ok('value' in facts.pci && 'value' in facts.disks);
@@ -116,7 +116,7 @@ test('every part of a slot is its own, from one switch, and every candidate is i
   );
 });
 
-test('a function that is added to a slot’s IOMMU group from anywhere blocks the slot', () => {
+test('a function added to the IOMMU group of a slot blocks the slot', () => {
   fc.assert(
     fc.property(machines, fc.nat(), (facts, pick) => {
       assert.ok('value' in facts.pci && 'value' in facts.iommu_groups);
@@ -134,7 +134,7 @@ test('a function that is added to a slot’s IOMMU group from anywhere blocks th
   );
 });
 
-test('only a slot with all its parts, alone in its groups, is without blockers', () => {
+test('only a slot with all its parts, alone in its groups, has no blockers', () => {
   const seen = { blocked: 0, free: 0 };
   fc.assert(
     fc.property(machines, (facts) => {

@@ -23,7 +23,7 @@ const withPci = (facts: HostFacts, change: (address: string) => object): HostFac
   pci: { value: valueOfPart(facts.pci).map((one) => ({ ...one, ...change(one.address) })) },
 });
 
-test('an eight-GPU host pairs GPU, drive and card by the switch that carries them, whatever their bus order', () => {
+test('an eight-GPU host pairs GPU, disk and card by their switch, whatever their bus order', () => {
   const facts = machineFacts(H200_PLANS);
   assertHostFacts(facts);
   const found = map(facts);
@@ -71,7 +71,7 @@ test('an eight-GPU host pairs GPU, drive and card by the switch that carries the
   for (const one of found.candidates) assert.match(one.mac_address ?? '', /^02(:[0-9a-f]{2}){5}$/);
 });
 
-test('a BlueField card and a second card model under a switch are not taken for the slot’s fabric', () => {
+test('a BlueField card and a second card model under a switch are not used as the fabric of the slot', () => {
   const facts = machineFacts(H200_PLANS);
   const shared = { upstream_port: '0000:b8:00.0', vendor_id: '15b3', class_code: '020000', virtual_functions_max: 8 };
   const more = [
@@ -81,7 +81,7 @@ test('a BlueField card and a second card model under a switch are not taken for 
   assert.equal(mapHash(map({ ...facts, pci: { value: [...more, ...valueOfPart(facts.pci)] } })), mapHash(map(facts)));
 });
 
-test('a GPU with a switch of its own is paired by the next switch above', () => {
+test('a GPU with its own switch is paired by the next switch above', () => {
   const facts = machineFacts(H200_PLANS.slice(0, 2), { vendor: 'amd', nvswitches: 0 });
   const inner = fn('0000:1a:00.0', { class_code: '060400', vendor_id: '1002', upstream_port: '0000:16:00.0' });
   const nested = withPci(facts, (address) => (address === '0000:1b:00.0' ? { upstream_port: inner.address } : {}));
@@ -95,7 +95,7 @@ test('a GPU with a switch of its own is paired by the next switch above', () => 
   );
 });
 
-test('a missing GPU is a blocked place, and the slots of its siblings keep their numbers', () => {
+test('a missing GPU leaves a blocked slot, and the slots of its siblings keep their numbers', () => {
   const facts = machineFacts(H200_PLANS);
   const gone = {
     ...facts,
@@ -108,7 +108,7 @@ test('a missing GPU is a blocked place, and the slots of its siblings keep their
   for (const index of [0, 1, 3, 4, 5, 6, 7]) assert.deepEqual(after[index], before[index]);
 });
 
-test('the boot drive is never paired', () => {
+test('the boot disk is never paired', () => {
   const found = map(withDisk({ is_boot: true, mounts: ['/'] }));
   assert.equal(found.candidates[0]?.nvme_serial, null);
   assert.deepEqual(
@@ -117,7 +117,7 @@ test('the boot drive is never paired', () => {
   );
 });
 
-test('what uses a drive is named and blocks', () => {
+test('users of a disk are named and block its slot', () => {
   assert.deepEqual(codes(withDisk({ mounts: ['/mnt/test-cache'] })), ['nvme_mounted']);
   assert.deepEqual(codes(withDisk({ holders: ['md0'] })), ['nvme_held']);
   assert.deepEqual(codes(withDisk({ filesystems: ['ext4'] })), ['nvme_filesystem']);
@@ -129,13 +129,13 @@ test('what uses a drive is named and blocks', () => {
   assert.match(blocker?.message ?? '', /SN19.*mounted at \/mnt\/test-cache.*unmount/);
 });
 
-test('a drive that cannot be read blocks its own slot and no other', () => {
+test('an unreadable disk blocks its own slot and no other', () => {
   const facts = withDisk({ unreadable: 'wipefs: Input/output error' });
   assert.deepEqual(codes(facts), ['facts_unreadable']);
   for (const slot of [1, 2, 3, 4, 5, 6, 7]) assert.deepEqual(codes(facts, slot), []);
 });
 
-test('the wipe policy is what the drive says it can do, and nothing without it', () => {
+test('the wipe method is one that the disk reports, and none if it reports none', () => {
   const none = { sanitize_crypto: false, sanitize_block: false, format: false, format_crypto: false, discard: false };
   const policy = (can: Partial<typeof none>) =>
     map(withDisk({ erase: { value: { ...none, ...can } } })).candidates[0]?.wipe_method;
@@ -169,7 +169,7 @@ test('a slot without a virtual function of its own is shared and blocked', () =>
   );
 });
 
-test('a virtual function whose GUID is zeros or unreadable is blocked on InfiniBand', () => {
+test('a virtual function whose GUID is zero or unreadable is blocked on InfiniBand', () => {
   const facts = machineFacts(H200_PLANS);
   const withGuid = (guid: string | null) => ({
     ...facts,
@@ -221,7 +221,7 @@ test('a GPU in MIG mode, with virtual children, without module id or lost by its
   assert.deepEqual(codes(children), ['vgpu_children']);
 });
 
-test('a GPU that no switch carries is told with what it lacks', () => {
+test('a GPU below no switch is reported with what it lacks', () => {
   const facts = machineFacts([], { nvswitches: 0 });
   const lone = fn('0000:00:06.0', { vendor_id: '10de', device_id: '2335', class_code: '030200', numa_node: null });
   const found = map({ ...facts, pci: { value: [lone] }, iommu_groups: { value: [] } });
@@ -231,7 +231,7 @@ test('a GPU that no switch carries is told with what it lacks', () => {
   );
 });
 
-test('a named list of accelerators leaves every other out', () => {
+test('a configured list of accelerators excludes every other', () => {
   const facts = machineFacts(H200_PLANS);
   assert.equal(topologyOf(facts, { ...SETTINGS, accelerators: ['10de:2330'] }).candidates.length, 0);
   assert.equal(topologyOf(facts, { ...SETTINGS, accelerators: ['10de:2335', '15b3:1021'] }).candidates.length, 8);
@@ -249,7 +249,7 @@ test('a private network too small for the slots blocks those it cannot serve', (
   );
 });
 
-test('the hash stands while a slot is in use and falls when its parts change', () => {
+test('the hash is stable while a slot is in use and changes when its parts change', () => {
   const facts = machineFacts(H200_PLANS);
   const [before] = map(facts).candidates;
   assert.ok(before);

@@ -49,21 +49,21 @@ const partsOf = (text: string): readonly Readonly<{ type: string; body: string }
     });
 };
 
-describe('the seed of a machine', () => {
-  it('opens one account to the keys of the launch and to nothing else', () => {
+describe('the seed of a VM', () => {
+  it('creates one account with the keys of the launch and nothing else', () => {
     const config = configOf(null);
     assert.equal(config.users.length, 1);
     assert.deepEqual(config.users[0]?.ssh_authorized_keys, [KEY]);
     assert.equal(config['ssh_pwauth'], false);
   });
 
-  it('names the machine and the one card that the host gives an address to', () => {
+  it('names the VM and the one network card that gets an address from the host', () => {
     assert.deepEqual(parse(filesOf(null)['meta-data']), { 'instance-id': ALLOCATION, 'local-hostname': 'trainer' });
     const network = parse(filesOf(null)['network-config']) as { ethernets: { primary: { match: object } } };
     assert.deepEqual(network.ethernets.primary.match, { macaddress: '02:00:00:00:00:10' });
   });
 
-  it('is another instance after a reinstallation, and the same one at every other start', () => {
+  it('has a new instance ID after a reinstallation and the same one at every other start', () => {
     const idOf = (install: number) => {
       const machine = withData(null);
       const files = cloudInit({ ...machine, seed: { ...machine.seed, install } }, GUEST);
@@ -72,19 +72,19 @@ describe('the seed of a machine', () => {
     assert.deepEqual([idOf(0), idOf(1), idOf(2)], [ALLOCATION, `${ALLOCATION}-1`, `${ALLOCATION}-2`]);
   });
 
-  it('holds no address of the platform and no path of the host', () => {
+  it('contains no address of the control plane and no path of the host', () => {
     const all = Object.values(filesOf(null)).join('\n');
     assert.doesNotMatch(all, /https?:|spiffe|BEGIN |\/var\/lib\/gpuaas|\/dev\/disk|0000:19/);
   });
 
-  it('carries scripts that a shell can read', () => {
+  it('contains scripts that a shell can parse', () => {
     const { status, stderr } = spawnSync('sh', ['-n'], { input: reportScript(['10de:2335', '1234:11e8']) });
     assert.equal(status, 0, stderr.toString('utf8'));
     for (const [, , start = ''] of configOf(null).bootcmd)
       assert.equal(spawnSync('sh', ['-n'], { input: start }).status, 0);
   });
 
-  it('tells a tuned guest’s kernel of its network, and leaves a kernel that knows none of it as it is', () => {
+  it('tunes the network of a tuned guest kernel, and leaves a kernel without support unchanged', () => {
     const tuned = read(cloudInit(withData(null), { ...GUEST, is_network_tuned: true })['user-data']);
     assert.deepEqual(tuned.bootcmd.slice(0, -1), configOf(null).bootcmd);
     const [program = '', ...args] = tuned.bootcmd.at(-1) ?? [];
@@ -97,7 +97,7 @@ describe('the seed of a machine', () => {
 });
 
 describe('user data of a tenant', () => {
-  it('keeps its own keys, behind the platform’s where both have a list', () => {
+  it('keeps its own keys, after those of the platform if both have a list', () => {
     const config = configOf(`#cloud-config
 packages: [htop]
 timezone: no
@@ -121,7 +121,7 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
     assert.equal(config.write_files[0]?.content, 'hi\u2028there');
   });
 
-  it('travels as a part of its own where it is a script, byte for byte', () => {
+  it('is a separate part if it is a script, byte for byte', () => {
     const script = '#!/bin/sh\necho "--==gpuaas-part==" # — ü\n';
     const parts = partsOf(filesOf(script)['user-data']);
     assert.deepEqual(
@@ -132,7 +132,7 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
     assert.deepEqual(read(parts[0]?.body ?? ''), configOf(null));
   });
 
-  it('is refused where it takes the place of what makes the machine reachable', () => {
+  it('is refused if it overrides what makes the VM reachable', () => {
     for (const key of [
       'hostname',
       'ssh_authorized_keys',
@@ -151,7 +151,7 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
     refuses('#cloud-config\n__proto__: {users: []}\n', /not a key of a cloud-config/);
   });
 
-  it('is refused in a form that could change other parts, or that is too large or no text', () => {
+  it('is refused in a form that could change other parts, or if it is too large or not text', () => {
     for (const start of [
       '#include\nhttps://x',
       '#cloud-config-jsonp\n[]',
@@ -178,8 +178,8 @@ const full = (start: string, line: (index: number) => string): string => {
 };
 const LARGE = full('#cloud-config\nruncmd:\n', (index) => `  - [echo, "${index} — ü ' {{ }} --==gpuaas-part=="]\n`);
 
-describe('user data as large as it may be', () => {
-  it('is merged whole, behind what the platform says', () => {
+describe('user data of the maximum size', () => {
+  it('is merged completely, after the part of the platform', () => {
     assert.equal(Buffer.byteLength(LARGE), USER_DATA_BYTES_MAX);
     const [config, alone] = [configOf(LARGE), configOf(null)];
     assert.ok((config['runcmd'] as unknown[]).length > 1000);
@@ -188,7 +188,7 @@ describe('user data as large as it may be', () => {
     refuses(`${LARGE}#`, /larger than 65536/);
   });
 
-  it('travels whole as a script, and fits the seed', () => {
+  it('is included completely as a script and fits the seed', () => {
     const script = full('#!/bin/sh\n', (index) => `echo "${index} —"\n`);
     const files = filesOf(script);
     assert.equal(partsOf(files['user-data'])[1]?.body, script);
@@ -210,13 +210,13 @@ const SCHEMAS = [
   },
 ];
 for (const { name, skip, read: readSchema } of SCHEMAS)
-  describe(`cloud-init’s own schema (${name})`, { skip }, () => {
+  describe(`the schema of cloud-init (${name})`, { skip }, () => {
     const compiled = () =>
       new AjvDraft04.default({ strict: false, validateFormats: false, logger: false }).compile(
         JSON.parse(readSchema()),
       );
 
-    it('takes what we write, alone and merged, and with a script beside it', () => {
+    it('accepts the generated data, alone, merged, and with a script', () => {
       const check = compiled();
       const merged = '#cloud-config\npackages: [htop]\nruncmd: [ls]\nusers: [{name: ann}]\n';
       const beside = read(partsOf(filesOf('#!/bin/sh\n')['user-data'])[0]?.body ?? '');
@@ -224,7 +224,7 @@ for (const { name, skip, read: readSchema } of SCHEMAS)
         assert.equal(check(config), true, JSON.stringify(check.errors?.slice(0, 2)));
     });
 
-    it('takes no broken one', () => {
+    it('rejects invalid data', () => {
       const check = compiled();
       assert.equal(check({ ...configOf(null), bootcmd: 'x' }), false);
       assert.equal(check({ ...configOf(null), users: [{ name: 'x', nonsense: 1 }] }), false);
@@ -232,8 +232,8 @@ for (const { name, skip, read: readSchema } of SCHEMAS)
   });
 
 const NETWORK = 'cloud-init/schema-network-config-v2.json';
-describe('cloud-init’s schema of networks', { skip: requiresFixture(NETWORK) }, () => {
-  it('takes ours and no broken one', async () => {
+describe('the network schema of cloud-init', { skip: requiresFixture(NETWORK) }, () => {
+  it('accepts the generated configuration and rejects an invalid one', async () => {
     const { Ajv } = await import('ajv');
     const check = new Ajv({ strict: false, logger: false }).compile(JSON.parse(readFixture(NETWORK)));
     const network = parse(filesOf(null)['network-config']) as Readonly<Record<string, unknown>>;

@@ -8,7 +8,7 @@ import { assertSame, parseDomain } from './domain-read.ts';
 const refused = (code: string, pattern: RegExp) => (err: unknown) =>
   err instanceof HostError && err.code === code && pattern.test(err.message);
 
-describe('a domain that is not the plan is told', () => {
+describe('differences between a domain and its plan are reported', () => {
   const machine = machineOf(2);
   const xml = compileDomain(machine, hostProfile());
   const edits: readonly [string, string | RegExp, string, RegExp][] = [

@@ -14,7 +14,7 @@ const controllers = (xml: string, model: string) =>
 
 describe('a compiled domain', () => {
   for (const gpus of [1, 2, 4, 8])
-    it(`is the plan when it is read back, with ${gpus} GPUs`, () => {
+    it(`reads back as its plan, with ${gpus} GPUs`, () => {
       const machine = machineOf(gpus);
       const parsed = parseDomain(compileDomain(machine, hostProfile()));
       assertSame(machine, parsed);
@@ -26,7 +26,7 @@ describe('a compiled domain', () => {
   it('is the same text each time', () =>
     assert.equal(compileDomain(machineOf(4), hostProfile()), compileDomain(machineOf(4), hostProfile())));
 
-  it('boots from the drive of the boot slot wherever that stands in the plan', () => {
+  it('boots from the disk of the boot slot, wherever that is in the plan', () => {
     const machine = machineOf(4, { boot_slot_id: 'slt_2' });
     const parsed = parseDomain(compileDomain(machine, hostProfile()));
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe('a compiled domain', () => {
     assertSame(machine, parsed);
   });
 
-  it('has an expander for each root complex of the host, with the NUMA node it has there', () => {
+  it('has an expander for each root complex of the host, on the same NUMA node', () => {
     const expanders = controllers(compileDomain(machineOf(8), hostProfile()), 'pcie-expander-bus');
     assert.deepEqual(
       expanders.map((one) => textOf(elementAt(one, 'target', 'node'))),
@@ -57,7 +57,7 @@ describe('a compiled domain', () => {
     assert.equal(controllers(xml, 'pcie-root-port').length, 2);
   });
 
-  it('has a 64-bit window for the BARs of all GPUs and tells the firmware of it', () => {
+  it('has a 64-bit window for the BARs of all GPUs and passes it to the firmware', () => {
     const windows = [1, 2, 4, 8].map((gpus) => {
       const parsed = parseDomain(compileDomain(machineOf(gpus), hostProfile()));
       const mib = Number(/string=(\d+)$/.exec(parsed.arguments[1] ?? '')?.[1]);
@@ -69,7 +69,7 @@ describe('a compiled domain', () => {
     assert.deepEqual(windows, [1024, 2048, 4096, 8192]);
   });
 
-  it('pins each vCPU to the node whose memory it has, strictly and in huge pages', () => {
+  it('pins each vCPU to the node of its memory, strictly and in huge pages', () => {
     const domain = readXml(compileDomain(machineOf(8), hostProfile()));
     const pins = elementsOf(elementAt(domain, 'cputune'), 'vcpupin');
     assert.equal(pins.length, 192);
@@ -84,7 +84,7 @@ describe('a compiled domain', () => {
     assert.equal(elementAt(domain, 'memoryBacking', 'hugepages', 'page')?.attributes['size'], '1048576');
   });
 
-  it('gives each vCPU a CPU of its own where CPUs are set aside', () => {
+  it('gives each vCPU a dedicated CPU if CPUs are reserved', () => {
     const pinned = Array.from({ length: 24 }, (_, index) => index + 8);
     const domain = readXml(compileDomain(machineOf(1), hostProfile({ pinned_cpus: pinned })));
     assert.deepEqual(
@@ -97,7 +97,7 @@ describe('a compiled domain', () => {
     );
   });
 
-  it('boots securely where its profile says so and the host can', () => {
+  it('uses secure boot if its profile requires it and the host supports it', () => {
     const machine = machineOf(1, { profile: 'slice-vm-secure' });
     const loader = elementAt(readXml(compileDomain(machine, hostProfile())), 'os', 'loader');
     assert.equal(loader?.attributes['secure'], 'yes');
@@ -121,7 +121,7 @@ describe('a compiled domain', () => {
     assert.deepEqual(parseDomain(xml).arguments, []);
   });
 
-  it('has an emulated device at the place of each that cannot be passed through', () => {
+  it('has an emulated device in place of each that cannot be passed through', () => {
     const machine = machineOf(2);
     const xml = compileDomain(machine, hostProfile({ passthrough: 'emulated' }));
     const parsed = parseDomain(xml);
@@ -131,14 +131,14 @@ describe('a compiled domain', () => {
     assert.throws(() => assertSame(machine, parsed), refused('conflict', /what is passed through is \[\]/));
   });
 
-  it('has no screen', () => {
+  it('has no display', () => {
     const devices = elementAt(readXml(compileDomain(machineOf(1), hostProfile())), 'devices');
     assert.equal(elementsOf(devices, 'graphics').length, 0);
     assert.equal(elementAt(devices, 'video', 'model')?.attributes['type'], 'none');
   });
 });
 
-describe('a plan is refused', () => {
+describe('an invalid plan is refused', () => {
   const vf = '0000:1a:00.1';
   const cases: readonly [string, () => unknown, ReturnType<typeof refused>][] = [
     [
@@ -216,8 +216,8 @@ describe('a plan is refused', () => {
   for (const [name, act, expected] of cases) it(name, () => assert.throws(act, expected));
 });
 
-describe('places of devices', () => {
-  it('name the complex by the bus of the root port and count 64-bit BARs', () => {
+describe('device locations', () => {
+  it('name the root complex by the bus of the root port and count 64-bit BARs', () => {
     const fn = { address: '0000:19:00.0', root_port: '0000:15:01.0', numa_node: 0, physical_function: null };
     const bar = { index: 2, size_bytes: 2 ** 38, is_64bit: true, is_prefetchable: true };
     const bars = [bar, { ...bar, index: 0, size_bytes: 4096, is_64bit: false }];

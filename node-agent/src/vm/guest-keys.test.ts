@@ -84,11 +84,11 @@ const openGuest = (
 const SHELLS = [['sh'], ...(requires('busybox') === false ? [['busybox', 'sh']] : [])];
 
 for (const shell of SHELLS)
-  describe(`the keys of a guest in ${shell.join(' ')}`, () => {
+  describe(`the keys of a guest OS in ${shell.join(' ')}`, () => {
     const launch = newKey();
     const byHand = `${newKey()} me@laptop`;
 
-    it('are the platform’s set, beside what the tenant wrote by hand', async (t) => {
+    it('are the set of the platform, beside those that the tenant added', async (t) => {
       const guest = openGuest(t, shell, [launch, '# mine', byHand], [launch]);
       const [second, third] = [newKey(), newKey()];
       assert.equal(await guest.told([second, third]), keysMessage([second, third], '1f').confirmation);
@@ -103,7 +103,7 @@ for (const shell of SHELLS)
       assert.equal(existsSync(`${guest.file}.gpuaas`), false);
     });
 
-    it('stay as they are while a set is not whole, and the next whole one is taken', async (t) => {
+    it('stay unchanged while a set is incomplete, and the next complete one is installed', async (t) => {
       const guest = openGuest(t, shell, [launch], [launch]);
       const { bytes } = keysMessage([newKey()], 'ab');
       const broken = Buffer.from(bytes);
@@ -128,7 +128,7 @@ for (const shell of SHELLS)
       );
     });
 
-    it('may be as many as the platform has', async (t) => {
+    it('may be as many as the platform allows', async (t) => {
       const guest = openGuest(t, shell, [], []);
       const keys = Array.from({ length: 100 }, newKey);
       assert.match(await guest.told(keys), /^done /);
@@ -136,7 +136,7 @@ for (const shell of SHELLS)
     });
   });
 
-test('a line of the set is a key, or one of a session behind its options', () => {
+test('a line of the set is a key, or a session key after its options', () => {
   assert.equal(authorizedKey(`${KEY} comment`), KEY);
   assert.equal(authorizedKey(`${SESSION_KEY_OPTIONS} ${KEY} x`), `${SESSION_KEY_OPTIONS} ${KEY}`);
   assert.equal(keysText([KEY, `${KEY} twice`]), `${KEY}\n`);
@@ -155,7 +155,7 @@ test('a line of the set is a key, or one of a session behind its options', () =>
   );
 });
 
-test('no account and no key adds a line to the script but its own', () => {
+test('no account and no key can add another line to the script', () => {
   const clean = keysScript('ubuntu', [KEY]).split('\n');
   const hostile = fc.oneof(
     fc.constantFrom(`x'; reboot; '`, '$(reboot)', 'KEYS', 'a\nKEYS\nreboot\n', '`reboot`', '../x'),

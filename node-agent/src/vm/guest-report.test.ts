@@ -55,17 +55,17 @@ const GUEST = {
 };
 
 describe('the report of a guest', () => {
-  it('says its host key and the GPUs on its bus', (t) =>
+  it('contains its host key and the GPUs on its bus', (t) =>
     assert.deepEqual(readReport(openGuest(t, GUEST)()), { ssh_host_key: KEY, gpu_count: 1, checks: [] }));
 
-  it('counts by the driver where there is one, and not while it does not answer', (t) => {
+  it('counts GPUs by the driver if there is one, and not while the driver does not respond', (t) => {
     const driver = '#!/bin/sh\necho "GPU 0: NVIDIA H200"\necho "GPU 1: NVIDIA H200"\n';
     assert.equal(readReport(openGuest(t, { ...GUEST, '/bin/nvidia-smi': driver })())?.gpu_count, 2);
     const mute = '#!/bin/sh\nexit 9\n';
     assert.equal(readReport(openGuest(t, { ...GUEST, '/bin/nvidia-smi': mute })())?.gpu_count, null);
   });
 
-  it('says for each check of its image whether it holds, and no, if the image cannot say', (t) => {
+  it('contains the result of each check of its image, and a failure if the image has no answer', (t) => {
     const answers = (files: object) =>
       readReport(openGuest(t, { ...GUEST, ...files }, ['cuda', 'gpu_driver'])())?.checks;
     const said =
@@ -81,7 +81,7 @@ describe('the report of a guest', () => {
     assert.deepEqual(answers({ [READINESS_PATH]: '#!/bin/sh\nexit 1\n' }), []);
   });
 
-  it('is read without checks that are none', () => {
+  it('ignores malformed checks', () => {
     const said = { ...GOOD, checks: ['ok a', 'ok A', 'not ok b: why', 'ok c: \n', 7, ...Array(40).fill('ok z')] };
     const names = readReport(Buffer.from(line(said)))?.checks.map(({ name }) => name);
     assert.deepEqual(names?.slice(0, 3), ['a', 'b', 'z']);
@@ -89,7 +89,7 @@ describe('the report of a guest', () => {
     assert.deepEqual(readReport(Buffer.from(line({ ...GOOD, checks: 'ok a' })))?.checks, []);
   });
 
-  it('waits for the key to be made anew, for sshd and for what restarts it', (t) => {
+  it('waits for the new host key, for sshd and for what restarts it', (t) => {
     const { '/var/lib/cloud/instance/sem/config_ssh': _, ...early } = GUEST;
     const waiting = 'status 3';
     assert.equal(openGuest(t, { ...early, '/var/lib/cloud/instance/x': '' })().toString(), waiting);
@@ -103,14 +103,14 @@ describe('the report of a guest', () => {
     assert.equal(openGuest(t, deaf)().toString(), waiting);
   });
 
-  it('is the last whole line that makes sense', () => {
+  it('is the last complete valid line', () => {
     const later = { ...GOOD, gpu_count: 4 };
     assert.equal(readReport(Buffer.from(`a":1}\n${line(GOOD)}\n${line(later)}{"schema":1,"ss`))?.gpu_count, 4);
     assert.equal(readReport(Buffer.from(line(GOOD) + line({ schema: 2 })))?.gpu_count, 2);
     assert.equal(readReport(Buffer.from(JSON.stringify(GOOD))), null);
   });
 
-  it('is nothing where it is no report, or hides beyond what is read', () => {
+  it('is nothing if it is invalid or beyond the read limit', () => {
     for (const said of [
       null,
       1,
@@ -124,7 +124,7 @@ describe('the report of a guest', () => {
     assert.equal(readReport(Buffer.from(`${line(GOOD)}${'x'.repeat(REPORT_BYTES_MAX)}`)), null);
   });
 
-  it('comes in pieces of any size', () => {
+  it('arrives in pieces of any size', () => {
     const bytes = Buffer.from(`\n${line({ schema: 2 })}${line(GOOD)}`);
     for (const size of [1, 7, 64, bytes.length]) {
       const reader = createReportReader();
@@ -136,7 +136,7 @@ describe('the report of a guest', () => {
     }
   });
 
-  it('costs little however much a guest says: short lines are not parsed, and few of the others', (t) => {
+  it('is cheap to read however much a guest OS sends: short lines and most others are not parsed', (t) => {
     const parse = t.mock.method(JSON, 'parse');
     const noisy = createReportReader();
     for (let count = 0; count < 100; count++) assert.equal(noisy.read(Buffer.from('\n{}'.repeat(100))), null);
@@ -153,7 +153,7 @@ describe('the report of a guest', () => {
     assert.equal(parse.mock.callCount(), 8);
   });
 
-  it('is made for plain ids only', () => {
+  it('is generated only for plain IDs', () => {
     assert.throws(() => reportScript([`10de:2335'; reboot; '`]), HostError);
     assert.throws(() => reportScript([], [`a'; reboot; '`]), HostError);
   });

@@ -53,7 +53,7 @@ const extension = (type: number, text: string) => (bytes: Buffer) => {
 };
 
 describe('an image', () => {
-  it('is described when nothing is wrong with it', () => {
+  it('is described when it is valid', () => {
     assert.deepEqual(inspect(qcow2()), {
       format: 'qcow2',
       virtual_bytes: 8 * MIB,
@@ -64,7 +64,7 @@ describe('an image', () => {
     assert.equal(inspect(Buffer.alloc(MIB), 'raw').virtual_bytes, MIB);
   });
 
-  it('is refused where it names another file', () => {
+  it('is refused if it refers to another file', () => {
     refuses(
       qcow2((bytes) => bytes.writeBigUInt64BE(4096n, 8)),
       /backing file/,
@@ -87,7 +87,7 @@ describe('an image', () => {
     );
   });
 
-  it('is refused where it is not what is declared', () => {
+  it('is refused if it differs from its declaration', () => {
     refuses(qcow2(), /it is qcow2, the catalog declares raw/, 'raw');
     refuses(Buffer.alloc(MIB), /it is raw, the catalog declares qcow2/);
     refuses(Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(MIB)]), /it is vmdk/, 'raw');
@@ -95,7 +95,7 @@ describe('an image', () => {
     refuses(Buffer.alloc(MIB), /not a supported format/, 'vmdk');
   });
 
-  it('is refused where it is encrypted, damaged or of an unknown kind', () => {
+  it('is refused if it is encrypted, damaged or of an unknown type', () => {
     refuses(
       qcow2((bytes) => bytes.writeUInt32BE(1, 32)),
       /encrypted/,
@@ -135,13 +135,13 @@ describe('an image', () => {
     );
   });
 
-  it('is refused where the drive is smaller than it', () => {
+  it('is refused if the disk is smaller', () => {
     refuses(qcow2(), /the disk has 8388607/, 'qcow2', 8 * MIB - 1);
     assert.equal(inspect(qcow2(), 'qcow2', 8 * MIB).virtual_bytes, 8 * MIB);
     refuses(Buffer.alloc(MIB), /the disk has 1024/, 'raw', 1024);
   });
 
-  it('is refused where any cluster that it names is cut off', () => {
+  it('is refused if any cluster that it refers to is cut off', () => {
     for (let clusters = 0; clusters < 6; clusters += 1)
       refuses(qcow2().subarray(0, clusters * CLUSTER), /truncated|empty/);
     refuses(qcow2().subarray(0, 6 * CLUSTER - 1), /truncated/);
@@ -167,7 +167,7 @@ describe('an image made by qemu-img', { skip: requires('qemu-img') }, () => {
     return readFileSync(join(folder, name));
   };
 
-  it('is described in every shape it makes', () => {
+  it('is described in every variant', () => {
     // Clusters of preallocated images exist as far as the file goes.
     for (const options of [
       'compat=0.10',
@@ -179,7 +179,7 @@ describe('an image made by qemu-img', { skip: requires('qemu-img') }, () => {
       assert.equal(inspect(made(`${options.length}.qcow2`, '-o', options, '16M')).virtual_bytes, 16 * MIB, options);
   });
 
-  it('is described with data, plain and compressed, and refused when cut off', () => {
+  it('is described with data, plain and compressed, and refused when truncated', () => {
     const text = spawnSync('sh', ['-c', 'seq 1 400000 > data.raw && truncate -s 4M data.raw'], { cwd: folder });
     assert.equal(text.status, 0);
     for (const flags of [[], ['-c']]) {

@@ -107,7 +107,7 @@ test('no value of a plan adds a node to a domain', () => {
   assertReached({ kept }, KEPT_MIN);
 });
 
-test('an XML document gives back what was put into it', () => {
+test('an XML document returns the values put into it', () => {
   let kept = 0;
   fc.assert(
     fc.property(hostile, hostile, (attribute, text) => {
@@ -161,7 +161,7 @@ const plain = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value;
 
-test('YAML gives back what was put into it, to either version', () => {
+test('YAML returns the values put into it, in both versions', () => {
   let kept = 0;
   fc.assert(
     fc.property(plain, (value) => {
@@ -177,7 +177,7 @@ test('YAML gives back what was put into it, to either version', () => {
   assertReached({ kept }, KEPT_MIN);
 });
 
-test('user data leaves the platform’s part as it is, and adds only what it says under its own keys', () => {
+test('user data leaves the part of the platform unchanged and adds only its own keys', () => {
   const own = fc.dictionary(fc.constantFrom('packages', 'runcmd', 'timezone', 'apt', 'ntp', 'final_message'), plain);
   let kept = 0;
   fc.assert(

@@ -17,7 +17,7 @@ const NETWORK = privateNetwork({
 });
 const GUEST = { name: 'gp000000000001', mac_address: '02:00:00:00:00:01', private_ip: '10.100.0.11' };
 
-test('every flow of a guest names its port, its MAC or its address, and carries its cookie', () => {
+test('every flow of a VM matches its port, its MAC or its address, and carries its cookie', () => {
   const flows = guestFlows(NETWORK, { ...GUEST, ofport: 1000 });
   for (const flow of flows) {
     const [match = ''] = flow.split(',actions=');
@@ -28,7 +28,7 @@ test('every flow of a guest names its port, its MAC or its address, and carries 
   assert.ok(baseFlows(NETWORK).every((flow) => !/actions=.*(?:NORMAL|FLOOD|ALL)/.test(flow)));
 });
 
-test('a flow that is missing or that nobody asked for is a difference; those of others and learned ones are none', () => {
+test('a missing or unexpected flow is a difference; flows of others and learned flows are not', () => {
   const ours = portCookie(GUEST.name);
   const diff = [
     `+priority=210,in_port=1000 cookie=${ours} actions=resubmit(,40)`,
@@ -41,14 +41,14 @@ test('a flow that is missing or that nobody asked for is a difference; those of 
   assert.deepEqual(flowDifferences(diff.join('\n'), [ours]), diff.slice(0, 2));
 });
 
-test('who else claims an address is found by the whole address', () => {
+test('a duplicate claim of an address is found by the complete address', () => {
   const dump =
     ' cookie=0x1, table=44, hard_timeout=60, priority=1,arp,dl_src=02:00:00:00:00:99,arp_spa=10.100.0.111 actions=drop';
   assert.equal(claimantIn(dump, '10.100.0.111'), '02:00:00:00:00:99');
   assert.equal(claimantIn(dump, '10.100.0.11'), null);
 });
 
-test('the tables read back as what was meant, and a rule or guest less is seen', () => {
+test('the tables read back as intended, and a missing rule or VM is detected', () => {
   const expected = nftExpected(NETWORK, 'eno1', [GUEST]);
   const listing = (rules: number) => ({
     nftables: [
@@ -65,7 +65,7 @@ test('the tables read back as what was meant, and a rule or guest less is seen',
   assert.match(script, /ip daddr 10\.0\.0\.0\/9 drop/);
 });
 
-test('reservations are read as they were written, and leases end', () => {
+test('reservations read back as written, and DHCP leases expire', () => {
   assert.deepEqual(readReservation(reservation(GUEST)), {
     mac_address: GUEST.mac_address,
     private_ip: GUEST.private_ip,
@@ -80,7 +80,7 @@ test('reservations are read as they were written, and leases end', () => {
   assert.deepEqual([isLive(one, 99_000), isLive(one, 101_000), isLive(forever, 101_000)], [true, false, true]);
 });
 
-test('a network, gateway, name server or address that is none is refused before it is rendered', () => {
+test('an invalid network, gateway, name server or address is refused before it is rendered', () => {
   const given = { bridge: 'ovsbr0', network: '10.100.0.0/24', gateway: '10.100.0.1', denied_networks: [] };
   for (const change of [
     { bridge: 'a"; drop' },
@@ -99,7 +99,7 @@ test('a network, gateway, name server or address that is none is refused before 
   assert.match(dnsmasqConfig({ ...plan, dns_servers: ['192.0.2.1'] }), /^server=192\.0\.2\.1$/m);
 });
 
-test('a way in from outside is refused, first of all where nobody owns firewall and addresses', () => {
+test('public ingress is refused, first of all if firewall and addresses have no owner', () => {
   const said = (env: Readonly<Record<string, string>>): string => {
     const read = new ConfigReader(env);
     readNetworkConfig(read);
@@ -116,7 +116,7 @@ test('a way in from outside is refused, first of all where nobody owns firewall 
   assert.match(said({ GPUAAS_NODE_PUBLIC_INGRESS: 'nat', ...owners }), /private_nat is the only network mode/);
 });
 
-test('settings of the network are named when they are wrong, and the gateway follows the network', () => {
+test('invalid network settings are named, and the gateway defaults from the network', () => {
   const read = new ConfigReader({
     GPUAAS_NODE_PRIVATE_NETWORK: '10.9.8.0/26',
     GPUAAS_NODE_DENIED_NETWORKS: '10.0.0.0/8, ',

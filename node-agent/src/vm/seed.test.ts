@@ -49,10 +49,10 @@ const rockRidgeName = (fields: Buffer): string => {
 
 describe('a seed', () => {
   for (const isJoliet of [false, true])
-    it(`holds the files under their names for a reader of ${isJoliet ? 'Joliet' : 'Rock Ridge'}`, () =>
+    it(`contains the files under their names for a reader of ${isJoliet ? 'Joliet' : 'Rock Ridge'}`, () =>
       assert.deepEqual(readDisc(writeSeed(FILES), isJoliet), { label: SEED_LABEL, files: FILES }));
 
-  it('holds files of any size, none included', () => {
+  it('contains files of any size, also empty ones', () => {
     const files = { empty: '', exact: 'x'.repeat(SECTOR), more: 'y'.repeat(3 * SECTOR + 1) };
     assert.deepEqual(readDisc(writeSeed(files), true).files, files);
     assert.deepEqual(readDisc(writeSeed({}), false).files, {});
@@ -60,12 +60,12 @@ describe('a seed', () => {
 
   it('is the same bytes each time', () => assert.ok(writeSeed(FILES).equals(writeSeed(FILES))));
 
-  it('takes no name that leads elsewhere', () => {
+  it('accepts no name that leads to another directory', () => {
     for (const name of ['../x', 'a/b', 'A', '', 'user data']) assert.throws(() => writeSeed({ [name]: '' }), HostError);
     assert.throws(() => writeSeed({ 'user-data-a': '', 'user-data-b': '' }), /first eight letters/);
   });
 
-  it('is read by another program too', {
+  it('is readable by another program', {
     skip: requires('bsdtar'),
   }, () => {
     const folder = mkdtempSync(join(tmpdir(), 'gpuaas-seed-'));

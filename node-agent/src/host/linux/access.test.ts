@@ -46,7 +46,7 @@ for (const [where, prefix] of [
   ['by a program behind a prefix', ['env']],
 ] as const)
   describe(`a connection made ${where}`, () => {
-    it('gets every byte from the first on, and half a close passes both ways', async (t) => {
+    it('receives every byte from the first, and a half-close passes both ways', async (t) => {
       const server = await serve(t, null, (client) => {
         client.write('SSH-2.0-first\r\n');
         let bytes = 0;
@@ -67,7 +67,7 @@ for (const [where, prefix] of [
       }
     });
 
-    it('is refused in words where nothing listens, and given up when nobody waits', async () => {
+    it('is refused with a message if nothing listens, and aborted with its signal', async () => {
       const dial = createDial(prefix);
       const to = { address: '127.0.0.1', port: 1 };
       await refuses(dial(to, soon()), 'blocked', /^Nothing listens on port 1 of the VM\.$/);
@@ -77,7 +77,7 @@ for (const [where, prefix] of [
     });
   });
 
-it('a program that cannot be started is told of, and tried again', async () => {
+it('a program that cannot be started is reported, and the next attempt runs it again', async () => {
   const dial = createDial(['/nonexistent-program']);
   for (let tries = 0; tries < 2; tries++)
     await refuses(
@@ -102,7 +102,7 @@ const shown = (output: Readable, what: string): Promise<string> =>
     output.resume();
   });
 
-describe('the serial line', () => {
+describe('the serial console', () => {
   const lineOf = async (t: TestContext, log: string) => {
     const folder = folderOf(t);
     const paths = { serial: join(folder, 'tty'), console: join(folder, 'log') };
@@ -118,7 +118,7 @@ describe('the serial line', () => {
     return { open: openLine, first, clients };
   };
 
-  it('is one connection for all who look, from what was said lately on', async (t) => {
+  it('shares one connection between all viewers and starts with the recent output', async (t) => {
     const { open, first, clients } = await lineOf(t, `${'x'.repeat(HISTORY_BYTES)}booted\n`);
     const [one, two] = await Promise.all([first(), open('a')]);
     const history = await shown(one.output, 'booted');
@@ -140,7 +140,7 @@ describe('the serial line', () => {
     again.close();
   });
 
-  it('goes on for others while one does not read, who is shown that something is missing', async (t) => {
+  it('continues for other viewers while one does not read, and shows that one a gap', async (t) => {
     const { open, first, clients } = await lineOf(t, '');
     const [quick, slow] = [await first(), await open('a')];
     const all = Promise.withResolvers<void>();
@@ -160,7 +160,7 @@ describe('the serial line', () => {
     slow.close();
   });
 
-  it('keeps only so much that a machine does not take, however many typed it and left', async (t) => {
+  it('limits the input that the VM has not read, however many clients typed it and left', async (t) => {
     const { open, first, clients } = await lineOf(t, '');
     const stays = await first();
     clients[0]?.pause();
@@ -181,7 +181,7 @@ describe('the serial line', () => {
     stays.close();
   });
 
-  it('ends when the machine does, and is refused where there is none', async (t) => {
+  it('ends with the VM and is refused if there is none', async (t) => {
     const { first, clients } = await lineOf(t, '');
     const line = await first();
     line.output.resume();
@@ -193,7 +193,7 @@ describe('the serial line', () => {
     await refuses(none('a'), 'blocked', /^The VM is off, or it was started without a connectable console/);
   });
 
-  it('repeats nothing that both log and line have said', () => {
+  it('does not repeat output that is in both the log and the live stream', () => {
     const join = (log: string, live: string) => joinHistory(Buffer.from(log), Buffer.from(live)).toString();
     assert.equal(join('abc', 'bcd'), 'abcd');
     assert.equal(join('abc', 'xyz'), 'abcxyz');
@@ -203,7 +203,7 @@ describe('the serial line', () => {
   });
 });
 
-describe('keys told to a guest', () => {
+describe('SSH keys sent to a guest OS', () => {
   const sendTo = async (t: TestContext, guest: (client: Socket, heard: string) => void) => {
     const at = join(folderOf(t), 'keys');
     await serve(t, at, (client) => {
@@ -217,7 +217,7 @@ describe('keys told to a guest', () => {
     return createKeyInstaller(() => at);
   };
 
-  it('are there when the guest says so, of this set and no other', async (t) => {
+  it('are installed when the guest OS confirms exactly this set', async (t) => {
     const tell = await sendTo(t, (client, heard) => {
       const [, mark, , digest] = /^set (\S+) (\d+) (\S+)\n/.exec(heard) ?? [];
       client.write(`ready\ndone ${mark} 00\ndone 11 ${digest}\ndone ${mark} ${digest}\n`);
@@ -225,7 +225,7 @@ describe('keys told to a guest', () => {
     await Promise.all([tell('a', [], soon()), tell('a', [], soon())]);
   });
 
-  it('are not there where the guest says it failed, says nothing, says too much or is gone', async (t) => {
+  it('are not installed if the guest OS reports failure, nothing or too much, or is gone', async (t) => {
     const failed = await sendTo(t, (client, heard) => client.write(`failed ${heard.split(' ')[1]}\n`));
     await refuses(failed('a', [], soon()), 'host_error', /could not write/);
     const silent = await sendTo(t, () => undefined);

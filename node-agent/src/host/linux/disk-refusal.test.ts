@@ -51,17 +51,17 @@ test('a mounted disk is refused with zero bytes changed', { skip }, async (conte
   await staysWhole(made, () => made.disks.mount(made.first.serial), 'blocked');
 });
 
-test('swap is refused with zero bytes changed, whatever path it was made by', { skip }, async (context) => {
+test('swap is refused with zero bytes changed, whatever path activated it', { skip }, async (context) => {
   const made = await setUp(context);
   await staysWhole(made, () => made.disks.swap(made.first.serial), 'blocked');
 });
 
-test('a disk with a loop device on top is refused with zero bytes changed', { skip }, async (context) => {
+test('a disk below a loop device is refused with zero bytes changed', { skip }, async (context) => {
   const made = await setUp(context);
   await staysWhole(made, () => made.disks.hold(made.first.serial), 'blocked');
 });
 
-test('a disk that is held in a way no list shows is refused by the kernel', { skip }, async (context) => {
+test('a disk held in a way that no list shows is refused by the kernel', { skip }, async (context) => {
   const made = await setUp(context);
   const other = await open(made.disks.blockOf(made.first.serial), constants.O_RDONLY | constants.O_EXCL);
   const disk = await made.host.disks.open(made.first);
@@ -73,12 +73,14 @@ test('a disk that is held in a way no list shows is refused by the kernel', { sk
   await disk.close();
 });
 
-test('a lasting name that leads to another disk is refused, and neither disk is touched', { skip }, async (context) => {
+test('a persistent name that resolves to another disk is refused, and neither disk is touched', {
+  skip,
+}, async (context) => {
   const made = await setUp(context);
   await staysWhole(made, () => made.disks.put({ [made.first.device]: { link: '../../nvme1n1' } }), 'drift');
 });
 
-test('a disk under another number is refused, and neither disk is touched', { skip }, async (context) => {
+test('a disk with another device number is refused, and neither disk is touched', { skip }, async (context) => {
   const made = await setUp(context);
   const { root } = made.disks;
   // As after the drives came back in another order while the agent had one open.
@@ -93,7 +95,7 @@ test('a disk under another number is refused, and neither disk is touched', { sk
   );
 });
 
-test('a node that is swapped between the check and the opening is refused, and neither disk is touched', {
+test('a device node swapped between check and open is refused, and neither disk is touched', {
   skip,
 }, async (context) => {
   const made = await setUp(context);
@@ -138,7 +140,7 @@ test('a node that is swapped between the check and the opening is refused, and n
   }
 });
 
-test('while a disk is written nobody else gets it', { skip }, async (context) => {
+test('while a disk is written no other process can open it', { skip }, async (context) => {
   const made = await setUp(context, {
     programs: {
       // Asks for the disk as a mount would, while it has it.

@@ -44,7 +44,7 @@ const bench = async (
   return { host, bytes, calls, put: (more: Tree) => putTree(own.root, more) };
 };
 
-test('each way to erase is asked for with what the drive offers, on the descriptor that was opened', async (context) => {
+test('each wipe method uses the commands that the disk supports, on the opened descriptor', async (context) => {
   for (const [method, idCtrl, call] of [
     ['nvme_sanitize', '{"oacs":2,"fna":0,"sanicap":1}', 'nvme sanitize /proc/self/fd/3 --sanact=start-crypto-erase'],
     ['nvme_sanitize', '{"oacs":2,"fna":0,"sanicap":2}', 'nvme sanitize /proc/self/fd/3 --sanact=start-block-erase'],
@@ -64,7 +64,7 @@ test('each way to erase is asked for with what the drive offers, on the descript
   }
 });
 
-test('a method the drive does not offer is refused, and a command that fails says its status', async (context) => {
+test('a method that the disk does not support is refused, and a failed command reports its status', async (context) => {
   const without = await bench(context, { idCtrl: '{"oacs":0,"fna":0,"sanicap":0}' });
   const disk = await without.host.disks.open({ serial: SERIAL, device: DEVICE });
   for (const method of ['nvme_sanitize', 'nvme_format'] as const)
@@ -82,7 +82,7 @@ const MAPPED: Tree = {
   '/sys/devices/virtual/block/dm-0/dev': '253:0',
 };
 
-test('a drive in use is refused at opening and at wiping, with zero bytes written', async (context) => {
+test('a disk in use is refused at open and at wipe, with zero bytes written', async (context) => {
   const uses: readonly (readonly [Tree, RegExp])[] = [
     [
       { '/proc/1/mountinfo': '30 1 259:0 / /mnt/local\\040volume rw - ext4 /dev/nvme0n1 rw\n' },
@@ -120,7 +120,7 @@ test('a drive in use is refused at opening and at wiping, with zero bytes writte
   }
 });
 
-test('a drive is its serial: a name that leads elsewhere is refused', async (context) => {
+test('a disk is identified by its serial: a name that resolves to another one is refused', async (context) => {
   const { host, bytes, put } = await bench(context);
   const disk = await host.disks.open({ serial: SERIAL, device: DEVICE });
   await assert.rejects(host.disks.open({ serial: 'other', device: DEVICE }), { code: 'drift' });
@@ -136,7 +136,7 @@ test('a drive is its serial: a name that leads elsewhere is refused', async (con
   await disk.close();
 });
 
-test('what is written on a drive is looked for on the drive, and unknown where it cannot be', async (context) => {
+test('signatures are read from the disk itself, and unknown if it cannot be read', async (context) => {
   const found = await bench(context, { wipefs: 'echo \'{"signatures":[{"device":"nvme0n1","type":"gpt"}]}\'' });
   assert.deepEqual((await found.host.disks.list())[0]?.filesystems, ['gpt']);
   const opened = await found.host.disks.open({ serial: SERIAL, device: DEVICE });
@@ -146,7 +146,7 @@ test('what is written on a drive is looked for on the drive, and unknown where i
   assert.match((await broken.host.disks.list())[0]?.unreadable ?? '', /Input\/output error/);
 });
 
-test('what a drive can be erased with is read from its own bits, as JSON or text', () => {
+test('the supported wipe methods are read from the capability bits, as JSON or text', () => {
   const none = { sanitize_crypto: false, sanitize_block: false, format: false, format_crypto: false };
   assert.deepEqual(eraseAbilityOf('{"oacs":0,"fna":0,"sanicap":0}'), none);
   assert.deepEqual(eraseAbilityOf('oacs      : 0x7\nfna       : 0x4\nsanicap   : 0x3\n'), {
@@ -158,18 +158,18 @@ test('what a drive can be erased with is read from its own bits, as JSON or text
   assert.throws(() => eraseAbilityOf('oacs : 0x7\nfna : 0\n'), /reports no sanicap/);
 });
 
-test('a sanitize is over only when the drive says so', () => {
+test('a sanitize is complete only when the disk reports it', () => {
   assert.equal(sanitizeStatusOf('{"nvme0":{"sstat":{"status":"(2) In progress."}}}'), 2);
   assert.equal(sanitizeStatusOf('{"nvme0":{"sstat":257}}'), 1);
   assert.throws(() => sanitizeStatusOf('{"nvme0":{}}'), /reports no status/);
 });
 
-test('device numbers are unpacked as the kernel packs them', () => {
+test('device numbers are decoded as the kernel encodes them', () => {
   assert.equal(majorMinorOf((259 << 8) | 3), '259:3');
   assert.equal(majorMinorOf(0x10_0000 + (8 << 8)), '8:256');
 });
 
-test('signatures of a whole tree are found by device name', () => {
+test('signatures of a whole device tree are found by device name', () => {
   const tree = {
     blockdevices: [
       {

@@ -12,14 +12,14 @@ const open = async (t: TestContext) => {
 };
 
 describe('a fabric partition', () => {
-  test('is asked for once, and what is active already is not asked for again', async (t) => {
+  test('is activated once, and not again if it is already active', async (t) => {
     const { host, acts } = await open(t);
     for (let times = 0; times < 2; times++) await host.fabric.activate(4);
     for (let times = 0; times < 2; times++) await host.fabric.deactivate(4);
     assert.deepEqual(await acts(), ['-a 4', '-d 4']);
   });
 
-  test('that shares a module with an active one is refused before the tool is asked, and both are named', async (t) => {
+  test('that shares a module with an active one is refused before the tool is called, naming both', async (t) => {
     const { host, acts } = await open(t);
     await host.fabric.activate(1);
     await assert.rejects(host.fabric.activate(4), {
@@ -30,7 +30,7 @@ describe('a fabric partition', () => {
     assert.deepEqual(await acts(), ['-a 1']);
   });
 
-  test('counts as active when the list says so, whatever the tool says', async (t) => {
+  test('counts as active when the list shows it, whatever the tool returned', async (t) => {
     const { host, put } = await open(t);
     await put('broken', '');
     await assert.rejects(host.fabric.activate(4), {
@@ -39,7 +39,7 @@ describe('a fabric partition', () => {
     });
   });
 
-  test('is declared again after Fabric Manager started anew, with those it still knows', async (t) => {
+  test('is declared after a restart of Fabric Manager together with those it already knows', async (t) => {
     const { host, acts, restart } = await open(t);
     await host.fabric.activate(7);
     await restart();
@@ -54,7 +54,7 @@ describe('a fabric partition', () => {
     );
   });
 
-  test('is taken after a Fabric Manager that started anew was told that none is in use', async (t) => {
+  test('is activated after a restarted Fabric Manager received an empty activated list', async (t) => {
     const { host, acts, put } = await open(t);
     await put('waiting', '');
     await assert.rejects(host.fabric.activate(4), { code: 'host_error', message: /not configured/ });
@@ -71,7 +71,7 @@ describe('a fabric partition', () => {
     await host.fabric.declare([4]);
   });
 
-  test('is not declared to a Fabric Manager that would not be asked for it at its start', async (t) => {
+  test('is not declared to a Fabric Manager without restart mode', async (t) => {
     const { host, acts, put } = await open(t);
     await put('usr/share/nvidia/nvswitch/fabricmanager.cfg', 'FABRIC_MODE=1\nFABRIC_MODE_RESTART=0\n');
     assert.equal((await host.fabric.facts()).manager.is_restart_mode, false);
@@ -80,7 +80,7 @@ describe('a fabric partition', () => {
     assert.deepEqual(await acts(), []);
   });
 
-  test('is not made active by a Fabric Manager of another version, nor by one that is off or not shared', async (t) => {
+  test('is not activated by a Fabric Manager of another version, one that is off, or not in shared mode', async (t) => {
     const { host, acts, put } = await open(t);
     await host.fabric.activate(7);
     await put('sys/module/nvidia/version', '575.57.08\n');

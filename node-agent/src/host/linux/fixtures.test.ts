@@ -27,7 +27,7 @@ const TREES = [
 ] as const;
 
 for (const [path, folder, count] of TREES)
-  test(`the tree of ${path.split('/').at(-1)} gives facts in shape and no slot without blockers`, {
+  test(`the tree of ${path.split('/').at(-1)} gives valid facts and no slot without blockers`, {
     skip: requiresFixture(path),
   }, async (context) => {
     const tree = await unpackFixture(path);
@@ -45,26 +45,28 @@ for (const [path, folder, count] of TREES)
   });
 
 const SMI = 'topology/nvidia-smi-xml/a100-sxm4-v12.xml';
-test('a GPU in MIG mode is told from the driver’s own listing', { skip: requiresFixture(SMI) }, () => {
+test('MIG mode of a GPU is read from the listing of the driver', { skip: requiresFixture(SMI) }, () => {
   const [gpu] = parseNvidiaSmi(readFixture(SMI));
   assert.deepEqual([gpu?.model, gpu?.pci_address, gpu?.mig_mode], ['NVIDIA A100-SXM4-80GB', '0000:01:00.0', 'enabled']);
   assert.equal(gpu?.module_id, 4);
 });
 
 const OLD = 'h200-guest/nvidia-smi-q.xml';
-test('a guest with a passed-through H200 tells its module id and no fabric', { skip: requiresFixture(OLD) }, () => {
+test('a guest OS with a passed-through H200 reports its module ID and no fabric', {
+  skip: requiresFixture(OLD),
+}, () => {
   const [gpu] = parseNvidiaSmi(readFixture(OLD));
   assert.deepEqual([gpu?.module_id, gpu?.fabric_state, gpu?.memory_mib], [6, 'N/A', 143_771]);
 });
 
 const CONSUMER = 'topology/nvidia-smi-xml/rtx-3080-v13.xml';
-test('what a driver answers with N/A is unknown', { skip: requiresFixture(CONSUMER) }, () => {
+test('an N/A value of the driver is unknown', { skip: requiresFixture(CONSUMER) }, () => {
   const [gpu] = parseNvidiaSmi(readFixture(CONSUMER));
   assert.deepEqual([gpu?.mig_mode, gpu?.ecc_uncorrected], [null, null]);
 });
 
 const LSBLK = 'topology/gpud/disk/lsblk.1.json';
-test('every lsblk listing of real hosts is read', { skip: requiresFixture(LSBLK) }, () => {
+test('every lsblk listing of real hosts is parsed', { skip: requiresFixture(LSBLK) }, () => {
   const folder = 'topology/gpud/disk';
   for (const name of readdirSync(fixturePath(folder)).filter((one) => /^lsblk.*\.json$/.test(one)))
     assert.ok(signaturesOf(readFixture(`${folder}/${name}`)).size > 0, name);
@@ -75,7 +77,7 @@ test('every lsblk listing of real hosts is read', { skip: requiresFixture(LSBLK)
 });
 
 const ADAPTERS = 'topology/gpud/sys-class-infiniband-h100';
-test('InfiniBand adapters and a BlueField are told apart', { skip: requiresFixture(ADAPTERS) }, async (context) => {
+test('InfiniBand adapters and a BlueField are distinguished', { skip: requiresFixture(ADAPTERS) }, async (context) => {
   const tree = await makeTree(SWITCH_TREE);
   context.after(tree.remove);
   const card = '/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0/0000:18:00.0/infiniband';
@@ -96,7 +98,7 @@ test('InfiniBand adapters and a BlueField are told apart', { skip: requiresFixtu
 });
 
 const NVME = 'topology/ironic/nvme_cli_info_template_crypto_supported.txt';
-test('real drives tell what they can be erased with', { skip: requiresFixture(NVME) }, () => {
+test('real disks report their supported wipe methods', { skip: requiresFixture(NVME) }, () => {
   const can = (name: string) => eraseAbilityOf(readFixture(`topology/ironic/nvme_cli_info_template_${name}.txt`));
   assert.deepEqual([can('crypto_supported').format, can('crypto_supported').format_crypto], [true, true]);
   assert.equal(can('format_unsupported').format, false);

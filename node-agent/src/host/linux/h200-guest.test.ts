@@ -26,7 +26,7 @@ test('a real H200 is read as one GPU of 143771 MiB without a fabric', () => {
   assert.equal(fn?.bars.find((bar) => bar.index === 2)?.size_bytes, 256 * 1024 ** 3);
 });
 
-test('what it lacks is told as blockers and prerequisites, and nothing is made up', () => {
+test('missing parts are reported as blockers and prerequisites, and nothing is invented', () => {
   assertTopologyMap(map);
   assert.equal(map.candidates.length, 1);
   const [slot] = map.candidates;
@@ -46,7 +46,7 @@ test('what it lacks is told as blockers and prerequisites, and nothing is made u
   assert.equal(map.reboot_required, true);
 });
 
-test('its system disk is seen in use, and unreadable contents are not taken for none', () => {
+test('its system disk is seen as in use, and unreadable contents are not taken for empty', () => {
   assert.ok('value' in facts.disks);
   const disk = facts.disks.value.find((one) => one.name === 'vda');
   assert.deepEqual([disk?.is_boot, disk?.mounts], [true, ['/']]);

@@ -33,20 +33,20 @@ const hostWith = async (t: TestContext, emulator: string, accelerator: Hyperviso
   };
 };
 
-test('KVM is taken where the probe counts to its end on the host’s own CPU', async (t) => {
+test('KVM is used if the probe runs to its end on the CPU of the host', async (t) => {
   const { choose, calls } = await hostWith(t, 'exit 33');
   assert.equal(await choose(), 'kvm');
   assert.match((await calls())[0] ?? '', /accel=kvm -cpu host/);
 });
 
-test('a KVM that ends a guest in any other way is not used', async (t) => {
+test('a KVM whose probe ends in any other way is not used', async (t) => {
   for (const emulator of ['exit 0', 'exit 1', 'kill -ABRT $$']) {
     const { choose } = await hostWith(t, emulator);
     assert.equal(await choose(), 'tcg');
   }
 });
 
-test('the verdict holds until the host boots again', async (t) => {
+test('the result of the probe is kept until the host reboots', async (t) => {
   const { root, choose, calls } = await hostWith(t, 'exit 33');
   await choose();
   assert.equal(await choose(), 'kvm');
@@ -55,7 +55,7 @@ test('the verdict holds until the host boots again', async (t) => {
   assert.equal(await choose(), 'tcg');
 });
 
-test('a probe that failed is made again after a while, and those who ask at once share one', async (t) => {
+test('a failed probe is repeated after a while, and concurrent callers share one probe', async (t) => {
   const { root, choose, calls, clock } = await hostWith(t, 'exit 1');
   assert.deepEqual(await Promise.all([choose(), choose(), choose()]), ['tcg', 'tcg', 'tcg']);
   assert.equal((await calls()).length, 1);
@@ -66,7 +66,7 @@ test('a probe that failed is made again after a while, and those who ask at once
   assert.deepEqual(await readdir(join(root, 'slices')), ['accelerator'], 'no probe is left behind');
 });
 
-test('what the site says is not questioned', async (t) => {
+test('a configured accelerator is used without a probe', async (t) => {
   const { choose, calls } = await hostWith(t, 'exit 1', 'kvm');
   assert.equal(await choose(), 'kvm');
   assert.deepEqual(await calls(), []);

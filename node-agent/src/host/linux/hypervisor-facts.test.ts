@@ -30,7 +30,7 @@ const read = async (
   return readHypervisor({ config, files: { ...made, exists }, run: createRun(path) });
 };
 
-test('libvirt that answers, a guest that ran and all files are told so', async (t) => {
+test('a responding libvirt, a successful probe and all required files are reported', async (t) => {
   assert.deepEqual(await read(t, { virsh: ANSWER, emulator: 'exit 33' }), {
     libvirt_version: '9.0.1',
     missing_files: [],
@@ -39,7 +39,7 @@ test('libvirt that answers, a guest that ran and all files are told so', async (
   });
 });
 
-test('a KVM that exists and runs no guest is not usable, whatever the site says', async (t) => {
+test('a KVM device that cannot run a guest is not usable, whatever the settings say', async (t) => {
   const emulator = 'echo "failed to initialize kvm" >&2; exit 1';
   const said = await read(t, { virsh: ANSWER, emulator });
   assert.deepEqual([said.accelerator, said.kvm], ['kvm', { is_usable: false, reason: 'failed to initialize kvm' }]);
@@ -49,7 +49,7 @@ test('a KVM that exists and runs no guest is not usable, whatever the site says'
   assert.deepEqual([off.accelerator, off.kvm.is_usable], ['tcg', false]);
 });
 
-test('libvirt that does not answer or is not there, and files that are missing, are named', async (t) => {
+test('a libvirt that is missing or does not respond, and missing files, are named', async (t) => {
   const broken = await read(t, { virsh: 'exit 1', emulator: 'exit 33' }, {}, ['/dev/kvm']);
   assert.equal(broken.libvirt_version, null);
   assert.deepEqual(broken.missing_files, ['/usr/share/OVMF/OVMF_CODE_4M.fd', '/usr/share/OVMF/OVMF_VARS_4M.fd']);

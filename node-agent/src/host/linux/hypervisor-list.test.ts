@@ -10,7 +10,7 @@ import { HYPERVISOR_DEFAULTS } from './hypervisor-config.ts';
 import { NETWORK_DEFAULTS } from './network-config.ts';
 import { createRun } from './run.ts';
 
-test('a host without libvirt has no machines, unless files of one say that it may run', async (t) => {
+test('a host without libvirt has no VMs, unless files of a VM show that it may run', async (t) => {
   const tree = await makeTree({});
   t.after(tree.remove);
   const folder = join(tree.root, 'slices');

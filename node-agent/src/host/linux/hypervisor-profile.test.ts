@@ -39,7 +39,7 @@ const profileOf = async (t: TestContext, machine: VmPlan, { tree = {}, config, n
   });
 };
 
-test('a vCPU has a CPU that is neither the host’s nor another machine’s', async (t) => {
+test('a vCPU is pinned to a CPU used neither by the host nor by another VM', async (t) => {
   const machine = { ...machineOf(1), name: 'gpuaas-new' };
   const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
   const others = [
@@ -52,7 +52,7 @@ test('a vCPU has a CPU that is neither the host’s nor another machine’s', as
   assert.equal((await profileOf(t, machine, { others })).pinned_cpus, null, 'unless CPUs are shared');
 });
 
-test('the host tells what its CPU addresses and which function carries the bridge', async (t) => {
+test('the host reports the address width of its CPU and the function that carries the bridge', async (t) => {
   const tree = {
     '/sys/class/net/uplink0': { link: '../../devices/pci0000:00/0000:be:00.2/net/uplink0' },
     '/sys/devices/pci0000:00/0000:be:00.2/net/uplink0/device': { link: '../../../0000:be:00.2' },
@@ -64,7 +64,7 @@ test('the host tells what its CPU addresses and which function carries the bridg
   );
 });
 
-test('an operator’s settings are read, and wrong ones are named', () => {
+test('operator settings are read, and invalid ones are named', () => {
   const given = {
     GPUAAS_NODE_ACCELERATOR: 'probe',
     GPUAAS_NODE_HOST_CPUS: '0-3',

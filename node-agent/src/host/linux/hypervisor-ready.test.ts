@@ -17,9 +17,10 @@ const hasAll = async (): Promise<boolean> => true;
 const refused = (code: string, pattern: RegExp) => (err: unknown) =>
   err instanceof HostError && err.code === code && pattern.test(err.message);
 
-test('devices on vfio-pci in groups of their own are given away', () => refuseUnbound(machine, functions, hasAll));
+test('devices bound to vfio-pci in their own groups are passed through', () =>
+  refuseUnbound(machine, functions, hasAll));
 
-test('a device is not given away that is gone, bound elsewhere, in no group, or in one with the host’s', async () => {
+test('a device that is gone, bound elsewhere, or without its own group is not passed through', async () => {
   const changed = (change: Partial<PciFunction>) =>
     functions.map((fn, index) => (index === 1 ? { ...fn, ...change } : fn));
   await refuses(refuseUnbound(machine, functions.slice(1), hasAll), 'drift');
@@ -31,13 +32,13 @@ test('a device is not given away that is gone, bound elsewhere, in no group, or 
   await refuseUnbound(machine, [...functions, { ...neighbour, class_code: '060400' }], hasAll);
 });
 
-test('a group without its device file stops the start', () =>
+test('a group without its device file prevents the start', () =>
   assert.rejects(
     refuseUnbound(machine, functions, async (group) => group !== 2),
     refused('vfio_group_unavailable', /^\/dev\/vfio\/2/),
   ));
 
-test('a drive must be the planned one, and the host’s own use of it stops the start', () => {
+test('the disk must be the planned one, and its use by the host prevents the start', () => {
   const disks = machine.plan.slots.map(
     (slot) =>
       ({
@@ -59,7 +60,7 @@ test('a drive must be the planned one, and the host’s own use of it stops the 
   assert.throws(() => refuseDisks(machine, changed({ is_swap: true })), refused('blocked', /swap/));
 });
 
-test('huge pages must be free on every node of the plan', () => {
+test('huge pages must be free on every NUMA node of the plan', () => {
   const wide = machineOf(8);
   const pages = (free: number) => [0, 1].map((node) => ({ node, size_kib: 1024 ** 2, total: 512, free }));
   refuseWithoutPages(wide, pages(256));
@@ -68,7 +69,7 @@ test('huge pages must be free on every node of the plan', () => {
   refuseWithoutPages(machineOf(1, { hugepages: null }), []);
 });
 
-test('nothing of a machine that is on goes to another', () => {
+test('no resource of a running VM goes to another VM', () => {
   const other = { ...machine, name: 'gpuaas-other' };
   const parsed = parseDomain(compileDomain(machine, hostProfile()));
   const known = (state: 'running' | 'paused' | 'shut_off') => [{ uuid: '', state, parsed }];

@@ -24,7 +24,7 @@ const guestThat = async (t: TestContext, speak: (socket: Socket) => void): Promi
 };
 const LINE = `{"schema":1,"ssh_host_key":"${KEY}","gpu_count":2}\n`;
 
-test('a guest is heard as soon as it has said a whole line', async (t) => {
+test('a guest report is read as soon as one line is complete', async (t) => {
   const path = await guestThat(t, (socket) => {
     socket.write(`cut off}\n${LINE.slice(0, 20)}`);
     setImmediate(() => socket.write(LINE.slice(20)));
@@ -32,7 +32,7 @@ test('a guest is heard as soon as it has said a whole line', async (t) => {
   assert.deepEqual(await listenToGuest(path), { ssh_host_key: KEY, gpu_count: 2, checks: [] });
 });
 
-test('a guest that floods its port is read to a limit and then left', async (t) => {
+test('a guest OS that floods its port is read up to a limit and then disconnected', async (t) => {
   const path = await guestThat(t, (socket) => {
     const flood = (): void => {
       while (socket.writable && socket.write('x'.repeat(65_536)));
@@ -43,7 +43,7 @@ test('a guest that floods its port is read to a limit and then left', async (t) 
   assert.equal(await listenToGuest(path), null);
 });
 
-test('a guest that is silent, gone or not there has said nothing', async (t) => {
+test('a guest OS that is silent, gone or missing gives no report', async (t) => {
   assert.equal(await listenToGuest(await guestThat(t, () => undefined)), null);
   assert.equal(await listenToGuest(await guestThat(t, (socket) => socket.end('half a line'))), null);
   assert.equal(await listenToGuest('/nowhere/guest.sock'), null);

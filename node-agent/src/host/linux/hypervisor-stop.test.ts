@@ -29,26 +29,26 @@ const guestThat = (given: Readonly<{ down_at?: number; answers_in?: number }>) =
   return { asking, asked, clock, controller };
 };
 
-test('a guest is asked every few seconds until it is down', async () => {
+test('a guest OS is asked to shut down every few seconds until it is off', async () => {
   const { asking, asked, clock } = guestThat({ down_at: 12_000 });
   assert.equal(await requestShutdown(asking, 'uuid', 30), true);
   assert.deepEqual(asked, [0, 5_000, 10_000]);
   assert.equal(clock.ms, 12_000);
 });
 
-test('what libvirt takes to answer counts as the guest’s time', async () => {
+test('the response time of libvirt counts toward the grace period of the guest OS', async () => {
   const { asking, clock } = guestThat({ answers_in: 4_000 });
   assert.equal(await requestShutdown(asking, 'uuid', 30), false);
   assert.ok(clock.ms < 40_000, `${clock.ms} ms went by`);
 });
 
-test('a guest that is not to be asked is not', async () => {
+test('without a grace period the guest OS is not asked to shut down', async () => {
   const { asking, asked } = guestThat({});
   assert.equal(await requestShutdown(asking, 'uuid', 0), false);
   assert.deepEqual(asked, []);
 });
 
-test('whoever waits no longer ends the asking, and nothing is switched off', async () => {
+test('an aborted caller ends the shutdown requests, and nothing is powered off', async () => {
   const { asking, asked, controller } = guestThat({});
   controller.abort();
   await refuses(requestShutdown(asking, 'uuid', 30), 'timeout');

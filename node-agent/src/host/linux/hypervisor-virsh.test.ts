@@ -9,7 +9,7 @@ const failing =
   (stderr: string): Run =>
   async () => ({ status: 1, stdout: '', stderr });
 
-test('a device group that somebody else holds is told by its name, any other failure in libvirt’s own words', async () => {
+test('a device group held by another process is named; other failures show the message of libvirt', async () => {
   const busy = [
     "error: Failed to start domain 'gpuaas-alc-1'",
     'error: internal error: process exited while connecting to monitor: qemu-system-x86_64: -device vfio-pci,host=1b:00.0:',

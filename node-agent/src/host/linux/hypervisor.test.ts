@@ -20,7 +20,7 @@ const IGNORES_THE_BUTTON = '#cloud-config\nruncmd: ["killall acpid"]\n';
 const FOREIGN = `<domain type='qemu'><name>somebodys</name><memory unit='MiB'>16</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='pc'>hvm</type></os><devices><video><model type='none'/></video></devices></domain>`;
 
-describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
+describe('VMs on libvirt and QEMU', { skip: composedHostLacks() }, () => {
   let lab: ComposedHost;
   let host: Host;
   let tenant: Tenant;
@@ -71,7 +71,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     await lab?.close();
   });
 
-  test('a start that lacks something is refused before anything is made', async () => {
+  test('a start with a missing requirement is refused before anything is created', async () => {
     await refuses(host.hypervisor.start(first), 'blocked');
     await attach(first);
     await host.pci.bind(first.plan.slots[0]?.gpu_pci_address ?? '', null);
@@ -87,7 +87,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     assert.equal(existsSync(filesOf(first)), false);
   });
 
-  test('two machines start, tell their host keys and GPUs, and let in who was named', async () => {
+  test('two VMs start, report their host keys and GPUs, and accept the named keys', async () => {
     await attach(second);
     await Promise.all([host.hypervisor.start(first), host.hypervisor.start(second)]);
     assert.equal(statSync(join(filesOf(first), `${first.name}.iso`)).mode & 0o777, 0o600);
@@ -108,7 +108,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     assert.equal((await host.network.lease(first.plan.mac_address, first.plan.private_ip)).ip, first.plan.private_ip);
   });
 
-  test('a machine is started once, and its name and devices are nobody else’s', async () => {
+  test('a VM is started once, and no other VM can take its name or devices', async () => {
     const before = await bootId(first);
     await host.hypervisor.start(first);
     assert.equal(await bootId(first), before);
@@ -123,7 +123,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     assert.equal(await stateOf(thief.name), 'none');
   });
 
-  test('a domain that is not ours is told and never touched', async () => {
+  test('a domain that is not managed by the agent is reported and never changed', async () => {
     await writeFile(join(lab.libvirt.folder, 'foreign.xml'), FOREIGN);
     await lab.libvirt.virsh('create', join(lab.libvirt.folder, 'foreign.xml'));
     const told = (await host.hypervisor.list()).find(({ name }) => name === 'somebodys');
@@ -135,7 +135,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     await lab.libvirt.virsh('destroy', 'somebodys');
   });
 
-  test('machines outlive libvirt, and an agent that starts anew finds them by their names', async () => {
+  test('VMs survive a libvirt restart, and a restarted agent finds them by name', async () => {
     const before = await bootId(first);
     await lab.libvirt.stopLibvirt();
     await refuses(host.hypervisor.list(), 'host_error');
@@ -149,7 +149,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     assert.equal((await report(first)).ssh_host_key, keys.get(first.name));
   });
 
-  test('a machine restarts when asked or when made to, and keeps its host key', async () => {
+  test('a VM restarts on request or by force and keeps its host key', async () => {
     await refuses(host.hypervisor.remove(first.name), 'conflict');
     const [before, other] = [await bootId(first), await bootId(second)];
     await host.hypervisor.reboot(first.name, false);
@@ -161,7 +161,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     assert.notEqual(await bootId(second), other);
   });
 
-  test('a machine stops when asked, and goes with all that was its own, while the other runs on', async () => {
+  test('a VM stops on request and is removed with all of its files, while the other keeps running', async () => {
     const other = await bootId(second);
     assert.equal(await host.hypervisor.stop(first.name, 30), 'graceful');
     assert.equal(await host.hypervisor.stop(first.name, 30), 'absent');
@@ -182,7 +182,7 @@ describe('machines on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     assert.equal(await bootId(second), other);
   });
 
-  test('a machine that does not listen is stopped by force', async () => {
+  test('a VM that ignores the request is stopped by force', async () => {
     assert.equal(await host.hypervisor.stop(second.name, 2), 'hard');
     assert.equal(await stateOf(second.name), 'shut_off');
     await host.hypervisor.remove(second.name);

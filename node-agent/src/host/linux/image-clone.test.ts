@@ -41,7 +41,7 @@ const setUp = async (context: TestContext) => {
   return { ...made, images, withDisk, serial: slot.disk.serial, ran };
 };
 
-test('a clone is the image byte for byte, on a blank disk and on one that is not', { skip }, async (context) => {
+test('a clone equals the image byte for byte, on a blank disk and on a used one', { skip }, async (context) => {
   const { images, withDisk, disks, serial, source, dir, ran } = await setUp(context);
   const raw = join(dir, 'as-it-was.raw');
   await makeRaw(raw, 48 * MIB);
@@ -79,7 +79,7 @@ test('an image larger than the disk is refused with zero bytes changed', { skip 
   assert.deepEqual(ran, []);
 });
 
-test('an image that was changed in the cache is not cloned and not kept', { skip }, async (context) => {
+test('an image modified in the cache is neither cloned nor kept', { skip }, async (context) => {
   const { images, withDisk, disks, serial, source, cache } = await setUp(context);
   const image = await putImage(source, { name: 'debian-12', size_bytes: 16 * MIB });
   await images.pull(image, noProgress);
@@ -99,12 +99,12 @@ test('an image that was changed in the cache is not cloned and not kept', { skip
   assert.deepEqual(await readdir(cache), []);
 });
 
-test('progress is what the tool prints over one line', () => {
+test('progress is parsed from the output that the tool writes over one line', () => {
   assert.deepEqual(percentsIn('    (0.00/100%)\r    (12.50/100%)\r    (100.00/100%)\r\n'), [0, 12.5, 100]);
   assert.deepEqual(percentsIn('    (12.5'), []);
 });
 
-test('an image that is being cloned is not evicted, and its use is remembered', { skip }, async (context) => {
+test('an image being cloned is not evicted, and its last use is recorded', { skip }, async (context) => {
   const { images, withDisk, source } = await setUp(context);
   const image = await putImage(source, { name: 'used', size_bytes: 8 * MIB });
   await images.pull(image, noProgress);

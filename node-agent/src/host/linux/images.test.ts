@@ -49,7 +49,7 @@ const writeSparse = async (file: string, sizeBytes: number): Promise<void> => {
   await appendFile(file, randomBytes(MIB));
 };
 
-test('an image comes whole, stays sparse, and is asked for once by many', async (context) => {
+test('an image is pulled completely, stays sparse, and concurrent callers share one pull', async (context) => {
   const { source, cache, images, file } = await setUp(context);
   await writeSparse(file, 64 * MIB);
   const image = await putFile(source, file);
@@ -69,7 +69,7 @@ test('an image comes whole, stays sparse, and is asked for once by many', async 
   execFileSync('cmp', [file, blob]);
 });
 
-test('what is not as promised is not kept: other bytes, fewer, more, another format', async (context) => {
+test('an image with other bytes, another size or another format than declared is not kept', async (context) => {
   const { source, cache, images, file } = await setUp(context);
   await writeFile(file, randomBytes(MIB));
   const wrong = [
@@ -87,7 +87,7 @@ test('what is not as promised is not kept: other bytes, fewer, more, another for
   assert.deepEqual(await images.list(), []);
 });
 
-test('an image that names other files, or is cut short, is refused before it is listed', {
+test('an image that refers to other files or is truncated is refused before it is listed', {
   skip: requires('qemu-img'),
 }, async (context) => {
   const { dir, source, cache, images, file } = await setUp(context);
@@ -106,7 +106,7 @@ test('an image that names other files, or is cut short, is refused before it is 
   assert.equal((await images.pull(whole, noProgress)).digest, whole.digest);
 });
 
-test('a cache that fills up on the way keeps nothing, and has the image when there is room', {
+test('a cache that fills up during a pull keeps nothing, and the pull succeeds with space', {
   skip: requires('root'),
 }, async (context) => {
   const { source, cache, images, file } = await setUp(context);
@@ -129,7 +129,7 @@ test('a cache that fills up on the way keeps nothing, and has the image when the
   }
 });
 
-test('a limit is kept, and what a crash left is gone with the next pull', async (context) => {
+test('the cache limit is enforced, and the next pull removes files left by a crash', async (context) => {
   const { source, cache, make, file } = await setUp(context);
   const images = make({ max_bytes: 3 * MIB });
   await writeFile(file, randomBytes(2 * MIB));
@@ -151,7 +151,7 @@ test('a limit is kept, and what a crash left is gone with the next pull', async 
   );
 });
 
-test('a web server gives images by digest; without one it must prove who it is', async (context) => {
+test('a plain HTTP server serves images only by digest', async (context) => {
   const { source, make, file } = await setUp(context);
   await writeFile(file, randomBytes(3 * MIB));
   const image = await putFile(source, file);
@@ -178,7 +178,7 @@ test('a web server gives images by digest; without one it must prove who it is',
     await refuses(make({ source: gone }).pull(image, noProgress), 'host_error');
 });
 
-test('the longest unused make room for an image that is pulled; one that was asked for lately stays', async (context) => {
+test('a pull evicts the least recently used images, but not one requested recently', async (context) => {
   const { source, make, file } = await setUp(context);
   const at = { ms: Date.parse('2026-11-15T10:00:00Z') };
   const images = make({ max_bytes: 5 * MIB, evicts_unused: true, now: () => new Date(at.ms) });
@@ -207,7 +207,7 @@ test('the longest unused make room for an image that is pulled; one that was ask
   assert.deepEqual(await names(), ['first', 'third'], 'nothing goes for what does not fit anyway');
 });
 
-test('an image takes the room that its data takes, and holes take none', async (context) => {
+test('an image uses the space of its data, and holes use none', async (context) => {
   const { source, make, file } = await setUp(context);
   const images = make({ max_bytes: 20 * MIB, evicts_unused: true });
   await writeSparse(file, 16 * MIB);
@@ -217,7 +217,7 @@ test('an image takes the room that its data takes, and holes take none', async (
   assert.deepEqual((await images.list()).map(({ name }) => name ?? '').toSorted(), ['full', 'sparse']);
 });
 
-test('an image that goes while the cache is listed is not listed', async (context) => {
+test('an image removed while the cache is listed is not listed', async (context) => {
   const { source, cache, images, file } = await setUp(context);
   await writeFile(file, randomBytes(MIB));
   const image = await putFile(source, file);
@@ -232,7 +232,7 @@ test('an image that goes while the cache is listed is not listed', async (contex
   );
 });
 
-test('an image is hashed again when asked, and dropped when it is not what it was', async (context) => {
+test('an image is hashed again on request and dropped if it changed', async (context) => {
   const { source, cache, make, file } = await setUp(context);
   const images = make();
   await writeFile(file, randomBytes(MIB));

@@ -62,7 +62,7 @@ const isFrom =
 const isArp = (frame: string): boolean => frame.slice(24, 28) === '0806';
 const bound = (port: Port) => ({ state: 'bound', ip: port.private_ip, other_mac: null });
 
-describe('guests of a host', { skip }, () => {
+describe('the network of VMs', { skip }, () => {
   let lab: NetworkLab;
   let a: LabGuest;
   let b: LabGuest;
@@ -74,7 +74,7 @@ describe('guests of a host', { skip }, () => {
   });
   after(() => lab?.close());
 
-  test('a guest gets its reserved address and reaches the outside through the host, and nothing beside it', async () => {
+  test('a VM gets its reserved address and reaches the internet through the host, but no neighbor', async () => {
     const ports = portsOf(lab);
     await lab.host.must('ip', 'addr', 'add', `${METADATA}/32`, 'dev', 'lo');
     for (const address of [lab.config.gateway, '203.0.113.1', METADATA]) await lab.host.serve(address);
@@ -111,7 +111,7 @@ describe('guests of a host', { skip }, () => {
     assert.equal(await lab.outside.reaches(B.private_ip), false);
   });
 
-  test('what a guest sends under another name, or as a server or router, reaches nobody', async () => {
+  test('spoofed packets, and packets of a DHCP server or router, are dropped', async () => {
     const ports = portsOf(lab);
     const gateway = (await lab.host.must('ip', '-json', 'link', 'show', lab.config.bridge)).match(
       /"address":"([^"]+)"/,
@@ -171,7 +171,7 @@ describe('guests of a host', { skip }, () => {
     assert.deepEqual(await ports.lease(B.mac_address, B.private_ip), bound(B));
   });
 
-  test('a guest whose device comes after its port has its address and its walls', async () => {
+  test('a VM whose device appears after its port has its address and its filters', async () => {
     const ports = portsOf(lab);
     await ports.attach(C);
     assert.deepEqual(await ports.ports(), [A, B, C]);
@@ -195,7 +195,7 @@ describe('guests of a host', { skip }, () => {
     assert.deepEqual(await remains(lab, C), []);
   });
 
-  test('two that claim one address are named, both of them', async () => {
+  test('two devices that claim one address are both named', async () => {
     const ports = portsOf(lab);
     await refuses(ports.attach({ ...C, private_ip: A.private_ip }), 'conflict');
     await assert.rejects(ports.attach({ ...C, private_ip: A.private_ip }), (error: Error) =>
@@ -217,7 +217,7 @@ describe('guests of a host', { skip }, () => {
     await lab.vsctl('del-port', lab.config.bridge, stranger.name);
   });
 
-  test('a switch that forgot its flows connects nobody, and gets them back', async () => {
+  test('a switch that lost its flows connects no VM, and the flows are restored', async () => {
     const ports = portsOf(lab);
     await lab.restartSwitch();
     // By itself it would switch between all of them.
@@ -230,7 +230,7 @@ describe('guests of a host', { skip }, () => {
     assert.deepEqual(await ports.restore(), []);
   });
 
-  test('what an agent left that died is removed at the next start, and what lives stays', async () => {
+  test('ports left by a dead agent are removed at the next start, and live ones stay', async () => {
     const ports = portsOf(lab);
     await lab.vsctl('del-port', lab.config.bridge, B.name);
     assert.deepEqual(await remains(lab, B), ['flows', 'hosts', 'leases', 'rules', 'connections']);
@@ -241,7 +241,7 @@ describe('guests of a host', { skip }, () => {
     assert.equal(await a.reaches(OUTSIDE), true);
   });
 
-  test('a detached guest leaves nothing behind, and the last takes along what all shared', async () => {
+  test('a detached VM leaves nothing behind, and the last one removes the shared parts', async () => {
     const ports = portsOf(lab);
     await ports.attach(B);
     assert.equal((await b.dhcp()).status, 0);
@@ -257,7 +257,7 @@ describe('guests of a host', { skip }, () => {
     assert.doesNotMatch(await lab.ofctl('dump-flows', lab.config.bridge), /cookie=0x6770/);
   });
 
-  test('an address goes to its new holder though the old one never gave it back', async () => {
+  test('an address goes to its new owner although the old one never released its DHCP lease', async () => {
     const ports = portsOf(lab);
     await ports.attach(A);
     assert.equal((await a.dhcp()).status, 0);
@@ -272,7 +272,7 @@ describe('guests of a host', { skip }, () => {
     assert.deepEqual(await remains(lab, A), []);
   });
 
-  test('without its bridge, or its gateway, nothing is made', async () => {
+  test('nothing is created without the bridge or its gateway', async () => {
     const config = { ...lab.config, bridge: 'ovsbr9' };
     const without = createPorts({ config, files: createFiles(), run: createRun() });
     await assert.rejects(without.attach(A), /no bridge ovsbr9/);
@@ -281,7 +281,7 @@ describe('guests of a host', { skip }, () => {
     assert.deepEqual(await remains(lab, A), []);
   });
 
-  test('a switch that takes only some of the flows leaves no half-open port', async () => {
+  test('a switch that accepts only some of the flows leaves no half-open port', async () => {
     const broken: Record<string, (command: Command) => Command> = {
       'loses a flow': (command) => ({
         ...command,
@@ -303,7 +303,7 @@ describe('guests of a host', { skip }, () => {
     }
   });
 
-  test('names and addresses that are none reach no program', async () => {
+  test('invalid names and addresses are never passed to a program', async () => {
     const ports = portsOf(lab, async ({ argv }) => assert.fail(`${argv.join(' ')} was run`));
     for (const change of [
       { name: '../../etc/passwd' },

@@ -25,7 +25,7 @@ const holdOpen = async (t: TestContext, path: string) => {
   };
 };
 
-test('a card is neither reset nor taken back while a guest has its group open', {
+test('a device is neither reset nor rebound while a VM has its group open', {
   skip: requires('root'),
 }, async (t) => {
   const { root, remove } = await makeTree({

@@ -4,7 +4,7 @@ import { modeOf, partitionsOf } from './fabric.ts';
 import { kernelAddressOf, parseNvidiaSmi } from './gpu/nvidia.ts';
 import { addressesOf, bridgesOf } from './network.ts';
 
-test('bridges are told with their ports, whether they have none, one or many', () => {
+test('bridges are listed with their ports, whether they have none, one or many', () => {
   const bridges = {
     headings: ['name', 'ports'],
     data: [
@@ -39,7 +39,7 @@ test('bridges are told with their ports, whether they have none, one or many', (
   assert.throws(() => bridgesOf(JSON.stringify(bridges), 'ovs-vsctl: no'), /did not print JSON/);
 });
 
-test('the first IPv4 address of an interface is its address', () => {
+test('the first IPv4 address of an interface is used', () => {
   const links = [
     { ifname: 'lo', addr_info: [{ family: 'inet6', local: '::1', prefixlen: 128 }] },
     { ifname: 'ovsbr0', addr_info: [{ family: 'inet', local: '10.100.0.1', prefixlen: 24 }] },
@@ -47,7 +47,7 @@ test('the first IPv4 address of an interface is its address', () => {
   assert.deepEqual([...addressesOf(JSON.stringify(links))], [['ovsbr0', '10.100.0.1/24']]);
 });
 
-test('partitions are told by module id, and a listing without GPUs is an error', () => {
+test('partitions are listed by module ID, and a listing without GPUs is an error', () => {
   const gpu = (physicalId: number) => ({ physicalId, uuid: '', pciBusId: '', numNvLinksAvailable: 18 });
   const list = {
     partitionInfo: [
@@ -64,7 +64,7 @@ test('partitions are told by module id, and a listing without GPUs is an error',
   assert.equal(modeOf(null), null);
 });
 
-test('a driver’s listing that is cut off or empty is an error, not a host without GPUs', () => {
+test('a truncated or empty driver listing is an error, not a host without GPUs', () => {
   for (const text of ['', 'NVIDIA-SMI has failed', '<nvidia_smi_log></nvidia_smi_log>'])
     assert.throws(() => parseNvidiaSmi(text), /nvidia-smi/);
   assert.equal(kernelAddressOf('00000000:1B:00.0'), '0000:1b:00.0');

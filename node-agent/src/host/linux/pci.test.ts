@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => tree.remove());
 
-test('the path of a function tells the upstream port of its switch', async () => {
+test('the path of a function gives the upstream port of its switch', async () => {
   const functions = new Map((await listPci(createFiles(tree.root))).map((fn) => [fn.address, fn]));
   for (const address of ['0000:18:00.0', '0000:18:00.1', '0000:19:00.0', '0000:1b:00.0', '0000:17:1f.0'])
     assert.equal(functions.get(address)?.upstream_port, '0000:16:00.0', address);
@@ -39,12 +39,12 @@ test('the path of a function tells the upstream port of its switch', async () =>
   assert.equal(functions.get('0000:18:00.1')?.physical_function, '0000:18:00.0');
 });
 
-test('a tree of its own inside the path starts the addresses anew', () => {
+test('a nested domain in the path restarts the addresses', () => {
   const path = '/sys/devices/pci0000:64/0000:64:00.5/pci10000:00/10000:00:02.0/10000:01:00.0';
   assert.deepEqual(addressesIn(path), ['10000:00:02.0', '10000:01:00.0']);
 });
 
-test('the port type is read from the capability, and unknown where only the header shows', () => {
+test('the port type is read from the capability, and unknown if only the header is readable', () => {
   const config = Buffer.alloc(256);
   config[0x34] = 0x40;
   config.set([0x01, 0x50], 0x40);
@@ -54,7 +54,7 @@ test('the port type is read from the capability, and unknown where only the head
   assert.equal(portTypeOf(null), null);
 });
 
-test('a recorded switch becomes a slot that only lacks what the recording does not hold', async () => {
+test('a recorded switch becomes a slot that lacks only what the recording does not contain', async () => {
   const facts = await collectFacts(createLinuxHost({ root: tree.root }));
   const [slot] = topologyOf(facts, { node_id: 'nod_1', accelerators: [], private_network: '10.100.0.0/24' }).candidates;
   assert.deepEqual(
@@ -75,7 +75,7 @@ test('a recorded switch becomes a slot that only lacks what the recording does n
   );
 });
 
-test('a recording is never written', async () => {
+test('a recording is never written to', async () => {
   const host = createLinuxHost({ root: tree.root });
   await assert.rejects(host.pci.bind('0000:1b:00.0', 'vfio-pci'), { code: 'unsupported' });
   await assert.rejects(host.disks.open({ serial: 'S64GNE0T000001', device: '/dev/x' }), { code: 'unsupported' });
@@ -100,7 +100,7 @@ const writable = async () => {
   return { ...own, folder, fabric, setConfig };
 };
 
-test('binding does nothing twice, refuses what belongs to the host, and says so when the driver did not take it', async () => {
+test('binding is idempotent, refuses devices of the host, and reports when the driver did not bind', async () => {
   const own = await writable();
   try {
     const files = createFiles(own.root);
@@ -118,7 +118,7 @@ test('binding does nothing twice, refuses what belongs to the host, and says so 
   }
 });
 
-test('a reset that would reach a function outside the slot is refused with nothing reset', async () => {
+test('a reset that would affect a function outside the slot is refused with nothing reset', async () => {
   const own = await writable();
   try {
     const files = createFiles(own.root);
@@ -142,7 +142,7 @@ test('a reset that would reach a function outside the slot is refused with nothi
   }
 });
 
-test('a virtual function, whose ids read as all ones, is alive after its reset if its status says so', async (t) => {
+test('a virtual function whose IDs read as all ones is alive after a reset if its status says so', async (t) => {
   const own = await writable();
   t.after(own.remove);
   const files = createFiles(own.root);
@@ -160,7 +160,7 @@ test('a virtual function, whose ids read as all ones, is alive after its reset i
   assert.equal((await reset()).is_ok, false);
 });
 
-test('a function whose configuration reads as all ones is nobody’s, whatever the kernel remembers of it', async (t) => {
+test('a function whose configuration reads as all ones has no vendor, whatever the kernel caches', async (t) => {
   const own = await writable();
   t.after(own.remove);
   const files = createFiles(own.root);

@@ -5,14 +5,14 @@ import { makePrograms, makeTree } from '../../../test/tree.ts';
 import { createFiles } from './files.ts';
 import { createRecordedRun, createRun, outputOf } from './run.ts';
 
-test('words reach a program as they are: nothing in them is syntax', async () => {
+test('arguments reach a program unchanged: nothing in them is shell syntax', async () => {
   const words = ['$(id)', '; rm -rf /', '`id`', 'a b', "'", '"', '*'];
   const { stdout, status } = await createRun()({ argv: ['printf', '%s\n', ...words], recorded: '' });
   assert.equal(status, 0);
   assert.deepEqual(stdout.trimEnd().split('\n'), words);
 });
 
-test('a program that is missing, fails or goes on for ever is told apart', async (context) => {
+test('missing, failing and hanging programs are distinguished', async (context) => {
   const tree = await makeTree({});
   context.after(tree.remove);
   const { path } = await makePrograms(join(tree.root, 'bin'), {
@@ -31,7 +31,7 @@ test('a program that is missing, fails or goes on for ever is told apart', async
   await assert.rejects(run({ argv: ['flood'], recorded: '' }), /printed more than/);
 });
 
-test('a program sees its own small environment and what it is given on its input', async () => {
+test('a program gets only its small environment and the given input', async () => {
   process.env['GPUAAS_TEST_SECRET'] = 'canary';
   const { stdout } = await createRun()({ argv: ['env'], recorded: '' });
   delete process.env['GPUAAS_TEST_SECRET'];
@@ -39,7 +39,7 @@ test('a program sees its own small environment and what it is given on its input
   assert.equal((await createRun()({ argv: ['cat'], recorded: '', input: 'line\n' })).stdout, 'line\n');
 });
 
-test('of a recording only what it holds can be told', async (context) => {
+test('a recorded command returns its recorded output, and an unrecorded one fails', async (context) => {
   const tree = await makeTree({ '/commands/one.txt': 'recorded\n' });
   context.after(tree.remove);
   const run = createRecordedRun(createFiles(tree.root));

@@ -4,7 +4,7 @@ import { makeTree, putTree } from '../../../test/tree.ts';
 import { createFiles } from './files.ts';
 import { findVfio } from './tools.ts';
 
-test('vfio-pci is there when it is loaded or built in, and not when it could be loaded', async (t) => {
+test('vfio-pci is available when loaded or built in, and not when only loadable', async (t) => {
   const tree = await makeTree({ '/proc/sys/kernel/osrelease': '6.1.0\n' });
   t.after(tree.remove);
   const find = () => findVfio(createFiles(tree.root));

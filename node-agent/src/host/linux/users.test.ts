@@ -24,7 +24,7 @@ const accounts = (known: Record<string, string>, sessions = '') => {
   return { run, ran, calls };
 };
 
-test('an account is made once, and its keys are written by itself and change at once', async () => {
+test('an account is created once, and its keys are written as that account and replaced at once', async () => {
   const { run, ran, calls } = accounts({});
   await ensureUser(run, { username: 'tenant-a', ssh_public_keys: ['ssh-ed25519 AAAA one', 'ssh-ed25519 BBBB two'] });
   await ensureUser(run, { username: 'tenant-a', ssh_public_keys: [] });
@@ -49,7 +49,7 @@ test('an account is made once, and its keys are written by itself and change at 
   );
 });
 
-test('an account that is not ours is neither taken nor removed', async () => {
+test('an account that the agent did not create is neither used nor removed', async () => {
   const { run, calls } = accounts({ root: 'root:x:0:0:root:/root:/bin/bash' });
   await assert.rejects(ensureUser(run, { username: 'root', ssh_public_keys: [] }), { code: 'conflict' });
   await assert.rejects(removeUser(run, 'root'), { code: 'conflict' });
@@ -58,13 +58,13 @@ test('an account that is not ours is neither taken nor removed', async () => {
   assert.deepEqual(calls(), []);
 });
 
-test('a key that would be two lines is refused', async () => {
+test('a key with a line break is refused', async () => {
   const { run } = accounts({});
   const keys = ['ssh-ed25519 AAAA\ncommand="id" ssh-ed25519 BBBB'];
   await assert.rejects(ensureUser(run, { username: 'tenant-a', ssh_public_keys: keys }), { code: 'blocked' });
 });
 
-test('an account goes with its sessions: locked first, then shown out, then gone', async () => {
+test('an account is removed with its sessions: locked, then logged out, then deleted', async () => {
   const line = 'tenant-a:x:1001:1001:gpuaas tenant:/home/tenant-a:/bin/bash';
   const { run, calls } = accounts({ 'tenant-a': line }, ' 3 1001 tenant-a seat0\n 4 1002 other -\n');
   assert.deepEqual(await removeUser(run, 'tenant-a'), { sessions_ended: 1, was_present: true });

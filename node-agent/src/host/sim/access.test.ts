@@ -106,7 +106,7 @@ const readerOf = ({ output }: SerialLine) => {
   };
 };
 
-test('the host key that a client sees is the one the guest reports, also after a reinstall', async () => {
+test('the host key seen by a client is the one the guest OS reports, also after a reinstall', async () => {
   const reported: string[] = [];
   for (const install of [undefined, 1]) {
     const opened = await open(install);
@@ -124,7 +124,7 @@ test('the host key that a client sees is the one the guest reports, also after a
   assert.equal(new Set(reported).size, 2);
 });
 
-test('only a key of the current set, and only for the account, opens a guest', async () => {
+test('only a key of the current set, and only for the account, opens a session', async () => {
   const opened = await open();
   const { access, machine } = opened;
   const isOut = (options: Partial<ConnectConfig>) => assert.rejects(login(opened, options), /authentication methods/);
@@ -139,7 +139,7 @@ test('only a key of the current set, and only for the account, opens a guest', a
   client.end();
 });
 
-test('an RSA key opens a guest as well', async () => {
+test('an RSA key works as well', async () => {
   const opened = await open();
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
@@ -153,7 +153,7 @@ test('an RSA key opens a guest as well', async () => {
   (await login(opened, { privateKey })).end();
 });
 
-test('the account of a whole node opens the node, and is out when it is removed', async () => {
+test('the account of a bare-metal node can log in, and is logged out when it is removed', async () => {
   const { host, access } = await open();
   await host.system.ensureUser({ username: 'tenant-a', ssh_public_keys: [mine.public_key] });
   const seen: string[] = [];
@@ -174,7 +174,7 @@ test('the account of a whole node opens the node, and is out when it is removed'
   await assert.rejects(login({ access, address: null }, { username: 'tenant-a' }), /authentication methods/);
 });
 
-test('a command gives its output, its errors and its code', async () => {
+test('a command returns its output, its errors and its exit code', async () => {
   const opened = await open();
   const client = await login(opened);
   const ends = async (command: string, input?: string) => {
@@ -198,7 +198,7 @@ test('a command gives its output, its errors and its code', async () => {
   client.end();
 });
 
-test('bytes go through unchanged in both directions', async () => {
+test('bytes pass unchanged in both directions', async () => {
   const opened = await open();
   const client = await login(opened);
   const bytes = randomBytes(4 * 1024 ** 2);
@@ -239,7 +239,7 @@ test('a terminal echoes, edits, interrupts, follows its size and ends', async ()
   client.end();
 });
 
-test('files are copied in and out, and end with their installation', async () => {
+test('files are copied in and out, and are lost on reinstallation', async () => {
   const opened = await open();
   const client = await login(opened);
   const sftp = await new Promise<ssh2.SFTPWrapper>((resolve, reject) => {
@@ -260,7 +260,7 @@ test('files are copied in and out, and end with their installation', async () =>
   again.end();
 });
 
-test('a web page is found at one port, by the host and through SSH', async () => {
+test('a web page is served at one port, for the host and through SSH', async () => {
   const { access, address, ...rest } = await open();
   const ask = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
   const read = async (stream: NodeJS.ReadWriteStream): Promise<string> => {
@@ -287,7 +287,7 @@ test('a web page is found at one port, by the host and through SSH', async () =>
   client.end();
 });
 
-test('a machine that is switched off takes its connections and its console with it', async () => {
+test('a VM that powers off ends its connections and its console', async () => {
   const { host, machine, access, address } = await open();
   const socket = await access.dial({ address, port: 22 }, patience);
   const line = await access.serial(machine.name);
@@ -297,7 +297,7 @@ test('a machine that is switched off takes its connections and its console with 
   await Promise.all(over);
 });
 
-test('the console tells the boot and lets nobody in, and everybody sees it', async () => {
+test('the console shows the boot to all viewers and allows no login', async () => {
   const { machine, access } = await open();
   const one = await access.serial(machine.name);
   const two = await access.serial(machine.name);
@@ -312,7 +312,7 @@ test('the console tells the boot and lets nobody in, and everybody sees it', asy
   two.close();
 });
 
-test('a guest without a network is refused by SSH and still has its console', async () => {
+test('a VM without a network refuses SSH and still has its console', async () => {
   const { host, machine, access, address } = await open();
   addFault(host.dir, { state: 'no_lease' });
   await refuses(access.dial({ address, port: 22 }, patience), 'blocked');
@@ -321,7 +321,7 @@ test('a guest without a network is refused by SSH and still has its console', as
   line.close();
 });
 
-test('a dial that hangs is given up with its signal', async () => {
+test('a hanging dial is aborted with its signal', async () => {
   const { host, access, address } = await open();
   addFault(host.dir, { when: 'access.dial', do: 'hang' });
   const giveUp = new AbortController();

@@ -56,7 +56,7 @@ test('a rule for a slot leaves the other slots alone', async () => {
   await (await host.disks.open(slotOf(subject, 0).disk)).close();
 });
 
-test('a rule for a kind of task is met by its operation where the task is not told', async () => {
+test('a rule for a task kind applies to its operation if the current task is unknown', async () => {
   const { host, subject } = await setUp();
   addFault(host.dir, { when: 'slice.vm_start', do: 'fail', times: 1, message: 'QEMU did not start.' });
   await prepare(subject, [slotOf(subject, 0)]);
@@ -64,7 +64,7 @@ test('a rule for a kind of task is met by its operation where the task is not to
   await host.hypervisor.start(machineOf([slotOf(subject, 0)]));
 });
 
-test('a rule for a kind of task is met at the edge of that task, and in no other task', async () => {
+test('a rule for a task kind applies at the start of that task and to no other task', async () => {
   const { host, subject } = await setUp();
   const work = () => host.system.ensureUser({ username: 'tenant-a', ssh_public_keys: [] });
   const params = { slots: [{ nvme_serial: slotOf(subject, 2).disk.serial }] };
@@ -74,7 +74,7 @@ test('a rule for a kind of task is met at the edge of that task, and in no other
   await refuses(host.during({ kind: 'allocation.provision_user', params }, work));
 });
 
-test('a crash ends the process, is counted before it does, and spares the next one', async () => {
+test('a crash ends the process, is counted before, and spares the next process', async () => {
   let crashes = 0;
   const { host, subject } = await setUp({
     onCrash: () => {
@@ -89,7 +89,7 @@ test('a crash ends the process, is counted before it does, and spares the next o
   await cloneTo(next.subject, slotOf(next.subject, 0));
 });
 
-test('a crash after the effect loses the answer and keeps the effect', async () => {
+test('a crash after the effect loses the response and keeps the effect', async () => {
   const { host, subject } = await setUp({ onCrash: () => {} });
   addFault(host.dir, { when: 'slice.vm_start', do: 'crash', times: 1, after: true });
   await assert.rejects(start(subject), /crashed/);
@@ -98,7 +98,7 @@ test('a crash after the effect loses the answer and keeps the effect', async () 
   await next.host.hypervisor.start(machineOf([slotOf(next.subject, 0)]));
 });
 
-test('a wipe that lies says done and keeps every byte', async () => {
+test('a lying wipe reports success and keeps every byte', async () => {
   const { host, subject } = await setUp();
   await cloneTo(subject, slotOf(subject, 0));
   addFault(host.dir, { when: 'slice.cleanup', do: 'lie', times: 1 });
@@ -109,7 +109,7 @@ test('a wipe that lies says done and keeps every byte', async () => {
   assert.deepEqual([...(await disk.signatures())], []);
 });
 
-test('a drive that rejects the wipe says so by its status', async () => {
+test('a disk that rejects the wipe reports it in its status', async () => {
   const { host, subject } = await setUp();
   await cloneTo(subject, slotOf(subject, 0));
   addFault(host.dir, { state: 'wipe_rejected', slot: 0 });
@@ -118,14 +118,14 @@ test('a drive that rejects the wipe says so by its status', async () => {
   assert.ok((await disk.signatures()).length > 0);
 });
 
-test('a guest that lies has a GPU too few', async () => {
+test('a lying guest OS reports one GPU too few', async () => {
   const { host, subject } = await setUp();
   const machine = await start(subject);
   addFault(host.dir, { when: 'slice.vm_readiness', do: 'lie' });
   assert.equal((await host.hypervisor.guest(machine.name))?.gpu_count, 0);
 });
 
-test('a slow operation takes the time it was given', async () => {
+test('a slow operation takes the configured time', async () => {
   const waited: number[] = [];
   const { host } = await setUp({ pause: async (ms) => void waited.push(ms) });
   addFault(host.dir, { when: 'gpu.list', do: 'slow', delay_ms: 1234 });
@@ -133,7 +133,7 @@ test('a slow operation takes the time it was given', async () => {
   assert.deepEqual(waited, [1234]);
 });
 
-test('an operation that hangs ends when its rule is cleared', async () => {
+test('a hanging operation ends when its rule is cleared', async () => {
   const { host } = await setUp();
   addFault(host.dir, { when: 'disks.list', do: 'hang' });
   const hanging = refuses(host.disks.list(), 'timeout');
@@ -144,7 +144,7 @@ test('an operation that hangs ends when its rule is cleared', async () => {
   clearInterval(alive);
 });
 
-test('leases: none, the wrong one, or one in conflict', async () => {
+test('DHCP leases: missing, wrong or in conflict', async () => {
   const { host, subject } = await setUp();
   const { mac_address: mac, private_ip: ip } = (await start(subject)).plan;
   const told = async (fault: NewFault) => {
@@ -163,7 +163,7 @@ test('leases: none, the wrong one, or one in conflict', async () => {
   assert.equal((await told({ state: 'no_lease', slot: 1 })).state, 'bound');
 });
 
-test('a dead Fabric Manager activates nothing and has forgotten everything when it is back', async () => {
+test('a dead Fabric Manager activates nothing and has lost all state when it is back', async () => {
   const { host } = await setUp();
   await host.fabric.activate(3);
   const rule = addFault(host.dir, { state: 'fabric_manager_dead' });
@@ -175,7 +175,7 @@ test('a dead Fabric Manager activates nothing and has forgotten everything when 
   assert.ok(partitions.every((one) => !one.is_active));
 });
 
-test('a guest that boots without its active partition finds no GPU that works', async () => {
+test('a VM that boots without its active partition has no working GPU', async () => {
   const { host, subject } = await setUp();
   const slot = slotOf(subject, 0);
   await prepare(subject, [slot]);
@@ -188,7 +188,7 @@ test('a guest that boots without its active partition finds no GPU that works', 
   assert.equal((await host.hypervisor.guest(machine.name))?.gpu_count, 1);
 });
 
-test('a guest whose boot drive holds nothing runs and never reports', async () => {
+test('a VM whose boot disk is empty runs and never reports', async () => {
   const { host, subject } = await setUp();
   const slot = slotOf(subject, 0);
   await host.pci.bind(slot.gpu, 'vfio-pci');
@@ -199,7 +199,7 @@ test('a guest whose boot drive holds nothing runs and never reports', async () =
   assert.equal(await host.hypervisor.guest(machine.name), null);
 });
 
-test('a GPU off the bus is in the log with Xid 79, gone from the driver, and cannot be reset', async () => {
+test('a GPU off the bus is in the log with Xid 79, missing from the driver, and cannot be reset', async () => {
   const { host, subject } = await setUp();
   const { gpu } = slotOf(subject, 0);
   addFault(host.dir, { state: 'gpu_off_the_bus', slot: 0 });
@@ -213,7 +213,7 @@ test('a GPU off the bus is in the log with Xid 79, gone from the driver, and can
   assert.equal((await host.pci.reset(gpu, [gpu])).is_ok, false);
 });
 
-test('an Xid is in the log until the host boots', async () => {
+test('an Xid stays in the log until the host reboots', async () => {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const { host } = await setUp({ now: () => new Date(now) });
   now += 60_000;
@@ -301,7 +301,7 @@ const STATES: ReadonlyArray<readonly [NewFault, (host: SimHost, subject: Subject
 ];
 
 for (const [fault, check] of STATES) {
-  test(`the state ${'state' in fault ? fault.state : ''} is seen by who looks, and gone when it is cleared`, async () => {
+  test(`the state ${'state' in fault ? fault.state : ''} is visible while set and gone when cleared`, async () => {
     const { host, subject } = await setUp();
     const look = async () => (await host.pci.list()).map(({ driver: _, ...fn }) => fn);
     const before = await look();
@@ -312,7 +312,7 @@ for (const [fault, check] of STATES) {
   });
 }
 
-test('a lost binding and a crashed guest happen once, and are mended by doing it again', async () => {
+test('a lost binding and a crashed VM happen once, and repeating the operation fixes them', async () => {
   const { host, subject } = await setUp();
   const machine = await start(subject);
   addFault(host.dir, { state: 'guest_crashed', slot: 0 });
@@ -326,7 +326,7 @@ test('a lost binding and a crashed guest happen once, and are mended by doing it
   assert.equal(await driver(), 'vfio-pci');
 });
 
-test('a rule that could never fire is refused when it is laid', () => {
+test('a rule that can never apply is refused when it is added', () => {
   const dir = join(root, 'refused');
   assert.throws(() => addFault(dir, { when: 'no.such' as 'pci.list', do: 'fail' }), /no\.such/);
   assert.throws(() => addFault(dir, { when: 'pci.list', do: 'explode' as 'fail' }), /explode/);
@@ -335,7 +335,7 @@ test('a rule that could never fire is refused when it is laid', () => {
   assert.deepEqual([...readFaults(dir)], []);
 });
 
-test('a rule that cannot be read stops the host and names the file', async () => {
+test('an unreadable rule stops the host and names the file', async () => {
   const { host } = await setUp();
   const rule = addFault(host.dir, { state: 'no_lease' });
   await writeFile(join(host.dir, 'faults', `${rule.id}.json`), '{');

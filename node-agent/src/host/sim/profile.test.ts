@@ -17,7 +17,7 @@ const hostOf = (profile: ProfileName, name = 'j22u15') =>
 const settings = { node_id: 'nod_01jz0000000000000000000001', accelerators: [], private_network: '10.100.0.0/24' };
 
 for (const profile of PROFILE_NAMES) {
-  test(`a fresh ${profile} gives facts of the contract's shape and a slot for every GPU without blockers`, async () => {
+  test(`a new ${profile} gives valid facts and a slot without blockers for every GPU`, async () => {
     const host = hostOf(profile);
     const facts = await collectFacts(host);
     assertHostFacts(facts);
@@ -36,7 +36,7 @@ for (const profile of PROFILE_NAMES) {
   });
 }
 
-test('the H200 host has the map of the real one', async () => {
+test('the H200 host has the topology of the real one', async () => {
   const host = hostOf('dell-xe9680-h200');
   const functions = await host.pci.list();
   const byAddress = new Map(functions.map((fn) => [fn.address, fn]));
@@ -74,7 +74,7 @@ test('the H200 host has the map of the real one', async () => {
   assert.equal(byAddress.get('0000:bc:00.0')?.upstream_port, byAddress.get('0000:bb:00.0')?.upstream_port);
 });
 
-test('the NVSwitches of the H200 host share one group on NUMA node 1 and there are fifteen partitions', async () => {
+test('the NVSwitches of the H200 host share one group on NUMA node 1 and there are 15 partitions', async () => {
   const host = hostOf('dell-xe9680-h200');
   const { nvswitches, partitions, manager } = await host.fabric.facts();
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('the NVSwitches of the H200 host share one group on NUMA node 1 and there a
   );
 });
 
-test('virtual functions have GUIDs that are all different, and never nought', async () => {
+test('virtual functions have GUIDs that are all different and never zero', async () => {
   const nics = await hostOf('dell-xe9680-h200').network.nics();
   const guids = nics.filter((nic) => nic.link_layer === 'infiniband').map((nic) => nic.guid);
   assert.equal(guids.length, 8 * 17);
@@ -99,7 +99,7 @@ test('virtual functions have GUIDs that are all different, and never nought', as
   assert.ok(guids.every((guid) => guid !== null && /[1-9a-f]/.test(guid)));
 });
 
-test('one name is always the same host, and two names share no serial', async () => {
+test('the same name always gives the same host, and two names share no serial', async () => {
   const serials = async (name: string) =>
     (await hostOf('dell-xe9680-h200', name).disks.list()).map((disk) => disk.serial);
   const one = await serials('j22u15');

@@ -35,7 +35,7 @@ const started = async (host: SimHost) => {
   return { subject, slot, machine };
 };
 
-test('whoever opens the folder again finds the host as it was', async () => {
+test('opening the directory again restores the host state', async () => {
   const host = open();
   const { machine, slot } = await started(host);
   await host.system.ensureUser({ username: 'tenant-a', ssh_public_keys: [] });
@@ -50,7 +50,7 @@ test('whoever opens the folder again finds the host as it was', async () => {
   assert.ok((await again.readDisk(slot.disk.serial, 0, 4096)).some((byte) => byte !== 0));
 });
 
-test('what another process changes is seen at the next operation', async () => {
+test('changes by another process are visible at the next operation', async () => {
   const host = open();
   const before = await host.system.facts();
   open({ dir: host.dir }).reboot();
@@ -60,7 +60,7 @@ test('what another process changes is seen at the next operation', async () => {
   assert.equal(host.state().boot.count, 2);
 });
 
-test('a boot ends guests, bindings, activations and sessions, and keeps drives, images, accounts and ports', async () => {
+test('a reboot ends VMs, bindings, activations and sessions, and keeps disks, images, accounts and ports', async () => {
   const host = open();
   const { machine, slot } = await started(host);
   await host.system.ensureUser({ username: 'tenant-a', ssh_public_keys: [] });
@@ -84,7 +84,7 @@ test('a boot ends guests, bindings, activations and sessions, and keeps drives, 
   await refuses(host.hypervisor.start(machine), 'drift');
 });
 
-test('a binding on the kernel command line outlives a boot', async () => {
+test('a binding on the kernel command line survives a reboot', async () => {
   const host = open({ vfio_at_boot: true });
   const drivers = async () => (await host.pci.list()).filter((fn) => fn.device_id === '2335').map((fn) => fn.driver);
   assert.deepEqual(new Set(await drivers()), new Set(['vfio-pci']));
@@ -94,7 +94,7 @@ test('a binding on the kernel command line outlives a boot', async () => {
   assert.match((await host.system.facts()).kernel_command_line, /vfio-pci\.ids=10de:2335/);
 });
 
-test('a host without power answers nothing until it has it again', async () => {
+test('a host without power does not respond until power returns', async () => {
   const host = open();
   host.powerOff();
   await refuses(host.system.facts(), 'host_error');
@@ -102,7 +102,7 @@ test('a host without power answers nothing until it has it again', async () => {
   assert.equal((await host.system.facts()).boot_id, host.state().boot.id);
 });
 
-test('an open drive is no longer itself after a boot gave its number to another', async () => {
+test('an open disk is rejected after a reboot gave its device number to another disk', async () => {
   const host = open();
   const { slots } = await simSubject(host);
   assert.ok(slots[0]);
@@ -112,7 +112,7 @@ test('an open drive is no longer itself after a boot gave its number to another'
   await refuses(disk.close(), 'drift');
 });
 
-test('a running guest holds its huge pages on its own NUMA node, and gives them back', async () => {
+test('a running VM holds huge pages on its own NUMA node and frees them when it stops', async () => {
   const host = open();
   const free = async () => (await host.system.facts()).hugepages.map((pages) => pages.free);
   assert.deepEqual(await free(), [896, 896]);
@@ -122,7 +122,7 @@ test('a running guest holds its huge pages on its own NUMA node, and gives them 
   assert.deepEqual(await free(), [896, 896]);
 });
 
-test('a guest reports when it has booted, by the clock of the host', async () => {
+test('a guest OS reports once it has booted, by the clock of the host', async () => {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const host = open({ durations: { boot_ms: 20_000 }, now: () => new Date(now) });
   const { machine } = await started(host);
@@ -131,7 +131,7 @@ test('a guest reports when it has booted, by the clock of the host', async () =>
   assert.equal((await host.hypervisor.guest(machine.name))?.gpu_count, 1);
 });
 
-test('the seed goes with the definition', async () => {
+test('the seed is removed with the definition', async () => {
   const host = open();
   const { machine } = await started(host);
   const seed = join(host.dir, 'seeds', `${machine.name}.json`);
@@ -141,7 +141,7 @@ test('the seed goes with the definition', async () => {
   await assert.rejects(access(seed));
 });
 
-test('a tenant leaves data on every drive of the machine, which a wipe takes', async () => {
+test('a tenant leaves data on every disk of the VM, and a wipe removes it', async () => {
   const host = open();
   const { machine, slot } = await started(host);
   const offset = 48 * 1024 ** 2;
@@ -155,7 +155,7 @@ test('a tenant leaves data on every drive of the machine, which a wipe takes', a
   assert.equal(file.blocks, 0);
 });
 
-test('a cloned drive takes little more room than what was written to it', async () => {
+test('a cloned disk takes little more space than the data written to it', async () => {
   const host = open();
   const subject = await simSubject(host);
   assert.ok(subject.slots[0]);
@@ -164,7 +164,7 @@ test('a cloned drive takes little more room than what was written to it', async 
   assert.ok(blocks * 512 < 1024 ** 2, `${blocks * 512} bytes`);
 });
 
-test('a host that is only looked at writes its state once and makes no drives', async () => {
+test('a host that is only read writes its state once and creates no disks', async () => {
   const host = open();
   await host.system.facts();
   const { ino } = await stat(join(host.dir, 'state.json'));
@@ -174,7 +174,7 @@ test('a host that is only looked at writes its state once and makes no drives', 
   assert.deepEqual(await readdir(host.dir), ['state.json']);
 });
 
-test('a pulled image is told with progress up to its end, at the given pace', async () => {
+test('a pull reports progress up to its end, at the configured speed', async () => {
   const waited: number[] = [];
   const host = open({ durations: { pull_ms: 4000 }, pause: async (ms) => void waited.push(ms) });
   const told: number[] = [];
