@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 const SHARED = 'ui/ui.css';
 
-test('no two pages give a style the same name, because the styles of a page stay when it is left', () => {
+test('no two pages define the same style name, because styles of a page stay loaded', () => {
   const files = globSync('**/*.css', { cwd: import.meta.dirname }).map((file) => file.replaceAll('\\', '/'));
   const classesOf = (file: string): ReadonlySet<string> =>
     new Set(readFileSync(join(import.meta.dirname, file), 'utf8').match(/(?<![\w)])\.[a-z][\w-]*/g));

@@ -18,7 +18,7 @@ const firstLine = async (response: Response): Promise<unknown> => {
   return JSON.parse(text.slice(0, text.indexOf('\n')));
 };
 
-describe('every operation answers its success path as the contract says', () => {
+describe('every operation returns a success response that matches the contract', () => {
   for (const [id, operation] of operations)
     test(id, async () => {
       const api = testApi({ checksResponses: false });
@@ -45,7 +45,7 @@ const isPage = ({ response }: Operation): boolean =>
 
 type Page = Readonly<{ items: unknown[]; next_cursor: string | null }>;
 
-describe('every list gives the same rows page by page as at once', () => {
+describe('every list returns the same rows page by page as in one page', () => {
   for (const [id] of operations.filter(([, operation]) => isPage(operation)))
     test(id, async () => {
       const api = testApi();
@@ -75,7 +75,7 @@ describe('every list gives the same rows page by page as at once', () => {
   });
 });
 
-describe('a request that its schema does not allow is refused with each field named', () => {
+describe('a request that violates its schema is refused with each invalid field named', () => {
   for (const [id, operation] of operations.filter(([, one]) => one.body !== undefined))
     test(id, async () => {
       const api = testApi();

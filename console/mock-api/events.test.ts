@@ -7,7 +7,7 @@ import { EXPECTED_EVENTS } from './test/expected-events.ts';
 import { ask, type ScenarioRequest, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
 
-describe('every mutation leaves an audit row and tells its event, whose data is what the contract says', () => {
+describe('every mutation writes an audit row and emits its event with data as in the contract', () => {
   for (const [name, told] of Object.entries(EXPECTED_EVENTS))
     test(name, async () => {
       const id = name as OperationId;

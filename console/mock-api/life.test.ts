@@ -42,7 +42,7 @@ const refusal = async (work: Promise<unknown>): Promise<GpuaasError> =>
     (err: GpuaasError) => err,
   );
 
-test('a launch passes its named steps and becomes active in about twelve seconds, and is charged from then', async () => {
+test('a launch passes its named steps and is active, and charged, after about 12 seconds', async () => {
   const started = start();
   const before = started.api.world.now();
   const at = await launch(started);
@@ -57,7 +57,7 @@ test('a launch passes its named steps and becomes active in about twelve seconds
   assert.equal(ssh?.username, 'ubuntu');
 });
 
-test('a release erases with proof, ends charging at once, and gives a certificate that verifies', async () => {
+test('a release wipes with proof, ends charging immediately and returns a valid certificate', async () => {
   const started = start();
   const at = await launch(started, { gpu_count: 2 });
   await follow(started, at, ['active']);
@@ -76,7 +76,7 @@ test('a release erases with proof, ends charging at once, and gives a certificat
   assert.equal((await started.client.adminInvariantCheck()).is_clean, true);
 });
 
-test('the id of a release, and of one that found it under way, leads to its run and host tasks', async () => {
+test('the correlation ID of a release, also of a repeated one, leads to its run and tasks', async () => {
   const started = start();
   const { api, client } = started;
   const at = await launch(started);
@@ -97,7 +97,7 @@ test('the id of a release, and of one that found it under way, leads to its run 
   assert.ok(api.world.proofs.some(({ correlation_id }) => correlation_id === 'c-the-release'));
 });
 
-test('a launch that fails says why, costs nothing and gives its GPUs back', async () => {
+test('a failed launch has a reason, costs nothing and releases its GPUs', async () => {
   const started = start({ faults: { launches: true } });
   const free = async () => (await started.client.adminCapacityList()).items[0]?.free_gpus;
   started.api.advance(60_000);
@@ -114,7 +114,7 @@ test('a launch that fails says why, costs nothing and gives its GPUs back', asyn
   assert.equal(first?.detail, PROVISION_SLICE.steps.awaitSsh.failed);
 });
 
-test('an erasure that cannot be proven blocks the slots until an operator has it done again', async () => {
+test('a wipe without proof blocks the slots until an operator repeats it', async () => {
   const started = start();
   const row = named(started.api, 'old-sweep');
   const slots = row.slot_ids.map((id) => started.api.world.slots.get(id));
@@ -125,7 +125,7 @@ test('an erasure that cannot be proven blocks the slots until an operator has it
   assert.ok(slots.every((slot) => slot?.status === 'available' && slot.allocation_id === null));
 });
 
-test('an allocation with a maximum duration is released by itself', async () => {
+test('an allocation with a maximum duration is released automatically', async () => {
   const started = start();
   const row = named(started.api, 'notebook-anna');
   started.api.advance(3 * 3_600_000);

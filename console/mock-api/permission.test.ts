@@ -36,7 +36,7 @@ const PREPARES: readonly OperationId[] = [
 ];
 
 for (const persona of Object.keys(ROLES) as Persona[])
-  describe(`${persona} is let in where a role of theirs holds the permission, and nowhere else`, () => {
+  describe(`${persona} is allowed exactly what their roles permit`, () => {
     // What changes nothing may be asked of one platform.
     const common = testApi();
     for (const [name, operation] of Object.entries<Operation>(contract))
@@ -65,8 +65,8 @@ for (const persona of Object.keys(ROLES) as Persona[])
       });
   });
 
-describe('what the caller may not see', () => {
-  test('answers as if it did not exist: another tenant, and a project of theirs that one was not added to', async () => {
+describe('resources hidden from the caller', () => {
+  test('are not found: those of another organization, and of a project without membership', async () => {
     const api = testApi({ as: 'member' });
     const { neighbour_project_id, other_project_id, neighbour_id } = api.seedIds;
     for (const project_id of [neighbour_project_id, other_project_id])
@@ -75,7 +75,7 @@ describe('what the caller may not see', () => {
     assert.equal((await ask(api, 'organizationGet', { params })).status, 404);
   });
 
-  test('includes an allocation of another project under a project that one may see', async () => {
+  test('include an allocation of another project under a visible project', async () => {
     const api = testApi();
     const other = [...api.world.allocations.values()].find((row) => row.name === 'serve-7b');
     const params = { project_id: api.seedIds.project_id, allocation_id: other?.id };
@@ -83,7 +83,7 @@ describe('what the caller may not see', () => {
   });
 });
 
-test('whoever signs out is signed out until they sign in again', async () => {
+test('a user who signs out stays signed out until the next sign-in', async () => {
   const api = testApi();
   const out = await api.fetch('https://mock.invalid/auth/sign-out', { method: 'POST' });
   assert.deepEqual(await out.json(), { redirect_to: '/signed-out' });
@@ -94,7 +94,7 @@ test('whoever signs out is signed out until they sign in again', async () => {
   assert.equal((await ask(api, 'meGet')).status, 200);
 });
 
-test('a browser that is signed out elsewhere is refused from then on', async () => {
+test('a browser signed out from another browser is refused from then on', async () => {
   const api = testApi();
   const mine = api.world.webSessions.find((one) => one.user_id === api.seedIds.users.operator && one.is_current);
   await ask(api, 'webSessionRevoke', { params: { web_session_id: mine?.id } });

@@ -16,7 +16,7 @@ const refusedAs = async (response: Response, code: ErrorCode): Promise<void> => 
   assert.equal(problem.correlation_id, response.headers.get('x-correlation-id'));
 };
 
-test('two requests with one key at the same time are one allocation', async () => {
+test('two concurrent requests with one idempotency key create one allocation', async () => {
   const api = testApi();
   const params = { project_id: api.seedIds.project_id };
   const wire = { params, body: { ...LAUNCH, name: 'double' }, key: 'double-click' };
@@ -24,20 +24,20 @@ test('two requests with one key at the same time are one allocation', async () =
   assert.equal([...api.world.allocations.values()].filter((row) => row.name === 'double').length, 1);
 });
 
-test('paths and methods that the contract does not have are refused', async () => {
+test('paths and methods that are not in the contract are refused', async () => {
   const api = testApi();
   await refusedAs(await api.fetch('https://mock.invalid/api/v1/nothing'), 'not_found');
   await refusedAs(await api.fetch('https://mock.invalid/api/v1/me', { method: 'DELETE' }), 'method_not_allowed');
   await refusedAs(await ask(api, 'projectGet', { params: { project_id: 'prj_nonsense' } }), 'invalid_request');
 });
 
-test('an operation fails as it was asked to fail', async () => {
+test('an operation fails as injected', async () => {
   const api = testApi({ faults: { operations: { regionList: 'unavailable', skuList: 'network' } } });
   await refusedAs(await ask(api, 'regionList'), 'unavailable');
   await assert.rejects(ask(api, 'skuList'), TypeError);
 });
 
-test('a stream tells what happens after it was opened, goes on after the last event seen, and ends when it is left', async () => {
+test('a stream emits new events, resumes after the last seen event and ends when closed', async () => {
   const api = testApi();
   const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch });
   const params = { project_id: api.seedIds.project_id };

@@ -3,6 +3,6 @@ import { scenarios } from '../../contract/test/scenarios/index.ts';
 import { play } from '../../contract/test/scenarios/scenario.ts';
 import { mockStage } from './test/scenario-mock.ts';
 
-describe('the mock plays every scenario of the contract', () => {
+describe('the mock passes every scenario of the contract', () => {
   for (const scenario of scenarios) test(scenario.name, async () => void (await play(mockStage, scenario)));
 });

@@ -11,7 +11,7 @@ const clientOf = (api: ReturnType<typeof testApi>) =>
   createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch, retry: { retriesMax: 0 } });
 
 describe('the demo', () => {
-  test('shows allocations in every state, slots in every status and nodes that need somebody', () => {
+  test('has allocations in every state, slots in every status and nodes that need attention', () => {
     const { world } = testApi();
     const seen = <T>(values: Iterable<T>) => new Set(values);
     const states = seen([...world.allocations.values()].map((row) => row.state));
@@ -37,7 +37,7 @@ describe('the demo', () => {
     assert.deepEqual(one.seedIds, other.seedIds);
   });
 
-  test('claims each slot once, and says of each held slot who holds it', async () => {
+  test('claims each slot at most once and names the holder of each held slot', async () => {
     const api = testApi();
     assert.deepEqual((await clientOf(api).adminInvariantCheck()).violations, []);
     for (const slot of api.world.slots.values())
@@ -45,7 +45,7 @@ describe('the demo', () => {
         assert.ok(api.world.allocations.has(slot.allocation_id ?? ''));
   });
 
-  test('tells the facts of a host in the shape that agents tell them', async () => {
+  test('has host facts in the format of the agent', async () => {
     const api = testApi();
     const client = clientOf(api);
     for (const node of [...api.world.nodes.values()].filter((one) => one.discovered_at !== null).slice(0, 8)) {
@@ -55,7 +55,7 @@ describe('the demo', () => {
   });
 });
 
-test('an empty platform has people and a catalog, and every list of it answers', async () => {
+test('an empty platform has users and a catalog, and every list operation succeeds', async () => {
   const api = testApi({ seed: 'empty' });
   const client = clientOf(api);
   const params = { project_id: api.seedIds.project_id };
@@ -76,7 +76,7 @@ test('a large fleet has a thousand hosts with eight slots each', async () => {
   assert.ok(tiles > 7_900);
 });
 
-test('a hostile platform carries markup in names, tags, log lines and what hosts say', async () => {
+test('a hostile platform has markup in names, tags, log lines and host reports', async () => {
   const api = testApi({ seed: 'hostile', checksResponses: false });
   const client = clientOf(api);
   const params = { project_id: api.seedIds.project_id };
@@ -91,7 +91,7 @@ test('a hostile platform carries markup in names, tags, log lines and what hosts
   for (const answer of answers) assert.ok(JSON.stringify(answer).includes(XSS_MARK));
 });
 
-test('a host that was discovered is refused while something stands in the way, and its drive can be made ours', async () => {
+test('approval of a discovered host is refused while it has blockers, and its disk can be approved', async () => {
   const api = testApi();
   const client = clientOf(api);
   const node = [...api.world.nodes.values()].find((one) => one.name === 'j22u15');

@@ -13,7 +13,7 @@ const textOf = (dir: string): string =>
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
     .join('\n');
 
-test('the API of the demo, its people and its hostile texts are in the demo alone', async () => {
+test('the mock API, its users and its hostile texts are only in the demo build', async () => {
   const api = createMockApi({ now: () => 0 });
   const domains = [...api.world.users.values()].flatMap(({ email }) => email?.split('@')[1] ?? []);
   api.close();
@@ -22,7 +22,7 @@ test('the API of the demo, its people and its hostile texts are in the demo alon
   for (const word of words) assert.deepEqual([demo.includes(word), console.includes(word)], [true, false], word);
 });
 
-test('nothing in it runs text as code, names another site to load from, or tells where its sources are', async () => {
+test('the build does not evaluate text as code, load from other sites or refer to its sources', async () => {
   const text = textOf(await ensureConsole('console'));
   assert.doesNotMatch(text, /sourceMappingURL/);
   assert.doesNotMatch(text, /\bnew Function\(|[^.\w]eval\(/);

@@ -84,7 +84,7 @@ const offScreen = (dialog: Locator): Promise<string[]> =>
   });
 
 for (const [name, ...presses] of DIALOGS)
-  test(`${name}: ${presses.join(', ')} opens a dialog that a keyboard and a phone can use`, { skip }, async () => {
+  test(`${name}: ${presses.join(', ')} opens a dialog that works by keyboard and on a phone`, { skip }, async () => {
     const route = routes.find((one) => one.name === name);
     assert.ok(route);
     const { page } = watched;

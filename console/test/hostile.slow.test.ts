@@ -76,7 +76,7 @@ const inOnePage = async (work: (page: Page) => Promise<void>): Promise<void> => 
   }
 };
 
-test('whatever names, tags, log lines and hosts say is text on every page', { skip }, () =>
+test('text in names, tags, log lines and host reports is shown as text on every page', { skip }, () =>
   inOnePage(async (page) => {
     const found: string[] = [];
     const silent: string[] = [];
@@ -91,7 +91,7 @@ test('whatever names, tags, log lines and hosts say is text on every page', { sk
   }),
 );
 
-test('what an audit row carries is text when its details are opened', { skip }, () =>
+test('text in the details of an audit row is shown as text', { skip }, () =>
   inOnePage(async (page) => {
     await open(page, '/platform/audit');
     await page
@@ -103,7 +103,7 @@ test('what an audit row carries is text when its details are opened', { skip }, 
   }),
 );
 
-test('an address that somebody was sent is no way in either', { skip }, () =>
+test('a crafted URL cannot inject markup either', { skip }, () =>
   inOnePage(async (page) => {
     const values = [LINK, `{"__proto__":{"polluted":1}}"><script>globalThis.${XSS_MARK}=1</script>${IMG}`];
     const names = ['name', 'tags', 'keys', 'image', 'region', 'hours', 'q', 'id', 'tab', 'state', 'sources', 'actor'];
@@ -125,7 +125,7 @@ test('an address that somebody was sent is no way in either', { skip }, () =>
   }),
 );
 
-test('what is pasted into the palette is text and leads only to pages', { skip }, () =>
+test('text pasted into the palette is shown as text and leads only to pages', { skip }, () =>
   inOnePage(async (page) => {
     const box = page.getByRole('combobox', { name: /^Search pages/ });
     await open(page, project);

@@ -29,7 +29,7 @@ const unseen = (page: Page): Promise<string | null> =>
     return above === null || at.contains(above) || above.contains(at) ? null : `${name} is covered`;
   });
 
-describe('the keyboard', { skip }, () => {
+describe('keyboard focus', { skip }, () => {
   let demo: Demo;
   before(async () => {
     demo = await openDemo();
@@ -37,7 +37,7 @@ describe('the keyboard', { skip }, () => {
   after(() => demo?.close());
 
   for (const name of PAGES)
-    test(`is always in sight on ${name}`, () => {
+    test(`is always visible on ${name}`, () => {
       const route = routes.find((one) => one.name === name);
       assert.ok(route);
       return demo.page(addressOf(route), async (page) => {
@@ -52,7 +52,7 @@ describe('the keyboard', { skip }, () => {
       });
     });
 
-  test('begins with the way past the navigation', () =>
+  test('starts at the link that skips the navigation', () =>
     demo.page('/', async (page) => {
       await settled(page);
       await page.keyboard.press('Tab');
@@ -62,14 +62,14 @@ describe('the keyboard', { skip }, () => {
       assert.ok(await page.evaluate(() => document.querySelector('main')?.contains(document.activeElement)));
     }));
 
-  test('goes on in the page that a link on a page led to', () =>
+  test('moves to the page opened by a link', () =>
     demo.page('/', async (page) => {
       await page.locator('main').getByRole('link', { name: 'train-llama' }).first().press('Enter');
       await page.getByRole('heading', { level: 1, name: 'train-llama' }).waitFor();
       await page.waitForFunction(() => document.activeElement?.matches('main'));
     }));
 
-  test('has the navigation at hand where there is no page', () =>
+  test('reaches the navigation on an unknown page', () =>
     demo.page('/nowhere', async (page) => {
       await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
       await page.getByRole('navigation', { name: 'Project' }).waitFor();

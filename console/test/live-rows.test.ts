@@ -46,23 +46,20 @@ const withList = async (
   }
 };
 
-test(
-  'what somebody else launches waits while the pointer is in the list, is told, and comes when the pointer leaves',
-  { skip },
-  () =>
-    withList(async (page, launch) => {
-      const before = await names(page);
-      await page.locator('tbody tr').nth(1).hover();
-      await launch('from-elsewhere');
-      await page.getByRole('button', { name: '1 new: show' }).waitFor();
-      assert.deepEqual(await names(page), before);
-      await page.getByRole('heading', { level: 1 }).hover();
-      await page.getByRole('link', { name: 'from-elsewhere' }).waitFor();
-      assert.deepEqual(await names(page), ['from-elsewhere', ...before]);
-    }),
+test('a row launched by another user waits, is counted and appears when the pointer leaves the list', { skip }, () =>
+  withList(async (page, launch) => {
+    const before = await names(page);
+    await page.locator('tbody tr').nth(1).hover();
+    await launch('from-elsewhere');
+    await page.getByRole('button', { name: '1 new: show' }).waitFor();
+    assert.deepEqual(await names(page), before);
+    await page.getByRole('heading', { level: 1 }).hover();
+    await page.getByRole('link', { name: 'from-elsewhere' }).waitFor();
+    assert.deepEqual(await names(page), ['from-elsewhere', ...before]);
+  }),
 );
 
-test('it waits for the keyboard too, and another filter is followed at once', { skip }, () =>
+test('new rows wait for keyboard focus too, and changing the filter shows them at once', { skip }, () =>
   withList(async (page, launch) => {
     const before = await names(page);
     const box = page.getByRole('textbox', { name: 'Name' });

@@ -48,7 +48,7 @@ export const testLooks = (looks: readonly Look[], pictures?: string): void => {
 
   const names = looks.map(({ theme, width }) => `${theme} at ${width} px`).join(', ');
   for (const route of routes)
-    test(`${route.name} is as it should be: ${names}`, { skip }, async () => {
+    test(`${route.name} has no violations: ${names}`, { skip }, async () => {
       const { page } = watched;
       await watched.open(addressOf(route));
       await settled(page);

@@ -114,7 +114,7 @@ const starting = ({ world, seedIds: cast }: MockApi): string => {
   return `/projects/${cast.project_id}/allocations/${row.id}`;
 };
 
-test('what a page asks while nobody is at it does not count as use, until somebody is', { skip }, () =>
+test('requests of an idle page do not extend the session until the user returns', { skip }, () =>
   onStage(starting, async ({ page, asked, quiet }) => {
     const isUnattended = (request: Request) => request.headers()['x-gpuaas-unattended'] === '1';
     await quiet();
@@ -129,7 +129,7 @@ test('what a page asks while nobody is at it does not count as use, until somebo
   }),
 );
 
-test('a page whose session has ended says so and stops asking', { skip }, () =>
+test('a page whose session has ended shows so and stops sending requests', { skip }, () =>
   onStage(starting, async ({ page, asked, answerAll, quiet }) => {
     await quiet();
     asked();
@@ -151,7 +151,7 @@ test('a page whose session has ended says so and stops asking', { skip }, () =>
   }),
 );
 
-test('who could not be signed out is told so, and who was is asked again who they are', { skip }, () =>
+test('a failed sign-out shows an error, and a successful one asks to sign in again', { skip }, () =>
   onStage(starting, async ({ page, api, answerAll }) => {
     const name = api.world.users.get(api.seedIds.users.operator)?.name ?? '';
     answerAll({ status: 500, code: 'internal' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { watchAttention } from './attention.ts';
 
-test('a page is left when nobody has touched it for two minutes, and is not once somebody does', () => {
+test('a page is idle after two minutes without user input and active again at the next input', () => {
   const page = new EventTarget();
   let now = 0;
   const attention = watchAttention(page, () => now);

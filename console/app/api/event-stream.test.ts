@@ -60,7 +60,7 @@ const aTab = (client: Client, scope: string) => {
   return { hears, leave, said };
 };
 
-test('one tab reads for all, and the next takes over when it goes', { timeout: 10_000 }, async () => {
+test('one tab reads the stream for all tabs, and another takes over when it closes', { timeout: 10_000 }, async () => {
   const { client, connections } = aServer();
   const first = aTab(client, 'prj_take_over');
   await first.hears('live');
@@ -78,7 +78,7 @@ test('one tab reads for all, and the next takes over when it goes', { timeout: 1
   second.leave();
 });
 
-test('every tab says that the stream is interrupted and that it is back, also when nothing happens', {
+test('every tab shows when the stream is interrupted and when it is back, also without events', {
   timeout: 10_000,
 }, async () => {
   const { client, connections } = aServer();
@@ -93,7 +93,7 @@ test('every tab says that the stream is interrupted and that it is back, also wh
   second.leave();
 });
 
-test('a stream that the server refuses is told and asked for no more where nothing can come of it', {
+test('an event stream that the server refuses for good is reported and not opened again', {
   timeout: 10_000,
 }, async (t) => {
   const refuse = t.mock.fn(() => {

@@ -6,12 +6,12 @@ import { bytes } from './size.ts';
 import { stateWord } from './state.ts';
 import { ago, duration, exact, span, until } from './time.ts';
 
-test('money is shown in the digits of its currency', () => {
+test('money has the number of decimals of its currency', () => {
   assert.equal(money({ amount_minor: 3192, currency: 'USD' }), '$31.92');
   assert.equal(money({ amount_minor: 500, currency: 'JPY' }), '¥500');
 });
 
-test('spans have two units at most', () => {
+test('durations show at most two units', () => {
   assert.deepEqual([0, 59_999, 61_000, 3_600_000, 3_720_000, 90_000_000, -5].map(span), [
     '0 s',
     '59 s',
@@ -25,7 +25,7 @@ test('spans have two units at most', () => {
   assert.equal(duration(1_250), '1.3 s');
 });
 
-test('times are relative and exact', () => {
+test('times are shown as relative and as exact', () => {
   const now = Date.parse('2026-11-15T12:00:00Z');
   assert.equal(ago('2026-11-15T11:59:58Z', now), 'just now');
   assert.equal(ago('2026-11-15T11:00:00Z', now), '1 h ago');
@@ -34,7 +34,7 @@ test('times are relative and exact', () => {
   assert.equal(exact('2026-11-15T12:00:00.500Z'), '2026-11-15 12:00:00 UTC');
 });
 
-test('what was typed into a form is one word of the command, whatever it is', () => {
+test('a form value is quoted as one argument of the command, whatever it contains', () => {
   assert.equal(shellQuote('train-1'), 'train-1');
   assert.equal(shellQuote(`it's $(rm -rf)`), `'it'\\''s $(rm -rf)'`);
   assert.equal(
@@ -51,12 +51,12 @@ test('what was typed into a form is one word of the command, whatever it is', ()
   );
 });
 
-test('an unknown state is shown as it is called', () => {
+test('an unknown state is shown by its raw name', () => {
   assert.deepEqual(stateWord('slot', 'half_melted'), { word: 'half melted', tone: 'warn' });
   assert.equal(stateWord('allocation', 'releasing').word, 'Wiping');
 });
 
-test('sizes have three digits at most', () => {
+test('sizes show at most three digits', () => {
   assert.deepEqual([0, 999, 1536, 10 * 1024 ** 3, 1023 * 1024].map(bytes), [
     '0 B',
     '999 B',

@@ -74,7 +74,7 @@ const withPage = async (
   }
 };
 
-test('what is typed reaches the host and what it says is on the screen, wide characters too', { skip }, () =>
+test('input reaches the host and its output is on the screen, also wide characters', { skip }, () =>
   withPage(async ({ page, host }) => {
     await page.keyboard.type('echo grüße 世界');
     await page.keyboard.press('Enter');
@@ -88,7 +88,7 @@ test('what is typed reaches the host and what it says is on the screen, wide cha
   }),
 );
 
-test('the host is told the size, at first and when it changes', { skip }, () =>
+test('the host receives the terminal size at the start and when it changes', { skip }, () =>
   withPage(async ({ page, host }) => {
     const last = () => host.words.findLast((word) => word.type === 'resize');
     await page.setViewportSize({ width: 500, height: 300 });
@@ -108,7 +108,7 @@ const paste = (page: Page, text: string): Promise<void> =>
     document.querySelector('.xterm-helper-textarea')?.dispatchEvent(event);
   }, text);
 
-test('a paste of ten megabytes arrives whole, at the pace of the host, and the page goes on', { skip }, () =>
+test('a paste of 10 MB arrives complete at the speed of the host, and the page stays responsive', { skip }, () =>
   withPage(async ({ page, host }) => {
     const line = `${'αβγ 世界 0123456789 🚀 '.repeat(8)}\n`;
     const text = line.repeat(Math.ceil((10 * 1024 ** 2) / Buffer.byteLength(line)));
@@ -126,7 +126,7 @@ test('a paste of ten megabytes arrives whole, at the pace of the host, and the p
   }),
 );
 
-test('a bracketed paste cannot be left from inside, and brings no control characters', { skip }, () =>
+test('pasted text cannot end a bracketed paste and contains no control characters', { skip }, () =>
   withPage(async ({ page, host }) => {
     await host.send('\x1b[?2004hready\r\n');
     await shows(page, 'ready');
@@ -136,7 +136,7 @@ test('a bracketed paste cannot be left from inside, and brings no control charac
   }),
 );
 
-test('a selection is copied by key', { skip }, () =>
+test('a selection is copied by keyboard', { skip }, () =>
   withPage(async ({ page, host }) => {
     await host.send('\x1b[2J\x1b[Hcopy-me\r\n');
     await shows(page, 'copy-me');
@@ -149,7 +149,7 @@ test('a selection is copied by key', { skip }, () =>
   }),
 );
 
-test('a page that stands still takes one window and no more, and a flood leaves nothing behind', { skip }, () =>
+test('a stalled page accepts at most one window, and heavy output leaks no memory', { skip }, () =>
   withPage(async ({ page, host }) => {
     const cdp = await page.context().newCDPSession(page);
     const heap = async (): Promise<number> => {
@@ -183,7 +183,7 @@ test('a page that stands still takes one window and no more, and a flood leaves 
   }),
 );
 
-test('each reason is told in its own sentence, and a new ticket begins a new session by key alone', { skip }, () =>
+test('each close reason has its own sentence, and only a key press opens a new session', { skip }, () =>
   withPage(async ({ page, host }) => {
     const before = gateway.tickets();
     await host.send('\x1b[?1049h\x1b[?2004hold screen');
@@ -211,7 +211,7 @@ test('each reason is told in its own sentence, and a new ticket begins a new ses
   }),
 );
 
-test('a hostile stream makes no element, no title, no link, no dialog and no copy', { skip }, () =>
+test('hostile output creates no element, title, link, dialog or clipboard entry', { skip }, () =>
   withPage(async ({ page, host }) => {
     await page.evaluate(() => navigator.clipboard.writeText('mine'));
     const title = await page.title();
@@ -244,7 +244,7 @@ test('a hostile stream makes no element, no title, no link, no dialog and no cop
   }),
 );
 
-test('a session that may not write says so and sends nothing, and a recorded one shows its notice', { skip }, () =>
+test('a read-only session says so and sends no input, and a recorded session shows its notice', { skip }, () =>
   withPage(
     async ({ page, host }) => {
       await page.keyboard.type('nothing');
@@ -267,7 +267,7 @@ test('an unmounted terminal ends its session and leaves nothing in the page', { 
   }),
 );
 
-test('the theme follows the system or the page, with colours of programs on either', { skip }, async (t) => {
+test('the theme follows the system or the page, and program colors are readable in both', { skip }, async (t) => {
   // Kept where somebody wants to look at them.
   const wanted = process.env['TERMINAL_SCREENSHOTS'];
   const folder = wanted ?? (await mkdtemp(join(tmpdir(), 'terminal-')));

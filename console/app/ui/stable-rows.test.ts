@@ -9,19 +9,19 @@ const show = (shown: readonly Row[] | null, rows: readonly Row[]) => {
   return [held.rows.map(({ row: { id, value }, isGone }) => `${id}${value}${isGone ? ' gone' : ''}`), held.waiting];
 };
 
-test('while nobody is in the table it shows what there is', () => {
+test('without user focus in the table it shows the current rows', () => {
   assert.deepEqual(show(null, [row('b'), row('a', 1)]), [['b0', 'a1'], 0]);
 });
 
-test('a row keeps its place and takes the values of now', () => {
+test('a row keeps its position and shows its current values', () => {
   assert.deepEqual(show([row('a'), row('b')], [row('b', 2), row('a', 1)]), [['a1', 'b2'], 0]);
 });
 
-test('what is new above waits and is counted, what comes at the end may come', () => {
+test('new rows at the top wait and are counted, and new rows at the end appear at once', () => {
   assert.deepEqual(show([row('b'), row('a')], [row('d'), row('c'), row('b'), row('a')]), [['b0', 'a0'], 2]);
   assert.deepEqual(show([row('b')], [row('b'), row('a')]), [['b0', 'a0'], 0]);
 });
 
-test('a row that is gone keeps its place and is marked as gone', () => {
+test('a removed row keeps its position and is marked as removed', () => {
   assert.deepEqual(show([row('a'), row('b'), row('c')], [row('a'), row('c')]), [['a0', 'b0 gone', 'c0'], 0]);
 });

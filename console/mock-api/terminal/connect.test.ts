@@ -20,7 +20,7 @@ const shown = async (bytes: AsyncIterable<Uint8Array>): Promise<string> => {
   return text;
 };
 
-test('a terminal echoes what is typed, answers a command and ends with exit', async () => {
+test('a terminal echoes input, answers a command and ends with exit', async () => {
   const { api, client, at } = start();
   const stream = await connectMock(client, { ...at, kind: 'terminal', cols: 80, rows: 24 });
   await stream.ready;
@@ -40,7 +40,7 @@ test('a terminal echoes what is typed, answers a command and ends with exit', as
   assert.equal(api.world.sessions.get(session?.id ?? '')?.end_reason, 'ended');
 });
 
-test('who may only look sees the console and types nothing', async () => {
+test('a read-only user sees the console and cannot type', async () => {
   const { api, client, at } = start();
   api.signInAs('viewer');
   await assert.rejects(connectMock(client, { ...at, kind: 'terminal' }), /need allocation.connect/);
@@ -52,7 +52,7 @@ test('who may only look sees the console and types nothing', async () => {
   assert.equal((await stream.closed).reason, 'client_disconnected');
 });
 
-test('a machine that is off has no terminal, and says how to start it', async () => {
+test('a VM that is off has no terminal, and the error says how to start it', async () => {
   const { api, client } = start();
   const { id, project_id } = named(api, 'ray-head');
   await assert.rejects(

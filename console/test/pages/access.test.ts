@@ -24,7 +24,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
   });
   after(() => demo.close());
 
-  test('a token is shown once, is left only by saying that it was saved, and is kept nowhere', () =>
+  test('a token is shown once, closes only after confirmation that it was saved, and is not stored', () =>
     demo.page('/settings?tab=tokens', async (page) => {
       await page.getByRole('button', { name: 'New token' }).click();
       await page.getByLabel('Name', { exact: true }).fill('nightly');
@@ -48,7 +48,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       assert.equal(focused, 'New token');
     }));
 
-  test('a private key is refused, and not even the field keeps it', () =>
+  test('a private key is refused and removed from the field', () =>
     demo.page('/settings?tab=ssh-keys', async (page) => {
       await page.getByRole('button', { name: 'Add key' }).click();
       const field = page.getByLabel('Public key');
@@ -61,7 +61,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByRole('cell', { name: /^desk/ }).waitFor();
     }));
 
-  test('every other browser is signed out at once, and this one stays', () =>
+  test('every other browser is signed out at once, and this one stays signed in', () =>
     demo.page('/settings?tab=sessions', async (page) => {
       await page.getByRole('button', { name: 'Sign out all others' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
@@ -72,7 +72,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByRole('row', { name: /This browser/ }).waitFor();
     }));
 
-  test('a viewer sees every action and why it is not theirs', () =>
+  test('a viewer sees every action disabled with its reason', () =>
     demo.page('/#as=viewer', async (page) => {
       await toProjectAccess(page, 'Service accounts');
       const create = page.getByRole('button', { name: 'New service account' });
@@ -86,7 +86,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       assert.match((await remove.getAttribute('aria-description')) ?? '', /[Rr]equires an admin/);
     }));
 
-  test('a service account is made, disabled and deleted by typing its name', () =>
+  test('a service account is created, disabled, and deleted by typing its name', () =>
     demo.page('/', async (page) => {
       await toProjectAccess(page, 'Service accounts');
       await page.getByRole('button', { name: 'New service account' }).click();
@@ -106,7 +106,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       assert.equal(await page.getByRole('link', { name: 'pipeline' }).count(), 0);
     }));
 
-  test('a role is changed by choosing one, and the command says the same', () =>
+  test('a role is changed by selecting one, and the shown command matches', () =>
     demo.page('/', async (page) => {
       await toOrganization(page, 'Members');
       await page.getByRole('button', { name: 'Change role of Mei Member' }).click();
@@ -118,7 +118,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByRole('row', { name: /Mei Member.*viewer/ }).waitFor();
     }));
 
-  test('the filters of the audit log stand in the address, and the export is what they choose', () =>
+  test('the filters of the audit log are in the URL, and the export uses them', () =>
     demo.page('/', async (page) => {
       await page.getByRole('navigation', { name: 'Organization' }).getByRole('link', { name: 'Audit' }).click();
       await page.getByRole('textbox', { name: 'Action' }).fill('allocation.release');

@@ -27,7 +27,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
     await page.getByRole('option', { name: state, exact: true }).click();
   };
 
-  it('name whoever launched, also an owner who is no member of the project', () =>
+  it('name the user who launched, also an owner who is not a member of the project', () =>
     demo.page('/#as=member', async (page) => {
       await openList(page);
       await page
@@ -40,7 +40,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
         .waitFor();
     }));
 
-  it('list what lives, and the rest when asked, with the filter in the address', () =>
+  it('list live allocations, and others on request, with the filter in the URL', () =>
     demo.page('/#as=member', async (page) => {
       await openList(page);
       await page.getByRole('link', { name: 'train-llama' }).waitFor();
@@ -55,7 +55,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       assert.equal(await page.getByRole('link', { name: 'train-llama' }).count(), 0);
     }));
 
-  it('show a launch by its steps until it is active, without being loaded again', () =>
+  it('show the steps of a launch until it is active, without a reload', () =>
     demo.page('/#as=member', async (page) => {
       const labels = pathOf(PROVISION_SLICE).map(([, { label }]) => label);
       await open(page, 'eval-batch');
@@ -69,7 +69,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await page.getByText('Active', { exact: true }).waitFor();
     }));
 
-  it('release what is protected only after its name was typed, and prove the erasure in the browser', () =>
+  it('release a protected allocation only after its name is typed, and verify the wipe in the browser', () =>
     demo.page('/#as=member&speed=4', async (page) => {
       await open(page, 'train-llama');
       await page.getByRole('button', { name: 'Release', exact: true }).click();
@@ -89,7 +89,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       assert.equal(await page.getByText('Wiped and verified').count(), 4);
     }));
 
-  it('say of a failed launch that nothing was charged, and launch the same again', () =>
+  it('show that a failed launch was not charged, and launch the same again', () =>
     demo.page('/#as=member', async (page) => {
       await openList(page);
       await choose(page, 'Failed');
@@ -104,7 +104,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       assert.equal(asked.get('gpus'), '1');
     }));
 
-  it('say that a machine that is off is still charged', () =>
+  it('show that a VM that is off is still charged', () =>
     demo.page('/#as=member', async (page) => {
       await open(page, 'ray-head');
       await page.getByText('VM is off and still charged').waitFor();
@@ -112,7 +112,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await page.getByRole('tooltip').filter({ hasText: 'The VM is off. Start it first' }).waitFor();
     }));
 
-  it('let a viewer read everything and change nothing, and say why', () =>
+  it('let a viewer read everything, change nothing, and show why', () =>
     demo.page('/#as=viewer', async (page) => {
       await open(page, 'notebook-anna');
       for (const name of ['Release', 'Edit or extend', 'Launch again', 'Open terminal']) {
@@ -124,7 +124,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await page.getByText('Audit log requires the admin role').waitFor();
     }));
 
-  it('open a terminal in the page, and end it with the page', () =>
+  it('open a terminal in the page and end it with the page', () =>
     demo.page('/#as=member', async (page) => {
       await open(page, 'notebook-anna');
       await page.getByRole('button', { name: 'Open terminal' }).click();

@@ -24,7 +24,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   });
   after(() => demo.close());
 
-  test('the start leads to what runs, what it costs and what needs somebody', () =>
+  test('the overview leads to running allocations, their cost and what needs attention', () =>
     demo.page('/', async (page) => {
       await page
         .getByRole('region', { name: 'Running allocations' })
@@ -39,7 +39,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
         .waitFor();
     }));
 
-  test('everything is chosen already: one press launches and leads to the allocation', () =>
+  test('all fields have defaults: one press launches and opens the allocation', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
       await summary(page).getByText('Available now on').waitFor();
@@ -49,7 +49,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByRole('heading', { level: 1, name }).waitFor();
     }));
 
-  test('a launch pressed twice, and Enter with it, is one allocation', () =>
+  test('pressing launch twice, also by Enter, creates one allocation', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
       await page.getByLabel('Name', { exact: true }).fill('only-once');
@@ -66,7 +66,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       assert.equal(await runs.getByRole('link', { name: 'only-once' }).count(), 1);
     }));
 
-  test('the form is its address, but for user data', () =>
+  test('the form is stored in the URL, except user data', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
       await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^2/ }).check();
@@ -88,7 +88,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
         .waitFor();
     }));
 
-  test('what does not fit says why, and an alternative is one press away', () =>
+  test('a request that does not fit shows why, and an alternative is one press away', () =>
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=8');
       await summary(page).getByText('Not available now').first().waitFor();
@@ -105,7 +105,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       assert.equal(await button(page).getAttribute('aria-disabled'), 'false');
     }));
 
-  test('what went to somebody else before it was sent is refused with the reasons and with what fits', () =>
+  test('capacity taken by another user before the request is refused with reasons and alternatives', () =>
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=4&name=too-late');
       await summary(page).getByText('Available now on').waitFor();
@@ -128,7 +128,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByRole('heading', { level: 1, name: 'too-late' }).waitFor();
     }));
 
-  test('who belongs to nothing yet is welcomed and makes the first step right there', () =>
+  test('a user without an organization is welcomed and can create one on the page', () =>
     demo.page('/#as=newcomer', async (page) => {
       await page.getByRole('heading', { level: 1, name: 'Welcome, Nadia Newcomer' }).waitFor();
       await page.getByLabel('Organization name').fill('Nadia & Co');
@@ -147,7 +147,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByText('You are not in a project.').waitFor();
     }));
 
-  test('regions, storage and network that are not offered are in sight, with the reason', () =>
+  test('regions, storage and networks that are not available are shown with the reason', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
       for (const name of [
@@ -160,7 +160,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       assert.ok(await page.getByRole('radio', { name: /^2.*A node has 8 GPUs/ }).isDisabled());
     }));
 
-  test('a launch takes the keyboard alone', () =>
+  test('a launch works by keyboard alone', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
       await page.getByRole('radio', { name: /^Slice/ }).focus();
@@ -180,7 +180,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByRole('heading', { level: 1, name: 'typed-by-hand' }).waitFor();
     }));
 
-  test('a key is added without leaving the form, and a private one is not taken', () =>
+  test('a key is added without leaving the form, and a private key is refused', () =>
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=2');
       await page.getByRole('button', { name: 'Add key' }).click();
@@ -194,7 +194,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       assert.match(page.url(), /gpus=2/);
     }));
 
-  test('a refused launch says so in place, and what was chosen stays', () =>
+  test('a refused launch shows its error in place and keeps the choices', () =>
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=2&name=train-llama');
       await button(page).click();
@@ -207,7 +207,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.waitForURL(/\/allocations\/alc_/);
     }));
 
-  test('who may not launch reads why', () =>
+  test('a user who may not launch sees why', () =>
     demo.page('/#as=viewer', async (page) => {
       await toLaunch(page);
       await summary(page)
@@ -216,7 +216,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       assert.equal(await button(page).getAttribute('aria-disabled'), 'true');
     }));
 
-  test('usage as CSV holds what the page shows', () =>
+  test('usage as CSV contains what the page shows', () =>
     demo.page('/', async (page) => {
       await page.getByRole('link', { name: 'Usage' }).first().click();
       const table = page.getByRole('group', { name: 'Usage records' });

@@ -6,7 +6,7 @@ import { type Demo, needsBrowser, openDemo } from '../browser.ts';
 
 const NODES_LARGE = 1_000;
 
-describe('the pages of nodes', { skip: needsBrowser }, () => {
+describe('the node pages', { skip: needsBrowser }, () => {
   let demo: Demo;
   before(async () => {
     demo = await openDemo();
@@ -20,7 +20,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
     await page.getByRole('heading', { level: 1, name }).waitFor();
   };
 
-  it('keep a fleet of a thousand nodes as a grid of which only what is in sight is drawn', () =>
+  it('render only the visible part of a fleet of 1,000 nodes', () =>
     demo.page('/platform/nodes#seed=large', async (page) => {
       const grid = page.getByRole('grid', { name: 'Slot map' });
       await grid.waitFor();
@@ -35,7 +35,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       assert.ok((await grid.getByRole('row').count()) < 80);
     }));
 
-  it('move between tiles by arrow keys, and open a slot by Enter', () =>
+  it('move between tiles by arrow keys and open a slot by Enter', () =>
     demo.page('/platform/nodes', async (page) => {
       const first = page.getByRole('grid').getByRole('button').first();
       await first.focus();
@@ -53,7 +53,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       assert.deepEqual([pathname, searchParams.get('slot')], [`/platform/nodes/${nodeId}`, '2']);
     }));
 
-  it('hold the filters in the address, and show the same to whoever opens it', () =>
+  it('keep the filters in the URL, so that the same URL shows the same nodes', () =>
     demo.page('/platform/nodes', async (page) => {
       const button = page.getByRole('button', { name: /^Needs attention/ });
       const promised = Number(/\((\d+)\)/.exec((await button.textContent()) ?? '')?.[1]);
@@ -73,7 +73,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       });
     }));
 
-  it('let an operator clean a blocked slot again, with a reason, and never free it by word', () =>
+  it('let an operator repeat the cleanup of a blocked slot with a reason, but not free it without proof', () =>
     demo.page('/platform/nodes?slot=cleanup_blocked', async (page) => {
       await page
         .getByRole('button', { name: /^Stuck/ })
@@ -91,7 +91,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       await slot.getByText('Cleaning', { exact: true }).waitFor();
     }));
 
-  it('say every reason why candidates cannot be approved, and ask for a serial before a disk is erased', () =>
+  it('show every blocker of candidates, and ask for the serial before a disk is wiped', () =>
     demo.page('/platform/nodes', async (page) => {
       await open(page, 'j22u15');
       await page.getByRole('tab', { name: 'Candidates' }).click();
@@ -112,7 +112,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       assert.equal(await erase.getAttribute('aria-disabled'), 'false');
     }));
 
-  it('approve what has changed once it was looked at', () =>
+  it('approve a changed candidate after its changes are reviewed', () =>
     demo.page('/platform/nodes', async (page) => {
       await open(page, 'j22u13');
       await page.getByRole('button', { name: 'Show' }).click();
@@ -123,7 +123,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       assert.equal(await page.getByText('Changed', { exact: true }).count(), 0);
     }));
 
-  it('show what hosts report as text and nothing else', () =>
+  it('show host reports only as text', () =>
     demo.page('/platform/nodes#seed=hostile', async (page) => {
       await page.getByRole('grid').getByRole('rowheader').getByRole('link').first().click();
       for (const tab of [

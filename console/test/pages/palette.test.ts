@@ -25,7 +25,7 @@ describe('the palette', { skip: needsBrowser }, () => {
   });
   after(() => demo.close());
 
-  test('goes to a page by any word for it, with keys alone', () =>
+  test('opens a page by any of its words, by keyboard alone', () =>
     demo.page('/settings', async (page) => {
       await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
       await page.keyboard.press('Control+k');
@@ -38,7 +38,7 @@ describe('the palette', { skip: needsBrowser }, () => {
       await box(page).waitFor({ state: 'detached' });
     }));
 
-  test('finds allocations and nodes by name, and the arrows choose', () =>
+  test('finds allocations and nodes by name, selected by arrow keys', () =>
     demo.page('/settings', async (page) => {
       await page.getByRole('button', { name: /Search or paste an ID/ }).click();
       await page.keyboard.type('train-llama');
@@ -55,7 +55,7 @@ describe('the palette', { skip: needsBrowser }, () => {
       await box(page).waitFor({ state: 'detached' });
     }));
 
-  test('an id pasted anywhere is followed, and one pasted into a field stays there', () =>
+  test('traces an ID pasted anywhere, except into a text field', () =>
     demo.page(
       '/settings',
       async (page) => {
@@ -72,7 +72,7 @@ describe('the palette', { skip: needsBrowser }, () => {
       { allow: /404/ },
     ));
 
-  test('who is no operator follows an id in the project, and opens an allocation by its id', () =>
+  test('lets a user who is not an operator trace an ID in the project and open an allocation by ID', () =>
     demo.page('/#as=member', async (page) => {
       await page.getByRole('link', { name: 'train-llama' }).first().click();
       await page.waitForURL(/\/allocations\/alc_/);
@@ -86,7 +86,7 @@ describe('the palette', { skip: needsBrowser }, () => {
       await page.waitForURL(new RegExp(`/projects/prj_\\w+/trace\\?id=${id}`));
     }));
 
-  test('single keys act only where nobody types, and can be turned off', () =>
+  test('handles single keys only outside of text fields, and they can be turned off', () =>
     demo.page('/settings', async (page) => {
       await page.getByLabel('Invitation token').fill('');
       await page.getByLabel('Invitation token').pressSequentially('gl/?');

@@ -8,7 +8,7 @@ import { changesOf, numberRefusal, POLICY_NUMBERS } from './policy-settings.ts';
 import { grantableRoles, ownerRefusal } from './roles.ts';
 import { scopeChoices, scopeRefusal, scopesOf, secondsOf, tokenState } from './token-choices.ts';
 
-test('a name is refused before the API has to', () => {
+test('an invalid name is refused before the request is sent', () => {
   for (const good of ['a', 'research', 'gpu-1', '0']) assert.equal(nameProblem(good), null, good);
   for (const bad of ['', 'Research', '-a', 'a-', 'a b', 'a_b', 'x'.repeat(64)])
     assert.notEqual(nameProblem(bad), null, bad);
@@ -16,7 +16,7 @@ test('a name is refused before the API has to', () => {
   assert.equal(nameFrom('***'), '');
 });
 
-test('a text for people holds nothing invisible', () => {
+test('free text with invisible characters is refused', () => {
   assert.equal(textProblem('Research – Zürich', 'name', 120), null);
   for (const bad of ['', 'a<b', 'a\u200bb', 'a\nb', '\u202eabc', 'x'.repeat(121)])
     assert.notEqual(textProblem(bad, 'name', 120), null, bad);
@@ -34,7 +34,7 @@ const me = (role: 'owner' | 'admin'): Me => ({
   credential: { kind: 'web_session', scopes: ['all'], expires_at: null },
 });
 
-test('only an owner touches owners, and nobody the last one', () => {
+test('only an owner can change owners, and the last owner cannot be removed', () => {
   const owner = { user_id: 'usr_1', role: 'owner' } as const;
   const second = { user_id: 'usr_2', role: 'owner' } as const;
   const member = { user_id: 'usr_3', role: 'member' } as const;
@@ -50,7 +50,7 @@ test('only an owner touches owners, and nobody the last one', () => {
   assert.deepEqual(grantable('admin'), ['admin', 'member', 'viewer']);
 });
 
-test('scopes are what was chosen, and an odd one is named', () => {
+test('scopes are those selected, and an invalid one is named', () => {
   assert.deepEqual(scopesOf('read', ['x']), ['read']);
   assert.deepEqual(scopesOf('some', ['allocation.read']), ['allocation.read']);
   assert.equal(scopeRefusal('all', []), null);
@@ -59,19 +59,19 @@ test('scopes are what was chosen, and an odd one is named', () => {
   assert.equal(scopeRefusal('some', ['allocation.*']), null);
 });
 
-test('every scope that is offered is one that the API takes', () => {
+test('the API accepts every scope that the form offers', () => {
   const choices = scopeChoices([...ROLES['project:admin'], ...ROLES.user]);
   assert.ok(choices.includes('allocation.*') && choices.includes('allocation.read'));
   for (const choice of choices) assert.equal(scopeRefusal('some', [choice]), null, choice);
   assert.equal(new Set(choices).size, choices.length);
 });
 
-test('a lifetime is what the command says too', () => {
+test('the selected lifetime equals the one in the shown command', () => {
   assert.equal(secondsOf('7d'), 604_800);
   assert.equal(secondsOf('what'), 2_592_000);
 });
 
-test('a token that is over is told from one that was revoked', () => {
+test('an expired token is distinguished from a revoked one', () => {
   const now = Date.parse('2026-11-15T12:00:00Z');
   const ends = '2026-11-16T00:00:00Z';
   assert.equal(tokenState({ expires_at: ends, revoked_at: null }, now), 'active');
@@ -79,7 +79,7 @@ test('a token that is over is told from one that was revoked', () => {
   assert.equal(tokenState({ expires_at: ends, revoked_at: '2026-11-15T00:00:00Z' }, now), 'revoked');
 });
 
-test('a policy is changed by what differs, within its bounds', () => {
+test('a policy update contains only changed fields, within their bounds', () => {
   const before = {
     session_idle_s: 900,
     session_max_s: 28_800,
@@ -101,7 +101,7 @@ test('a policy is changed by what differs, within its bounds', () => {
   }
 });
 
-test('the filters of the address are the filters of the request and of the command', () => {
+test('the filters in the URL are those of the request and of the shown command', () => {
   const search = { action: 'project.create', actor: 'usr_1', result: 'denied', since: '2026-11-15T00:00:00Z' };
   assert.deepEqual(auditQuery(search), {
     action: 'project.create',
@@ -117,7 +117,7 @@ test('the filters of the address are the filters of the request and of the comma
   assert.equal(hasFilters(search), true);
 });
 
-test('times of the filters are UTC, and an odd one is no time', () => {
+test('filter times are UTC, and an invalid time is ignored', () => {
   assert.equal(timeFromField('2026-11-15T12:30'), '2026-11-15T12:30:00Z');
   assert.equal(fieldFromTime('2026-11-15T12:30:00Z'), '2026-11-15T12:30');
   assert.equal(timeFromField(''), undefined);

@@ -7,10 +7,10 @@ import { AT, allocation, later, NOW } from './fixture.ts';
 import { filterOf, named, newestFirst } from './list.ts';
 import { verdictWords } from './wipe.ts';
 
-describe('what may be done', () => {
+describe('available actions', () => {
   const refused = 'The allocation is protected. Remove the protection first.';
 
-  it('is to release what is protected, in two steps, for who may do both', () => {
+  it('a protected allocation can be released in two steps by a user who may unprotect and release', () => {
     const kept = allocation({ is_protected: true });
     assert.equal(releaseRefusal(kept, { release: refused, update: null, role: null }), null);
     assert.equal(releaseRefusal(kept, { release: refused, update: 'no', role: null }), 'no');
@@ -26,19 +26,19 @@ describe('what may be done', () => {
   });
 });
 
-describe('a host key', () => {
+describe('an SSH host key', () => {
   it('has the fingerprint that ssh-keygen prints', async () => {
     const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
     assert.equal(await hostKeyFingerprint(key), 'SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU');
   });
-  it('that is none has no fingerprint', async () => {
+  it('has no fingerprint if it is invalid', async () => {
     assert.equal(await hostKeyFingerprint('nonsense'), null);
     assert.equal(await hostKeyFingerprint('ssh-ed25519 %%%'), null);
   });
 });
 
 describe('an edit', () => {
-  it('sends and says only what was changed', () => {
+  it('sends and shows only the changed fields', () => {
     const before = allocation({ tags: { team: 'vision', old: '1' } });
     assert.deepEqual(bodyOf(before, formOf(before)), {});
     const body = bodyOf(before, {
@@ -66,12 +66,12 @@ describe('an edit', () => {
     );
   });
 
-  it('leaves a maximum duration alone that hours cannot say exactly', () => {
+  it('keeps a maximum duration that cannot be expressed in whole hours', () => {
     const before = allocation({ max_duration_s: 1001 });
     assert.deepEqual(bodyOf(before, { ...formOf(before), isProtected: true }), { is_protected: true });
   });
 
-  it('refuses names, tags and maximum durations that the platform refuses, and a time that is over', () => {
+  it('refuses names, tags and maximum durations that the API refuses, and times in the past', () => {
     const form = formOf(allocation());
     assert.deepEqual(problemsOf(form, AT, NOW), {});
     assert.ok(problemsOf({ ...form, name: '-A' }, AT, NOW).name);
@@ -83,14 +83,14 @@ describe('an edit', () => {
   });
 });
 
-describe('the list', () => {
-  it('shows what lives unless an address asks for a state that there is', () => {
+describe('the allocation list', () => {
+  it('shows live allocations unless the URL has a known filter', () => {
     assert.equal(filterOf(undefined), 'live');
     assert.equal(filterOf('<script>'), 'live');
     assert.equal(filterOf('all'), 'all');
     assert.equal(filterOf('released'), 'released');
   });
-  it('finds by a part of the name or by the whole id, newest first', () => {
+  it('matches a part of the name or the complete ID, newest first', () => {
     const rows = [
       allocation({ id: 'alc_1', name: 'train' }),
       allocation({ id: 'alc_2', name: 'serve', created_at: later(5) }),
@@ -110,8 +110,8 @@ describe('the list', () => {
   });
 });
 
-describe('the verdict on a certificate', () => {
-  it('never sounds good where the signature was not seen to hold', () => {
+describe('the result of verifying a certificate', () => {
+  it('is positive only if the signature was verified', () => {
     assert.equal(verdictWords({ is_valid: false, reason: 'Changed.' }).tone, 'bad');
     assert.equal(verdictWords({ failed: 'No crypto.' }).tone, 'warn');
     assert.equal(verdictWords('checking').tone, 'busy');

@@ -7,8 +7,8 @@ import { AT, allocation, entry, later, NOW, progress, step } from './fixture.ts'
 import { briefly, inFull, stepWords, workNow, workSince, workTitle } from './progress.ts';
 import { runsOf } from './timeline.ts';
 
-describe('what is under way', () => {
-  it('is a launch, a change of power or a cleanup, also of what has failed, and else nothing', () => {
+describe('work in progress', () => {
+  it('is a launch, a power change or a cleanup, also of a failed allocation, or nothing', () => {
     assert.equal(workNow(allocation({ state: 'requested' })), 'launch');
     assert.equal(workNow(allocation({ state: 'provisioning' })), 'launch');
     assert.equal(workNow(allocation({ state: 'releasing' })), 'cleanup');
@@ -21,13 +21,13 @@ describe('what is under way', () => {
     assert.equal(workNow(allocation({ state: 'failed', progress: wiping })), 'cleanup');
   });
 
-  it('is counted from when it was asked for', () => {
+  it('is measured from the time of the request', () => {
     const given = allocation({ state: 'releasing', release_requested_at: later(60), state_since: later(61) });
     assert.equal(workSince(given, 'cleanup'), later(60));
     assert.equal(workSince(allocation({ state: 'provisioning', state_since: later(5) }), 'launch'), AT);
   });
 
-  it('says percent, speed, elapsed and expected time of the step, and when it takes longer', () => {
+  it('shows percent, speed, elapsed and expected time of the step, and when it is overdue', () => {
     const running = (over: Parameters<typeof progress>[0], seconds: number) =>
       stepWords(step(), progress(over), NOW + seconds * 1000);
     assert.equal(running({}, 12), '40 %, 2 GiB/s, 12 s so far, usually 40 s');
@@ -45,20 +45,20 @@ describe('what is under way', () => {
 });
 
 describe('cost', () => {
-  it('goes on by the price between two reads, and never shows more than is charged', () => {
+  it('grows with the price between two reads and never exceeds the charged amount', () => {
     assert.deepEqual(pricePerHour(allocation()), { amount_minor: 1200, currency: 'USD' });
     assert.equal(costNow(allocation(), NOW, NOW + 3_600_000).amount_minor, 1300);
     assert.equal(costNow(allocation(), NOW, NOW + 2_999).amount_minor, 100);
     assert.equal(costNow(allocation(), NOW, NOW - 5_000).amount_minor, 100);
   });
 
-  it('stands still before it is active and once it is given back', () => {
+  it('does not grow before activation or after release', () => {
     const given = allocation({ release_requested_at: AT, state: 'releasing' });
     assert.equal(costNow(given, NOW, NOW + 3_600_000).amount_minor, 100);
     assert.equal(costNow(allocation({ activated_at: null }), NOW, NOW + 3_600_000).amount_minor, 100);
   });
 
-  it('says when it ends, that nothing ends it, or that protection holds it', () => {
+  it('shows when the allocation ends, that it has no limit, or that it is protected', () => {
     const left = () => 'in 2 h';
     assert.equal(endWords(allocation(), left), 'in 2 h');
     assert.equal(endWords(allocation({ release_at: null }), left), 'no limit');
@@ -77,7 +77,7 @@ describe('a failure', () => {
     duration_ms: 5000,
   });
 
-  it('says what failed, that nothing was charged, and what happens now', () => {
+  it('shows what failed, that nothing was charged and what happens next', () => {
     const failed = allocation({
       state: 'failed',
       state_reason: 'The VM did not become ready',
@@ -93,7 +93,7 @@ describe('a failure', () => {
     assert.match(failureWords({ ...failed, released_at: AT }, [])?.now ?? '', /available again/);
   });
 
-  it('says of a failed launch whether the cleanup after it is over or stands still', () => {
+  it('shows whether the cleanup after a failed launch is complete or blocked', () => {
     const failed = allocation({ state: 'failed', released_at: null });
     const proven = entry({ phase: 'cleanup', step: 'prove', outcome: 'done' });
     const now = (...steps: Parameters<typeof entry>[0][]) =>
@@ -104,15 +104,15 @@ describe('a failure', () => {
     assert.match(now({ ...proven, outcome: 'stuck' }, proven), /available again/);
   });
 
-  it('says what was charged until a cleanup that is blocked, and that it costs nothing', () => {
+  it('shows the charge up to a blocked cleanup, and that the blocked time is free', () => {
     const words = failureWords(allocation({ state: 'release_failed' }), []);
     assert.match(words?.charged ?? '', /\$1\.00 charged.*Cleanup is not charged/);
     assert.match(words?.cause ?? '', /No reason was reported/);
   });
 
-  it('is nothing where nothing failed', () => assert.equal(failureWords(allocation(), [stuck]), null));
+  it('is empty if nothing failed', () => assert.equal(failureWords(allocation(), [stuck]), null));
 
-  it('can be reported with its correlation id, and nothing in the link can break out of it', () => {
+  it('can be reported with its correlation ID, and no value can break out of the link', () => {
     const link = reportLink(allocation({ state: 'failed', state_reason: 'a&b?c#d\nx' }));
     assert.ok(link.startsWith('mailto:?subject='));
     assert.equal(new URLSearchParams(link.slice('mailto:?'.length)).get('body')?.includes('cor_1'), true);
@@ -121,7 +121,7 @@ describe('a failure', () => {
 });
 
 describe('the timeline', () => {
-  it('is grouped by run: another workflow, or numbers that start again, begin a new one', () => {
+  it('is grouped by run: another workflow or restarted step numbers begin a new group', () => {
     const runs = runsOf([
       entry(),
       entry({ sequence: 2, step: 'cloneImage', outcome: 'error', finished_at: later(9) }),

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seriesOf, sinceOf, spanOf } from './history.ts';
 
-test('a span that nobody knows is a day', () => {
+test('an unknown time range defaults to one day', () => {
   assert.equal(spanOf('7 d').ms, 604_800_000);
   assert.equal(spanOf('soon').name, '1 d');
 });
 
-test('the same minute asks the same question', () => {
+test('the start of the range is rounded to the minute, so that a repeated query is the same', () => {
   const now = Date.parse('2026-11-15T12:00:30Z');
   assert.equal(sinceOf(spanOf('1 d'), now), '2026-11-14T12:00:00.000Z');
   assert.equal(sinceOf(spanOf('1 d'), now + 20_000), sinceOf(spanOf('1 d'), now));
 });
 
-test('each number of a sample is a line of its own', () => {
+test('each value of a sample becomes its own line in the chart', () => {
   const sample = (hour: number, active_gpus: number) => ({
     sampled_at: `2026-11-15T0${hour}:00:00Z`,
     region_name: 'r',

@@ -12,7 +12,7 @@ import type { Allocation } from './types.ts';
 const form = (search: LaunchSearch = {}, userData = '', catalog = CATALOG) =>
   formOf(search, catalog, { suggestedName: 'calm-otter-42', userData });
 
-test('an empty address is a form that can be sent: everything is defaulted to what is offered', () => {
+test('an empty URL gives a valid form with defaults from the catalog', () => {
   const made = form();
   assert.deepEqual(problemsOf(made), {});
   assert.deepEqual(bodyOf(made), {
@@ -26,7 +26,7 @@ test('an empty address is a form that can be sent: everything is defaulted to wh
   });
 });
 
-test('every choice in the address is what is sent', () => {
+test('every choice in the URL is sent with the request', () => {
   const search = {
     sku: 'slice',
     region: 'us-1',
@@ -54,7 +54,7 @@ test('every choice in the address is what is sent', () => {
   });
 });
 
-test('what the catalog does not know or does not allow falls back to the default', () => {
+test('values that the catalog does not have or allow fall back to the default', () => {
   const made = form({
     sku: 'gone',
     region: 'mars',
@@ -66,7 +66,7 @@ test('what the catalog does not know or does not allow falls back to the default
   assert.deepEqual(bodyOf(made), bodyOf(form()));
 });
 
-test('bare metal takes its own count, no profile, no image and no user data', () => {
+test('bare metal has its own count and no profile, image or user data', () => {
   const made = form({ shape: 'baremetal', gpus: '2', image: 'cuda' }, '#cloud-config\n');
   assert.deepEqual(problemsOf(made), {});
   assert.deepEqual(bodyOf(made), {
@@ -78,18 +78,18 @@ test('bare metal takes its own count, no profile, no image and no user data', ()
   });
 });
 
-test('no key at all is a choice', () => {
+test('launching without an SSH key is possible', () => {
   assert.equal(bodyOf(form({ keys: 'none' }))?.ssh_key_ids, undefined);
 });
 
-test('what is closed is kept, and said', () => {
+test('a disabled SKU, region or image stays selected with its reason shown', () => {
   const problems = problemsOf(form({ sku: 'old-slice', region: 'eu-1', image: 'retired' }));
   assert.match(problems.sku ?? '', /Sold out for good/);
   assert.match(problems.region ?? '', /No hosts yet/);
   assert.match(problems.image ?? '', /is retired/);
 });
 
-test('an empty catalog is a form that says so', () => {
+test('an empty catalog shows a message in the form', () => {
   const empty = formOf({}, { skus: [], regions: [], images: [], keys: [] }, { suggestedName: 'a', userData: '' });
   assert.deepEqual(Object.keys(problemsOf(empty)), ['sku', 'region']);
   assert.equal(bodyOf(empty), null);
@@ -99,7 +99,7 @@ test('an empty catalog is a form that says so', () => {
   assert.equal(form({}, '', onlyClosed).region?.name, 'eu-1');
 });
 
-test('names, maximum durations, user data and tags are checked by the contract’s own rules', () => {
+test('names, maximum durations, user data and tags are validated by the rules of the contract', () => {
   for (const good of ['a', 'train-1', 'a'.repeat(63)]) assert.equal(nameProblem(good), null, good);
   for (const bad of ['', 'Train', '-a', 'a-', 'a_b', 'a'.repeat(64), 'é']) assert.notEqual(nameProblem(bad), null, bad);
   for (const good of ['', '1', '0.5', '8760']) assert.equal(durationProblem(good, maxDurationOf(good)), null, good);
@@ -115,11 +115,11 @@ test('names, maximum durations, user data and tags are checked by the contract�
   assert.deepEqual(parseTags(tagsText({ a: 'b c', d: '' })).tags, { a: 'b c', d: '' });
 });
 
-test('a suggested name is always a name', () => {
+test('a suggested name is always valid', () => {
   for (const at of [0, 0.5, 0.999_999]) assert.equal(nameProblem(suggestName(() => at)), null);
 });
 
-test('launching again fills the form as the allocation was launched, with its name once that is free', () => {
+test('launching again fills the form from the allocation, with its name if that is free', () => {
   const allocation = {
     name: 'train',
     state: 'active',
@@ -151,7 +151,7 @@ test('launching again fills the form as the allocation was launched, with its na
     assert.equal(bodyOf(form(launchSearch({ ...allocation, state })))?.name, 'train');
 });
 
-test('the equivalent command and request say what the form says', () => {
+test('the equivalent command and request match the form', () => {
   const made = form(
     { gpus: '4', hours: '36', tags: 'note=a b', protected: '1', name: 'train' },
     `#!/bin/sh\necho 'x'\n`,

@@ -28,7 +28,7 @@ const estimate = (rest: Partial<Estimate>): Estimate => ({
   ...rest,
 });
 
-test('whether it fits is one sentence with the largest set', () => {
+test('whether the request fits is one sentence with the largest available set', () => {
   assert.equal(fitSentence(estimate({})), 'Available now on 3 nodes; largest free set: 8 GPUs.');
   assert.match(fitSentence(estimate({ fits_on_nodes: 1 })), /on 1 node;/);
   assert.match(fitSentence(estimate({ fits_on_nodes: 100 })), /100 nodes or more/);
@@ -39,7 +39,7 @@ test('whether it fits is one sentence with the largest set', () => {
   assert.equal(fitSentence(estimate({ fits_now: false, largest_set: 0 })), 'Not available now.');
 });
 
-test('a refusal is the verdict, then what holds the capacity; how it was found is left out', () => {
+test('a refusal shows the result and the unavailable reasons, without the steps of the search', () => {
   const said = reasonsInWords([
     { code: 'no_capacity', gpus: 2, detail: 'Only 2 GPUs of slice in us-1 free: 5 GPUs in use, 1 GPU being wiped.' },
     { code: 'claimed', gpus: 5, detail: '5 GPUs in use.' },
@@ -53,14 +53,14 @@ test('a refusal is the verdict, then what holds the capacity; how it was found i
   assert.match(said[2]?.hint ?? '', /automatically/);
 });
 
-test('fragmentation names the free GPUs and the largest set', () => {
+test('fragmentation shows the number of free GPUs and the largest set', () => {
   const detail = '8 GPUs of slice in us-1 are free, but no single node fits 4; the largest set is 3.';
   const [one] = reasonsInWords([{ code: 'one_node', gpus: 8, detail }]);
   assert.equal(one?.text, detail);
   assert.match(one?.hint ?? '', /always on one node/);
 });
 
-test('an unknown code shows its sentence, else its names and amounts', () => {
+test('an unknown reason code shows its message, or else its fields and values', () => {
   const texts = reasonsInWords([
     { code: 'topology_unsafe', free: 8, largest_set: 3, nested: { a: 1 } },
     { code: 'moon_phase' },
@@ -70,7 +70,7 @@ test('an unknown code shows its sentence, else its names and amounts', () => {
   assert.deepEqual(texts, ['topology_unsafe: free 8, largest set 3', 'moon_phase', 'The moon is full.', 'constructor']);
 });
 
-test('the quota after a launch is a sentence, also without a limit and beyond it', () => {
+test('the quota after a launch is one sentence, also without a limit and above it', () => {
   assert.equal(quotaSentence('project', { gpu_limit: 16, gpu_used: 4 }, 4), '8 of 16 GPUs used by the project.');
   assert.match(quotaSentence('project', { gpu_limit: 4, gpu_used: 3 }, 4), /^3 GPUs over the project limit of 4/);
   assert.match(
@@ -79,12 +79,12 @@ test('the quota after a launch is a sentence, also without a limit and beyond it
   );
 });
 
-test('a maximum duration costs what its seconds cost', () => {
+test('the cost of a maximum duration is its seconds times the price', () => {
   assert.deepEqual(maxDurationPrice(USD(1800), 5_400), USD(2700));
   assert.deepEqual(maxDurationPrice(USD(1), 1_800), USD(1));
 });
 
-test('an alternative laid over the form changes what it names and keeps the rest', () => {
+test('applying an alternative changes only the fields it names', () => {
   const form = formOf({ sku: 'slice', gpus: '8', image: 'cuda' }, CATALOG, { suggestedName: 'a', userData: '' });
   const alternative = { capacity_shape: 'baremetal', sku_name: 'metal', region_name: 'us-1', gpu_count: 8 } as const;
   const patch = alternativePatch(alternative, form);
@@ -106,7 +106,7 @@ test('an alternative laid over the form changes what it names and keeps the rest
   assert.equal(alternativeLabel({ ...alternative, sku_name: 'new' }, CATALOG.skus).price, null);
 });
 
-test('what a refusal names as alternatives is taken only where it is one', () => {
+test('malformed alternatives in a refusal are ignored', () => {
   const good = { capacity_shape: 'gpu_slice', sku_name: 's', region_name: 'r', gpu_count: 1 };
   assert.deepEqual(alternativesIn([good, {}, { ...good, gpu_count: '1' }, { ...good, capacity_shape: 'x' }]), [good]);
 });

@@ -53,12 +53,12 @@ const map = (candidates: Candidate[], given: Partial<Parameters<typeof approvalR
   ...given,
 });
 
-test('what stands in the way is told once, whoever found it', () => {
+test('a blocker reported by several sources is shown once', () => {
   const one = candidate(1, { blockers: [mounted], content: { ...content, blockers: [mounted] } });
   assert.deepEqual(blockersOf(one), [mounted]);
 });
 
-test('a refusal names every reason of the chosen candidates and none of the others', () => {
+test('a refusal names every blocker of the selected candidates and none of the others', () => {
   const found = map([candidate(0), candidate(1, { blockers: [mounted] })], {
     prerequisites: [{ name: 'iommu', is_met: false, needs_reboot: true, message: 'Add intel_iommu=on.' }],
     reboot_required: true,
@@ -76,7 +76,7 @@ test('a refusal names every reason of the chosen candidates and none of the othe
   ]);
 });
 
-test('what is new or changed and free of blockers is chosen to begin with', () => {
+test('new and changed candidates without blockers are selected by default', () => {
   const found = map([
     candidate(0, { approval_status: 'approved' }),
     candidate(1, { blockers: [mounted] }),
@@ -86,7 +86,7 @@ test('what is new or changed and free of blockers is chosen to begin with', () =
   assert.deepEqual(proposedChoice(found), [2, 3]);
 });
 
-test('of a new candidate everything that is there is new', () => {
+test('all parts of a new candidate are marked as new', () => {
   assert.deepEqual(differences(candidate(0)), {
     gpu_pci_address: { approved: null, found: '0000:1b:00.0' },
     nvme_serial: { approved: null, found: 'S0' },
@@ -96,7 +96,7 @@ test('of a new candidate everything that is there is new', () => {
   assert.deepEqual(differences(candidate(0, { approval_status: 'changed', diff })), diff);
 });
 
-test('a disk is offered for erasure only where something on it stands in the way', () => {
+test('wiping a disk is offered only if the disk has a blocker', () => {
   const found = map([candidate(0), candidate(1, { blockers: [mounted] })]);
   assert.deepEqual(disksToApprove(found), [{ serial: 'S1', slot: 1, why: mounted.message }]);
 });

@@ -47,7 +47,7 @@ const node = (name: string, given: Partial<SlotMapRow> = {}): SlotMapRow => ({
   ...given,
 });
 
-test('a tile looks free only where something can be placed on it', () => {
+test('a tile looks free only if its slot is schedulable', () => {
   assert.equal(tileLook(slot(0), true).word, 'Available');
   assert.equal(tileLook(slot(0), false).tone, 'idle');
   const notFree: Partial<Tile>[] = [
@@ -60,19 +60,19 @@ test('a tile looks free only where something can be placed on it', () => {
   for (const given of notFree) assert.notEqual(tileLook(slot(0, given), true).tone, 'good', JSON.stringify(given));
 });
 
-test('every kind of tile differs from every other by glyph and word, not by colour alone', () => {
+test('every kind of tile differs by glyph and word, not only by color', () => {
   assert.equal(new Set(TILE_KEY.map(({ short }) => short)).size, TILE_KEY.length);
   assert.equal(new Set(TILE_KEY.map(({ glyph, short }) => `${glyph} ${short}`)).size, TILE_KEY.length);
 });
 
-test('a tile that somebody uses keeps its status and is marked where more is wrong', () => {
+test('the tile of a slot in use keeps its status and is marked if something else is wrong', () => {
   const { word, isMarked } = tileLook(slot(0, { status: 'in_use', health: 'unhealthy' }), false);
   assert.deepEqual([word, isMarked], ['In use', true]);
   assert.equal(tileLook(slot(0, { has_hardware_change: true }), true).isMarked, true);
   assert.equal(tileLook(slot(0), true).isMarked, false);
 });
 
-test('a tile is a sentence for who does not see it', () => {
+test('a tile has a sentence for screen readers', () => {
   const now = Date.parse('2026-11-15T12:00:00Z');
   assert.equal(tileSentence(slot(3, { status: 'in_use' }), true, now), 'Used, slot 3: In use, for 1 h');
   assert.equal(
@@ -86,7 +86,7 @@ test('a tile is a sentence for who does not see it', () => {
   assert.equal(tileSentence(slot(3, { approval: 'disabled' }), true, now), 'Off, slot 3: Disabled, for 1 h');
 });
 
-test('the tiles of two NUMA nodes stand apart', () => {
+test('the tiles of two NUMA nodes are separated', () => {
   const { slots } = node('j1u1');
   assert.deepEqual(
     slots.map((_, index) => numaGroup(slots, index)),
@@ -94,7 +94,7 @@ test('the tiles of two NUMA nodes stand apart', () => {
   );
 });
 
-test('what needs attention is said in words, and being held is no trouble', () => {
+test('conditions that need attention are shown in words, and a hold is not one of them', () => {
   assert.deepEqual(flagsOf(node('a')), []);
   assert.equal(needsAttention(node('a', { is_held: true })), false);
   assert.deepEqual(
@@ -119,7 +119,7 @@ test('what needs attention is said in words, and being held is no trouble', () =
   for (const given of troubles) assert.equal(needsAttention(node('a', given)), true, JSON.stringify(given));
 });
 
-test('a node that waits for its first agent, or is over, asks for nothing', () => {
+test('a node that waits for its first agent or is retired needs no attention', () => {
   assert.deepEqual(flagsOf(node('a', { state: 'bootstrap_issued', is_connected: false, slots: [] })), []);
   assert.deepEqual(flagsOf(node('a', { capacity_mode: 'baremetal', slots: [] })), []);
   assert.deepEqual(flagsOf(node('a', { state: 'retired', is_connected: false, has_hardware_change: true })), []);
@@ -132,7 +132,7 @@ const fleet = [
 ];
 const names = (filter: Parameters<typeof filterNodes>[1]) => filterNodes(fleet, filter).map(({ name }) => name);
 
-test('filters add up, and text finds names, models and allocations', () => {
+test('filters combine, and text matches names, models and allocations', () => {
   assert.deepEqual(names({}), ['j1u1', 'j1u2', 'k9u1']);
   assert.deepEqual(names({ q: 'J1' }), ['j1u1', 'j1u2']);
   assert.deepEqual(names({ q: 'alc_1' }), ['j1u1']);
@@ -146,7 +146,7 @@ test('filters add up, and text finds names, models and allocations', () => {
   assert.equal(isFiltered({ slot: 'in_use' }), true);
 });
 
-test('a choice counts what it would show together with the other filters', () => {
+test('the count of a filter option takes the other filters into account', () => {
   const counts = countFacets(fleet, { region: 'us-buffalo-1', state: 'active' });
   assert.deepEqual(Object.fromEntries(counts.region), { 'us-buffalo-1': 1, 'eu-north-1': 1 });
   assert.deepEqual(Object.fromEntries(counts.state), { active: 1, draining: 1 });
@@ -154,7 +154,7 @@ test('a choice counts what it would show together with the other filters', () =>
   for (const [value, count] of countFacets(fleet, {}).slot) assert.equal(names({ slot: value }).length, count, value);
 });
 
-test('arrow keys move between tiles and pass rack headers', () => {
+test('arrow keys move between tiles and skip rack headers', () => {
   const rows = gridRows(byRack(fleet));
   assert.deepEqual(
     rows.map((row) => (row.kind === 'rack' ? row.rack : row.node.name)),
@@ -176,7 +176,7 @@ test('arrow keys move between tiles and pass rack headers', () => {
   assert.equal(moveCell(rows, at('j1u1', 0), 'x'), null);
 });
 
-test('the host that the sentence about fragmentation names can be gone to', () => {
+test('the host named in the fragmentation message is extracted for a link', () => {
   assert.deepEqual(readFragmentation('free 11, largest set 3; draining j22u11 would free a whole node (2 to move)'), {
     before: 'free 11, largest set 3; draining ',
     name: 'j22u11',
@@ -189,7 +189,7 @@ test('the host that the sentence about fragmentation names can be gone to', () =
   });
 });
 
-test('while somebody is in the map its rows stay, with what is new of them', () => {
+test('while the user is in the slot map its rows stay in place and their values update', () => {
   const [first, second, third] = fleet;
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
   const healed = { ...second, health: 'ok' as const };

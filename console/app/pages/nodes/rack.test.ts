@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byRack, placeOf } from './rack.ts';
 
-test('a name says rack and unit where it follows the custom, and nothing where it does not', () => {
+test('rack and unit are read from names that follow the convention and are empty otherwise', () => {
   assert.deepEqual(placeOf('j22u15'), { rack: 'j22', unit: 15 });
   assert.deepEqual(placeOf('J22U03'), { rack: 'j22', unit: 3 });
   assert.deepEqual(placeOf('ab-4-u7'), { rack: 'ab-4', unit: 7 });
@@ -10,7 +10,7 @@ test('a name says rack and unit where it follows the custom, and nothing where i
     assert.equal(placeOf(name).rack, 'other', name);
 });
 
-test('racks and units are in the order in which people count them, and other comes last', () => {
+test('racks and units are in numeric order, and "other" comes last', () => {
   const racks = byRack(['j10u2', 'spare', 'j2u11', 'j2u9', 'J10U1', 'annex'].map((name) => ({ name })));
   assert.deepEqual(
     racks.map(({ rack, nodes }) => [rack, ...nodes.map(({ name }) => name)]),

@@ -58,7 +58,7 @@ const binding = {
   fabric_vf_pci_address: '0000:52:00.1',
 };
 
-test('devices hang under the switch and NUMA node that carry them', () => {
+test('devices are grouped under their PCIe switch and NUMA node', () => {
   const topology = readTopology(facts());
   assert.deepEqual(topology.unreadable, []);
   assert.deepEqual(
@@ -78,7 +78,7 @@ test('devices hang under the switch and NUMA node that carry them', () => {
   );
 });
 
-test('a slot is found again in its GPU, the card that its function is cut from, and its drive', () => {
+test('a slot is linked to its GPU, the card of its virtual function and its disk', () => {
   const devices = readTopology(facts(), [binding]).numaNodes.flatMap(({ switches }) =>
     switches.flatMap((one) => one.devices),
   );
@@ -92,7 +92,7 @@ test('a slot is found again in its GPU, the card that its function is cut from, 
   );
 });
 
-test('what could not be read says why, and never looks as if there were nothing', () => {
+test('an unreadable part shows its error and never looks empty', () => {
   const { unreadable, numaNodes } = readTopology({ ...facts(), disks: { unreadable: 'lsblk was refused.' } });
   assert.deepEqual(unreadable, ['disks: lsblk was refused.']);
   assert.equal(numaNodes.length, 2);
@@ -103,7 +103,7 @@ test('what could not be read says why, and never looks as if there were nothing'
 const overlaps = (a: Box, b: Box): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-test('nothing in the picture lies over anything else or outside of it', () => {
+test('no two elements of the diagram overlap or lie outside of it', () => {
   const several = facts();
   // Two GPUs under one switch, and a drive that hangs on none.
   for (const fn of several.pci.value) {
@@ -123,12 +123,12 @@ test('nothing in the picture lies over anything else or outside of it', () => {
   }
 });
 
-test('a host of which nothing is known is an empty picture', () => {
+test('a host without facts gives an empty diagram', () => {
   const layout = layOut(readTopology({}));
   assert.deepEqual([layout.devices, layout.switches, layout.numaNodes, layout.nvswitches], [[], [], [], null]);
 });
 
-test('a difference has a row for each field, in words, in the order people read', () => {
+test('a difference has one row per field, labeled and in a fixed order', () => {
   assert.deepEqual(
     diffRows({
       zz_new_field: { approved: null, found: ['a', 'b'] },

@@ -36,20 +36,20 @@ const power = (
 
 const kinds = (rest: Partial<Allocation>): string[] => attentionOf(allocation(rest), NOW).map(({ kind }) => kind);
 
-test('what runs as it should needs nobody', () => {
+test('allocations in a normal state need no attention', () => {
   assert.deepEqual(kinds({ power: power('on') }), []);
   assert.deepEqual(kinds({ release_at: at(120) }), []);
   assert.deepEqual(kinds({ state: 'provisioning', state_deadline_at: at(10) }), []);
   assert.deepEqual(kinds({ state: 'released' }), []);
 });
 
-test('a machine that is off is said to be billed', () => {
+test('a VM that is off is shown as billed', () => {
   const [one] = attentionOf(allocation({ power: power('off') }), NOW);
   assert.match(one?.sentence ?? '', /still charged: the GPUs stay reserved/);
   assert.deepEqual(kinds({ power: power('unknown', 'The host did not answer.') }), ['power']);
 });
 
-test('a failure says whether it cost anything, and is news for three days', () => {
+test('a failure shows whether it cost anything, and is listed for three days', () => {
   const [unpaid] = attentionOf(allocation({ state: 'failed', state_reason: 'No host.', activated_at: null }), NOW);
   assert.equal(unpaid?.sentence, 'Failed 1 h ago: No host. No charges.');
   const [paid] = attentionOf(allocation({ state: 'failed' }), NOW);
@@ -57,14 +57,14 @@ test('a failure says whether it cost anything, and is news for three days', () =
   assert.deepEqual(kinds({ state: 'failed', state_since: at(-73 * 60) }), []);
 });
 
-test('what is blocked or late is told as such', () => {
+test('blocked and overdue allocations are shown as such', () => {
   assert.deepEqual(kinds({ state: 'release_failed', state_reason: 'The disk does not answer' }), ['blocked']);
   assert.deepEqual(kinds({ state: 'releasing', state_deadline_at: at(-3) }), ['late']);
   assert.deepEqual(kinds({ state: 'requested', state_deadline_at: at(-3) }), ['late']);
   assert.deepEqual(kinds({ state: 'active', state_deadline_at: at(-3) }), []);
 });
 
-test('the end of a maximum duration is told an hour before, and that protection keeps it running', () => {
+test('the end of a maximum duration is announced one hour before, or that protection prevents it', () => {
   const [soon] = attentionOf(allocation({ release_at: at(30) }), NOW);
   assert.match(soon?.sentence ?? '', /^Released automatically in 30 min/);
   assert.match(attentionOf(allocation({ release_at: at(-1) }), NOW)[0]?.sentence ?? '', /maximum duration has passed/);
@@ -72,7 +72,7 @@ test('the end of a maximum duration is told an hour before, and that protection 
   assert.deepEqual(kinds({ release_at: at(-1), is_protected: true }), ['overdue']);
 });
 
-test('the worst stands first', () => {
+test('the most severe item comes first', () => {
   const rows = attentionRows([allocation({ power: power('off') }), allocation({ state: 'release_failed' })], NOW);
   assert.deepEqual(
     rows.map(({ attention }) => attention.kind),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { browserName } from './browser.ts';
 
-test('a browser is called by its usual name, or by what it says where that is unknown', () => {
+test('a browser is shown by its common name, or by its user agent if unknown', () => {
   const chrome =
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36';
   assert.equal(browserName(chrome), 'Chrome 131 on Linux');

@@ -24,7 +24,7 @@ const entry = (key: string, source: TraceEntry['source'], given: Partial<TraceEn
 const shape = (entries: readonly TraceEntry[], sources: readonly TraceEntry['source'][] = TRACE_SOURCES) =>
   rowsOf(entries, sources).map((row) => (row.kind === 'lines' ? row.lines.map(({ key }) => key) : row.entry.key));
 
-test('log lines of one place in a row are one row, and nothing else is folded', () => {
+test('consecutive log lines of one source are folded into one row, and nothing else is', () => {
   const entries = [
     entry('a', 'request'),
     entry('b', 'log'),
@@ -36,19 +36,19 @@ test('log lines of one place in a row are one row, and nothing else is folded', 
   assert.deepEqual(shape(entries), ['a', ['b', 'c'], 'd', 'e', 'f']);
 });
 
-test('a line that tells of a failure always stands alone', () => {
+test('a log line about a failure is never folded', () => {
   const entries = [entry('a', 'log'), entry('b', 'log', { is_failure: true, level: 'error' }), entry('c', 'log')];
   assert.deepEqual(shape(entries), ['a', 'b', 'c']);
 });
 
-test('only the chosen sources are shown, and an address that names none shows all', () => {
+test('only the selected sources are shown, and a URL without sources shows all', () => {
   const entries = [entry('a', 'audit'), entry('b', 'task'), entry('c', 'log')];
   assert.deepEqual(shape(entries, sourcesOf('task,log')), ['b', 'c']);
   assert.deepEqual(sourcesOf('nonsense'), TRACE_SOURCES);
   assert.deepEqual(sourcesOf(undefined), TRACE_SOURCES);
 });
 
-test('offsets are read off in the unit that says something', () => {
+test('offsets are shown in the most readable unit', () => {
   const first = '2026-11-15T12:00:00Z';
   assert.deepEqual(
     ['2026-11-15T12:00:01.250Z', '2026-11-15T12:00:30Z', '2026-11-15T12:02:05Z', '2026-11-15T23:00:00Z'].map((at) =>

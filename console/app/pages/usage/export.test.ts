@@ -15,7 +15,7 @@ const record = (rest: Partial<UsageRecord> = {}): UsageRecord => ({
   ...rest,
 });
 
-test('money becomes a number in the digits of its currency', () => {
+test('money becomes a number with the decimals of its currency', () => {
   assert.equal(decimal({ amount_minor: 3192, currency: 'USD' }), '31.92');
   assert.equal(decimal({ amount_minor: 5, currency: 'USD' }), '0.05');
   assert.equal(decimal({ amount_minor: 0, currency: 'USD' }), '0.00');
@@ -24,7 +24,7 @@ test('money becomes a number in the digits of its currency', () => {
   assert.equal(decimal({ amount_minor: Number.MAX_SAFE_INTEGER, currency: 'USD' }), '90071992547409.91');
 });
 
-test('the CSV says every record as the API does', () => {
+test('the CSV contains every record as the API returns it', () => {
   const csv = usageCsv(
     [record(), record({ id: 'usg_2', ended_at: '2026-11-02T00:00:00Z' })],
     new Map([['alc_1', 'train']]),
@@ -35,7 +35,7 @@ test('the CSV says every record as the API does', () => {
   assert.match(second ?? '', /2026-11-02T00:00:00Z,31\.92/);
 });
 
-test('no cell is a formula, whatever a name holds', () => {
+test('no cell is a formula, whatever a name contains', () => {
   for (const name of ['=1+1', '+1', '-x', '@SUM(A1)', '\t=1', '\r=1']) {
     const csv = usageCsv([record()], new Map([['alc_1', name]]));
     assert.ok(csv.includes(`'${name}`), name);
@@ -45,6 +45,6 @@ test('no cell is a formula, whatever a name holds', () => {
   assert.ok(negative.includes(',-0.05,'), 'a number stays a number');
 });
 
-test('the JSON is what the API says', () => {
+test('the JSON equals the response of the API', () => {
   assert.deepEqual(JSON.parse(usageJson([record()])), { items: [record()] });
 });

@@ -6,7 +6,7 @@ import { meaningOf, targetsOf } from './shortcuts.ts';
 
 const ULID = '01k9zv3m8q4t6w2x5y7r0s1n3p';
 
-test('an id says what it names, also out of a sentence, JSON or capitals', () => {
+test('an ID is recognized by its prefix, also inside a sentence, in JSON or in capitals', () => {
   for (const text of [`alc_${ULID}`, ` "alc_${ULID}",\n`, `(alc_${ULID}).`, `ALC_${ULID.toUpperCase()}`])
     assert.deepEqual(recognizeId(text), { id: `alc_${ULID}`, kind: 'allocation', isCertain: true }, text);
   assert.equal(recognizeId(`nod_${ULID}`)?.kind, 'node');
@@ -14,7 +14,7 @@ test('an id says what it names, also out of a sentence, JSON or capitals', () =>
   assert.equal(recognizeId(`ses_${ULID}`)?.kind, 'session');
 });
 
-test('what has the shape of a correlation id may be one, and a plain word is only a guess', () => {
+test('text shaped like a correlation ID is taken for one, and a plain word only as a guess', () => {
   assert.deepEqual(recognizeId('c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a'), {
     id: 'c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a',
     kind: 'correlation ID',
@@ -25,7 +25,7 @@ test('what has the shape of a correlation id may be one, and a plain word is onl
   assert.equal(recognizeId('h200-sxm-node')?.isCertain, false);
 });
 
-test('what cannot be an id is none', () => {
+test('text that cannot be an ID is not recognized', () => {
   for (const text of [
     '',
     'short',
@@ -38,7 +38,7 @@ test('what cannot be an id is none', () => {
     assert.equal(recognizeId(text), null, text);
 });
 
-test('only what the platform keeps a story of can be traced', () => {
+test('only resources with a timeline can be traced', () => {
   const traced = (id: string) => {
     const recognized = recognizeId(id);
     return recognized !== null && isTraceable(recognized);
@@ -58,19 +58,19 @@ const ENTRIES = [
 ] as const;
 const labels = (query: string) => rank(query, ENTRIES, 10).map(({ label }) => label);
 
-test('a name comes before an alias, an alias before a detail', () => {
+test('matches by name come before aliases, and aliases before details', () => {
   assert.deepEqual(labels('alloc'), ['Allocations', 'Launch', 'train-llama']);
   assert.deepEqual(labels('llama'), ['train-llama']);
   assert.deepEqual(labels('dash'), ['Overview']);
 });
 
-test('every word must be found, and letters in order are enough of a name', () => {
+test('every word must match, and letters in order are enough to match a name', () => {
   assert.deepEqual(labels('new alloc'), ['Launch']);
   assert.deepEqual(labels('ovw'), ['Overview']);
   assert.deepEqual(labels('nothing like it'), []);
 });
 
-test('without a text everything stands in its order, what is certain first, a guess last, and no more than asked for', () => {
+test('without text all entries are in their order, certain ones first, guesses last, up to the limit', () => {
   assert.deepEqual(labels(''), ['Overview', 'Allocations', 'Launch', 'train-llama']);
   const pinned = { label: 'Trace this ID', stands: 'first' } as const;
   assert.deepEqual(
@@ -98,7 +98,7 @@ const press = (key: string, more: Partial<Parameters<typeof meaningOf>[0]> = {})
   ...more,
 });
 
-test('Ctrl K and Cmd K open the palette anywhere, bare keys only where nobody types', () => {
+test('Ctrl K and Cmd K open the palette anywhere, single keys only outside of text fields', () => {
   const typing = { targets, isAfterG: false, isBare: false };
   assert.deepEqual(meaningOf(press('k', { ctrlKey: true }), typing), { does: 'palette' });
   assert.deepEqual(meaningOf(press('K', { metaKey: true }), typing), { does: 'palette' });
@@ -108,7 +108,7 @@ test('Ctrl K and Cmd K open the palette anywhere, bare keys only where nobody ty
   assert.deepEqual(meaningOf(press('k', { altKey: true, ctrlKey: true }), typing), { does: 'nothing' });
 });
 
-test('g and a letter go to a page, and a letter alone goes nowhere', () => {
+test('g and a letter open a page, and the letter alone does nothing', () => {
   const free = { targets, isAfterG: true, isBare: true };
   assert.deepEqual(meaningOf(press('g'), { ...free, isAfterG: false }), { does: 'await' });
   assert.deepEqual(meaningOf(press('n'), free), { does: 'go', href: '/platform/nodes' });
@@ -116,7 +116,7 @@ test('g and a letter go to a page, and a letter alone goes nowhere', () => {
   assert.deepEqual(meaningOf(press('z'), free), { does: 'nothing' });
 });
 
-test('every key means one page, and nobody is sent where they may not be', () => {
+test('every shortcut opens one page, and only pages that the user may open', () => {
   assert.equal(new Set(targets.map(({ key }) => key)).size, targets.length);
   const outsider = targetsOf({ projectId: null, organizationId: null, isOperator: false });
   assert.deepEqual(
