@@ -11,7 +11,7 @@ const temporary = async (t: { after(fn: () => Promise<void>): void }): Promise<s
   return configPath({ XDG_CONFIG_HOME: folder });
 };
 
-test('the configuration is written for its owner alone, whatever the umask', async (t) => {
+test('the configuration file is readable only by its owner, whatever the umask', async (t) => {
   const path = await temporary(t);
   const before = process.umask(0);
   await updateConfig(path, (config) => withProfile(config, 'default', { token: 'gp_1' })).finally(() =>
@@ -22,14 +22,14 @@ test('the configuration is written for its owner alone, whatever the umask', asy
   assert.deepEqual((await readConfig(path)).profiles, { default: { token: 'gp_1' } });
 });
 
-test('a configuration that others can read is refused, with the command that mends it', async (t) => {
+test('a configuration readable by others is refused, and the error prints the command that fixes it', async (t) => {
   const path = await temporary(t);
   await updateConfig(path, (config) => withProfile(config, 'default', { token: 'gp_1' }));
   await chmod(path, 0o640);
   await assert.rejects(readConfig(path), { exit: 'auth', help: `It holds credentials. Run: chmod 600 ${path}` });
 });
 
-test('changes at the same time are all kept', async (t) => {
+test('concurrent configuration changes are all kept', async (t) => {
   const path = await temporary(t);
   const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
   await Promise.all(
@@ -39,7 +39,7 @@ test('changes at the same time are all kept', async (t) => {
   assert.deepEqual(await readdir(dirname(path)), ['config.toml']);
 });
 
-test('the lock of a command that died is taken over', async (t) => {
+test('the lock of a dead process is taken over', async (t) => {
   const path = await temporary(t);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(`${path}.lock`, '999999999');
@@ -51,7 +51,7 @@ test('the lock of a command that died is taken over', async (t) => {
   assert.deepEqual(Object.keys((await readConfig(path)).profiles), ['a', 'b']);
 });
 
-test('a change that fails leaves the file and no lock', async (t) => {
+test('a failed change leaves the file unchanged and no lock', async (t) => {
   const path = await temporary(t);
   await updateConfig(path, (config) => withProfile(config, 'default', { token: 'gp_1' }));
   const before = await readFile(path, 'utf8');
@@ -63,7 +63,7 @@ test('a change that fails leaves the file and no lock', async (t) => {
   assert.deepEqual(await readdir(dirname(path)), ['config.toml']);
 });
 
-test('a file that is not TOML is named and not overwritten', async (t) => {
+test('an invalid TOML file is named in the error and not overwritten', async (t) => {
   const path = await temporary(t);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, '[profiles', { mode: 0o600 });

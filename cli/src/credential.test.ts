@@ -9,7 +9,7 @@ import { configPath, type Profile, readConfig, updateConfig, withProfile } from 
 import { createTokenProvider } from './credential.ts';
 import { readSettings } from './settings.ts';
 
-test('commands that run at the same time spend a refresh token once', async (t) => {
+test('concurrent commands use a refresh token only once', async (t) => {
   const api = await startApi();
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-credential-'));
   t.after(async () => {
@@ -34,7 +34,7 @@ test('commands that run at the same time spend a refresh token once', async (t) 
   assert.equal((await readConfig(configPath(env))).profiles['default']?.refresh_token, 'refresh-1');
 });
 
-test('a token that the server refused is renewed although its time has not come', async (t) => {
+test('a token rejected by the server is renewed before it expires', async (t) => {
   const api = await startApi();
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-credential-'));
   t.after(async () => {
@@ -55,7 +55,7 @@ test('a token that the server refused is renewed although its time has not come'
   assert.equal(await provider({ rejected: 'access-0' }), 'access-1');
 });
 
-test('a command that runs never takes the credential of a later sign-in to another address', async (t) => {
+test('a running command never uses the credential of a later sign-in to another server', async (t) => {
   const api = await startApi();
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-credential-'));
   t.after(async () => {

@@ -14,18 +14,18 @@ const typed = (...parts: string[]) => {
   return { sent, leaves: false };
 };
 
-test('~. leaves at the start of a line only, however the keys arrive', () => {
+test('~. disconnects only at the start of a line, however the bytes are split', () => {
   assert.deepEqual(typed('~.'), { sent: '', leaves: true });
   assert.deepEqual(typed('ls\r~', '.more'), { sent: 'ls\r', leaves: true });
   assert.deepEqual(typed('cd ~.\r'), { sent: 'cd ~.\r', leaves: false });
 });
 
-test('~~ sends one tilde, and another key is sent with its tilde', () => {
+test('~~ sends one tilde, and any other key is sent together with its tilde', () => {
   assert.deepEqual(typed('~~.'), { sent: '~.', leaves: false });
   assert.deepEqual(typed('~/x\r'), { sent: '~/x\r', leaves: false });
 });
 
-test('what has no tilde at the start of a line passes untouched in any pieces', () => {
+test('input without a tilde at the start of a line passes unchanged in any chunks', () => {
   const text = fc.string({ unit: 'binary' }).filter((value) => !/(^|[\r\n])~/.test(value));
   fc.assert(
     fc.property(fc.array(text.filter((value) => !value.startsWith('~'))), (parts) => {

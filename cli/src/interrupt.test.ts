@@ -12,7 +12,7 @@ import { requested } from '../golden/fixtures-allocation.ts';
 const MAIN = join(import.meta.dirname, 'main.ts');
 const ANSWER_DELAY_MS = 300;
 
-test('Ctrl-C before the answer of a launch still prints the id and how to give it back', async (t) => {
+test('Ctrl-C before the response to a launch still prints the ID and the release command', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'gpuaas-interrupt-'));
   let child: ChildProcess | undefined;
   const server = createServer((req, res) => {

@@ -63,7 +63,7 @@ const world = async (t: TestContext) => {
   return { gateway, api, home, run, atTerminal };
 };
 
-test('a terminal passes bytes, says the notice first on standard error, and ends with the exit code', async (t) => {
+test('a terminal passes bytes, prints the notice first on standard error and returns the exit code', async (t) => {
   const { gateway, run } = await world(t);
   const { child, said, ended } = run('terminal', 'train');
   const leg = await gateway.next();
@@ -79,7 +79,7 @@ test('a terminal passes bytes, says the notice first on standard error, and ends
   assert.deepEqual(said, { stdout: '\u001b[31mred\u001b[0m', stderr: 'This session is recorded.\n' });
 });
 
-test('why a session closed is said, with the command to connect again where that may do', async (t) => {
+test('the CLI prints why a session closed, and the reconnect command where reconnecting can help', async (t) => {
   const { gateway, run } = await world(t);
   const { said, ended } = run('console', 'train');
   const leg = await gateway.next();
@@ -95,7 +95,7 @@ test('why a session closed is said, with the command to connect again where that
   assert.equal(other.said.stderr, 'gpuaas: Nothing was said.\nConnect again: gpuaas console train\n');
 });
 
-test('that somebody ended a terminal is said, and is no success of its program', async (t) => {
+test('a terminal closed by an administrator prints so and does not exit with success', async (t) => {
   const { gateway, run } = await world(t);
   const { said, ended } = run('terminal', 'train');
   const leg = await gateway.next();
@@ -109,7 +109,7 @@ for (const [what, isLeft] of [
   ['says why the other end is gone', false],
   ['says nothing where ssh has left', true],
 ] as const)
-  test(`what ssh runs to connect ${what}`, async (t) => {
+  test(`the proxy command that ssh runs ${what}`, async (t) => {
     const { gateway, run } = await world(t);
     const { child, said, ended } = run('ssh-proxy', placementIds.allocation, `--project=${ids.project}`);
     const leg = await gateway.next();
@@ -126,7 +126,7 @@ for (const [what, isLeft] of [
     );
   });
 
-test('an ssh that failed without a word of ours is told what puts a key on the machine', async (t) => {
+test('when ssh fails without a message from the gateway, the CLI prints how to add a key to the VM', async (t) => {
   const { home, run } = await world(t);
   const with255 = async (more: string) => {
     await writeFile(join(home, 'ssh'), `#!/bin/sh\n${more}\nexit 255\n`, { mode: 0o755 });
@@ -147,7 +147,7 @@ test('an ssh that failed without a word of ours is told what puts a key on the m
   assert.equal(await with255(`touch "$(printf '%s\\n' "$*" | sed 's/.*--said=\\([^ ]*\\).*/\\1/')"`), '');
 });
 
-test('~. leaves, and the terminal is as it was', { skip: noScript }, async (t) => {
+test('~. disconnects and restores the terminal mode', { skip: noScript }, async (t) => {
   const { gateway, api, atTerminal } = await world(t);
   const { child, said, until, ended } = atTerminal('terminal train');
   const leg = await gateway.next();
@@ -164,7 +164,7 @@ test('~. leaves, and the terminal is as it was', { skip: noScript }, async (t) =
   assert.match(said.stdout, / echo /);
 });
 
-test('the terminal is given back when the gateway goes away', { skip: noScript }, async (t) => {
+test('the terminal mode is restored when the gateway disconnects', { skip: noScript }, async (t) => {
   const { gateway, atTerminal } = await world(t);
   const { said, until, ended } = atTerminal('console train');
   const leg = await gateway.next();
@@ -178,7 +178,7 @@ test('the terminal is given back when the gateway goes away', { skip: noScript }
   assert.match(said.stdout, / icanon/);
 });
 
-test('each connection of a forward has its own session, and one that is refused ends no other', async (t) => {
+test('each forwarded connection has its own session, and a refused one ends no other', async (t) => {
   const { gateway, api, run } = await world(t);
   const { child, said, until, ended } = run('forward', 'train', '0:8888');
   await until(() => said.stderr.includes('Press Ctrl-C to stop.'));
@@ -209,7 +209,7 @@ test('each connection of a forward has its own session, and one that is refused 
   assert.equal(await ended, 0);
 });
 
-test('ssh-proxy passes bytes as they are, half closes, and says in a sentence why it failed', async (t) => {
+test('ssh-proxy passes bytes unchanged, supports half-close and prints why it failed', async (t) => {
   const { gateway, run } = await world(t);
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
   const good = run('ssh-proxy', placementIds.allocation);

@@ -28,7 +28,7 @@ const host: SshHost = {
 const parts = { known_hosts_file: '/home/ada/my files/known_hosts', proxy: () => ['gpuaas', 'ssh-proxy'] };
 const OPTIONS = 8;
 
-test('no name of an allocation or project can add a line, a pattern or an option', () => {
+test('no allocation or project name can add a line, a pattern or an option', () => {
   const anything = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('*', '!x', '\nHost *', 'a b', '"', '#', '%h'),
@@ -44,7 +44,7 @@ test('no name of an allocation or project can add a line, a pattern or an option
   );
 });
 
-test('whatever is not of the form of an account, key or id is not usable and not written', () => {
+test('values that are not a valid account, key or ID are unusable and not written', () => {
   const bad: readonly Partial<SshHost>[] = [
     { username: 'root\nProxyCommand x' },
     { username: '-oProxyCommand=x' },
@@ -64,12 +64,12 @@ test('whatever is not of the form of an account, key or id is not usable and not
   }
 });
 
-test('known_hosts has one line per machine, with its id, type and key alone', () => {
+test('known_hosts has one line per VM, with only its ID, key type and key', () => {
   assert.equal(knownHosts([host]), `${host.allocation_id} ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8V9kq0pQ\n`);
   assert.equal(knownHosts([]), '');
 });
 
-test('names that clash get their project, and what still clashes its id alone', () => {
+test('clashing names get the project as a suffix, and names that still clash use only the ID', () => {
   const names = hostNames([
     host,
     { ...host, allocation_id: 'alc_2', project_name: 'research' },
@@ -80,7 +80,7 @@ test('names that clash get their project, and what still clashes its id alone', 
   assert.deepEqual([...names.values()], ['gpuaas-train.default', 'gpuaas-train.research', 'gpuaas-eval', null, null]);
 });
 
-test('any words come out of the shell that ssh gives the ProxyCommand to, and nothing else is run', {
+test('arguments survive the shell that ssh uses for ProxyCommand, and nothing else is executed', {
   skip: process.platform === 'win32',
 }, () => {
   const word = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 20 });
@@ -97,7 +97,7 @@ test('any words come out of the shell that ssh gives the ProxyCommand to, and no
 
 const noSsh = spawnSync('ssh', ['-V']).status === 0 ? false : 'OpenSSH is not installed';
 
-test('OpenSSH reads the configuration as it is meant', { skip: noSsh }, async (t) => {
+test('OpenSSH parses the generated configuration as intended', { skip: noSsh }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas ssh-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'config');
@@ -112,7 +112,7 @@ test('OpenSSH reads the configuration as it is meant', { skip: noSsh }, async (t
   assert.match(read.get('userknownhostsfile') ?? '', /\/home\/ada\/my files\/known_hosts/);
 });
 
-test('the line is added once at the top, is taken away again, and nothing else changes', () => {
+test('the Include line is added once at the top and removed again, and nothing else changes', () => {
   const line = includeLine('/home/ada/.ssh/gpuaas_config');
   const own = '# mine\nHost x\n  User y\n';
   const once = withInclude(own, line);

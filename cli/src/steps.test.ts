@@ -24,7 +24,7 @@ const screen = (isTTY: boolean) => {
   return { stream: stream as unknown as NodeJS.WriteStream, text: () => text };
 };
 
-test('the line of a step says how far, how fast, how long already, and how long it takes', () => {
+test('the line of a step shows progress, speed, elapsed and expected time', () => {
   assert.equal(liveLine(progress, AFTER_12_S), 'Copy image          [#####.......] 40 %  1.3 GB/s  12s of ~34s  2/5');
   const bare = { ...progress, percent: null, bytes_per_s: null, expected_s: null };
   assert.equal(liveLine(bare, AFTER_12_S), 'Copy image          12s  2/5');
@@ -40,7 +40,7 @@ test('the line of a step says how far, how fast, how long already, and how long 
   assert.ok(liveLine(long, AFTER_12_S + 60_000).length <= 77, 'it fits a terminal of 80 columns');
 });
 
-test('a step that was waited for is one line with the whole time it took', () => {
+test('a completed step is one line with its total duration', () => {
   assert.deepEqual(finishedSteps(entries).map(finishedLine), [
     '✓ Reserve GPUs        under 1s',
     '✓ Copy image          12s',
@@ -51,12 +51,12 @@ test('a step that was waited for is one line with the whole time it took', () =>
   assert.deepEqual(finishedSteps(entries.slice(0, 2)).length, 1, 'the copy still goes on');
 });
 
-test('a step that got stuck says why', () => {
+test('a stuck step shows its reason', () => {
   const stuck = entries.slice(0, 3).map((entry) => ({ ...entry, outcome: 'stuck', detail: 'It did not work.' }));
   assert.equal(finishedSteps(stuck).map(finishedLine).at(-1), '✗ Copy image          12s  It did not work.');
 });
 
-test('at a terminal the step under way moves in place and is gone at the end', async () => {
+test('on a terminal the running step updates in place and is cleared at the end', async () => {
   const { stream, text } = screen(true);
   const timelines: (readonly TimelineEntry[])[] = [entries.slice(0, 2), entries];
   const steps = createSteps({
@@ -81,7 +81,7 @@ test('at a terminal the step under way moves in place and is gone at the end', a
   assert.deepEqual(timelines, [], 'the timeline is read when a step ends, not at every look');
 });
 
-test('a log gets a line when a step begins and none while it goes on', async () => {
+test('without a terminal each step prints one line when it starts', async () => {
   const { stream, text } = screen(false);
   const steps = createSteps({ stream, describe: ({ state }) => `it is ${state}` });
   await steps.update({ ...provisioning, progress: null }, false);
@@ -92,7 +92,7 @@ test('a log gets a line when a step begins and none while it goes on', async () 
   assert.equal(text(), 'it is provisioning\n- Copy image, step 2 of 5, about 34s\n');
 });
 
-test('a release that follows a launch does not tell the steps of the launch again', async () => {
+test('a release after a launch does not repeat the steps of the launch', async () => {
   const { stream, text } = screen(false);
   const steps = createSteps({ stream, describe: () => '', readTimeline: async () => entries });
   const stop = { ...progress, workflow: 'release-allocation', step: 'stopRuntime', label: 'Stop workloads' };
@@ -106,6 +106,6 @@ test('a release that follows a launch does not tell the steps of the launch agai
   assert.equal(text(), '- Stop workloads, step 1 of 3\n- Wipe disks, step 2 of 3\n');
 });
 
-test('text of the server cannot move the cursor', () => {
+test('text from the server cannot move the cursor', () => {
   assert.equal(beginLine({ ...progress, label: 'a\u001b[2Jb' }), '- ab, step 2 of 5, about 34s');
 });

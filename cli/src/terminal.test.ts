@@ -60,13 +60,13 @@ test('a terminal gets a table with a bold header, not JSON', { skip: missing }, 
   assert.ok(screen.includes(`${header}eu-north-1  North  purge       yes\r\n`), screen);
 });
 
-test('NO_COLOR turns colour off', { skip: missing }, async () => {
+test('NO_COLOR turns color off', { skip: missing }, async () => {
   const { screen } = await atTerminal('region list', { env: { NO_COLOR: '1' } });
   assert.match(screen, /REGION +NAME +WIPE LEVEL +ENABLED/);
   assert.ok(!screen.includes('\u001b['));
 });
 
-test('a destructive command asks at a terminal, and no means no', { skip: missing }, async () => {
+test('a destructive command asks for confirmation on a terminal and stops at "no"', { skip: missing }, async () => {
   const question = 'Delete project';
   const refused = await atTerminal(`project delete ${ids.project}`, { dialogue: { question, answer: 'n' } });
   assert.equal(refused.code, 1);

@@ -54,7 +54,7 @@ const shell = (t: TestContext) => {
 
 const namesOf = (list: Listed, key: string) => list.items.map((item) => item[key]);
 
-test('a new user signs in, makes a project, credentials and keys, and finds it all in events and audit', async (t) => {
+test('a new user signs in, creates a project, credentials and keys, and finds them in events and audit', async (t) => {
   const { home, run, json } = shell(t);
   assert.equal(run('whoami').code, 4);
   json('login --dev');
@@ -109,7 +109,7 @@ test('a new user signs in, makes a project, credentials and keys, and finds it a
   assert.equal(run('whoami').code, 4);
 });
 
-test('a tenant sees what fits, launches it, follows its timeline and gives it back; an operator can replay the decision', async (t) => {
+test('a tenant previews, launches, watches and releases; an operator replays the placement decision', async (t) => {
   const { run, json } = shell(t);
   json('login --dev');
   json('project use default');
@@ -160,7 +160,7 @@ test('a tenant sees what fits, launches it, follows its timeline and gives it ba
   assert.equal(json('admin invariants check')['is_clean'], true);
 });
 
-test('the device flow signs in through a browser; events are followed as they happen, and Ctrl-C ends with 130', async (t) => {
+test('the device flow signs in through a browser; events are streamed, and Ctrl-C exits with 130', async (t) => {
   const { env } = shell(t);
   const gpuaas = (...words: string[]) => spawnSync(GPUAAS, words, { env, encoding: 'utf8' });
   const login = spawn(GPUAAS, ['login'], { env });

@@ -43,7 +43,7 @@ const fault = (stateDir: string, ...words: string[]): void => {
   assert.equal(done.status, 0, done.stderr);
 };
 
-test('people work with the console of a running platform', { skip }, async (t) => {
+test('users work with the console of a running control plane', { skip }, async (t) => {
   const lab = await labUnderTest(t);
   const up = await lab.make(['up', 'DETACH=1']);
   assert.equal(up.code, 0, up.text);

@@ -16,7 +16,7 @@ import { test } from 'node:test';
 import { isProcessAlive } from '@gpuaas/kit';
 import { eventually, isRunning, labUnderTest, pidOf, postmasterPid } from './lab.ts';
 
-test('in the foreground it says where it is and how to sign in, and Ctrl-C leaves nothing running', async (t) => {
+test('in the foreground it prints its URL and how to sign in, and Ctrl-C leaves no process running', async (t) => {
   const lab = await labUnderTest(t);
   const up = lab.start(['up']);
   await eventually('the lab is up', () => up.said().includes('Press Ctrl-C to stop it.') || up.child.exitCode !== null);
@@ -102,7 +102,7 @@ test('detached', async (t) => {
   });
 });
 
-test('a taken port is told together with the variable that changes it', async (t) => {
+test('a port in use is reported with the variable that changes it', async (t) => {
   const lab = await labUnderTest(t);
   const squatter = createServer();
   await new Promise<void>((resolve) => squatter.listen(lab.port, '127.0.0.1', resolve));
@@ -112,7 +112,7 @@ test('a taken port is told together with the variable that changes it', async (t
   assert.match(text, new RegExp(`Port ${lab.port} is taken\\. Choose another: make up GPUAAS_PORT=`));
 });
 
-test('reset leaves a folder that it did not make', async (t) => {
+test('reset does not delete a directory that it did not create', async (t) => {
   const mine = mkdtempSync(join(tmpdir(), 'gpuaas-mine-'));
   t.after(() => rmSync(mine, { recursive: true, force: true }));
   mkdirSync(join(mine, 'photos'));

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { emptyDatabase } from '../../server/test/database.ts';
 import { eventually, isRunning, labUnderTest, pidOf } from './lab.ts';
 
-test('in a folder that nobody else can enter it runs too, and a server that dies is told with the end of its log', async (t) => {
+test('it runs in a private directory, and a crashed server is reported with the end of its log', async (t) => {
   const closed = mkdtempSync(join(tmpdir(), 'gpuaas-closed-'));
   t.after(() => rmSync(closed, { recursive: true, force: true }));
   const lab = await labUnderTest(t, join(closed, 'state'));
@@ -31,7 +31,7 @@ test('in a folder that nobody else can enter it runs too, and a server that dies
   assert.deepEqual([existsSync(home), existsSync(lab.stateDir)], [false, false]);
 });
 
-test('a server that refuses its settings fails the start with its reason', async (t) => {
+test('a server that rejects its settings fails the start with its reason', async (t) => {
   const lab = await labUnderTest(t);
   for (const args of [['up'], ['up', 'DETACH=1']]) {
     const { code, text } = await lab.make(args, { GPUAAS_LOG_LEVEL: 'shouting' });
@@ -41,7 +41,7 @@ test('a server that refuses its settings fails the start with its reason', async
   assert.equal(existsSync(join(lab.stateDir, 'up.json')), false);
 });
 
-test('DATABASE_URL is used instead of an embedded database, and one out of reach is told', async (t) => {
+test('DATABASE_URL is used instead of an embedded database, and an unreachable one is reported', async (t) => {
   const lab = await labUnderTest(t);
   const lost = await lab.make(['up'], { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' });
   assert.notEqual(lost.code, 0);

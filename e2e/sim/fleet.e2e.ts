@@ -130,7 +130,7 @@ const taskOf = async (id: string, kind: TaskKind) => {
   return rows[0];
 };
 
-test('hosts are enrolled, discovered and approved by the public API, and a slice lives and leaves a proof', async () => {
+test('hosts are enrolled, discovered and approved by the public API, and a slice ends with a wipe proof', async () => {
   for (const name of SLICE_HOSTS) {
     const node = await nodeOf(name);
     assert.deepEqual([node.state, node.health, node.is_runtime_validated, node.free_gpus], ['active', 'ok', true, 8]);
@@ -148,7 +148,7 @@ test('hosts are enrolled, discovered and approved by the public API, and a slice
   await everySlotIsClean();
 });
 
-test('a whole host is handed over; its process is killed and it is not taken for free', async () => {
+test('a bare-metal allocation becomes active with its user account, and its host process is killed', async () => {
   const { id } = await launch('whole', 'h200-sxm-baremetal-8g', 8);
   await reaches(id, 'active');
   assert.equal(Object.keys(machineState('whole-0001').users).length, 1);
@@ -163,7 +163,7 @@ const clearFailures = async (): Promise<void> => {
   }
 };
 
-test('a launch whose host fails becomes active on another host, and the failed one is flagged, wiped and clean', async () => {
+test('a launch whose host fails becomes active on another host, and the failed host is flagged and wiped', async () => {
   const nodes = await Promise.all(SLICE_HOSTS.map(nodeOf));
   // Both are empty and alike, so the first is the best.
   const [bad, good] = nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -211,7 +211,7 @@ for (const kind of ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start',
     await everySlotIsClean();
   });
 
-test('an agent killed at every step goes on where it was, and does each step once', async () => {
+test('an agent killed at every step resumes and executes each step once', async () => {
   const kinds = ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start', 'slice.vm_readiness'] as const;
   const ending = ['slice.vm_stop', 'slice.cleanup'] as const;
   const rules = new Map<TaskKind, readonly string[]>();
@@ -233,7 +233,7 @@ test('an agent killed at every step goes on where it was, and does each step onc
   await everySlotIsClean();
 });
 
-test('a task that is delivered five more times is done once', async () => {
+test('a task that is delivered five more times is executed once', async () => {
   onSlices({ when: 'slice.vm_start', do: 'slow', delay_ms: 4_000, times: 1 });
   const { id } = await launch('again');
   const stateOf = async () => (await taskOf(id, 'slice.vm_start'))?.state;
@@ -271,7 +271,7 @@ const isLockedOut = async (name: string): Promise<void> => {
   connection.close();
 };
 
-test('an agent that was locked out comes back by enrolling again, and what runs on its host is untouched', async () => {
+test('a revoked agent returns by enrolling again, and its VMs keep running', async () => {
   const { id } = await launch('locked');
   await reaches(id, 'active');
   const host = await hostOf(id);
@@ -294,7 +294,7 @@ test('an agent that was locked out comes back by enrolling again, and what runs 
   await everySlotIsClean();
 });
 
-test('a disk that says it was erased and was not stays blocked until it really is', async () => {
+test('a disk that falsely reports a wipe stays blocked until it is really wiped', async () => {
   const { id } = await launch('lies');
   await reaches(id, 'active');
   const host = await hostOf(id);
@@ -309,7 +309,7 @@ test('a disk that says it was erased and was not stays blocked until it really i
   await everySlotIsClean();
 });
 
-test('a host that is away is shown offline, keeps its tenant, and gives it back with proof when it returns', async () => {
+test('a disconnected host is shown offline, keeps its allocation, and releases it with proof on return', async () => {
   const offline = await eventually('the host is offline', async () => {
     const node = await nodeOf('whole-0001');
     return node.state === 'offline' ? node : undefined;

@@ -66,7 +66,7 @@ const launch = async (name: string): Promise<Allocation> => {
   return rests('on');
 };
 
-test('a slice is stopped, started, rebooted and reinstalled at one address, by an agent that is killed on the way', async () => {
+test('a slice is stopped, started, rebooted and reinstalled at one address while its agent is killed', async () => {
   const first = await launch('power');
   await platform.client.allocationStop({ params, body: { grace_s: 5 } });
   const off = await rests('off');
@@ -89,7 +89,7 @@ test('a slice is stopped, started, rebooted and reinstalled at one address, by a
   assert.equal(machine().domains.length, 1);
 });
 
-test('a start that its host refuses leaves a slice that is off, says why, and starts the next time', async () => {
+test('a start refused by the host leaves the slice off with a reason, and the next start succeeds', async () => {
   await platform.client.allocationStop({ params, body: { is_hard: true } });
   await rests('off');
   lay({ when: 'hypervisor.start', do: 'fail', message: 'as the test asked' });
@@ -102,7 +102,7 @@ test('a start that its host refuses leaves a slice that is off, says why, and st
   assert.equal((await rests('on')).power?.reason, null);
 });
 
-test('a release in the middle of a reinstallation waits for the host and leaves nothing behind', async () => {
+test('a release during a reinstallation waits for the host and leaves nothing behind', async () => {
   const rule = lay({ when: 'slice.image_clone', do: 'slow', delay_ms: 2_000, times: 1 });
   await platform.client.allocationReinstall({ params, body: {} });
   await eventually('the image is being copied', () => machine().fault_hits[rule] !== undefined || undefined);

@@ -70,7 +70,7 @@ const meanwhile = async (happens: (host: SimHost) => void): Promise<void> => {
   hosts = platform.hosts(FLEET);
 };
 
-test('a slice that was on is started again after its host booted, at the same address', async () => {
+test('a running slice is started again after its host rebooted, at the same address', async () => {
   const body = { name: 'kept', sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 2 };
   const { id } = await platform.client.allocationCreate({ params, body });
   params = { ...params, allocation_id: id };
@@ -90,13 +90,13 @@ test('a slice that was on is started again after its host booted, at the same ad
   );
 });
 
-test('a slice that its guest shut down is off, and says so', async () => {
+test('a slice shut down by its guest OS is off, and the API shows why', async () => {
   await meanwhile((host) => host.endDomain(host.state().domains[0]?.name ?? '', 'guest'));
   const off = await rests('off');
   assert.deepEqual([off.state, off.power?.reason], ['active', 'The VM was shut down by the guest OS.']);
 });
 
-test('a machine that somebody made beside us is told and left alone, and the slot whose drive it has is not for sale', async () => {
+test('a VM created outside of the platform is reported and left alone, and its slot is not schedulable', async () => {
   // A node whose agent was away has nothing for sale until it was seen and checked again.
   const before = await eventually('it is for sale again', async () => (await theNode()).free_gpus || undefined);
   const serial = machine().slots[7]?.serial ?? '';

@@ -182,7 +182,7 @@ const heldBy = async (ids: readonly string[]): Promise<number> =>
     )
   ).rows[0]?.count ?? -1;
 
-test('no step of the workflows is left out but those that an undisturbed run never takes', () => {
+test('every workflow step is covered, except those that a successful run never executes', () => {
   const steps = [
     { path: PATHS.provisionSlice, all: provisionSlice.steps, unwinding: ['abort'] },
     { path: PATHS.provisionBaremetal, all: provisionBaremetal.steps, unwinding: ['abort'] },
@@ -195,7 +195,7 @@ test('no step of the workflows is left out but those that an undisturbed run nev
   }
 });
 
-test('a worker killed at every boundary of provisioning: each allocation comes to life once, or is given back unused', async () => {
+test('a worker killed at any step of provisioning: each allocation is activated once or released', async () => {
   const whole = await Promise.all(
     Array.from({ length: WHOLE }, (_, index) => launch(`whole-${index}`, 'h200-sxm-baremetal-8g', 8)),
   );
@@ -235,7 +235,7 @@ test('a worker killed at every boundary of provisioning: each allocation comes t
   await worker.kill('SIGKILL');
 });
 
-test('a worker killed at every boundary of release: everything is wiped once, proven and free', async () => {
+test('a worker killed at any step of release: everything is wiped once, verified and free', async () => {
   for (const id of [...slices, ...wholes]) await release(id);
   const strikes = [...strikesOf(PATHS.releaseSlice, slices), ...strikesOf(PATHS.releaseBaremetal, wholes)];
   assert.equal(strikes.length, 15 + 15);
@@ -253,7 +253,7 @@ test('a worker killed at every boundary of release: everything is wiped once, pr
   await worker.kill('SIGKILL');
 });
 
-test('a worker killed around the move of a launch: it is on one host at every moment, and active on another in the end', async () => {
+test('a worker killed while a launch moves: it is on one host at a time and becomes active', async () => {
   const points = ['claimed', 'acted', 'committed'] as const;
   const { items: nodes } = await platform.client.adminNodeList({ query: { limit: 200 } });
   const [bad, ...others] = nodes;

@@ -61,7 +61,7 @@ const retry = { baseMs: 1, waitMaxMs: 50 };
 const organization_id = 'org_1';
 const project = { params: { organization_id }, body: { name: 'research' } };
 
-test('a call fills the path, sends credential and correlation id, and gives body, ETag and location', async () => {
+test('a call fills the path, sends credential and correlation ID, and returns body, ETag and location', async () => {
   const { baseUrl, seen } = await serve((_, res) =>
     json(res, 201, { id: 'prj_1' }, { etag: '"1"', location: '/x', 'x-correlation-id': 'c-1' }),
   );
@@ -82,7 +82,7 @@ test('a call fills the path, sends credential and correlation id, and gives body
   assert.equal(seen[0]?.body, '{"name":"research"}');
 });
 
-test('a POST that needs an Idempotency-Key is sent again with the same key after 503 and a broken connection', async () => {
+test('a POST with an Idempotency-Key is retried with the same key after 503 and a broken connection', async () => {
   const { baseUrl, seen } = await serve((_, res, count) => {
     if (count === 1) json(res, 503, problem(503, 'unavailable'), { 'retry-after': '0' });
     else if (count === 2) res.destroy();
@@ -111,7 +111,7 @@ test('a change without an Idempotency-Key is never sent twice', async () => {
   assert.equal(seen[0]?.headers['if-match'], '"v3"');
 });
 
-test('retries are bounded, and a longer Retry-After than the bound is handed to the caller', async () => {
+test('retries are bounded, and a Retry-After above the bound is returned to the caller', async () => {
   const bounded = await serve((_, res) => json(res, 429, problem(429, 'rate_limited')));
   await assert.rejects(createClient({ ...bounded, token: 't', retry: { ...retry, retriesMax: 2 } }).meGet(), {
     code: 'rate_limited',
@@ -122,7 +122,7 @@ test('retries are bounded, and a longer Retry-After than the bound is handed to 
   assert.equal(patient.seen.length, 1);
 });
 
-test('a refusal keeps every member of the problem document', async () => {
+test('an error keeps every field of the problem document', async () => {
   const errors = [{ pointer: '/body/name', code: 'pattern', message: 'must be lower case' }];
   const { baseUrl } = await serve((_, res) => json(res, 400, problem(400, 'invalid_request', { errors })));
   const err = await createClient({ baseUrl, token: 't' })
@@ -136,7 +136,7 @@ test('a refusal keeps every member of the problem document', async () => {
   assert.match(String(err.help), /errors\[\]/);
 });
 
-test('no network and an answer that is not ours are errors with a code', async () => {
+test('a network failure and a foreign response are errors with a code', async () => {
   const closed = createClient({ baseUrl: 'http://127.0.0.1:1', token: 't', retry: { retriesMax: 0 } });
   await assert.rejects(closed.meGet(), { code: 'network', status: 0, retryable: true });
   const { baseUrl } = await serve((_, res) => res.writeHead(200).end('<html>'));
@@ -145,7 +145,7 @@ test('no network and an answer that is not ours are errors with a code', async (
   await assert.rejects(createClient({ ...proxy, token: 't' }).meGet(), { code: 'unexpected_answer', status: 404 });
 });
 
-test('a server that never answers is given up after the time limit', async () => {
+test('a call to a server that never responds fails after the time limit', async () => {
   const { baseUrl } = await serve(() => undefined);
   await assert.rejects(createClient({ baseUrl, token: 't', timeoutMs: 30, retry: { retriesMax: 0 } }).meGet(), {
     code: 'network',
@@ -153,7 +153,7 @@ test('a server that never answers is given up after the time limit', async () =>
   });
 });
 
-test('a refused token is replaced once by the provider, and a refusal of the fresh one is final', async () => {
+test('a refused token is renewed once by the provider, and a second refusal is final', async () => {
   const { baseUrl, seen } = await serve((req, res) =>
     req.headers.authorization === 'Bearer new' ? json(res, 200, {}) : json(res, 401, problem(401, 'unauthenticated')),
   );
@@ -197,7 +197,7 @@ test('pages are followed to the last one', async () => {
   );
 });
 
-test('an event stream reconnects after the last event it gave', async () => {
+test('an event stream reconnects after the last event it returned', async () => {
   const { baseUrl, seen } = await serve((_, res, count) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     const text = `: hello\nretry: 1\n\nid: evt_${count}\nevent: x\ndata: {"id":\ndata: "evt_${count}"}\n\n`;
@@ -226,14 +226,14 @@ test('an event stream reconnects after the last event it gave', async () => {
   assert.deepEqual([opened, reconnects], [3, 2]);
 });
 
-test('an event stream that the server refuses ends with the refusal', async () => {
+test('an event stream refused by the server ends with that error', async () => {
   const { baseUrl, seen } = await serve((_, res) => json(res, 404, problem(404, 'not_found')));
   const stream = createClient({ baseUrl, token: 't' }).eventStream({ params: { project_id: 'prj_1' } });
   await assert.rejects(collect(stream), { code: 'not_found' });
   assert.equal(seen.length, 1);
 });
 
-test('JSON lines come one by one, and a stream that breaks off is an error and not a shorter file', async () => {
+test('JSON lines are returned one by one, and a broken stream is an error, not a shorter file', async () => {
   const { baseUrl } = await serve((_, res, count) => {
     res.write('{"id":"aud_1"}\n{"id":');
     if (count === 1) res.end('"aud_2"}');
@@ -245,7 +245,7 @@ test('JSON lines come one by one, and a stream that breaks off is an error and n
   await assert.rejects(collect(client.auditLogExport({ params: { organization_id } })), { code: 'network' });
 });
 
-test('an id can not climb out of its path and a raw path can not leave the server', async () => {
+test('an ID cannot escape its path segment, and a raw path cannot leave the server', async () => {
   const { baseUrl, seen } = await serve((_, res) => json(res, 200, {}));
   const client = createClient({ baseUrl, token: 't' });
   await assert.rejects(client.projectGet({ params: { project_id: '..' } }), { code: 'invalid_request' });
@@ -257,7 +257,7 @@ test('an id can not climb out of its path and a raw path can not leave the serve
   );
 });
 
-test('an aborted call rejects with the reason it was aborted for', async () => {
+test('an aborted call rejects with its abort reason', async () => {
   const controller = new AbortController();
   const { baseUrl } = await serve(() => controller.abort(new Error('enough')));
   await assert.rejects(createClient({ baseUrl, token: 't' }).meGet({}, { signal: controller.signal }), {
@@ -265,7 +265,7 @@ test('an aborted call rejects with the reason it was aborted for', async () => {
   });
 });
 
-test('wait reads until the condition holds, and says timeout when time runs out', async () => {
+test('wait polls until the condition holds and fails with timeout when time runs out', async () => {
   let reads = 0;
   const read = async () => ++reads;
   assert.equal(await wait(read, { until: (value) => value === 3, intervalMs: 1 }), 3);

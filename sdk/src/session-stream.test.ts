@@ -20,14 +20,14 @@ const open = async (t: TestContext, more: Parameters<typeof sessionWord>[0] = {}
 
 const size = (parts: readonly Uint8Array[]): number => parts.reduce((sum, part) => sum + part.byteLength, 0);
 
-test('the ticket is offered as a subprotocol and stands in no URL', async (t) => {
+test('the ticket is sent as a subprotocol and is in no URL', async (t) => {
   const { stream, leg } = await open(t, { notice: 'This session is recorded.' });
   assert.deepEqual(leg.protocols, ['gpuaas.stream.v1', 'gpuaas.ticket.secret-1']);
   assert.equal(stream.session.notice, 'This session is recorded.');
   assert.equal(leg.path, '/v1/stream');
 });
 
-test('bytes go both ways, an end is half an end, and the exit code is told at the close', async (t) => {
+test('bytes pass both ways, each direction ends separately, and the exit code comes with the close', async (t) => {
   const { stream, leg } = await open(t);
   leg.say({ type: 'ready' });
   await stream.ready;
@@ -47,7 +47,7 @@ test('bytes go both ways, an end is half an end, and the exit code is told at th
   assert.deepEqual(await stream.closed, { reason: 'ended', message: 'The shell ended.', exit_code: 3, signal: null });
 });
 
-test('no more than one window is under way, in messages that are small enough', async (t) => {
+test('at most one window is in flight, in messages within the size limit', async (t) => {
   const { stream, leg } = await open(t);
   const whole = Buffer.alloc(STREAM_WINDOW_BYTES * 2 + 5, 7);
   const writing = stream.write(whole).then(() => 'written');
@@ -66,7 +66,7 @@ test('no more than one window is under way, in messages that are small enough', 
   await leg.until(() => size(leg.received) === whole.byteLength);
 });
 
-test('bytes are acknowledged once they were taken and not before', async (t) => {
+test('bytes are acknowledged only after they were consumed', async (t) => {
   const { stream, leg } = await open(t);
   const part = Buffer.alloc(STREAM_ACK_BYTES / 4, 1);
   for (let sent = 0; sent < 8; sent++) leg.send(part);
@@ -80,7 +80,7 @@ test('bytes are acknowledged once they were taken and not before', async (t) => 
   assert.deepEqual(leg.words.at(-1), { type: 'ack', bytes: STREAM_ACK_BYTES });
 });
 
-test('an end that sends beyond its window, or takes what was not sent, ends the session', async (t) => {
+test('a peer that exceeds its window, or acknowledges unsent bytes, ends the session', async (t) => {
   const over = await open(t);
   for (let sent = 0; sent <= STREAM_WINDOW_BYTES; sent += STREAM_MESSAGE_BYTES_MAX)
     over.leg.send(Buffer.alloc(STREAM_MESSAGE_BYTES_MAX));
@@ -90,7 +90,7 @@ test('an end that sends beyond its window, or takes what was not sent, ends the 
   assert.equal((await stream.closed).reason, 'protocol_error');
 });
 
-test('a write that waits for room fails with why the session ended', async (t) => {
+test('a write waiting for window space fails with the reason why the session ended', async (t) => {
   const { stream, leg } = await open(t);
   const writing = stream.write(Buffer.alloc(STREAM_WINDOW_BYTES + 1));
   await leg.until(() => size(leg.received) === STREAM_WINDOW_BYTES);
@@ -99,7 +99,7 @@ test('a write that waits for room fails with why the session ended', async (t) =
   assert.equal((await stream.closed).reason, 'revoked');
 });
 
-test('what may not be written is not sent', async (t) => {
+test('input of a read-only session is not sent', async (t) => {
   const { stream, leg } = await open(t, { is_writable: false });
   await stream.write(Buffer.from('rm -rf /\n'));
   await stream.end();
@@ -107,14 +107,14 @@ test('what may not be written is not sent', async (t) => {
   assert.deepEqual(leg.received, []);
 });
 
-test('a target that does not answer is told in its own words, and ready rejects', async (t) => {
+test('an unreachable target is reported with its own message, and ready rejects', async (t) => {
   const { stream, leg } = await open(t);
   leg.say({ type: 'failed', message: 'Nothing listens on port 8888.' });
   await assert.rejects(stream.ready, /Nothing listens on port 8888/);
   assert.equal((await stream.closed).reason, 'unreachable');
 });
 
-test('a connection that breaks is told as lost, with the reason of the close where there is one', async (t) => {
+test('a broken connection is reported as lost, with the close reason if there is one', async (t) => {
   const first = await open(t);
   first.leg.socket.terminate();
   assert.equal((await first.stream.closed).reason, 'connection_lost');
@@ -128,7 +128,7 @@ test('a connection that breaks is told as lost, with the reason of the close whe
   });
 });
 
-test('words that a newer gateway says are passed over', async (t) => {
+test('unknown messages of a newer gateway are ignored', async (t) => {
   const { stream, leg } = await open(t);
   leg.socket.send('{"type":"news","more":1}');
   leg.say({ type: 'ready' });
@@ -137,7 +137,7 @@ test('words that a newer gateway says are passed over', async (t) => {
   assert.equal((await stream.closed).reason, 'protocol_error');
 });
 
-test('a refused upgrade is an error that names what it can be', async (t) => {
+test('a refused upgrade is an error that names the possible causes', async (t) => {
   const server = createServer().on('upgrade', (_, socket) => socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
@@ -149,7 +149,7 @@ test('a refused upgrade is an error that names what it can be', async (t) => {
   });
 });
 
-test('an aborted session ends as left by its client', async (t) => {
+test('an aborted session ends as closed by its client', async (t) => {
   const gateway = await startGateway(t);
   const controller = new AbortController();
   const client = {

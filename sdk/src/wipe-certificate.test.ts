@@ -32,13 +32,13 @@ const reasonOf = async (given: SignedWipeCertificate, keys: readonly WipeCertifi
   return verdict.is_valid ? null : verdict.reason;
 };
 
-test('a certificate holds with its key, also when that no longer signs, and in whatever order its fields stand', async () => {
+test('a certificate is valid with its key, also after rotation of that key and in any field order', async () => {
   assert.deepEqual(await verifyWipeCertificate(signed, [key]), { is_valid: true, key });
   const turned = Object.fromEntries(Object.entries(certificate).reverse()) as unknown as typeof certificate;
   assert.equal(await reasonOf({ ...signed, certificate: turned }), null);
 });
 
-test('a certificate that was changed, or whose key is unknown or revoked, does not hold', async () => {
+test('a modified certificate, or one whose key is unknown or revoked, is invalid', async () => {
   assert.match((await reasonOf({ ...signed, certificate: { ...certificate, disks: [] } })) ?? '', /was changed/);
   assert.match((await reasonOf(signed, [])) ?? '', /publishes no key tky_1/);
   assert.match((await reasonOf(signed, [{ ...key, state: 'revoked' }])) ?? '', /revoked/);
@@ -51,7 +51,7 @@ test('a certificate that was changed, or whose key is unknown or revoked, does n
   assert.match((await reasonOf({ ...signed, signature: otherwise })) ?? '', /not supported/);
 });
 
-test('only what has the parts of a certificate is taken for one', () => {
+test('only data with all parts of a certificate is accepted as one', () => {
   assert.ok(isSignedCertificate(signed));
   for (const value of [
     null,

@@ -106,12 +106,12 @@ test('a slice is launched for the stories below', { skip, timeout }, async () =>
   machine = await lab.cloud.reaches(id, 'active');
 });
 
-test('`gpuaas ssh` runs a command as the tenant and ends with its exit code', { skip, timeout }, async () => {
+test('`gpuaas ssh` runs a command as the tenant and returns its exit code', { skip, timeout }, async () => {
   const said = await gpuaas('ssh', '-i', lab.tenant.key_file, 'desk', '--', 'id -un; hostname; exit 7');
   assert.deepEqual([said.status, said.stdout], [7, 'ubuntu\ndesk\n'], said.stderr);
 });
 
-test('the written configuration serves ssh and scp, and a machine with another host key is refused', {
+test('the generated configuration works for ssh and scp, and a VM with another host key is refused', {
   skip,
   timeout,
 }, async () => {
@@ -142,7 +142,7 @@ test('the written configuration serves ssh and scp, and a machine with another h
   await must(gpuaas('ssh-config', '--write'));
 });
 
-test('rsync goes through the same way', { skip, timeout }, async () => {
+test('rsync works over the same configuration', { skip, timeout }, async () => {
   await mkdir(join(home, 'tree', 'deep'), { recursive: true });
   for (let n = 0; n < 50; n++) await writeFile(join(home, 'tree', 'deep', `${n}`), randomBytes(1000 + n));
   const ssh = `ssh -F '${join(home, '.ssh', 'config')}'`;
@@ -154,7 +154,7 @@ test('rsync goes through the same way', { skip, timeout }, async () => {
   assert.deepEqual(there.split(/\s+/).slice(0, 2), ['50', sha256(Buffer.concat(all))]);
 });
 
-test('one connection carries many sessions at once, as editors do it, with ports forwarded inside', {
+test('one connection carries many concurrent sessions with forwarded ports, as editors use it', {
   skip,
   timeout,
 }, async () => {
@@ -174,7 +174,7 @@ test('one connection carries many sessions at once, as editors do it, with ports
   await openssh('ssh', ...mux, '-O', 'exit', 'gpuaas-desk');
 });
 
-test('`gpuaas forward` brings a port of the machine to the desk, and says so when nothing listens there', {
+test('`gpuaas forward` forwards a local port to the VM, and reports when nothing listens there', {
   skip,
   timeout,
 }, async (t) => {
@@ -204,7 +204,7 @@ test('`gpuaas forward` brings a port of the machine to the desk, and says so whe
   await ended;
 });
 
-test('a terminal needs no key: it has a size that changes, takes Ctrl-C, keeps UTF-8 whole and tells the exit code', {
+test('a terminal needs no key, resizes, passes Ctrl-C and UTF-8, and returns the exit code', {
   skip,
   timeout,
 }, async () => {
@@ -235,7 +235,7 @@ test('a terminal needs no key: it has a size that changes, takes Ctrl-C, keeps U
   assert.ok(keys.includes(lab.tenant.public_key.split(' ')[1] ?? '-'));
 });
 
-test('the serial line shows the boot and answers a machine whose network is gone', { skip, timeout }, async () => {
+test('the serial console shows the boot and works while the network of the VM is down', { skip, timeout }, async () => {
   const stream = await open('console');
   const screen = reader(stream);
   await stream.ready;
@@ -254,7 +254,7 @@ test('the serial line shows the boot and answers a machine whose network is gone
   assert.equal(await must(openssh('ssh', 'gpuaas-desk', 'hostname')), 'desk\n');
 });
 
-test('a reader that stops reading stops the machine’s program, and the gateway keeps none of it', {
+test('a client that stops reading blocks the program in the VM, and the gateway buffers nothing', {
   skip,
   timeout,
 }, async () => {
@@ -284,7 +284,7 @@ test('a reader that stops reading stops the machine’s program, and the gateway
   stream.close();
 });
 
-test('an agent that is killed ends its sessions, which say so; a new one opens when it is back', {
+test('a killed agent ends its sessions with a reason, and new ones open when it is back', {
   skip,
   timeout,
 }, async () => {
@@ -301,7 +301,7 @@ test('an agent that is killed ends its sessions, which say so; a new one opens w
   assert.ok(keys.includes(lab.tenant.public_key.split(' ')[1] ?? '-'));
 });
 
-test('a gateway that is killed ends its clients, and its sessions are closed by the next', {
+test('a killed gateway disconnects its clients, and the next gateway closes its sessions', {
   skip,
   timeout,
 }, async () => {
@@ -330,7 +330,7 @@ test('a gateway that is killed ends its clients, and its sessions are closed by 
   );
 });
 
-test('a granted key opens the machine, a revoked one does not, and what the tenant added by hand stays', {
+test('a granted key works, a revoked one does not, and keys added by the tenant stay', {
   skip,
   timeout,
 }, async () => {
@@ -351,7 +351,7 @@ test('a granted key opens the machine, a revoked one does not, and what the tena
   assert.match(await lab.ssh(machine, 'cat .ssh/authorized_keys'), /a note of my own/);
 });
 
-test('a released machine ends its sessions within seconds, and each is in the audit log with its bytes', {
+test('releasing a VM ends its sessions within seconds, and each is audited with its byte counts', {
   skip,
   timeout,
 }, async () => {

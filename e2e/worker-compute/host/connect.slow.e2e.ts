@@ -46,7 +46,7 @@ test('a slice is launched for the stories below', { skip, timeout }, async () =>
   vm = await lab.cloud.reaches(id, 'active');
 });
 
-test('ten megabytes pasted into a terminal arrive byte by byte', { skip, timeout }, async () => {
+test('10 MB pasted into a terminal arrive unchanged', { skip, timeout }, async () => {
   const stream = await open('terminal');
   const screen = reader(stream);
   await stream.ready;
@@ -59,7 +59,7 @@ test('ten megabytes pasted into a terminal arrive byte by byte', { skip, timeout
   assert.ok(output.includes(sha256(bytes)), output.slice(-500));
 });
 
-test('two hundred sessions at once each get their own bytes back', { skip, timeout }, async () => {
+test('200 concurrent sessions each receive their own bytes', { skip, timeout }, async () => {
   await lab.ssh(vm, 'setsid busybox nc -ll -p 7007 -e cat >/dev/null 2>&1 </dev/null &');
   await eventually(
     'port 7007 listens',

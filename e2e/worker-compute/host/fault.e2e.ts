@@ -63,7 +63,7 @@ const cleanAgain = async (id: string): Promise<void> => {
   await becomes(id, 'available');
 };
 
-test('without its bridge a host starts no machine and leaves no port, and serves again when the bridge is back', {
+test('a host without its bridge starts no VM and leaves no port, and works again with the bridge', {
   skip,
 }, async () => {
   const { network, libvirt } = lab.host;
@@ -81,7 +81,7 @@ test('without its bridge a host starts no machine and leaves no port, and serves
   await becomes(id, 'available');
 });
 
-test('an image of other bytes, cut short, or with a backing file is refused before a drive is written, and not kept', {
+test('a corrupt or truncated image, or one with a backing file, is refused before any disk is written', {
   skip,
 }, async () => {
   const { source, cache, root } = lab.host.spec;
@@ -115,7 +115,7 @@ test('an image of other bytes, cut short, or with a backing file is refused befo
   await lab.putBack('qemu-img');
 });
 
-test('a machine without its address lease is not ready, and the reason names its MAC', { skip }, async () => {
+test('a VM without its DHCP lease is not ready, and the reason names its MAC', { skip }, async () => {
   const { network } = lab.host;
   const { bridge } = network.config;
   await lab.restartWith({ limits_s: { 'slice.vm_readiness': 12 } });
@@ -129,7 +129,7 @@ test('a machine without its address lease is not ready, and the reason names its
   await lab.restartWith({});
 });
 
-test('an address that somebody else answers for fails the launch, and the reason names both MACs', {
+test('an address answered by another device fails the launch, and the reason names both MACs', {
   skip,
 }, async () => {
   const { network } = lab.host;
@@ -154,7 +154,7 @@ test('an address that somebody else answers for fails the launch, and the reason
   await repaired(id);
 });
 
-test('a guest with fewer GPUs than were claimed is not handed over, and its slots wait for an operator', {
+test('a VM with fewer GPUs than claimed is not activated, and its slots wait for an operator', {
   skip,
 }, async () => {
   const { hypervisor } = lab.host.spec;
@@ -175,7 +175,7 @@ test('a guest with fewer GPUs than were claimed is not handed over, and its slot
   await cleanAgain(id);
 });
 
-test('a host whose agent has no room to write down a task does nothing, says so, and goes on when there is room', {
+test('an agent without disk space for its journal refuses tasks, reports it, and resumes with space', {
   skip,
 }, async () => {
   const fill = join(lab.state, 'fill');
@@ -191,7 +191,7 @@ test('a host whose agent has no room to write down a task does nothing, says so,
   await cleanAgain(id);
 });
 
-test('drives that are mounted are neither cloned to nor erased: no byte of them changes, and nobody unmounts them', {
+test('mounted disks are neither cloned to nor wiped: no byte changes, and they stay mounted', {
   skip,
 }, async () => {
   const { disks, slots } = lab.host.loop;

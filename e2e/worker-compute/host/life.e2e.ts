@@ -43,7 +43,7 @@ const lifeOf = async (allocation: Allocation): Promise<string> =>
 const launch = (name: string): Promise<Allocation> =>
   lab.cloud.launch(name, { ssh_key_ids: [lab.key_id], image_name: lab.image.name });
 
-test('a tenant launches with the command and is let in with their key, by a machine that shows the key the API told', {
+test('a tenant launches with the CLI and connects with their key to the host key shown by the API', {
   skip,
 }, async () => {
   const { token } = await lab.cloud.client.apiTokenCreate({
@@ -77,7 +77,7 @@ test('a tenant launches with the command and is let in with their key, by a mach
   assert.notEqual(await countOnDrive(lab.host, held.serial, CANARY), 0);
 });
 
-test('an agent killed while it clones takes the clone up again, and the machine is made once', { skip }, async () => {
+test('an agent killed during a clone resumes it, and the VM is created once', { skip }, async () => {
   const clone = await lab.hold('qemu-img');
   const { id } = await launch('second');
   await clone.reached();
@@ -97,7 +97,7 @@ test('an agent killed while it clones takes the clone up again, and the machine 
   assert.equal((await lab.ssh(second, 'hostname')).trim(), 'second');
 });
 
-test('two machines on one host reach the outside, and neither each other nor the host nor the metadata address', {
+test('two VMs on one host reach the internet, but not each other, the host or the metadata address', {
   skip,
 }, async () => {
   const { network } = lab.host;
@@ -125,7 +125,7 @@ test('two machines on one host reach the outside, and neither each other nor the
   }
 });
 
-test('an agent and a libvirt that die under running machines find them again, and the machines notice nothing', {
+test('an agent and a libvirt that die find the running VMs again, and the VMs are not affected', {
   skip,
 }, async () => {
   const lives = await Promise.all([first, second].map(lifeOf));
@@ -145,7 +145,7 @@ test('an agent and a libvirt that die under running machines find them again, an
   assert.ok(before.rows[0].n >= 6);
 });
 
-test('a released machine is stopped, cut off and only then erased; its neighbour runs on, and nothing of it is left', {
+test('a released VM is stopped, disconnected and then wiped; its neighbor keeps running', {
   skip,
 }, async () => {
   const held = await heldBy(first.id);
@@ -178,7 +178,7 @@ test('a released machine is stopped, cut off and only then erased; its neighbour
   assert.deepEqual(await tracesOf(lab.host, await heldBy(second.id)), EVERYWHERE);
 });
 
-test('an agent killed in the middle of a wipe proves all of it after its start, and the slot is not free before', {
+test('an agent killed during a wipe completes its proof after the restart, and the slot is not free before', {
   skip,
 }, async () => {
   const held = await heldBy(second.id);
@@ -201,7 +201,7 @@ test('an agent killed in the middle of a wipe proves all of it after its start, 
   assert.deepEqual([slot.status, slot.wipe_proof_id === null], ['available', false]);
 });
 
-test('a drive that says it is erased and keeps the data is caught, blocked, and free only after it really was', {
+test('a disk that falsely reports a wipe is detected and blocked, and free only after a real wipe', {
   skip,
 }, async () => {
   const { id } = await launch('third');
