@@ -20,7 +20,7 @@ const setUp = async (t: TestContext) => {
   return { platform, state, nodeId };
 };
 
-/** Counts how often each task acted. */
+/** Counts how often each task ran. */
 const counting = () => {
   const acts: string[] = [];
   const handlers: TaskHandlers = {

@@ -35,7 +35,7 @@ export type AgentConfig = Readonly<{
   write_log?: ((line: string) => void) | null;
   /** False: lines are not shipped. `memory`: they wait for shipping without touching the disk. */
   ship_logs?: boolean | 'memory';
-  /** False where losing the machine loses the simulated host as well. */
+  /** False if losing the computer loses the simulated host as well. */
   is_journal_synced?: boolean;
   wait_s?: number;
   retry?: RetrySettings;

@@ -13,7 +13,7 @@ import { domainName } from './tasks/names.ts';
 
 export type KeySet = Readonly<{
   allocation_id: string;
-  /** Of a whole node: whose account. Null: the machine of a slice. */
+  /** For bare metal: the account. Null: the VM of a slice. */
   username: string | null;
   keys: readonly string[];
   /** Session keys were installed since the last set without them. */
@@ -68,7 +68,7 @@ const changeSets = (state: string, change: (sets: readonly KeySet[]) => readonly
     }
   });
 
-/** A session does not make an account that is gone. */
+/** A session does not create a missing account. */
 const refuseRemoved = async ({ host }: Place, { username }: KeySet): Promise<void> => {
   if (username !== null && !(await host.system.hasUser(username)))
     throw new HostError('conflict', `user ${username} does not exist on this host`);
@@ -94,7 +94,7 @@ const installKeys = async ({ host, state }: Place, set: KeySet, signal: AbortSig
 
 type InstalledKeys = Pick<KeySet, 'allocation_id' | 'username' | 'keys'>;
 
-/** Written down for a machine that gets the keys with its start; one that holds keys of sessions goes on doing so. */
+/** Stored for a VM that gets the keys at its start; a VM with session keys keeps them. */
 export const noteKeys = (state: string, told: InstalledKeys): Promise<void> =>
   allocationQueue(placeOf(state, told.allocation_id), async () => {
     const before = await findSet(state, told.allocation_id);
@@ -120,7 +120,7 @@ export const dropKeys = <T>(state: string, allocationId: string, work: () => Pro
     return work();
   });
 
-/** Refused where the control plane's set is not known: telling anything would take the tenant's keys away. */
+/** Refused if the control plane's set is not known: installing any set would remove the tenant's keys. */
 export const addSessionKey = (place: Place, allocationId: string, line: string, signal: AbortSignal): Promise<void> => {
   const { state } = place;
   const at = placeOf(state, allocationId);
@@ -157,7 +157,7 @@ export const removeSessionKey = (
   // At once: a set installed meanwhile does not contain it.
   forget(at, line);
   return allocationQueue(at, async () => {
-    // Its own turn to be added may have come only since.
+    // Its addition may have been processed only since.
     forget(at, line);
     const set = await findSet(place.state, allocationId);
     if (set === undefined) return;
@@ -167,10 +167,10 @@ export const removeSessionKey = (
   });
 };
 
-/** Sets that still hold keys of sessions that no longer exist. */
+/** Sets that still contain keys of sessions that no longer exist. */
 export const staleKeySets = async (state: string): Promise<readonly KeySet[]> =>
   (await readKeySets(state)).filter((set) => set.has_session_keys && sessionsOf(state, set.allocation_id).length === 0);
 
-/** Tells one of those the plain set. */
+/** Installs one of those without session keys. */
 export const restoreTenantKeys = (place: Place, allocationId: string, signal: AbortSignal): Promise<void> =>
   removeSessionKey(place, allocationId, '', signal);

@@ -16,13 +16,13 @@ export type Settings = Readonly<{
   url: URL | undefined;
   ca_sha256: string | undefined;
   state: string;
-  /** Where versions are installed; the launcher says it. */
+  /** Where versions are installed; set by the launcher. */
   home: string | undefined;
   log_level: string;
   wait_s: number;
-  /** How often the host's health is looked at. */
+  /** How often the host's health is checked. */
   health_s: number;
-  /** What the host port is given: see host/linux. */
+  /** The settings of the host port: see host/linux. */
   images: Readonly<{ dir: string; source?: string; max_bytes?: number; evicts_unused: boolean }>;
   wipe_minimum: WipeMethod;
   devices: DeviceIds;
@@ -46,7 +46,7 @@ const readIds = (read: ConfigReader, name: string): readonly string[] => {
   return ids;
 };
 
-/** The site's names of GPUs and fabric functions. */
+/** The GPUs and fabric functions that the site configures. */
 export const readDeviceIds = (read: ConfigReader): DeviceIds => {
   const accelerators = readIds(read, 'GPUAAS_NODE_GPU_IDS');
   const fabric_functions = readIds(read, 'GPUAAS_NODE_FABRIC_IDS');

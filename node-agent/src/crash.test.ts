@@ -22,7 +22,7 @@ const start = (t: TestContext, platform: Platform, state: string, crashAt?: Boun
   return child;
 };
 
-/** Between leave and result the host may act again: its acts are ensures. Before and after it may not. */
+/** Between permission and result the host may act again: its actions are idempotent. Before and after it may not. */
 const ACTS: Readonly<Record<Boundary, number>> = {
   accepted: 1,
   allowed: 1,
@@ -47,7 +47,7 @@ for (const [boundary, acts] of Object.entries(ACTS) as [Boundary, number][])
     const [, signal] = (await once(first, 'exit')) as [number | null, string | null];
     assert.equal(signal, 'SIGKILL');
 
-    // The control plane does not know what became of it and delivers again, several times.
+    // The control plane does not know the result and delivers again, several times.
     start(t, platform, state);
     platform.deliver(nodeId, copy(), copy(), copy(), copy(), copy());
     const results = () => platform.state.results.get(payload.task_id) ?? [];

@@ -8,7 +8,7 @@ import { HostError } from './host/host.ts';
 import { outputMismatch } from './schemas.ts';
 import type { TaskContext, TaskHandler, TaskHandlers } from './tasks/task.ts';
 
-/** The abort reason of an agent that stops: the task stays begun and is done again at the next start. */
+/** The abort reason of an agent that stops: the task stays begun and is executed again at the next start. */
 export class Stopping extends Error {}
 
 export type Outcome =

@@ -30,7 +30,7 @@ export type IntakeOptions = Readonly<{
   at?: (boundary: Boundary, taskId: string) => void;
 }>;
 
-/** As many as one report carries. */
+/** The maximum of one report. */
 const REPORTED_MAX = 20;
 
 type Head = Readonly<{ task_id: string; attempt: number; correlation_id: string | null }>;
@@ -41,7 +41,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
   const taking = new Set<string>();
 
   let reporting: Promise<void> = Promise.resolve();
-  /** One report at a time; what it could not send goes with the next. */
+  /** One report at a time; unsent refusals go with the next. */
   const reportRefusals = (): Promise<void> => {
     reporting = reporting.then(async () => {
       const refusals = journal.unreportedRefusals().slice(0, REPORTED_MAX);
@@ -155,7 +155,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
 
   return {
     deliver: async (tasks) => {
-      // In order of delivery: a newer generation that comes first makes the older one stale.
+      // In order of delivery: a newer generation that arrives first makes the older one stale.
       void reportRefusals();
       await Promise.all(
         tasks.map((signed) => take(signed).catch((err: unknown) => log.error({ err }, 'failed to accept task'))),

@@ -14,9 +14,9 @@ export type JournalFs = Readonly<{ open: typeof open }>;
 
 export type JournalFile = Readonly<{
   size(): number;
-  /** `onDisk` runs as soon as the lines are there, before anything else is written. */
+  /** `onDisk` runs as soon as the lines are written, before anything else is. */
   append(lines: readonly string[], onDisk: () => void): Promise<void>;
-  /** Replaces the content as a whole by what `choose` makes of it, or leaves it as it was. */
+  /** Replaces the whole content by the result of `choose`, or leaves it unchanged. */
   rewrite(choose: (lines: readonly string[]) => readonly string[]): Promise<void>;
   read(): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ const hostErrorOf = (err: unknown): HostError => {
       });
 };
 
-/** Everything up to the first line that is no JSON; a good line behind a bad one means damage, not a torn write. */
+/** Everything up to the first invalid line; a valid line after an invalid one means damage, not an incomplete write. */
 const wholeLines = (text: string, path: string): { lines: string[]; length: number } => {
   const lines: string[] = [];
   let length = 0;
@@ -174,7 +174,7 @@ type Parts = Readonly<{
   close(): Promise<void>;
 }>;
 
-/** One act on the file at a time; appends that wait for their turn go together. */
+/** One operation on the file at a time; waiting appends are written together. */
 const serialise = (parts: Parts): JournalFile => {
   type Batch = { lines: string[]; onDisk: (() => void)[]; done: Promise<void> };
   let tail: Promise<unknown> = Promise.resolve();

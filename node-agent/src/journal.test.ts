@@ -154,7 +154,7 @@ test('damage in the middle is not taken for an incomplete end', async (t) => {
   await assert.rejects(openJournal({ state }), /damaged at line 1/);
 });
 
-/** A disk that fails the named act when told to; a failed write leaves half of its bytes behind. */
+/** A disk that fails the named operation on request; a failed write leaves half of its bytes behind. */
 const failingDisk = () => {
   const faults = { write: '', datasync: '' };
   const fail = (code: string): never => {
@@ -190,7 +190,7 @@ test('on a full disk no task is accepted, no partial line stays, and with space 
   await assert.rejects(journal.begin(a.task_id), (err: unknown) => err instanceof HostError && err.code === 'no_space');
   assert.equal(journal.find(b.task_id), undefined);
   assert.equal(journal.find(a.task_id)?.state, 'accepted');
-  // What has happened is remembered although it cannot be written, and written with the next line.
+  // An event that cannot be written is kept in memory and written with the next line.
   assert.equal(await journal.finish(a.task_id, RESULT), false);
   assert.equal(journal.find(a.task_id)?.state, 'finished');
   faults.write = '';

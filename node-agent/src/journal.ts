@@ -29,14 +29,14 @@ export type TaskRecord = Readonly<{
   payload: TaskPayload | null;
   result: TaskResult | null;
   begun_at: string | null;
-  /** When it was accepted, or for a finished story acknowledged. */
+  /** When it was accepted, or acknowledged if it is finished. */
   at: string;
 }>;
 
 export type Judgement =
   | Readonly<{ kind: 'new' }>
   | Readonly<{ kind: 'known'; record: TaskRecord }>
-  /** The id is known with other content. */
+  /** The ID is known with other content. */
   | Readonly<{ kind: 'forged' }>
   | Readonly<{ kind: 'stale'; slots: readonly StaleSlot[] }>;
 
@@ -46,16 +46,16 @@ export type Journal = Readonly<{
   find(taskId: string): TaskRecord | undefined;
   /** Not yet acknowledged, oldest first. */
   open(): readonly TaskRecord[];
-  /** Rejected, with nothing remembered, when it cannot be written. */
+  /** Rejected, and not kept in memory, if it cannot be written. */
   accept(payload: TaskPayload): Promise<void>;
   begin(taskId: string): Promise<void>;
   /**
-   * Remembered at once. Whether it is on the disk is the answer: what happened has happened, so a line that could not
-   * be written is owed and goes with the next.
+   * Kept in memory at once. The result says whether it is on disk: the event has happened, so a line that could not be
+   * written is pending and goes with the next.
    */
   finish(taskId: string, result: TaskResult): Promise<boolean>;
   acknowledge(taskId: string): Promise<boolean>;
-  /** False if it is written already, or more are than an attacker may make the host keep. */
+  /** False if it is already written, or if the limit against a flood by an attacker is reached. */
   refuse(refusal: TaskRefusal): Promise<boolean>;
   /** Refusals that the control plane does not know yet, oldest first. */
   unreportedRefusals(): readonly TaskRefusal[];
@@ -68,12 +68,12 @@ export type Journal = Readonly<{
 export type JournalOptions = Readonly<{
   state: string;
   now?: () => Date;
-  /** False only where losing the process loses the host as well, as in the simulator. */
+  /** False only if losing the process loses the host as well, as in the simulator. */
   is_synced?: boolean;
-  /** How long acknowledged tasks are remembered. Longer than a signature can live. */
+  /** How long acknowledged tasks are kept. Longer than the lifetime of a signature. */
   keep_ms?: number;
   compact_above?: number;
-  /** Told when the journal could not be made smaller. */
+  /** Called when the journal could not be compacted. */
   onError?: (err: unknown) => void;
   fs?: JournalFs;
 }>;
@@ -98,7 +98,7 @@ export const contentHash = (payload: TaskPayload): string => {
     .digest('hex');
 };
 
-/** The slots a task speaks of, wherever its kind puts them. */
+/** The slots that a task names, wherever its kind puts them. */
 export const slotsOf = (payload: TaskPayload): readonly TaskSlot[] => {
   const { slots, rebind } = payload.params as { slots?: TaskSlot[]; rebind?: TaskSlot[] };
   return [...(slots ?? []), ...(rebind ?? [])];
@@ -140,14 +140,14 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
     memory.untell(over);
     compactAbove = Math.max(options.compact_above ?? 1024 * 1024, 2 * file.size());
   };
-  // A journal that cannot be made smaller is still a journal.
+  // A journal that cannot be compacted still works.
   const tidy = async (): Promise<void> => {
     if (file.size() > compactAbove || memory.endedUserData().size > 0)
       await compact().catch((err: unknown) => options.onError?.(err));
   };
   await tidy();
 
-  /** Lines that should be on the disk and are not. */
+  /** Lines that are not on disk yet. */
   let owed: string[] = [];
   const write = async (entry: Entry, isOwed: boolean): Promise<void> => {
     const line = JSON.stringify(entry);
@@ -216,7 +216,7 @@ const findResult = async (file: JournalFile, taskId: string): Promise<TaskResult
 const createMemory = () => {
   const tasks = new Map<string, TaskRecord>();
   const newest = new Map<string, number>();
-  /** Tasks whose line in the file holds user data. */
+  /** Tasks whose line in the file contains user data. */
   const withUserData = new Set<string>();
   const refusals = new Map<string, Readonly<{ refusal: TaskRefusal; reported_at: string | null }>>();
   const isOver = (taskId: string): boolean => {

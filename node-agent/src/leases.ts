@@ -18,13 +18,13 @@ export type Lease = Readonly<{
   slots: readonly TaskSlot[];
   plan: BundlePlan;
   taken_at: string;
-  /** When it is over if it was never used. */
+  /** When it expires if it was never used. */
   expires_at: string;
   /** Since when something of it may be on the host. Only cleanup ends such a lease. */
   touched_at: string | null;
   /** Since when it is being cleaned. Nothing is cloned or started for it any more. */
   cleaning_since: string | null;
-  /** Whether its VM is to run. Written before the act, so a VM that is off because it was asked to is no drift. */
+  /** Whether its VM should run. Written before the action, so a VM that was stopped on request is not drift. */
   wanted: Power;
 }>;
 
@@ -46,7 +46,7 @@ const parse = (text: string, path: string): LeaseFile => {
   const book = JSON.parse(text) as Partial<LeaseFile>;
   if (book.schema !== 1 || !Array.isArray(book.leases) || typeof book.generations !== 'object')
     throw new Error(`${path} is not a bundle lease record of this version`);
-  // Entries of agents that could not stop a VM for a while say nothing: it is to run.
+  // Entries of older agents, which could not stop a VM, lack the field: the VM should run.
   const leases = (book.leases as readonly (Omit<Lease, 'wanted'> & { wanted?: Power })[]).map((lease) => ({
     ...lease,
     wanted: lease.wanted ?? 'on',
@@ -98,14 +98,14 @@ export const changeLeases = async (state: string, change: (book: LeaseFile) => L
   }
 };
 
-/** Carries what this host knows: a platform that was restored from a backup learns it so. */
+/** Contains the generations of this host: a control plane restored from a backup learns them from it. */
 export class StaleGenerationError extends HostError {
   constructor(slots: readonly StaleSlot[]) {
     super('stale_generation', staleSentence(slots), { output: staleOutput(slots) });
   }
 }
 
-/** A slot that was given to a later claim is not acted on for an earlier one. */
+/** A slot that was given to a later claim is not changed for an earlier one. */
 export const refuseStale = (book: LeaseFile, slots: readonly Slot[]): void => {
   const stale = staleSlots(slots, (slotId) => book.generations[slotId]);
   if (stale.length > 0) throw new StaleGenerationError(stale);
@@ -118,10 +118,10 @@ export const noteGenerations = (book: LeaseFile, slots: readonly Slot[]): LeaseF
   return { ...book, generations: { ...book.generations, ...seen } };
 };
 
-/** What of a lease is on the host: the names of its domain and port. */
+/** The parts of a lease on the host: the names of its domain and port. */
 export type Present = Readonly<{ allocations: ReadonlySet<string>; ports: ReadonlySet<string> }>;
 
-/** Over by time, and nothing of it is here. */
+/** Expired, and nothing of it is on the host. */
 export const isOver = (lease: Lease, now: Date, present: Present): boolean =>
   lease.touched_at === null &&
   lease.cleaning_since === null &&
@@ -182,7 +182,7 @@ const refuseOtherDevices = (lease: Lease, slots: readonly TaskSlot[]): void => {
 export const findLease = (book: LeaseFile, allocationId: string): Lease | undefined =>
   book.leases.find((lease) => lease.allocation_id === allocationId);
 
-/** The lease that lets a task act on its slots. */
+/** The lease that allows a task to act on its slots. */
 export const getLease = (book: LeaseFile, allocationId: string, slots: readonly TaskSlot[]): Lease => {
   refuseStale(book, slots);
   const lease = findLease(book, allocationId);
@@ -199,7 +199,7 @@ export const getLease = (book: LeaseFile, allocationId: string, slots: readonly 
   return lease;
 };
 
-/** The lease of this very claim, whatever its state; refused if its devices are others. */
+/** The lease of this exact claim, whatever its state; refused if its devices differ. */
 export const findSameLease = (book: LeaseFile, allocationId: string, slots: readonly TaskSlot[]): Lease | undefined => {
   const lease = findLease(book, allocationId);
   if (lease === undefined || !isSameClaim(lease, slots)) return undefined;
@@ -227,7 +227,7 @@ export const recordPower = (state: string, allocationId: string, wanted: Power):
     return lease === undefined || lease.wanted === wanted ? book : putLease(book, { ...lease, wanted });
   });
 
-/** The named slots are proven clean: they leave their leases, and a lease without slots is over. */
+/** The named slots are verified clean: they leave their leases, and a lease without slots ends. */
 export const releaseSlots = (book: LeaseFile, slotIds: ReadonlySet<string>): LeaseFile => {
   if (!book.leases.some((lease) => lease.slots.some((slot) => slotIds.has(slot.slot_id)))) return book;
   return {

@@ -16,7 +16,7 @@ export type LogSpool = Readonly<{
   next(): Segment | undefined;
   done(segment: Segment): void;
   dropped(): number;
-  /** Hands to the disk what is still in memory. */
+  /** Writes what is still in memory to the disk. */
   flush(): Promise<void>;
 }>;
 
@@ -34,7 +34,7 @@ const parseSegment = (folder: string, name: string): Held | undefined => {
     try {
       lines.push(JSON.parse(line) as LogLine);
     } catch {
-      // A torn line ends what can be numbered with certainty.
+      // An incomplete line ends what can be numbered with certainty.
       break;
     }
   }
@@ -90,7 +90,7 @@ export const createLogSpool = (
       }
       bound();
     } catch {
-      // Lines of earlier starts are lost to us; those of this start live in memory.
+      // Lines of earlier starts are lost; those of this start are in memory.
     }
   }
 

@@ -51,7 +51,7 @@ export const createAgentLog = (
     },
   });
 
-/** Ships until the signal; what is left then waits on the disk for the next start. */
+/** Ships until the signal; unsent lines wait on disk for the next start. */
 export const keepShipping = async (
   options: Readonly<{
     connection: Connection;
@@ -64,7 +64,7 @@ export const keepShipping = async (
   const { connection, spool } = options;
   const condition = createConditionLog(options.log, 'log shipping');
 
-  /** How many lines went. */
+  /** The number of shipped lines. */
   const shipOne = async (): Promise<number> => {
     const segment = spool.next();
     if (segment === undefined) return 0;
@@ -75,7 +75,7 @@ export const keepShipping = async (
         timeout_ms: 15_000,
       });
     } catch (err) {
-      // Lines that the control plane will never take would hold up all others.
+      // Lines that the control plane will never accept would block all others.
       if (!(err instanceof ControlPlaneError) || err.kind !== 'invalid') throw err;
       options.log.error({ err, first_number: segment.first_number }, 'control plane could not read log lines');
     }

@@ -31,7 +31,7 @@ const io: Io = {
   readStdin: () => text(process.stdin),
 };
 
-/** Errors whose sentence says all there is to say. */
+/** Errors whose message is sufficient. */
 const isPlain = (err: unknown): err is Error =>
   [ConfigError, UsageError, NotEnrolledError, ControlPlaneError, HostError, LockedError].some(
     (kind) => err instanceof kind,
@@ -68,7 +68,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
 
 try {
   process.exitCode = await main(process.argv.slice(2));
-  // The service is over when its agent has stopped; other commands end when all they wrote is through.
+  // The service ends when its agent has stopped; other commands end when all output is written.
   if (process.argv[2] === 'run') process.exit();
 } catch (err) {
   io.err(`${isPlain(err) ? err.message : String(err instanceof Error ? err.stack : err)}\n`);

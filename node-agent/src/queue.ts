@@ -11,11 +11,11 @@ export type Work = Readonly<{
 
 export type Queue = Readonly<{
   add(work: Work): void;
-  /** True when it was still waiting and is gone now. */
+  /** True if it was still waiting and is now removed. */
   remove(id: string): boolean;
   /** Resolves when nothing runs and nothing waits. */
   idle(): Promise<void>;
-  /** Nothing waiting is begun any more. */
+  /** No waiting work is started any more. */
   close(): void;
 }>;
 

@@ -41,7 +41,7 @@ export type RunnerOptions = Readonly<{
 export type Runner = Readonly<{
   /** A task that the journal has accepted. */
   begin(taskId: string): void;
-  /** Reports the result of a finished task again, unless a report is under way. */
+  /** Reports the result of a finished task again, unless a report is in progress. */
   repeat(taskId: string): void;
   resume(): void;
   cancel(taskId: string): void;
@@ -50,7 +50,7 @@ export type Runner = Readonly<{
   stop(): Promise<void>;
 }>;
 
-/** Work on one slot, one disk or one allocation is done in order. */
+/** Work on one slot, one disk or one allocation runs in order. */
 const keysOf = (payload: TaskPayload): string[] => {
   const { disks } = payload.params as { disks?: { serial: string }[] };
   return [

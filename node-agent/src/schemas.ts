@@ -28,7 +28,7 @@ const sentence = (errors: readonly ErrorObject[] | null | undefined): string => 
   return `${error.instancePath || '/'} ${error.message ?? 'is not valid'}${extra}`;
 };
 
-/** Null when the value fits, else where and why it does not. */
+/** Null if the value is valid, else where and why it is not. */
 const mismatch = (schema: object, value: unknown): string | null => {
   const validate = validatorOf(schema);
   return validate(value) ? null : sentence(validate.errors);

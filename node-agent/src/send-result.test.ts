@@ -17,7 +17,7 @@ const result: TaskResult = {
 };
 const task = { task_id: 'tsk_x', attempt: 2, correlation_id: 'c-1' };
 
-/** A platform that answers with these, one after the other, and then takes everything. */
+/** A control plane that returns these responses in order, and then accepts everything. */
 const tell = async (answers: readonly number[]) => {
   const left = [...answers];
   const told: TaskResult[] = [];

@@ -27,7 +27,7 @@ export const untilResponse = async <T>(
   return undefined;
 };
 
-/** Holds only text of the agent, and nothing that the control plane could not read. */
+/** Contains only text of the agent, and nothing that the control plane could not parse. */
 const unreadable = (result: TaskResult, err: ControlPlaneError): TaskResult => ({
   attempt: result.attempt,
   state: 'failed',

@@ -10,7 +10,7 @@ type StaleOutput = Known & Readonly<{ slots: readonly Known[] }>;
 
 const DISK = 'disk ';
 
-/** Disks of no slot, as what generations are kept of. */
+/** Disks outside of slots, as subjects of generations. */
 export const diskTargets = (disks: readonly Readonly<{ serial: string; generation: number }>[]): readonly Slot[] =>
   disks.map(({ serial, generation }) => ({ slot_id: `${DISK}${serial}`, generation }));
 

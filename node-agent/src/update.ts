@@ -30,14 +30,14 @@ export type Updater = Readonly<{
   handler: TaskHandler<'agent.update'>;
   /** The control plane was reached: this version stays. */
   confirm(): Promise<void>;
-  /** A new version that is not heard in time ends itself, so that its starts are counted. */
+  /** A new version that does not reach the control plane in time ends itself, so that its starts are counted. */
   watch(signal: AbortSignal): Promise<void>;
 }>;
 
 export type UpdaterOptions = Readonly<{
   home: string;
   version: string;
-  /** The bytes of a release, piece by piece. */
+  /** The bytes of a release, in chunks. */
   download: (digest: string, signal: AbortSignal) => Promise<AsyncIterable<Buffer>>;
   /** Ends this process so that the service starts the current version. */
   restart: (reason: string) => void;
@@ -131,7 +131,8 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
       const sha256 = digest.slice('sha256:'.length);
       const before = await currentVersion();
       if (before === sha256) {
-        // Either this is the new version after its restart, or there is nothing to do. Both end when we are heard.
+        // Either this is the new version after its restart, or there is nothing to do. Both end when the control plane
+        // is reached.
         await Promise.race([confirmed.promise, untilAborted(ctx.signal)]);
         return { version: options.version };
       }

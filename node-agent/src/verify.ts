@@ -21,11 +21,11 @@ export type Verdict =
       is_valid: false;
       code: TaskErrorCode;
       reason: string;
-      /** As far as the text says it; null where it does not even say that. */
+      /** As far as the text contains it; null otherwise. */
       task: Readonly<{ task_id: string; attempt: number; correlation_id: string | null }> | null;
     }>;
 
-/** Keys of the signers a bundle names. Staged ones count: one becomes active before every agent has heard of it. */
+/** Keys of the signers in a bundle. Staged ones count: a key becomes active before every agent has received it. */
 export type Signers = ReadonlyMap<string, KeyObject>;
 
 export const signersOf = (trust: TrustBundle): Signers => {

@@ -1,13 +1,14 @@
 /**
- * Users of a host in namespaces of their own: a copy of /etc, an empty /home and processes that nothing outside sees. The
- * programs are the real ones, but for `loginctl`, which needs a running logind: sessions are the files of a directory here.
+ * Users of a host in separate namespaces: a copy of /etc, an empty /home and processes that are invisible outside. The
+ * programs are the real ones, except `loginctl`, which needs a running logind: here sessions are the files of a
+ * directory.
  */
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createRun, type Run } from '../src/host/linux/run.ts';
 
 export type AccountLab = Readonly<{
-  /** Runs inside; commands with a user or group id change to it there. */
+  /** Runs inside; commands with a user or group ID switch to it there. */
   run: Run;
   openSession(username: string): Promise<void>;
   close(): Promise<void>;

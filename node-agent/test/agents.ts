@@ -1,4 +1,4 @@
-/** Agents for tests: enrolled at a test platform, on a host that can tell its boot and nothing else. */
+/** Agents for tests: enrolled at a test control plane, on a host that reports only its boot ID. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import type { Platform } from './platform.ts';
 
 export const BOOT = { boot_id: 'b-1', booted_at: '2026-01-01T00:00:00.000Z' };
 
-/** Whatever else is asked of it cannot be read. */
+/** Every other part is unreadable. */
 export const plainHost = (): Host => {
   const system = { facts: async () => ({ ...BOOT }) };
   const unreadable = new Proxy(

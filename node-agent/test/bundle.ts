@@ -1,4 +1,4 @@
-/** A slot that no host has, all of whose fields are its own. */
+/** A slot of no host, with all its fields unique. */
 import type { TaskSlot } from '@gpuaas/contract/node';
 
 export const slotOf = (index: number): TaskSlot => ({

@@ -1,6 +1,6 @@
 /**
- * The schema that cloud-init itself judges a cloud-config by, out of Debian's package. The package is unpacked and not
- * installed: it would take over the machine at its next boot. Kept where built images are kept.
+ * The schema of cloud-init itself for a cloud-config, from Debian's package. The package is unpacked and not installed:
+ * it would reconfigure the computer at its next boot. Cached with the built images.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ const find = (file: string): string | null => {
   }
 };
 
-/** The schema, or null where no package can be had: no Debian, no network, no right to write. */
+/** The schema, or null if the package is not available: no Debian, no network, no write permission. */
 export const debianSchema = (): string | null => {
   const kept = find(KEPT);
   if (kept !== null) return kept;

@@ -1,8 +1,7 @@
 /**
- * The host of the host tier. Drives, images, machines, network and the system are Linux's own, on loop devices,
- * libvirt, QEMU and Open vSwitch in namespaces of the test; PCI functions, GPUs and fabric are simulated, under the
- * same serials and addresses. So slots are complete and no rule is relaxed: where a machine would be given a GPU, it
- * gets an emulated device.
+ * The host of the host tier. Disks, images, VMs, network and the system are real, on loop devices, libvirt, QEMU and
+ * Open vSwitch in namespaces of the test; PCI functions, GPUs and fabric are simulated, with the same serials and
+ * addresses. So slots are complete and no rule is relaxed: in place of a GPU a VM gets an emulated device.
  */
 import { join } from 'node:path';
 import { requires } from '../../tools/test/requires.ts';
@@ -15,7 +14,7 @@ import { makeLoopHost } from './loop-subject.ts';
 import { labLacks, type NetworkLab, startNetworkLab } from './network-lab.ts';
 import { tinyGuest } from './tiny-guest.ts';
 
-/** Why it cannot be made here; false if it can. */
+/** Why it cannot be created here; false if it can. */
 export const composedHostLacks = (): string | false =>
   labLacks() ||
   requires(
@@ -39,9 +38,9 @@ type LoopHost = Awaited<ReturnType<typeof makeLoopHost>>;
 
 export type ComposedHost = Readonly<{
   host: Host;
-  /** As an agent that starts again makes it. */
+  /** As a restarted agent opens it. */
   reopen(): Host;
-  /** For a process of its own. */
+  /** For a separate process. */
   spec: ComposedSpec;
   loop: LoopHost;
   network: NetworkLab;

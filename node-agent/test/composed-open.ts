@@ -1,6 +1,6 @@
 /**
- * The host of the host tier, opened from what is written down of it. Whoever opens it again, also another process,
- * finds the same machine: that is what an agent does that starts again.
+ * The host of the host tier, opened from its description. Opening it again, also from another process, gives the same
+ * host, as for a restarted agent.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,12 +17,12 @@ import { createRun, type Run } from '../src/host/linux/run.ts';
 import { ensureUser, hasUser, removeUser } from '../src/host/linux/users.ts';
 import { createSimHost, type SimHost } from '../src/host/sim/sim-host.ts';
 
-/** Disks and images: plain values, so that they can be handed to another process. */
+/** Disks and images: plain values, so that they can be passed to another process. */
 export type LoopSpec = Readonly<{
   dir: string;
   /** Below it the disks have names and serials. */
   root: string;
-  /** Stand-ins first, then the machine's own programs. */
+  /** Replacements first, then the system's own programs. */
   path: string;
   cache: string;
   source: string;
@@ -31,13 +31,13 @@ export type LoopSpec = Readonly<{
 
 export type ComposedSpec = LoopSpec & Readonly<{ network: NetworkConfig; hypervisor: HypervisorConfig }>;
 
-/** Holds the boot ID of the host after it was rebooted; until then the machine's own counts. */
+/** Contains the boot ID of the host after a simulated reboot; until then the real one counts. */
 export const bootIdFile = (dir: string): string => join(dir, 'boot_id');
 
 export const openLoopSim = (dir: string): SimHost =>
   createSimHost({ dir: join(dir, 'sim'), name: 'j22u15', profile: 'dell-xe9680-h200' });
 
-/** Drives and images are Linux's own, everything else is simulated. */
+/** Disks and images are real, everything else is simulated. */
 export const openLoopHost = (spec: LoopSpec, sim: SimHost = openLoopSim(spec.dir)): Host => {
   const minimum = spec.wipe_minimum === undefined ? {} : { wipe_minimum: spec.wipe_minimum };
   const { disks, images } = createLinuxHost({
@@ -50,11 +50,11 @@ export const openLoopHost = (spec: LoopSpec, sim: SimHost = openLoopSim(spec.dir
   return { ...rest, disks, images, ...minimum };
 };
 
-/** Machines, network and system are Linux's own too; PCI functions, GPUs and fabric stay simulated. */
+/** VMs, network and system are real too; PCI functions, GPUs and fabric stay simulated. */
 export const openComposedHost = (
   spec: ComposedSpec,
   loop: Host = openLoopHost(spec),
-  /** Users are made by these programs; without it by those of the machine itself. */
+  /** Users are created by these programs; without it by those of the system itself. */
   accounts: Run = createRun(spec.path),
 ): Host => {
   const files = createFiles('/');
@@ -74,7 +74,7 @@ export const openComposedHost = (
     pci,
     network: {
       ...createNetwork({ files, run, pci: pci.list, config: spec.network, isRecording: false }),
-      // Cards of the fabric are functions on the bus.
+      // Fabric cards are functions on the bus.
       nics: loop.network.nics,
     },
     hypervisor,
@@ -88,7 +88,7 @@ export const openComposedHost = (
   };
 };
 
-/** VFIO refuses a function that a VM has open; here the function is emulated, so libvirt is asked for the VM. */
+/** VFIO refuses a function that a VM has open; here the function is emulated, so libvirt is queried for the VM. */
 const withGuests = (pci: Host['pci'], hypervisor: Host['hypervisor']): Host['pci'] => {
   const refuseInGuest = async (address: string): Promise<void> => {
     const { domains } = await hypervisor.inspect();
@@ -110,9 +110,9 @@ const withGuests = (pci: Host['pci'], hypervisor: Host['hypervisor']): Host['pci
   };
 };
 
-/** Drivers and tools of the parts that are simulated. */
+/** Drivers and tools of the simulated parts. */
 const SIMULATED: readonly string[] = ['vfio-pci', 'nvidia-smi', 'nv-fabricmanager', 'rdma', 'cloud-localds'];
-/** Memory beside every GPU: the host has huge pages as it must, and guests of tests do without. */
+/** Memory beside every GPU: the host has the required huge pages, and test VMs do not use them. */
 const FAR_NODE = 99;
 
 const composedSystem = (real: Host['system'], sim: Host['system'], bootId: string): Host['system'] => ({

@@ -32,7 +32,7 @@ const foreignXml = (name: string): string => `<domain type='qemu'><name>${name}<
 <vcpu>1</vcpu><os><type arch='x86_64' machine='pc'>hvm</type></os>
 <devices><video><model type='none'/></video></devices></domain>`;
 
-/** Through the serial console, where a shell of root waits. */
+/** Through the serial console, which has a root shell. */
 const typeInto = async (host: Host, name: string, command: string): Promise<void> => {
   const line = await host.access?.serial(name);
   if (line === undefined) throw new Error(`${name} has no serial console`);
@@ -123,7 +123,7 @@ export const composedHost = hostUnderTest({
   name: 'linux with libvirt, switch, disks and users of its own',
   kind: 'linux',
   capabilities: CAPABILITIES,
-  // No test machine has passthrough devices. linux.test.ts and fabric-act.test.ts run the Linux code of these parts.
+  // No test computer has passthrough devices. linux.test.ts and fabric-act.test.ts run the Linux code of these parts.
   simulated: ['pci', 'pci.bind', 'pci.reset', 'network', 'fabric', 'gpu'],
   missing: composedHostLacks(),
   make: makeComposedSubject,

@@ -1,6 +1,6 @@
 /**
- * A real agent process that dies by SIGKILL at the boundary named in CRASH_AT, if any. Each time its handler acts it
- * adds the task's id to a file, so that the test knows how often.
+ * A real agent process that dies by SIGKILL at the boundary named in CRASH_AT, if any. Each run of its handler appends
+ * the task ID to a file, so that the test can count them.
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

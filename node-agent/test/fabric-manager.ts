@@ -1,6 +1,6 @@
 /**
- * Fabric Manager and its tool as programs on the path, which keep what is active in a file. They stand in for hardware that
- * no test machine has: the options are those of `fmpm`, its list is in the form that it prints.
+ * Fabric Manager and its tool as programs on the path, which store the active partitions in a file. They replace
+ * hardware that no test computer has: the options are those of `fmpm`, its list has the format that it prints.
  */
 
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -21,8 +21,9 @@ const nvswitch = (bus: string): Tree => ({
 });
 
 /**
- * Who activates the same twice is told so by a status; a file `broken` makes it do nothing and say that it did. While there is a
- * file `waiting`, it takes no order until it was told which partitions are in use, as after a start in restart mode.
+ * Activating the same partition twice returns an error status; a file `broken` makes it report success without doing
+ * anything. While there is a file `waiting`, it accepts no order until the partitions in use are declared, as after a
+ * start in restart mode.
  */
 const fmpm = (root: string): string => `
 active=${root}/active
@@ -68,14 +69,14 @@ export const makeFabricHost = async () => {
   });
   return {
     host: createLinuxHost({ root: tree.root, run: createRun(path) }),
-    /** How the tool was called, but for lists. */
+    /** The calls of the tool, except lists. */
     acts: async (): Promise<readonly string[]> =>
       (await readFile(log, 'utf8'))
         .split('\n')
         .flatMap((line) => /\/fmpm (.*?) ?$/.exec(line)?.[1] ?? [])
         .filter((args) => args !== '-l'),
     put: (name: string, text: string) => writeFile(at(name), text),
-    /** As after a start: it knows of nothing active, while guests run on. */
+    /** As after a restart: it has no active partition, while VMs keep running. */
     restart: () => rm(at('active'), { force: true }),
     close: tree.remove,
   };

@@ -1,6 +1,6 @@
 /**
- * Recordings of other people's machines. Their licences keep them out of this repository, so a test that reads one is
- * skipped where they are not: GPUAAS_FIXTURES says where, and the project's own recordings cover the same ground.
+ * Recordings of third-party hosts. Their licenses keep them out of this repository, so a test that reads one is skipped
+ * if they are missing: GPUAAS_FIXTURES is their directory, and the project's own recordings cover the same cases.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,14 +11,14 @@ import { fileURLToPath } from 'node:url';
 
 const FOLDER = process.env['GPUAAS_FIXTURES'] ?? fileURLToPath(new URL('../../../shared/fixtures', import.meta.url));
 
-/** False when it is there, else why not: what node:test wants for `skip`. */
+/** False if it exists, else why not: the `skip` value for node:test. */
 export const requiresFixture = (path: string): string | false =>
   existsSync(join(FOLDER, path)) ? false : `recordings: ${path} is not there (set GPUAAS_FIXTURES)`;
 
 export const fixturePath = (path: string): string => join(FOLDER, path);
 export const readFixture = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
 
-/** Parts that no reader looks at; leaving them out saves thousands of files. */
+/** Parts that no parser reads; leaving them out saves thousands of files. */
 const UNREAD = [
   '*/power',
   '*/msi_irqs',
@@ -30,7 +30,7 @@ const UNREAD = [
   '*/irq',
 ];
 
-/** Links in these trees are part of what is tested, so they are unpacked as they are. */
+/** Links in these trees are part of the test, so they are unpacked unchanged. */
 export const unpackFixture = async (path: string): Promise<Readonly<{ root: string; remove(): Promise<void> }>> => {
   const root = await mkdtemp(join(tmpdir(), 'gpuaas-fixture-'));
   const argv = ['--extract', '--file', fixturePath(path), '--directory', root, '--no-same-owner'];

@@ -1,4 +1,4 @@
-/** Frames as a dishonest guest would write them by hand. */
+/** Frames as a hostile VM would craft them. */
 const bytesOf = (mac: string): Buffer => Buffer.from(mac.replaceAll(':', ''), 'hex');
 const ipOf = (ip: string): Buffer => Buffer.from(ip.split('.').map(Number));
 export const EVERYBODY = 'ff:ff:ff:ff:ff:ff';

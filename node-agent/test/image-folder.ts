@@ -1,4 +1,4 @@
-/** A directory that images are pulled from, and images that hold something to find. */
+/** A directory that images are pulled from, and images with known content. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 
 const run = (file: string, ...args: readonly string[]): void => void execFileSync(file, args, { stdio: 'pipe' });
 
-/** As on a disk with an operating system: a table at both ends and a file system between them. */
+/** As on a disk with an operating system: a partition table at both ends and a file system between them. */
 export const makeRaw = async (path: string, sizeBytes: number): Promise<void> => {
   const part = `${path}.part`;
   await writeFile(path, '');
@@ -29,7 +29,7 @@ const hashFile = async (path: string): Promise<string> => {
 
 type Listed = { name: string; digest: string; format: string; size_bytes: number };
 
-/** Puts a file into the directory; what its entry says can be made to differ from what it is. */
+/** Puts a file into the directory; its entry can be made to differ from the file. */
 export const putFile = async (folder: string, file: string, said: Partial<Listed> = {}): Promise<Listed> => {
   const blobs = join(folder, 'blobs', 'sha256');
   const digest = said.digest ?? `sha256:${await hashFile(file)}`;

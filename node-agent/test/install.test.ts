@@ -13,7 +13,7 @@ import { type Platform, signTask, startPlatform } from './platform.ts';
 const INSTALL = join(import.meta.dirname, '../install.sh');
 const LAUNCH = join(import.meta.dirname, '../launch.sh');
 
-/** The servers of a test live in this process, so scripts that speak to them must not block it. */
+/** The servers of a test run in this process, so scripts that connect to them must not block it. */
 const run = async (command: string, args: readonly string[], input = ''): Promise<{ status: number; text: string }> => {
   const child = spawn(command, args, { stdio: 'pipe' });
   let text = '';

@@ -1,7 +1,7 @@
 /**
- * Libvirt and its log daemon in namespaces of their own: they see the directories below /etc, /run and /var as empty
- * ones, a /dev with the disks of the test, and the network that the test made. The first process of the namespace lives
- * as long as the test holds its input, and every machine dies with it, however the test ends.
+ * libvirt and its log daemon in their own namespaces: they see empty directories below /etc, /run and /var, a /dev with
+ * the disks of the test, and the network of the test. The first process of the namespace lives as long as the test
+ * holds its input, and every VM dies with it, however the test ends.
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { join } from 'node:path';
 export type LibvirtLab = Readonly<{
   folder: string;
   connect: string;
-  /** Runs inside; what it printed. */
+  /** Runs inside and returns the output. */
   exec(...argv: readonly string[]): Promise<string>;
   virsh(...argv: readonly string[]): Promise<string>;
   stopLibvirt(): Promise<void>;
@@ -48,7 +48,9 @@ cat <&3 >/dev/null &
 wait $!
 `;
 
-/** The first process of the namespace and the one that holds its input stay; the shell itself is spared by its id. */
+/**
+ * The first process of the namespace and the one that holds its input stay; the shell itself is excluded by its PID.
+ */
 const REBOOT = `set -e
 for name in virtlogd libvirtd qemu-system-x86; do pkill -KILL -x "$name" || :; done
 for name in virtlogd libvirtd qemu-system-x86; do while pgrep -x "$name" >/dev/null; do sleep 0.02; done; done
@@ -65,12 +67,12 @@ export const startLibvirtLab = async (
   given: Readonly<{ network_prefix?: readonly string[]; drives?: string }> = {},
 ): Promise<LibvirtLab> => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-vm-'));
-  // The emulator runs as a user of its own.
+  // The emulator runs as its own user.
   await chmod(folder, 0o755);
   for (const name of ['dev', 'etc/qemu', 'log/qemu', 'cache', 'sock'])
     await mkdir(join(folder, name), { recursive: true });
   await writeFile(join(folder, 'etc/qemu.conf'), QEMU_CONF);
-  // Libvirt looks up the host's own name, and there may be nobody to ask.
+  // libvirt looks up the host's own name, and there may be no DNS server.
   await writeFile(join(folder, 'etc/nsswitch.conf'), 'passwd: files\ngroup: files\nhosts: files\n');
   await writeFile(join(folder, 'etc/virtlogd.conf'), 'max_size = 65536\nmax_backups = 1\n');
   await writeFile(

@@ -1,8 +1,8 @@
 /**
- * Loop devices that stand for NVMe disks: sparse files below, real block devices above, with the kernel's own account
- * of mounts, swap and holders. A drive's name, serial and place on the bus, which no loop device has, come from a tree
- * of files beside links into the real /sys and /proc. `nvme` is the firmware nobody has here; `blkdiscard`, `wipefs`
- * and `qemu-img` are the real ones.
+ * Loop devices as NVMe disks: sparse files below, real block devices above, with the kernel's own records of mounts,
+ * swap and holders. The name, serial and bus address of a disk, which loop devices lack, come from a tree of files
+ * beside links into the real /sys and /proc. `nvme` replaces missing firmware; `blkdiscard`, `wipefs` and `qemu-img`
+ * are the real ones.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ export type LoopDrive = Readonly<{ serial: string; eui: string; address: string;
 const sh = (file: string, ...args: readonly string[]): string => execFileSync(file, args, { encoding: 'utf8' }).trim();
 const deviceOf = (eui: string): string => `/dev/disk/by-id/nvme-eui.${eui}`;
 
-/** What the firmware says it can do; what it is asked to do, the loop device does. */
+/** The capabilities that the firmware reports; the loop device executes the commands. */
 const nvmeProgram = (idCtrl: string): string => `case "$1" in
   id-ctrl) echo '${idCtrl}' ;;
   sanitize-log) echo '{"nvme0":{"sprog":65535,"sstat":{"status":"(1) Completed."}}}' ;;
@@ -45,7 +45,7 @@ const driveTree = (drive: LoopDrive, index: number, loop: string): Tree => {
   };
 };
 
-/** The drive that the machine itself runs from, by its number: it is only ever refused. */
+/** The disk that the computer itself runs from, by its number: it is only ever refused. */
 const bootTree = (): Tree => ({
   '/sys/block/nvme99n1/dev': `${majorMinorOf(statSync('/').dev)}\n`,
   '/sys/block/nvme99n1/size': '2048\n',
@@ -113,13 +113,13 @@ export const makeLoopDisks = async (
     };
     return {
       root,
-      /** For createRun: stand-ins first, then the machine's own programs. */
+      /** For createRun: replacements first, then the system's own programs. */
       path,
       remove,
       write,
-      /** The block device, for whoever must open it by path. */
+      /** The block device, for callers that must open it by path. */
       blockOf: (serial: string): string => at(serial).block,
-      /** The same device by the kernel's own name, for tools that ask for it. */
+      /** The same device by its kernel name, for tools that need it. */
       loopOf: (serial: string): string => at(serial).loop,
       identityOf: (serial: string) => ({ serial, device: deviceOf(at(serial).drive.eui) }),
       hash: async (serial: string): Promise<string> => {
@@ -128,18 +128,18 @@ export const makeLoopDisks = async (
         await pipeline(createReadStream(at(serial).block), hash);
         return hash.digest('hex');
       },
-      /** A file system, mounted; sixteen bytes at 4096 stay as they were. */
+      /** A file system, mounted; sixteen bytes at 4096 stay unchanged. */
       mount: async (serial: string): Promise<void> => {
         const { block } = at(serial);
         const file = await open(block, 'r');
         const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 4096);
         await file.close();
-        // With blocks of this size the bytes there are kept for a growth that never comes.
+        // With blocks of this size the bytes there are reserved for growth that never happens.
         sh('mke2fs', '-q', '-F', '-t', 'ext4', '-b', '1024', block);
         await write(serial, 4096, buffer);
         const target = join(root, 'mnt', serial);
         await mkdir(target, { recursive: true });
-        // Only to be read: a file system that may write does so by itself.
+        // Read-only: a writable file system writes on its own.
         sh('mount', '-o', 'ro,noload', '-t', 'ext4', block, target);
         mounted.add(target);
         undo.push(() => unmount(serial));
@@ -160,12 +160,12 @@ export const makeLoopDisks = async (
           [`/sys/devices/virtual/block/${name}/loop`]: { link: `/sys/block/${name}/loop` },
         });
       },
-      /** Takes away every holder and mount that was put there. */
+      /** Removes every holder and mount that was added. */
       release: async (): Promise<void> => {
         for (const serial of places.keys()) unmount(serial);
         for (const step of held.splice(0)) await step();
       },
-      /** As after a boot: two disks change their kernel names, and paths by identity lead to the new ones. */
+      /** As after a reboot: two disks swap their kernel names, and persistent paths lead to the new ones. */
       rename: async (one: string, other: string): Promise<void> => {
         const indexOf = (serial: string): number => Number(/nvme(\d+)n1$/.exec(at(serial).block)?.[1]);
         const [a, b] = [indexOf(one), indexOf(other)];

@@ -1,6 +1,6 @@
 /**
- * A host of two halves: disks and images are Linux's own on loop devices, everything else is simulated, under the same
- * serials and addresses. So slots are complete, and no rule is relaxed for a machine without GPUs.
+ * A host of two halves: disks and images are real on loop devices, everything else is simulated, with the same serials
+ * and addresses. So slots are complete, and no rule is relaxed for a computer without GPUs.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -19,12 +19,12 @@ const MIB = 1024 ** 2;
 export type LoopHostOptions = Readonly<{
   slots?: number;
   disk_bytes?: number;
-  /** Programs that stand in front of the machine's own. */
+  /** Programs that take precedence over the system's own. */
   programs?: Readonly<Record<string, string>>;
-  /** What the firmware says of itself, as `nvme id-ctrl` prints it. */
+  /** The capabilities of the firmware, as `nvme id-ctrl` prints them. */
   id_ctrl?: string;
   wipe_minimum?: WipeMethod;
-  /** A directory of images; else an empty one of its own. */
+  /** A directory of images; by default an empty one. */
   source?: string;
 }>;
 
@@ -67,7 +67,7 @@ export const makeLoopHost = async (options: LoopHostOptions = {}) => {
   };
 };
 
-/** Mounts a cache that is too small for any image; the result takes it away. */
+/** Mounts a cache that is too small for any image; the returned function removes it. */
 export const fillCache = (cache: string) => {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', cache]);
   return async (): Promise<void> => void execFileSync('umount', [cache]);
@@ -76,7 +76,7 @@ export const fillCache = (cache: string) => {
 const SUBJECT_BYTES = 16 * MIB;
 let shared: Promise<string> | undefined;
 
-/** Made once a process, and as large as a disk, so that its partition table ends where the disk does. */
+/** Created once per process, and as large as a disk, so that its partition table ends where the disk does. */
 const sharedImages = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-images-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

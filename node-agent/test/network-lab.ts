@@ -1,7 +1,7 @@
 /**
- * A host's network in a namespace and a directory of its own: a switch in user space with the bridge, an uplink to an
- * outside that answers, and wires to namespaces that stand for guests. Nothing of it is seen from outside, and all of
- * it goes.
+ * A host's network in its own namespace and directory: a switch in user space with the bridge, an uplink to a
+ * responding outside, and virtual links to namespaces in place of VMs. Nothing of it is visible outside, and all of it
+ * is removed.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { requires } from '../../tools/test/requires.ts';
 import { NETWORK_DEFAULTS, type NetworkConfig } from '../src/host/linux/network-config.ts';
 
-/** Why it cannot be made here; false if it can. */
+/** Why it cannot be created here; false if it can. */
 export const labLacks = (): string | false =>
   requires('root', 'ovs-vswitchd', 'dnsmasq', 'nft', 'conntrack', 'busybox', 'ethtool', 'python3', 'netns');
 
@@ -25,7 +25,7 @@ ip addr replace "$ip/$mask" dev "$interface"
 ip route replace default via "$router"
 `;
 
-/** The web client of busybox crashes when it is linked statically. */
+/** The web client of busybox crashes if it is linked statically. */
 const FETCH = 'exec 3<>/dev/tcp/$0/8080 && printf "GET /hello HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3';
 
 export type Ran = Readonly<{ status: number; stdout: string; stderr: string }>;
@@ -42,12 +42,12 @@ const must = async (argv: readonly string[], env: Readonly<Record<string, string
   return stdout;
 };
 
-/** A frame-by-frame look at one end of a wire. */
+/** A frame-by-frame capture at one end of a link. */
 export type Wire = Readonly<{
   send(...frames: readonly string[]): void;
-  /** All that came so far, in hex. */
+  /** All frames so far, in hex. */
   seen(): readonly string[];
-  /** Resolves when such a frame has come. */
+  /** Resolves when such a frame has arrived. */
   until(is: (frame: string) => boolean): Promise<void>;
 }>;
 
@@ -57,7 +57,7 @@ export type Place = Readonly<{
   wire(device: string): Promise<Wire>;
   /** A web server on this address, until the lab is closed. */
   serve(address: string): Promise<void>;
-  /** Whether the web server there answers. */
+  /** Whether the web server there responds. */
   reaches(address: string): Promise<boolean>;
 }>;
 export type LabGuest = Place & Readonly<{ dhcp(...flags: readonly string[]): Promise<Ran> }>;
@@ -66,7 +66,7 @@ export type NetworkLab = Readonly<{
   config: NetworkConfig;
   host: Place;
   outside: Place;
-  /** A namespace at the other end of a wire whose end at the switch has this name. */
+  /** A namespace at the other end of a link whose end at the switch has this name. */
   guest(port: string, mac: string): Promise<LabGuest>;
   vsctl(...argv: readonly string[]): Promise<string>;
   ofctl(...argv: readonly string[]): Promise<string>;
@@ -156,7 +156,7 @@ export const startNetworkLab = async (): Promise<NetworkLab> => {
     const outside = await space('out');
     await writeFile(join(folder, 'hello'), 'hello\n');
     await writeFile(join(folder, 'dhcp.sh'), DHCP_SCRIPT, { mode: 0o755 });
-    // The address server runs as a user of its own and reads below it.
+    // The DHCP server runs as its own user and reads below it.
     await must(['chmod', '755', folder]);
     await must(['ovsdb-tool', 'create', join(folder, 'conf.db'), '/usr/share/openvswitch/vswitch.ovsschema'], env);
     await must(

@@ -1,4 +1,4 @@
-/** The network of a Linux host on a switch of its own, which the cases share: each leaves it without ports. */
+/** The network of a Linux host on its own switch, which the cases share: each leaves it without ports. */
 import { hostUnderTest } from '../src/host/contract/subject.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';
 import { labLacks, type NetworkLab, startNetworkLab } from './network-lab.ts';

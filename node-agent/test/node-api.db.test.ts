@@ -71,7 +71,7 @@ describe('the agent and the real node API', () => {
   it('a VM without a claim is found, and removed when an operator names it', async (t) => {
     const { test, stateOf, change } = channel();
     const { node, folder, machine, host, state } = await aHost(t);
-    // Made by an agent whose record is gone, as after a platform was restored from a backup.
+    // Created by an agent whose record is gone, as after a restore from a backup.
     const before = openTestHost(folder, { disk_bytes: 64 * 1024 ** 2 });
     await provision(before, await before.slots([0]));
     await rm(join(state, 'leases.json'));

@@ -1,6 +1,6 @@
 /**
  * The control plane as an agent sees it: HTTPS with client certificates, a CA, signers, tasks and their results. It is
- * a server of its own and knows nothing of the agent's code, so that both sides of the contract are read separately.
+ * an independent server without the agent's code, so that both sides of the contract are implemented separately.
  */
 import 'reflect-metadata';
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign, webcrypto } from 'node:crypto';
@@ -77,7 +77,7 @@ const sha256 = (...parts: readonly (string | Buffer | Uint8Array)[]): Buffer =>
 
 type Node = Readonly<{ hash: Buffer; proofs: readonly (readonly string[])[] }>;
 
-/** RFC 6962 as it is written: split at the largest power of two below the number of leaves. */
+/** RFC 6962 literally: split at the largest power of two below the number of leaves. */
 const treeOf = (texts: readonly string[]): Node => {
   if (texts.length <= 1) return { hash: sha256('\0', texts[0] ?? ''), proofs: [[]] };
   const middle = 2 ** (Math.ceil(Math.log2(texts.length)) - 1);
@@ -132,7 +132,7 @@ export const startPlatform = async () => {
     notToBegin: new Set<string>(),
     cancelled: new Set<string>(),
     unwanted: new Set<string>(),
-    /** Status to answer instead, by path ending; null answers as usual. */
+    /** The status to return instead, by path suffix; null responds as usual. */
     fault: null as null | ((path: string) => number | null),
     lifeMs: 24 * 3600_000,
     connections: 0,
@@ -182,7 +182,7 @@ export const startPlatform = async () => {
   const problem = (res: ServerResponse, status: number, detail: string): void =>
     json(res, status, { status, detail, code: 'forbidden', retry_after_s: null });
 
-  /** The node that the certificate names, or why it is nobody. */
+  /** The node that the certificate names, or why it is rejected. */
   const nodeOf = (req: IncomingMessage): string | null => {
     const socket = req.socket as TLSSocket;
     if (!socket.authorized) return null;
@@ -341,7 +341,7 @@ export const startPlatform = async () => {
       return token;
     },
     payloadOf,
-    /** Hands signed tasks to the node at its next poll, which is now. */
+    /** Delivers signed tasks to the node's pending poll. */
     deliver: (nodeId: string, ...tasks: readonly SignedTask[]): void => {
       outbox.set(nodeId, [...(outbox.get(nodeId) ?? []), ...tasks]);
       wake(nodeId);
@@ -370,7 +370,7 @@ export const startPlatform = async () => {
       caBundle = authority.pem;
     },
     holding: (): number => held.size,
-    /** Resolves when the condition holds; looked at after every answer. */
+    /** Resolves when the condition holds; checked after every response. */
     until: async (what: string, condition: () => boolean, timeoutMs = 60_000): Promise<void> => {
       if (condition()) return;
       const { promise, resolve, reject } = Promise.withResolvers<void>();

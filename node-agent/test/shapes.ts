@@ -1,4 +1,4 @@
-/** The contract's shapes, as assertions of tests. */
+/** The contract's schemas, as test assertions. */
 import assert from 'node:assert/strict';
 import { HostFactsShape, TopologyMapShape } from '@gpuaas/contract/node';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

@@ -1,4 +1,4 @@
-/** A simulated host as the contract suite and its own tests take it. */
+/** A simulated host as the contract suite and its own tests use it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A composed host with the tasks of an agent on it: a slice is made by calling them one after the other. */
+/** A composed host with the tasks of an agent on it: a slice is created by calling them in order. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,13 +17,13 @@ export type SliceLab = Readonly<{
   state: string;
   tenant: Tenant;
   slots: readonly TaskSlot[];
-  /** Params of a lease, of a start, and of what only names the slots. */
+  /** Params of a lease, of a start, and of tasks that only name the slots. */
   lease: TaskParams<'slice.bundle_lease'>;
   start: TaskParams<'slice.vm_start'>;
   held: ReturnType<typeof of>;
-  /** Where the tenant finds the guest. */
+  /** The address of the guest OS for the tenant. */
   at: Readonly<{ ip: string }>;
-  /** By an agent that was started just now. */
+  /** By an agent that was just started. */
   run<K extends keyof typeof handlers>(
     kind: K,
     params: TaskParams<K>,

@@ -28,7 +28,7 @@ export type TestHost = Readonly<{
   dir: string;
   state: string;
   sim: SimHost;
-  /** Everything that was told on the way. */
+  /** All reported progress. */
   told: TaskUpdate[];
   ctx(given?: Partial<TaskContext>): TaskContext;
   run<K extends Handled>(kind: K, params: TaskParams<K>, given?: Partial<TaskContext>): Promise<TaskOutput<K>>;
@@ -80,7 +80,7 @@ export const openTestHost = (dir: string, options: Partial<SimOptions> = {}): Te
       const hash = createHash('sha256');
       for (const slot of sim.slots) {
         const bytes = await sim.readDisk(slot.serial, 0, diskBytes);
-        // Most are blank, and comparing is quicker than hashing.
+        // Most are blank, and comparing is faster than hashing.
         hash.update(slot.serial).update(bytes.equals(blank) ? 'blank' : bytes);
       }
       return hash.digest('hex');

@@ -1,6 +1,6 @@
 /**
  * A gateway as an agent sees it: TLS with client certificates, one WebSocket for each session, and a client behind it
- * that keeps to the windows unless it is told to be slow. It knows nothing of the agent's code.
+ * that respects the windows unless it is set to be slow. It does not use the agent's code.
  */
 import 'reflect-metadata';
 import { createServer } from 'node:https';
@@ -99,7 +99,7 @@ export class TestSession {
   say(word: ClientMessage): void {
     this.#socket.send(JSON.stringify(word));
   }
-  /** Whatever the windows say. */
+  /** Ignores the windows. */
   push(bytes: Buffer): void {
     this.#socket.send(bytes);
     this.sent += bytes.length;
@@ -166,7 +166,7 @@ export const startStreamGateway = async (given: Readonly<{ name?: string }> = {}
   return {
     authority,
     url: `wss://127.0.0.1:${port}`,
-    /** What the agent has of the control plane. */
+    /** The control plane's data that the agent has. */
     connection: async (trusts = authority, own = authority) => {
       const { key, cert } = await clientPair(own);
       return {
@@ -181,7 +181,7 @@ export const startStreamGateway = async (given: Readonly<{ name?: string }> = {}
         trust: () => ({ version: '1', ca_bundle_pem: trusts.pem, task_signers: [] }) as never,
       };
     },
-    /** The agent's leg of this session, once it comes. */
+    /** The agent's leg of this session, once it connects. */
     expect: (sessionId: string): Promise<TestSession> =>
       new Promise((resolve) => {
         awaited.set(`/internal/v1/nodes/${NODE_ID}/streams/${sessionId}`, resolve);

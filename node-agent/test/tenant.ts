@@ -1,4 +1,4 @@
-/** A tenant with a key, at the door of a guest: what they see who connect as the launch told them to. */
+/** A tenant with a key who connects to a VM with the published address, account and host key. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,14 +10,14 @@ type Answer = Readonly<{ status: number | null; stdout: string; stderr: string }
 export type Tenant = Readonly<{
   public_key: string;
   key_file: string;
-  /** Over SSH, with the guest's host key as it was told. */
+  /** Over SSH, with the reported host key of the guest OS. */
   ask(at: At, command: string, maxMs?: number): Promise<Answer>;
-  /** The same, of what must succeed. */
+  /** The same, for a command that must succeed. */
   run(at: At, command: string, maxMs?: number): Promise<string>;
   remove(): void;
 }>;
 
-/** `prefix` leads to a place from which guests are reached. */
+/** `prefix` is the command prefix of a place that can reach VMs. */
 export const makeTenant = (prefix: readonly string[]): Tenant => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-tenant-'));
   const key = join(dir, 'key');

@@ -1,6 +1,6 @@
 /**
- * The tiny guest: a Debian kernel, busybox and dropbear, which takes from its seed what the control plane promises of
- * any image. It is made from packages once and kept outside the repository under the hash of its recipe.
+ * The tiny guest: a Debian kernel, busybox and dropbear, which takes from its seed what the control plane requires of
+ * any image. It is built from packages once and cached outside the repository under the hash of its recipe.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ export const tinyGuest = (): TinyGuest => {
     const made = mkdtempSync(join(CACHE, 'making-'));
     try {
       execFileSync(RECIPE[0] ?? '', [made], { stdio: ['ignore', 'inherit', 'inherit'] });
-      // The emulator runs as a user of its own.
+      // The emulator runs as its own user.
       chmodSync(made, 0o755);
       renameSync(made, folder);
     } catch (error) {

@@ -1,7 +1,8 @@
 /**
- * A toy workflow with a toy task kind, through the seams that CONTRIBUTING names: the kind is declared in the contract, has
- * a handler on the agent and a result processor on the server; the workflow is declared and written. Nothing else is
- * added, and the rest follows: words, progress, asking, signing, execution, the result, and the fault suite.
+ * A toy workflow with a toy task kind, through the extension points that CONTRIBUTING names: the kind is declared in
+ * the contract, has a handler on the agent and a result processor on the server; the workflow is declared and written.
+ * Nothing else is added, and the rest follows: labels, progress, queueing, signing, execution, the result, and the
+ * fault suite.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -111,7 +112,7 @@ const world = async (t: TestContext) => {
   open.push(sql);
   const host = createSimHost({ dir, name: 'toy', profile: 'dell-xe9680-h200' });
 
-  /** As the agent does, with every handler that it has. */
+  /** As the agent does, with all its handlers. */
   const run = (task: NodeTaskRow, on: Host): Promise<Outcome> => {
     const controller = new AbortController();
     const ctx: TaskContext = {
@@ -124,7 +125,7 @@ const world = async (t: TestContext) => {
     const payload = { kind: task.kind, params: task.params } as unknown as TaskPayload;
     return execute({ handlers, payload, ctx, controller, limit_s: TASKS[COUNT].timeout_s, grace_ms: 1_000 }).outcome;
   };
-  /** Executes what the server hands out, signed, and reports the results. */
+  /** Executes the signed tasks of the server and reports the results. */
   const answer = async (on: Host = host): Promise<void> => {
     for (const task of await takeQueued(database)) {
       const outcome = await run(task, on);
@@ -177,7 +178,7 @@ test('they run from the request to the processed result and survive every fault'
       if (state === 'done') assert.deepEqual(results, [{ disk_count }], 'the result is processed once');
       else assert.ok(results.length <= 1);
     },
-    // Each execution loads; two ask the host.
+    // Each execution loads; two queue a host task.
     expected: { path: undisturbedPath(toy, 'gpu_slice'), calls: 3 + 2 },
   });
 });

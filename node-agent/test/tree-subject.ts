@@ -1,4 +1,4 @@
-/** A tree of files with disks of plain bytes, stand-in tools and a stand-in for the kernel's PCI subsystem. */
+/** A tree of files with disks of plain bytes, replacement tools and a replacement for the kernel's PCI subsystem. */
 import { mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { hostUnderTest, type Subject } from '../src/host/contract/subject.ts';
@@ -40,7 +40,7 @@ const makeTreeSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
       *) ${ERASE} ;;
     esac`,
     blkdiscard: ERASE,
-    // The two bytes by which the suite knows a file system.
+    // The two bytes by which the suite recognizes a file system.
     wipefs: `for file; do :; done
       case "$file" in /dev/*) file='${tree.root}'$file ;; esac
       magic=$(od -An -tx1 -j1080 -N2 "$file" | tr -d ' \\n')
@@ -74,7 +74,7 @@ const makeTreeSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
         await file.write(bytes, 0, bytes.length, offset);
         await file.close();
       },
-      /** A second function on the bus of the first: a bus reset reaches both. */
+      /** A second function on the bus of the first: a bus reset affects both. */
       widenReset: async (address) => {
         const real = await realpath(join(tree.root, 'sys/bus/pci/devices', address));
         const other = address.replace(/0$/, '1');

@@ -1,9 +1,9 @@
-/** Folders that stand in for /sys, /proc and /dev, and programs that stand in for a host's tools. */
+/** Directories in place of /sys, /proc and /dev, and programs in place of a host's tools. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Text for a file, null for an empty directory, a link for where it points. */
+/** Text for a file, null for an empty directory, a link for its target. */
 export type Tree = Readonly<Record<string, string | null | Readonly<{ link: string }>>>;
 
 export const putTree = async (root: string, tree: Tree): Promise<void> => {
@@ -67,7 +67,7 @@ const nvme = (path: string, controller: number, serial: string): Tree => {
   };
 };
 
-/** One switch with GPU, drive and card, as on an eight-GPU host; `base` is the bus of its root port. */
+/** One switch with GPU, disk and card, as on an eight-GPU host; `base` is the bus of its root port. */
 const slot = (index: number, base: number): Tree => {
   const bus = (offset: number): string => (base + offset).toString(16);
   const port = `pci0000:${bus(0)}/0000:${bus(0)}:01.0`;
@@ -122,7 +122,7 @@ const slot = (index: number, base: number): Tree => {
   };
 };
 
-/** Two slots, at 16:00.0 and 36:00.0, and a disk of the host's own below a root port. */
+/** Two slots, at 16:00.0 and 36:00.0, and a disk of the host itself below a root port. */
 export const SWITCH_TREE: Tree = {
   ...slot(0, 0x15),
   ...slot(1, 0x35),
@@ -132,7 +132,7 @@ export const SWITCH_TREE: Tree = {
   '/proc/swaps': 'Filename Type Size Used Priority\n',
 };
 
-/** Programs that write down how they were called, one line of JSON each, and print what they are told to. */
+/** Programs that record their calls, one line of JSON each, and print a given output. */
 export const makePrograms = async (
   folder: string,
   programs: Readonly<Record<string, string>>,

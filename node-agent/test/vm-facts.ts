@@ -1,4 +1,4 @@
-/** Facts of machines for tests: switches that carry a GPU, a disk and a card, in the shapes real hosts come in. */
+/** Facts of hosts for tests: switches that carry a GPU, a disk and a card, in the layouts of real hosts. */
 import type { DiskFacts, GpuFacts, HostFacts, NicFacts, PciFunction } from '@gpuaas/contract/node';
 import { TOOL_NAMES } from '../src/host/tools.ts';
 
@@ -73,7 +73,7 @@ const nic = (address: string, rest: Partial<NicFacts> = {}): NicFacts => ({
   ...rest,
 });
 
-/** One switch: bus numbers of what it carries, in whatever order the board has them. */
+/** One switch: bus numbers of its devices, in the order of the board. */
 export type SwitchPlan = Readonly<{
   upstream: number;
   gpu: number;
@@ -89,7 +89,7 @@ export type MachineOptions = Readonly<{
   vfs?: number;
   nvswitches?: number;
   driver?: string | null;
-  /** Drive and card in the GPU's group, as without ACS. */
+  /** Disk and card in the GPU's group, as without ACS. */
   shared_groups?: boolean;
 }>;
 

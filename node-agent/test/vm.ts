@@ -1,4 +1,4 @@
-/** Machines of 1, 2, 4 and 8 GPUs on a host laid out as an XE9680: one complex per slot, four on each NUMA node. */
+/** VMs of 1, 2, 4 and 8 GPUs on a host laid out as an XE9680: one complex per slot, four on each NUMA node. */
 import type { VmPlan } from '../src/host/host.ts';
 import { domainName, portName } from '../src/tasks/names.ts';
 import type { HostProfile } from '../src/vm/host-profile.ts';

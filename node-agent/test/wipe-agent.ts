@@ -1,4 +1,4 @@
-/** Wipes one disk of a loop host and says so: a process of its own, to be killed on the way. */
+/** Wipes one disk of a loop host and reports it: a separate process, to be killed during the wipe. */
 import { createLinuxHost } from '../src/host/linux/host.ts';
 import { createRun } from '../src/host/linux/run.ts';
 

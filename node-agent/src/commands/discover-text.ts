@@ -4,11 +4,11 @@ import type { Candidate, HostFacts, TopologyMap } from '@gpuaas/contract/node';
 const WIDTH = 80;
 const GAP = 2;
 
-/** Other people's firmware wrote some of this text: nothing in it may move the cursor. */
+/** Some of this text comes from firmware: nothing in it may move the cursor. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
 const clean = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '');
 
-/** Breaks between words; later lines begin where the text began. */
+/** Breaks between words; continuation lines are aligned with the start of the text. */
 const wrap = (first: string, text: string): string[] => {
   const room = WIDTH - first.length;
   const lines: string[] = [];

@@ -43,7 +43,7 @@ const usageError = (io: Output, message: string): number => {
   return 2;
 };
 
-/** Gives the exit status: 0 when it could look, whatever it found. */
+/** Returns the exit status: 0 if the host could be read, whatever was found. */
 export const discover = async (argv: readonly string[], io: Output): Promise<number> => {
   let values: ReturnType<typeof parse>;
   try {

@@ -18,7 +18,7 @@ const openTasks = (journal: string): string[] => {
       if (e === 'acknowledged') open.delete(task_id);
       else open.add(task_id);
     } catch {
-      // Not a whole line.
+      // An incomplete line.
     }
   }
   return [...open];

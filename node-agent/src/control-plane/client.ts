@@ -21,11 +21,11 @@ export type CallOptions<K extends NodeOperationId> = Readonly<{
 
 export type NodeClient = Readonly<{
   call<K extends NodeOperationId>(operation: K, options?: CallOptions<K>): Promise<NodeResponse<K>>;
-  /** The bytes of an answer, piece by piece. */
+  /** The bytes of a response, in chunks. */
   stream<K extends NodeOperationId>(operation: K, options: CallOptions<K>): Promise<AsyncIterable<Buffer>>;
-  /** Takes no new connection for this pair; what is under way may end. */
+  /** Opens no new connection for this pair; requests in progress may finish. */
   retire(): void;
-  /** Ends what is under way too. */
+  /** Aborts requests in progress too. */
   close(): void;
 }>;
 
@@ -37,7 +37,7 @@ export type ClientTrust =
 
 const RESPONSE_MAX = 16 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
-/** What a node may have under way at the control plane; more waits here instead of being sent away there. */
+/** The limit of concurrent requests per node; further ones wait here instead of being refused by the server. */
 const CONNECTIONS_MAX = 8;
 
 const pathOf = (template: string, params: Readonly<Record<string, string>>): string =>

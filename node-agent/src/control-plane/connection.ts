@@ -64,7 +64,7 @@ export const openConnection = async (
     before.retire();
   };
 
-  /** A bundle that would lock us out, or names no authority, is not taken. */
+  /** A bundle that would lock the agent out, or contains no CA, is not accepted. */
   const proven = async (next: Enrollment): Promise<NodeClient> => {
     if (certificatesOf(next.trust.ca_bundle_pem).length === 0)
       throw new ControlPlaneError('failed', 'The trust bundle holds no certificate.');
@@ -113,7 +113,7 @@ export const openConnection = async (
       const found = await identityVersion(options.state);
       if (found === version || found === '') return false;
       const next = await load();
-      // Another node's certificate does not make this process another node: its journal speaks of the first.
+      // Another node's certificate does not make this process another node: its journal belongs to the first.
       if (next.identity.node_id !== nodeId) return false;
       version = found;
       adopt(next, clientOf(next));

@@ -30,10 +30,10 @@ const writeOnce = async (path: string, text: string, mode: number): Promise<void
   await syncFolder(dirname(path));
 };
 
-/** Who writes a file last, by its path. */
+/** The last pending write of each file, by path. */
 const writers = new Map<string, Promise<void>>();
 
-/** Two who write the same file take turns: what is written beside has one name, and the later one stays. */
+/** Concurrent writes of one file are serialized: they share one temporary name, and the last one wins. */
 export const writeDurably = async (path: string, text: string, mode = 0o600): Promise<void> => {
   const before = writers.get(path);
   const own = (before ?? Promise.resolve()).catch(() => undefined).then(() => writeOnce(path, text, mode));
@@ -45,7 +45,7 @@ export const writeDurably = async (path: string, text: string, mode = 0o600): Pr
   }
 };
 
-/** Undefined when there is no such file; anything else that keeps it from being read is thrown. */
+/** Undefined if the file does not exist; any other read error is thrown. */
 export const readIfThere = async (path: string): Promise<string | undefined> => {
   try {
     return await readFile(path, 'utf8');

@@ -43,7 +43,7 @@ test('a control plane with another root receives no token, even if it also prese
   await assert.rejects(enroll({ ...options, ca_sha256: ours.sha256 }), is('untrusted'));
   assert.deepEqual(platform.state.calls, ['GET /internal/v1/trust-bundle']);
 
-  // The impostor's bundle holds the true root, but its server is vouched for by its own.
+  // The impostor's bundle contains the true root, but its server certificate is signed by another.
   const impostor = await startPlatform();
   t.after(impostor.close);
   const own = impostor.authority().sha256;
@@ -100,7 +100,7 @@ test('during a root rotation agents trust the old and the new root, then only th
   await connection.call('trustBundleGet');
   const before = connection.trust().version;
   await platform.rotateAuthority();
-  // The open connection was made under the old root; over it the new one becomes known.
+  // The open connection was made under the old root; it delivers the new one.
   await connection.refreshTrust();
   assert.notEqual(connection.trust().version, before);
   await connection.renew();

@@ -36,15 +36,15 @@ export class ControlPlaneError extends Error {
   }
 }
 
-/** Whether the same call may work later without anyone changing it. */
+/** Whether the same call may succeed later without a change. */
 export const isPassing = (err: unknown): boolean =>
   err instanceof ControlPlaneError && !['missing', 'conflict', 'invalid'].includes(err.kind);
 
-/** How long the control plane asked us to stay away. */
+/** The Retry-After of the control plane. */
 export const retryAfterMs = (err: unknown): number =>
   err instanceof ControlPlaneError ? (err.retry_after_s ?? 0) * 1000 : 0;
 
-/** How long to wait before the same call: what the control plane asked for, or longer when it failed often. */
+/** How long to wait before the same call: the requested delay, or longer after several failures. */
 export const retryMs = (
   err: unknown,
   failures: number,
@@ -59,14 +59,14 @@ const kindOfStatus = (status: number): FailureKind => {
   return status >= 500 ? 'failed' : 'invalid';
 };
 
-/** From an answer that is not a success; the body is a problem of the contract, or whatever stood in between. */
+/** From an unsuccessful response; the body is a problem document of the contract, or the page of a proxy. */
 export const failureOf = (status: number, body: string, retryAfter: string | undefined): ControlPlaneError => {
   let problem: { detail?: unknown; code?: unknown; retry_after_s?: unknown } = {};
   try {
     const parsed: unknown = JSON.parse(body);
     if (typeof parsed === 'object' && parsed !== null) problem = parsed;
   } catch {
-    // Not ours: a proxy's page says nothing that belongs into a log.
+    // Not from the control plane: a proxy's page does not belong into the log.
   }
   const seconds = typeof problem.retry_after_s === 'number' ? problem.retry_after_s : Number(retryAfter);
   return new ControlPlaneError(
@@ -80,10 +80,10 @@ export const failureOf = (status: number, body: string, retryAfter: string | und
   );
 };
 
-/** Alerts that the other side sends about our certificate. */
+/** TLS alerts of the server about the agent's certificate. */
 const ALERTS =
   /ALERT_(?:BAD_CERTIFICATE|CERTIFICATE_|UNKNOWN_CA|ACCESS_DENIED|UNSUPPORTED_CERTIFICATE)|CERTIFICATE_REQUIRED/;
-/** What OpenSSL and Node say about a server certificate they do not trust. */
+/** Errors of OpenSSL and Node.js about an untrusted server certificate. */
 const DISTRUST =
   /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
 

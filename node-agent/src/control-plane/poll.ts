@@ -22,7 +22,7 @@ export type PollOptions = Readonly<{
 }>;
 
 const JOURNALED_MAX = 1000;
-/** A server that answers at once with nothing must not be asked in a tight circle. */
+/** A server that returns at once with nothing must not be polled in a tight loop. */
 const DELAY_MIN_MS = 250;
 
 export const keepPolling = async (options: PollOptions): Promise<void> => {
@@ -51,7 +51,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
   };
 
   const once = async (): Promise<NodeResponse<'taskWait'>> => {
-    // The first call after a silence comes back at once: who we are and what is trusted is settled before we rest.
+    // The first call after an interruption returns at once: identity and trust are settled before a long poll.
     const waitS = condition.get() === 'connected' ? options.wait_s : 0;
     const response = await connection.call('taskWait', {
       params: { node_id: connection.node_id },

@@ -4,7 +4,7 @@ import { createConditionLog } from './condition.ts';
 import type { Connection } from './connection.ts';
 import { retryMs } from './errors.ts';
 
-/** Timers hold at most 2^31 ms, and a host that slept wakes up late: look again at least this often. */
+/** Timers hold at most 2^31 ms, and a host that slept wakes up late: check at least this often. */
 const CHECK_MS = 60_000;
 
 export const keepRenewed = async (

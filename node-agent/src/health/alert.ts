@@ -8,17 +8,17 @@ export type Classification = (typeof CLASSIFICATIONS)[number];
 
 /** The parts of a host's facts that its health is read from. */
 export type HealthFacts = Pick<HostFacts, 'observed_at' | 'system' | 'pci' | 'gpus' | 'disks' | 'fabric'> &
-  /** Those the site names; empty: known by class and maker. */
+  /** Those configured by the site; empty: recognized by class and vendor. */
   Readonly<{ accelerators: readonly string[] }>;
 
-/** What the host had when it was last looked over: what is missing now is missing. */
+/** The devices at the last discovery: those that are absent now are missing. */
 export type Expectation = Readonly<{
   gpu_addresses: readonly string[];
   disk_serials: readonly string[];
   boot_id: string | null;
-  /** When another boot id than that was first seen, and how it read; null if none was. */
+  /** The boot ID before the last change, and when the change was first seen; null if there was none. */
   boot_changed: Readonly<{ from: string; seen_at: string }> | null;
-  /** Since when each alert stands, by `id target`. */
+  /** The start time of each alert, by `id target`. */
   since: Readonly<Record<string, string>>;
 }>;
 

@@ -66,7 +66,7 @@ const judge = (events: readonly GpuEvent[], last: GpuEvent, what: string): Judge
   }
 };
 
-/** The driver says itself what would recover the GPU; what it said last holds. */
+/** The driver names the required recovery action; its latest message is used. */
 const recovery = (last: GpuEvent, what: string): Judged => {
   const action = /\bto 0x[0-9a-f]+ \((.+?)\)/i.exec(last.text)?.[1] ?? 'unknown';
   if (action.toLowerCase() === 'none')

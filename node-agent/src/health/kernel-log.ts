@@ -11,7 +11,7 @@ export type GpuEvent = Readonly<{
   pci_address: string;
   name: string;
   kind: GpuEventKind;
-  /** Null where the line does not say. */
+  /** Null if the line does not contain it. */
   at: Date | null;
   text: string;
 }>;

@@ -14,14 +14,14 @@ export type HealthLoop = Probe &
     signal: AbortSignal;
     /** A report at least this often. */
     every_ms?: number;
-    /** How often the host is looked at. */
+    /** How often the host is checked. */
     interval_ms?: number;
   }>;
 
 const EVERY_MS = 30_000;
 const INTERVAL_MS = 10_000;
 
-/** What a change of makes a report due: not the times in it. */
+/** A change of this makes a report due; times in the report do not. */
 const contentOf = (report: HealthReport): string =>
   JSON.stringify([report.alerts.map(({ since: _since, ...alert }) => alert), report.successes]);
 

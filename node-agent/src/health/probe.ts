@@ -87,7 +87,7 @@ export const probeHealth = async (probe: Probe): Promise<HealthReport> => {
 };
 
 /**
- * Discovery hands what is there to the control plane, which compares it with what was approved: from now on that is
+ * Discovery reports the devices to the control plane, which compares them with the approved ones: from now on they are
  * expected.
  */
 export const expectDiscovered = async (
@@ -96,7 +96,7 @@ export const expectDiscovered = async (
   accelerators: readonly string[] = [],
 ): Promise<void> => {
   const stored = await readExpectation(state);
-  // Unreadable is not gone: then the old expectation stays.
+  // Unreadable is not missing: the old expectation stays.
   if (factOf(facts.pci) === null || factOf(facts.disks) === null) return;
   await keep(state, stored, {
     ...seenIn(facts, accelerators),

@@ -34,7 +34,7 @@ export const healthReport = (
     checkDisks(facts, expectation),
     checkBoot(facts, expectation),
   ];
-  // Two checks may find the same thing; the first said it.
+  // Two checks may find the same condition; the first one is kept.
   const alerts = new Map(
     checks
       .flatMap((check) => check.found)

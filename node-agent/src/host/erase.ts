@@ -13,7 +13,7 @@ export type EraseKind = 'crypto' | 'block' | 'discard';
 export const isBelow = (method: WipeMethod, minimum: WipeMethod): boolean =>
   WIPE_METHODS.indexOf(method) > WIPE_METHODS.indexOf(minimum);
 
-/** Null where the disk does not offer it. */
+/** Null if the disk does not support it. */
 export const eraseKindOf = (method: WipeMethod, can: EraseAbility): EraseKind | null => {
   switch (method) {
     case 'nvme_sanitize':

@@ -60,16 +60,19 @@ export type Pci = Readonly<{
   reset(address: string, allowed: readonly string[]): Promise<Reset>;
 }>;
 
-/** A disk is named by what it is. The path is where it is looked for; the serial decides. */
+/** A disk is identified by its serial. The path is only where it is looked up. */
 export type DiskIdentity = Readonly<{ serial: string; device: string }>;
 
-/** One open descriptor: identity and number were checked when it was opened, and are again before it is closed. */
+/** One open descriptor: identity and number are checked when it is opened, and again before it is closed. */
 export type OpenDisk = Readonly<{
   serial: string;
   major_minor: string;
   size_bytes: number;
   wipe(method: WipeMethod): Promise<Readonly<{ command_status: number }>>;
-  /** Waits for an erase that goes on in the disk since an earlier try; until it ends nothing can be read or asked. */
+  /**
+   * Waits for a wipe that an earlier attempt started in the disk; until it ends the disk can be neither read nor
+   * commanded.
+   */
   settled?(): Promise<void>;
   /** Past every cache. */
   read(offset: number, length: number): Promise<Buffer>;
@@ -79,7 +82,7 @@ export type OpenDisk = Readonly<{
 
 export type Disks = Readonly<{
   list(): Promise<readonly DiskFacts[]>;
-  /** For writing or erasing: refused as `blocked` while it is mounted, held, swap or the boot disk. */
+  /** For writing or wiping: refused as `blocked` while it is mounted, held, swap or the boot disk. */
   open(disk: DiskIdentity): Promise<OpenDisk>;
 }>;
 
@@ -91,11 +94,9 @@ export type Images = Readonly<{
   pull(image: ImageName, onProgress: Progress): Promise<CachedImage>;
   /** Refused as a `conflict` while it is being cloned. */
   evict(digest: string): Promise<Readonly<{ freed_bytes: number }>>;
-  /** Hashes every byte again. What is not what it was is removed. */
+  /** Hashes every byte again. A changed image is removed. */
   verify(digest: string): Promise<Readonly<{ is_intact: boolean; size_bytes: number }>>;
-  /**
-   * Refused as a clone of it to a disk of that size would be, with nothing written. What is not what it was is removed.
-   */
+  /** Refused as a clone to a disk of that size would be, with nothing written. A changed image is removed. */
   check(image: ImageName, diskBytes: number): Promise<void>;
   /** `is_zero`: every byte of the disk was verified to be zero, so zeros of the image need not be written. */
   clone(
@@ -110,13 +111,13 @@ export type Seed = Readonly<{
   hostname: string;
   ssh_public_keys: readonly string[];
   user_data: string | null;
-  /** What the image promises of a guest; the guest answers for each in its report. */
+  /** The checks that the image declares; the guest report has a result for each. */
   readiness_checks?: readonly string[];
   /** How often the VM was reinstalled; a guest with another number sets itself up again. */
   install?: number;
 }>;
 export type GuestCheck = Readonly<{ name: string; is_ok: boolean; why: string | null }>;
-/** `checks`: those the guest has answered for so far. */
+/** `checks`: those with a result so far. */
 export type GuestReport = Readonly<{
   ssh_host_key: string;
   gpu_count: number | null;
@@ -125,7 +126,7 @@ export type GuestReport = Readonly<{
 export type VmPlan = Readonly<{ name: string; allocation_id: string; plan: BundlePlan; seed: Seed }>;
 export type Domain = Readonly<{
   name: string;
-  /** From the ownership tag; null for a domain that is not ours. */
+  /** From the ownership tag; null for an unmanaged domain. */
   allocation_id: string | null;
   state: 'running' | 'shut_off' | 'paused' | 'crashed';
 }>;
@@ -140,26 +141,26 @@ export type SeenDomain = Domain &
   }>;
 
 export type Hypervisor = Readonly<{
-  /** Whether machines can be run here; a host that runs none has no such facts. */
+  /** Whether VMs can run here; a host without VMs has no such facts. */
   facts?(): Promise<HypervisorFacts>;
   list(): Promise<readonly Domain[]>;
-  /** `leftovers`: names of machines of ours that are gone and left something, such as a seed. */
+  /** `leftovers`: names of removed managed VMs that left something, such as a seed. */
   inspect(): Promise<Readonly<{ domains: readonly SeenDomain[]; leftovers: readonly string[] }>>;
   /** Refuses user data that a start would refuse. Nothing is touched. */
   judge(userData: string | null): Promise<void>;
-  /** Defined and running afterwards. A domain of that name that is not this machine is a `conflict`. */
+  /** Defined and running afterwards. A domain of that name that is not this VM is a `conflict`. */
   start(machine: VmPlan): Promise<void>;
   reboot(name: string, isHard: boolean): Promise<void>;
-  /** Given up by the signal while the guest is asked, it fails and leaves the guest as it is. */
+  /** If aborted during a graceful shutdown, it fails and leaves the VM as it is. */
   stop(name: string, graceS: number, signal?: AbortSignal): Promise<'absent' | 'graceful' | 'hard'>;
-  /** Definition and seed gone. */
+  /** Definition and seed are removed. */
   remove(name: string): Promise<void>;
-  /** What the guest says of itself; null until it says something. */
+  /** The guest report; null until there is one. */
   guest(name: string): Promise<GuestReport | null>;
 }>;
 
 export type Port = Readonly<{ name: string; mac_address: string; private_ip: string; allocation_id: string }>;
-/** `port`: on the switch, or flows of it. `translation`: of its address, or connections of it that are remembered. */
+/** `port`: the port on the switch, or its flows. `translation`: NAT of its address, or tracked connections. */
 export type NetworkRemains = Readonly<{ port: boolean; reservation: boolean; lease: boolean; translation: boolean }>;
 export type DhcpLease = Readonly<{ state: 'none' | 'bound' | 'conflict'; ip: string | null; other_mac: string | null }>;
 
@@ -168,15 +169,15 @@ export type Network = Readonly<{
   nics(): Promise<readonly NicFacts[]>;
   /** Port with port security, address reservation and NAT. */
   attach(port: Port): Promise<void>;
-  /** Whether anything was there. All of it is gone afterwards. */
+  /** Whether anything existed. All of it is removed afterwards. */
   detach(port: Pick<Port, 'name' | 'mac_address'>): Promise<boolean>;
   ports(): Promise<readonly Port[]>;
   /** Reads what remains of a guest. */
   remains(port: Omit<Port, 'allocation_id'>): Promise<NetworkRemains>;
   lease(mac: string, expectedIp: string): Promise<DhcpLease>;
   /**
-   * Puts back what a restart of switch or firewall took from ports that are there, and removes what no port is left
-   * for. What it did, in words. A host whose network forgets nothing has no use for it.
+   * Restores what a restart of switch or firewall removed from existing ports, and removes rules without a port.
+   * Returns its actions in words. A host whose network keeps its state does not implement it.
    */
   restore?(): Promise<readonly string[]>;
 }>;
@@ -195,27 +196,25 @@ export type Gpu = Readonly<{
   list(): Promise<readonly GpuFacts[]>;
 }>;
 
-/** The serial line of one machine, shared by everyone who is connected to it. */
+/** The serial console of one VM, shared by all viewers. */
 export type SerialLine = Readonly<{
   /** Recent output of the console, then live output; ends with the VM. */
   output: Readable;
-  /** Typed into the machine. Resolves when there is room for more. */
+  /** Input for the VM. Resolves when there is room for more. */
   write(bytes: Buffer): Promise<void>;
   close(): void;
 }>;
 
-/** How a tenant reaches what is its own. Nothing here listens: every connection is one that the host makes. */
+/** Tenant access to VMs and accounts. Nothing here listens: the host opens every connection. */
 export type Access = Readonly<{
   /** The account in guests that keys open. */
   guest_username: string;
-  /**
-   * TCP to a port of a guest by its address, or of this host itself where that is null. Refused: `blocked`, with why.
-   */
+  /** TCP to a port of a VM by its address, or of this host if that is null. Refused: `blocked`, with the reason. */
   dial(to: Readonly<{ address: string | null; port: number }>, signal: AbortSignal): Promise<Duplex>;
   serial(machine: string): Promise<SerialLine>;
   /**
-   * The control plane's whole set of keys for the guest's account: what was of an earlier set is gone, what the tenant
-   * added by hand stays. Resolves when the guest has said that it has them.
+   * The control plane's complete set of keys for the account in the guest OS: keys of an earlier set are removed, keys
+   * added by the tenant stay. Resolves when the guest OS has confirmed them.
    */
   setGuestKeys(machine: string, keys: readonly string[], signal: AbortSignal): Promise<void>;
 }>;
@@ -228,9 +227,9 @@ export type System = Readonly<{
   /** Lines of the kernel's log since the host booted, oldest first. */
   kernelLog(): Promise<readonly string[]>;
   ensureUser(user: User): Promise<void>;
-  /** Whether the account is here and the control plane's; one of that name that is not is a `conflict`. */
+  /** Whether the account exists and is managed; an unmanaged one of that name is a `conflict`. */
   hasUser(username: string): Promise<boolean>;
-  /** Sessions ended, keys and account gone. */
+  /** Sessions ended, keys and account removed. */
   removeUser(username: string): Promise<Readonly<{ sessions_ended: number; was_present: boolean }>>;
   sshHostKey(): Promise<string | null>;
 }>;
@@ -255,15 +254,15 @@ export type Host = Omit<Ports, 'access'> &
   Readonly<{
     /** Missing if tenant access is not possible. */
     access?: Access;
-    /** The weakest erase that the site allows; none is weaker than a discard. */
+    /** The weakest wipe that the site allows; the weakest of all is a discard. */
     wipe_minimum?: WipeMethod;
-    /** GPUs and fabric functions that the site names; without it the agent knows them by class and maker. */
+    /** GPUs and fabric functions that the site configures; otherwise the agent recognizes them by class and vendor. */
     devices?: DeviceIds;
-    /** What can be asked of this host at all. */
+    /** The capabilities of this host. */
     kinds: readonly TaskKind[];
     /**
-     * Does the work of one task. A real host has no use for it; the simulated one finds by it the faults that were laid
-     * for a kind of task and for what its params name. `host.during?.(task, work) ?? work()`.
+     * Executes the work of one task. A real host does not implement it; the simulated one uses it to apply faults for a
+     * task kind and for devices in its params. `host.during?.(task, work) ?? work()`.
      */
     during?<T>(task: Readonly<{ kind: TaskKind; params: object }>, work: () => Promise<T>): Promise<T>;
   }>;

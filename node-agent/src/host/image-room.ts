@@ -6,7 +6,7 @@ export type Candidate = Readonly<{ digest: string; size_bytes: number; verified_
 
 const usedAt = ({ last_used_at, verified_at }: Candidate): number => Date.parse(last_used_at ?? verified_at ?? '') || 0;
 
-/** Null: there is no way. */
+/** Null: not possible. */
 export const makeRoom = (
   images: readonly Candidate[],
   given: Readonly<{ missing_bytes: number; is_needed: (digest: string) => boolean }>,

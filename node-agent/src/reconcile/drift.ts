@@ -17,21 +17,21 @@ export type HostState = Readonly<{
   ports: readonly Port[];
   pci: readonly PciFunction[];
   partitions: readonly FabricPartition[];
-  /** Names of VMs that are gone and left something. */
+  /** Names of removed VMs that left something. */
   leftovers: readonly string[];
-  /** Of VMs that run, by allocation. */
+  /** Of running VMs, by allocation. */
   addresses: ReadonlyMap<string, DhcpLease>;
-  /** Guests that have said nothing for long, by allocation: since when. */
+  /** VMs whose guest report is stale, by allocation: since when. */
   reports_stale_since: ReadonlyMap<string, string>;
-  /** What could not be read. It is empty above, which means nothing: no drift is concluded from it. */
+  /** The unreadable parts. Their lists above are empty, which means nothing: no drift is concluded from them. */
   unread: ReadonlySet<Part>;
 }>;
 
-/** A VM is ours by its tag and by the name that goes with it. */
+/** A VM is managed if it has the tag and the matching name. */
 export const isManaged = (domain: Pick<SeenDomain, 'name' | 'allocation_id'>): boolean =>
   domain.allocation_id !== null && domain.name === domainName(domain.allocation_id);
 
-/** The allocation whose machine has this name. */
+/** The allocation whose VM has this name. */
 export const allocationNamed = (name: string): string => name.replace(/^gpuaas-/, '').replace('-', '_');
 
 type About = Partial<Pick<HostDrift, 'allocation_id' | 'slot_id'>>;
@@ -89,7 +89,7 @@ const driftOfAddress = (lease: Lease, address: DhcpLease | undefined, about: Abo
   return [];
 };
 
-/** A lease that was never used, or is being cleaned, owes the host nothing yet or no longer. */
+/** A lease that was never used, or is being cleaned up, has no required state on the host. */
 const driftOfLease = (lease: Lease, hostState: HostState): readonly HostDrift[] => {
   if (lease.touched_at === null || lease.cleaning_since !== null) return [];
   const { allocation_id } = lease;

@@ -23,15 +23,15 @@ export type ReconcileLoop = Readonly<{
 
 const INTERVAL_MS = 60_000;
 const EVERY_MS = 120_000;
-/** Agents that were started together do not stay together. */
+/** Agents that were started together spread over time. */
 const SPREAD = 0.1;
 
-/** What a change of makes a report due: not the time. */
+/** A change of this makes a report due; the time does not. */
 const contentOf = ({ observed_at: _at, ...rest }: Inventory): string => JSON.stringify(rest);
 
 export type Reconciler = Readonly<{ runOnce(): Promise<Inventory> }>;
 
-/** One look after the other, with what is remembered between them. */
+/** One read after the other, with the state kept between them. */
 export const createReconciler = (loop: Omit<ReconcileLoop, 'interval_ms' | 'signal'>): Reconciler => {
   const { host, state, now, log } = loop;
   const context: ReadContext = { host, state, now, no_report_since: new Map() };
@@ -55,7 +55,7 @@ export const createReconciler = (loop: Omit<ReconcileLoop, 'interval_ms' | 'sign
       const response = await loop.send(inventory);
       lastSent = { content: contentOf(inventory), at };
       const removable = response.unclaimed.filter((id) => inventory.leftovers.includes(id));
-      // Told with the next look, which finds it gone.
+      // Reported with the next read, which finds it gone.
       cleared = await clearLeftovers(repair, removable);
       return inventory;
     },

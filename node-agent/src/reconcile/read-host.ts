@@ -12,11 +12,11 @@ export type ReadContext = Readonly<{
   host: Host;
   state: string;
   now(): Date;
-  /** Since when each guest that runs has said nothing; kept from look to look. */
+  /** Since when each running VM has sent no report; kept between reads. */
   no_report_since: Map<string, Date>;
 }>;
 
-/** A guest that boots says nothing for a while, and so does one whose tenant is busy with it. */
+/** A booting guest OS sends no report for a while, and neither does one that its tenant keeps busy. */
 const REPORT_STALE_MS = 10 * 60_000;
 
 const factOf = async <T>(read: Promise<readonly T[]>): Promise<Fact<T[]>> => {
@@ -30,7 +30,7 @@ const factOf = async <T>(read: Promise<readonly T[]>): Promise<Fact<T[]>> => {
 const isRunning = (domains: readonly SeenDomain[], lease: Lease): boolean =>
   domains.some((one) => one.name === domainName(lease.allocation_id) && one.state === 'running');
 
-/** Of each VM that runs, which address it was given. */
+/** The assigned address of each running VM. */
 const readAddresses = async (
   { host }: ReadContext,
   leases: readonly Lease[],
@@ -102,12 +102,12 @@ export const readHostState = async (
     return new Map<string, DhcpLease>();
   });
   const reports_stale_since = await readGuestReports(context, running);
-  // In one order, whichever answered first: a report is due when it says something new.
+  // In a fixed order, whichever was read first: a report is due when its content changes.
   unreadable.sort((a, b) => (a.code < b.code ? -1 : 1));
   return { leases, ...vms, ports, pci, partitions, addresses, reports_stale_since, unread, unreadable };
 };
 
-/** A drive by its serial, where one of the host's own goes by this path or number. */
+/** A disk by its serial, if one of the host's disks has this path or number. */
 const serialsOf = async (host: Host): Promise<(device: string) => string> => {
   const disks = await host.disks.list().catch(() => []);
   return (device) => {
@@ -122,7 +122,7 @@ const serialsOf = async (host: Host): Promise<(device: string) => string> => {
   };
 };
 
-/** As the contract has them; a report that breaks one is refused as a whole. */
+/** The limits of the contract; a report that exceeds one is refused as a whole. */
 const LIMITS = {
   vms: 500,
   leases: 200,

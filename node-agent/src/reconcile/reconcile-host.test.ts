@@ -1,6 +1,6 @@
 /**
- * The agent's look on real parts: libvirt that remembers why a VM ended, a VM that somebody made beside us on a disk
- * of ours, a switch that forgot its flows, and what is left of an allocation that holds nothing any more.
+ * The agent's reconciliation on a real host: libvirt that knows why a VM ended, an unmanaged VM on a disk of a slot, a
+ * switch that lost its flows, and leftovers of an allocation without a claim.
  */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -54,17 +54,17 @@ test('on a real host it finds running VMs, why others ended, and the disks of an
   for (const device of [slot.gpu_pci_address, slot.fabric_vf_pci_address, slot.nvme_serial])
     assert.ok(calm.vms[0]?.devices.includes(device), device);
 
-  // Another agent process finds the same machine.
+  // Another agent process finds the same VM.
   agent = start();
   assert.deepEqual((await agent.runOnce()).drift, []);
 
-  // The switch forgets; the guest gets back what is its own.
+  // The switch loses its flows; the VM gets its own back.
   await network.ofctl('del-flows', network.config.bridge);
   const mended = await agent.runOnce();
   assert.match(mended.repaired.join(), /put back the flows of gp/);
   assert.deepEqual(mended.drift, []);
 
-  // Somebody's own machine, on a disk of a slot that nobody holds.
+  // An unmanaged VM, on a disk of an unclaimed slot.
   const xml = join(libvirt.folder, 'stranger.xml');
   await writeFile(
     xml,
@@ -79,7 +79,7 @@ test('on a real host it finds running VMs, why others ended, and the disks of an
   assert.ok(stranger?.devices.includes(spare.nvme_serial), JSON.stringify(stranger));
   await libvirt.virsh('undefine', 'somebodys');
 
-  // A port and a directory of an allocation that the control plane says holds nothing.
+  // A port and a directory of an allocation that holds nothing, according to the control plane.
   await lab.host.host.network.attach({
     name: 'gp000000000099',
     mac_address: '02:00:00:00:00:99',
@@ -94,7 +94,7 @@ test('on a real host it finds running VMs, why others ended, and the disks of an
   assert.deepEqual([cleared.leftovers, cleared.drift], [[], []]);
   assert.equal(cleared.repaired.length, 2, cleared.repaired.join());
 
-  // Shut down by the guest itself, then switched off behind us.
+  // Shut down by the guest OS, then powered off outside of the agent.
   while ((await libvirt.virsh('domstate', NAME)).trim() !== 'shut off') {
     await libvirt.virsh('shutdown', NAME, '--mode', 'acpi').catch(() => '');
     await pause(500);

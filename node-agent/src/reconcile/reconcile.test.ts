@@ -10,7 +10,7 @@ import { createReconciler } from './loop.ts';
 const MINUTE = 60_000;
 const NAME = domainName(ALLOCATION);
 
-/** An agent's looks, and a platform that answers which allocations hold nothing. */
+/** The reads of an agent, and a control plane that returns the allocations without a claim. */
 const watch = (host: TestHost) => {
   const sent: Inventory[] = [];
   const at = { ms: Date.now() };
@@ -179,7 +179,7 @@ describe('reconciling the host', () => {
     const held = await agent.look();
     assert.deepEqual([codes(held), held.leftovers], [['port_without_lease'], [OTHER]]);
     assert.equal((await host.sim.network.ports()).length, 2, 'somebody may hold it');
-    // Both are named by the control plane; the one with a lease stays all the same.
+    // Both are named by the control plane; the one with a lease stays nevertheless.
     agent.holdsNothing(OTHER, ALLOCATION);
     await agent.look();
     const cleared = await agent.look();

@@ -24,12 +24,12 @@ const tried = async ({ log }: Repair, what: string, work: () => Promise<unknown>
   }
 };
 
-/** A switch that was restarted has shut the ports of guests that still run. */
+/** A restarted switch has closed the ports of VMs that still run. */
 export const restoreNetwork = async ({ host, log }: Repair): Promise<readonly string[]> => {
   try {
     return (await host.network.restore?.()) ?? [];
   } catch (err) {
-    // A host whose network is not set up yet has nothing to put back.
+    // A host whose network is not configured yet has nothing to restore.
     if (!(err instanceof HostError) || (err.code !== 'blocked' && err.code !== 'unsupported'))
       log.warn({ err }, 'failed to restore the network of VMs');
     return [];
@@ -43,8 +43,8 @@ const isRunningLease = (lease: Lease, { domains }: HostState): boolean =>
   domains.some((one) => one.name === domainName(lease.allocation_id) && one.state === 'running');
 
 /**
- * Fabric Manager forgets at its start which partitions are in use, so the agent declares those of running VMs again. A
- * declaration replaces the whole set, so one call names them all, also those it still knows.
+ * Fabric Manager loses its list of active partitions at a restart, so the agent declares those of running VMs again. A
+ * declaration replaces the whole list, so one call names them all, also those it still has.
  */
 export const redeclarePartitions = async (repair: Repair, hostState: HostState): Promise<readonly string[]> => {
   const isKnown = (id: number): boolean => hostState.partitions.some((partition) => partition.partition_id === id);
@@ -62,8 +62,8 @@ export const redeclarePartitions = async (repair: Repair, hostState: HostState):
 };
 
 /**
- * Ports, reservations, translation and seeds of allocations that hold nothing any more. Looked at again just before: a
- * lease may have been taken since.
+ * Ports, reservations, translation and seeds of allocations without a claim. Checked again just before: a lease may
+ * have been taken since.
  */
 export const clearLeftovers = async (repair: Repair, unclaimed: readonly string[]): Promise<readonly string[]> => {
   const { host, state } = repair;

@@ -14,7 +14,7 @@ export const carry = async (
   leg.sendMessage({ type: 'ready' });
   leg.deliverTo({
     bytes: async (chunk) => {
-      // What goes nowhere is taken all the same, or the window would close over it.
+      // Discarded input is acknowledged too, or the window would close.
       if (!is_writable) return;
       try {
         await target.write(chunk);
@@ -35,7 +35,7 @@ export const carry = async (
   });
   let isWhole = true;
   try {
-    // Its end does not destroy it: the other way may still be open.
+    // Its end does not destroy it: the other direction may still be open.
     for await (const chunk of target.output.iterator({ destroyOnReturn: false }))
       if (!(await leg.send(chunk as Buffer))) {
         isWhole = false;

@@ -4,7 +4,7 @@
  * continues meanwhile, because acknowledgements for the other direction arrive on the same connection.
  */
 
-/** What is done with what comes. Bytes, and the end of them, wait for those before. */
+/** Handles received messages. Bytes and the end of stream wait for earlier ones. */
 export type InboundEvents = Readonly<{
   bytes(chunk: Buffer): Promise<void>;
   eof(): void;
@@ -15,18 +15,18 @@ export type Inbound = Readonly<{
   bytes(chunk: Buffer): void;
   eof(): void;
   resize(cols: number, rows: number): void;
-  /** From now on what comes is passed on. */
+  /** From now on received data is passed on. */
   deliverTo(events: InboundEvents): void;
 }>;
 
 const BLOCK_BYTES = 64 * 1024;
 
-/** `onTaken` hears of bytes that the target took. */
+/** `onTaken` is called for bytes that the target accepted. */
 export const createInbound = (onTaken: (bytes: number) => void): Inbound => {
   const delivery = Promise.withResolvers<InboundEvents>();
   let events: InboundEvents | undefined;
   let size: readonly [number, number] | undefined;
-  /** Whole blocks, then the one that is being filled. */
+  /** Complete blocks, then the one being filled. */
   const blocks: Buffer[] = [];
   let tail: Buffer | undefined;
   let filled = 0;
@@ -55,7 +55,7 @@ export const createInbound = (onTaken: (bytes: number) => void): Inbound => {
     return last;
   };
 
-  /** One at a time, until nothing waits. A target that does not take it ends the session itself. */
+  /** One at a time, until nothing waits. A target that fails to accept it ends the session itself. */
   const pump = async (): Promise<void> => {
     if (isBusy) return;
     isBusy = true;
@@ -73,7 +73,7 @@ export const createInbound = (onTaken: (bytes: number) => void): Inbound => {
   return {
     bytes: (chunk) => {
       if (chunk.length === 0) return;
-      // Nobody waits for it to be copied when the target is free.
+      // Not copied if the target is free.
       if (isBusy) put(chunk);
       else blocks.push(chunk);
       void pump();

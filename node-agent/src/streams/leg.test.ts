@@ -30,7 +30,7 @@ const targetOf = (more: Partial<Target>): Target => ({
   ...more,
 });
 
-/** Says as much as one takes, and counts it. */
+/** Sends as much as is accepted, and counts it. */
 const spring = (bytes: number) => {
   const counted = { taken: 0 };
   const output = new Readable({
@@ -45,7 +45,7 @@ const spring = (bytes: number) => {
   return { output, counted };
 };
 
-/** When everything that could happen has: nothing was asked of the loop for some turns. */
+/** Resolves when everything pending has happened: the event loop was idle for some turns. */
 const settled = async (of: () => unknown): Promise<void> => {
   for (let same = 0, last = of(); same < 50; ) {
     await new Promise((resolve) => setTimeout(resolve, 2));

@@ -15,22 +15,22 @@ import { clientMessageMismatch } from '../schemas.ts';
 import { createInbound, type InboundEvents } from './inbound.ts';
 
 export type Leg = Readonly<{
-  /** False: the leg is gone. */
+  /** False: the leg is closed. */
   send(bytes: Buffer): Promise<boolean>;
   sendMessage(message: HostMessage): void;
-  /** From now on what comes is passed on; until then up to a window of it waits. */
+  /** From now on received data is passed on; until then up to one window of it waits. */
   deliverTo(events: InboundEvents): void;
   /** Sent and received, in bytes. */
   counts(): Readonly<{ sent: number; received: number }>;
-  /** What was said is still sent. */
+  /** Queued messages are still sent. */
   close(): void;
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection is closed. */
   closed: Promise<void>;
 }>;
 
 const PING_MS = 20_000;
 const MISSES_MAX = 2;
-/** How long the other end may take to answer a close. */
+/** How long the other end may take to confirm a close. */
 const CLOSE_MS = 5_000;
 const PROTOCOL_ERROR = 1002;
 const DONE = 1000;

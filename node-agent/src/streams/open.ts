@@ -11,18 +11,18 @@ export type Opening = Readonly<{
   host: Host;
   access: Access;
   state: string;
-  /** What VMs said of their SSH host keys, by name. */
+  /** The SSH host keys that VMs reported, by name. */
   host_keys: Map<string, string>;
 }>;
 export type SessionParams = TaskParams<'stream.open'>;
 
-/** A target, and what is to be taken back when the session is over. */
+/** A target, and its cleanup when the session ends. */
 export type Opened = Readonly<{ target: Target; undo: () => Promise<void> }>;
 
 const SSH_PORT = 22;
 const KEYS_MS = 20_000;
 
-/** The host says of its guests only what a tenant may know; what else goes wrong is in the log. */
+/** The messages of the host are safe for tenants; any other error goes only to the log. */
 const refusalOf = (error: unknown, otherwise: string): Refusal => {
   if (error instanceof Refusal) return error;
   const isPublic = error instanceof HostError && (error.code === 'blocked' || error.code === 'timeout');
@@ -39,7 +39,7 @@ const dial = async (
   signal: AbortSignal,
 ): Promise<Duplex> => {
   const socket = await opening.access.dial({ address: reach.address, port }, signal);
-  // Set now: the VM may reset the connection before it is read, and the reader learns of the end anyway.
+  // Registered now: the VM may reset the connection before it is read, and the reader learns of the end anyway.
   socket.on('error', () => undefined);
   try {
     await refuseMoved(opening, params, reach);
@@ -73,7 +73,7 @@ const openConsole = async ({ access }: Opening, { machine }: Reach): Promise<Ope
   }
 };
 
-/** A guest says a line about every other second, and a busy one takes longer than it is listened to at once. */
+/** A guest OS sends a report every other second, and a busy one takes longer than one read waits. */
 const TRIES_MAX = 4;
 
 const readHostKey = async ({ host }: Opening, { machine }: Reach, signal: AbortSignal): Promise<string> => {
@@ -128,7 +128,7 @@ const openTerminal = async (
   const { cols, rows } = params;
   try {
     const installed = addSessionKey(opening, allocation_id, key.authorized, signal);
-    // Whoever asks for the host key meanwhile may fail first.
+    // The concurrent read of the host key may fail first.
     installed.catch(() => undefined);
     const target = await openWithHostKey(opening, reach, signal, async (host_key) => {
       await installed;
@@ -143,7 +143,7 @@ const openTerminal = async (
   }
 };
 
-/** What a terminal that did not open left to be taken back. */
+/** The cleanup left by a terminal that did not open. */
 export const undoOf = (error: unknown): (() => Promise<void>) | undefined =>
   error instanceof Refusal && 'undo' in error ? (error.undo as () => Promise<void>) : undefined;
 

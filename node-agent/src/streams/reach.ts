@@ -43,8 +43,8 @@ const reachNode = async ({ host, state }: Place, allocationId: string, username:
 };
 
 /**
- * Looked at again once something answered at an address: while it was dialled, the VM may have gone and the address may
- * be the next tenant's. Nothing may be said there for the one before.
+ * Checked again after the dial: meanwhile the VM may be gone and the address may belong to the next tenant. Nothing of
+ * the earlier session may be sent there.
  */
 export const refuseMoved = async (place: Place, asked: SessionTarget, { address }: Reach): Promise<void> => {
   if (asked.username !== null) return void (await reachNode(place, asked.allocation_id, asked.username));

@@ -1,6 +1,6 @@
 /**
- * Sessions with a slice on real parts: the guest runs under QEMU behind the switch, the agent reaches it as it reaches any,
- * and a gateway of the test stands on the other side. What is looked at is what a tenant would see.
+ * Sessions with a slice on a real host: the VM runs under QEMU behind the switch, the agent connects to it as to any,
+ * and the test is the gateway. The checks are from the view of a tenant.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -19,7 +19,7 @@ import { createStreams, type Streams } from './streams.ts';
 
 const SLOW_MS = 600_000;
 const ONE = { timeout: 120_000 };
-/** With the question of a shell where its cursor is. */
+/** With a shell prompt at the cursor. */
 const PROMPT = new RegExp(String.raw`\$ (?:${'\u001b'}\[6n)?$`);
 const lacks = composedHostLacks();
 type Asked = Partial<TaskParams<'stream.open'>> & Pick<TaskParams<'stream.open'>, 'kind'>;
@@ -98,7 +98,7 @@ describe('a session with a slice on a real host', { skip: lacks, timeout: SLOW_M
 
   const keysInGuest = async (): Promise<readonly string[]> =>
     (await inGuest('cat .ssh/authorized_keys')).split('\n').filter((line) => line !== '');
-  /** Until nothing of the session is left in the guest. */
+  /** Until nothing of the session is left in the VM. */
   const plainAgain = async (plain: readonly string[]): Promise<void> => {
     for (let tries = 0; tries < 50; tries++) {
       const keys = await keysInGuest();
@@ -112,7 +112,7 @@ describe('a session with a slice on a real host', { skip: lacks, timeout: SLOW_M
     await inGuest(`echo '${byHand}' >>.ssh/authorized_keys`);
     const plain = await keysInGuest();
     const session = await open({ kind: 'terminal', cols: 100, rows: 30 });
-    /** The shell throws away what is typed before it is ready to read. */
+    /** The shell discards input that arrives before it is ready to read. */
     const type = async (line: string): Promise<void> => {
       await session.shows(PROMPT);
       session.clear();
@@ -128,7 +128,7 @@ describe('a session with a slice on a real host', { skip: lacks, timeout: SLOW_M
     await session.shows(/43 132\r\n/);
     await type('echo begun; /bin/sleep 1234; echo not reached\n');
     await session.shows(/\r\nbegun\r\n/);
-    // What is typed before the program runs is for the shell.
+    // Input before the program runs is for the shell.
     while ((await inGuest('ps | grep -c "[b]in/sleep 1234" || :')).trim() === '0');
     await session.send('\x03');
     await type('echo "ü → $((6 * 7))"\n');

@@ -14,10 +14,10 @@ import { type Opening, openTarget, type SessionParams, undoOf } from './open.ts'
 import { findReach, Refusal } from './reach.ts';
 
 export const SESSIONS_MAX = 512;
-/** A tenant that has taken all of them must not keep the others of the host out: so many each may have in any case. */
+/** A tenant with many sessions must not block those of other tenants: this many are guaranteed to each. */
 const shareOf = (max: number): number => Math.max(1, Math.floor(max / 8));
 const MESSAGE_MAX = 500;
-/** Timers hold no more than this. */
+/** The maximum of a timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 const REPAIR_MS = 60_000;
 const REPAIR_EACH_MS = 20_000;
@@ -25,11 +25,11 @@ const STOP_MS = 5_000;
 
 export type Streams = Readonly<{
   handler: TaskHandler<'stream.open'>;
-  /** How many are open. */
+  /** The number of open sessions. */
   count(): number;
   /** Installs the set without session keys where an earlier agent could not. */
   repair(): Promise<void>;
-  /** Ends all of them, and waits a moment until their keys are gone. */
+  /** Ends all of them, and waits briefly until their keys are removed. */
   close(): Promise<void>;
 }>;
 
@@ -110,7 +110,7 @@ export const createStreams = (
     } catch (err) {
       const undo = undoOf(err);
       if (undo !== undefined) removeKey(undo, log);
-      // What is not said for tenants may name what they must not know; it is in the log.
+      // Other errors may contain details that tenants must not see; they go only to the log.
       const message = err instanceof Refusal ? err.message : 'The session could not be opened. Try again in a moment.';
       log.info({ err }, 'failed to connect a session to its target');
       leg.sendMessage({ type: 'failed', message: message.slice(0, MESSAGE_MAX) });

@@ -15,7 +15,7 @@ export type Target = Readonly<{
   exit: Promise<Exit | null>;
   /** When the output has ended, the session is over: nothing is written any more. */
   ends_with_output: boolean;
-  /** At once. What is under way is lost. */
+  /** At once. Data in flight is lost. */
   close(): void;
 }>;
 

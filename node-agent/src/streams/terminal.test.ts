@@ -6,7 +6,7 @@ import ssh2 from 'ssh2';
 import type { Target } from './target.ts';
 import { createSessionKey, HELD_BYTES_MAX, openShell } from './terminal.ts';
 
-/** What the library does with a channel beneath its own rules. */
+/** Internals of a channel in the library. */
 type Wire = Readonly<{
   channelData(id: number, data: Buffer): void;
   channelExtData(id: number, data: Buffer, type: number): void;
@@ -16,7 +16,7 @@ type Wire = Readonly<{
 type Inside = Readonly<{ outgoing: { id: number }; _client: { _protocol: Wire } }>;
 type Hostile = Readonly<{ id: number; wire: Wire; socket: Duplex; client: Duplex; target: Target }>;
 
-/** A server that is the tenant's own, the connection to it, and the shell that was opened last. */
+/** A server under the tenant's control, the connection to it, and the shell that was opened last. */
 const serve = async () => {
   const { private_key, authorized } = await createSessionKey();
   const host_key = authorized.split(' ').slice(-2).join(' ');
@@ -41,7 +41,7 @@ const askShell = async (client: Duplex, host_key: string): Promise<Target> =>
     AbortSignal.timeout(60_000),
   );
 
-/** A shell at a server that keeps to nothing. */
+/** A shell on a server that violates the protocol. */
 const openHostile = async (t: TestContext): Promise<Hostile> => {
   const { client, socket, host_key, shell } = await serve();
   const target = await askShell(client, host_key);

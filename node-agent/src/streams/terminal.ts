@@ -37,10 +37,10 @@ export type ShellOptions = Readonly<{
 }>;
 
 const READY_MS = 15_000;
-/** More than a server that keeps to its window ever makes us hold, either way. */
+/** More than a server that respects its window ever makes the agent buffer, in either direction. */
 export const HELD_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Only by a key of the type that is known: a server has several. */
+/** Only by a key of the known type: a server has several. */
 const algorithmsOf = (type: string): ServerHostKeyAlgorithm[] =>
   type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type as ServerHostKeyAlgorithm];
 
@@ -141,7 +141,7 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
       // A key of a type that the library does not know.
       return fail(error as Error);
     }
-    // After the library, which is the first to hear.
+    // After the library's own listener.
     given.socket.on('data', refuseTooMuch);
   });
 };

@@ -1,4 +1,6 @@
-/** The address of a slot belongs to its MAC. Nobody gets it while another MAC uses it on the network of this host. */
+/**
+ * The address of a slot belongs to its MAC. It is not assigned while another MAC uses it on the network of this host.
+ */
 import { type DhcpLease, HostError, type Network } from '../host/host.ts';
 
 type Address = Readonly<{ mac_address: string; private_ip: string }>;

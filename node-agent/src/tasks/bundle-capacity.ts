@@ -19,7 +19,7 @@ export const cpusOf = (live: LiveHost, nodes: readonly number[]): string =>
     .map((numa) => numa.cpus)
     .join(',');
 
-/** How many CPUs a list such as `0-55,112-167` names. */
+/** The number of CPUs in a list such as `0-55,112-167`. */
 export const countCpus = (list: string): number =>
   list
     .split(',')
@@ -29,7 +29,7 @@ export const countCpus = (list: string): number =>
       return sum + last - first + 1;
     }, 0);
 
-/** The largest pages that all the nodes have; null where the host has none for one of them. */
+/** The largest page size that all the nodes have; null if one of them has none. */
 export const chooseHugepages = (live: LiveHost, nodes: readonly number[], memoryMib: number): Hugepages => {
   const sizes = [...new Set(live.system.hugepages.map((pages) => pages.size_kib))].toSorted((a, b) => b - a);
   const size = sizes.find((each) => nodes.every((node) => pagesOf(live, node, each).total > 0));

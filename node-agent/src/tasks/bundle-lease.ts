@@ -11,10 +11,10 @@ import { exclusive, slotKeys } from './exclusive.ts';
 import { presentOn, readLiveHost } from './live-host.ts';
 import type { TaskHandler } from './task.ts';
 
-/** Long enough for any provisioning that is still wanted; a lease in use does not end by time. */
+/** Long enough for any provisioning that is still wanted; a lease in use does not expire. */
 const UNUSED_MS = 2 * 60 * 60_000;
 
-/** Decisions of one host are made one after another: each must see the leases of those before it. */
+/** Lease decisions of one host are serialized: each must see the earlier leases. */
 const DECISION = 'decision';
 
 export const bundleLease: TaskHandler<'slice.bundle_lease'> = (ctx, params) =>

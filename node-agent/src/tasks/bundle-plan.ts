@@ -53,7 +53,7 @@ export const planBundle = (live: LiveHost, request: BundleRequest, leases: reado
 const conflict = (message: string): Problem => ({ code: 'conflict', message });
 const drift = (message: string): Problem => ({ code: 'drift', message });
 
-/** Where the GPUs are. A GPU that does not say where it is may be anywhere, so the VM may be too. */
+/** The NUMA nodes of the GPUs. A GPU that does not report its node may be on any, so the VM may be too. */
 const numaNodesOf = (live: LiveHost, request: BundleRequest): readonly number[] => {
   const all = live.system.numa.map((numa) => numa.node);
   const ofGpus = request.slots.map(

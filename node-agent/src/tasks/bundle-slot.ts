@@ -20,7 +20,7 @@ export const slotProblems = (live: LiveHost, slot: TaskSlot): readonly Problem[]
 
 type Devices = Pick<LiveHost, 'pci' | 'groups' | 'ids'>;
 
-/** GPU and virtual function: there, alive, alone in their groups, and on vfio-pci or free to be bound to it. */
+/** GPU and virtual function: present, alive, alone in their groups, and on vfio-pci or free to be bound to it. */
 export const deviceProblems = (live: Devices, slot: TaskSlot): readonly Problem[] => {
   const gpu = live.pci.find((pci) => pci.address === slot.gpu_pci_address);
   const vf = live.pci.find((pci) => pci.address === slot.fabric_vf_pci_address);
@@ -53,7 +53,7 @@ const gpuProblems = (gpu: PciFunction, ids: DeviceIds): readonly Problem[] => {
   return [];
 };
 
-/** The kernel gives a new virtual function to the card's own driver, which holds nothing of a tenant. */
+/** The kernel binds a new virtual function to the card's own driver, which holds no tenant data. */
 const VF_DRIVERS: ReadonlySet<string | null> = new Set([null, 'vfio-pci', 'mlx5_core']);
 
 const vfProblems = (vf: PciFunction, ids: DeviceIds): readonly Problem[] => {
@@ -63,7 +63,7 @@ const vfProblems = (vf: PciFunction, ids: DeviceIds): readonly Problem[] => {
   return [];
 };
 
-/** VFIO gives away a group as a whole: whatever else is in it would go with it. Bridges do not count. */
+/** VFIO passes a group through as a whole: every other device in it would go along. Bridges do not count. */
 const groupProblems = (live: Pick<Devices, 'pci' | 'groups'>, pci: PciFunction, slot: TaskSlot): readonly Problem[] => {
   const group = live.groups.find((each) => each.addresses.includes(pci.address));
   if (group === undefined) return [drift(`${pci.address} is in no IOMMU group; switch the IOMMU on and reboot`)];
@@ -97,7 +97,7 @@ const fabricProblems = (live: LiveHost, slot: TaskSlot): readonly Problem[] => {
   return isZero(nic.guid) ? [drift(`virtual function ${vf.address} has a GUID of zeros; set one`)] : [];
 };
 
-/** What stands in the way of writing to a disk, or nothing. */
+/** The blockers of writing to a disk, if any. */
 export const inUse = (disk: DiskFacts): readonly string[] =>
   [
     disk.is_boot ? 'it is the boot disk of the host' : [],

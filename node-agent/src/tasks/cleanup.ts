@@ -23,7 +23,7 @@ export const targetOf = (slot: TaskSlot): WipeTarget => ({
   slot: { slot_id: slot.slot_id, generation: slot.generation },
 });
 
-/** A VM that is not off may use its disks and GPUs. Only what is off is cleaned. */
+/** A VM that is not off may use its disks and GPUs. Only a VM that is off is cleaned up. */
 export const refuseRunning = async (ctx: TaskContext, act: Act, allocationIds: readonly string[]): Promise<void> => {
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const on = domains.find(
@@ -34,7 +34,7 @@ export const refuseRunning = async (ctx: TaskContext, act: Act, allocationIds: r
     throw new HostError('blocked', `VM ${on.name} is ${on.state}. Stop it before its slots are cleaned.`);
 };
 
-/** Port, address reservation and NAT. True when a look afterwards finds none of it. */
+/** Port, address reservation and NAT. True if a read afterwards finds none of it. */
 export const detachNetwork = async (
   ctx: TaskContext,
   act: Act,
@@ -90,7 +90,7 @@ export const wipeAll = async (
   return { disks, blocked };
 };
 
-/** Keys, definition and seed of the allocation's machine. A domain without its tag is left alone. */
+/** Keys, definition and seed of the allocation's VM. A domain without its tag is left alone. */
 export const removeVm = async (ctx: TaskContext, act: Act, allocationId: string): Promise<readonly string[]> => {
   await dropKeys(ctx.state, allocationId, async () => undefined);
   const name = domainName(allocationId);
@@ -98,7 +98,7 @@ export const removeVm = async (ctx: TaskContext, act: Act, allocationId: string)
   const domain = domains.find((each) => each.name === name);
   if (domain !== undefined && domain.allocation_id !== allocationId)
     throw new HostError('conflict', `VM ${name} does not have the tag of allocation ${allocationId}.`);
-  // Asked also when no domain is left: its seed may be.
+  // Called also when no domain is left: its seed may be.
   await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
   return domain === undefined ? [] : [`VM ${name} and its seed`];
 };
@@ -145,7 +145,7 @@ export const detachLeases = async (
   return { is_detached: isDetached, removed };
 };
 
-/** What is looked for of a lease that has ended. */
+/** The parts of an ended lease that are searched for. */
 export const formerVmsOf = ({ allocation_id, plan }: Lease): FormerVm => ({
   allocation_id,
   mac_address: plan.mac_address,
@@ -163,7 +163,7 @@ export const resetGpus = async (
 };
 
 /**
- * The slots whose disk, GPU and fabric function are all proven; none while something of the VM is not shown to be off.
+ * The slots whose disk, GPU and fabric function are all verified; none while a part of the VM is not shown to be off.
  */
 export const provenSlots = (
   slots: readonly TaskSlot[],
@@ -190,14 +190,14 @@ const sharesSlot = (lease: Lease, slots: readonly TaskSlot[]) =>
     slots.some((each) => each.slot_id === slot.slot_id || each.nvme_serial === slot.nvme_serial),
   );
 
-/** Leases of others on these slots that have ended and only wait for the slots to be erased, by whomever. */
+/** Ended leases of other allocations on these slots, which only wait for a wipe. */
 export const endedLeases = (book: LeaseFile, allocationId: string, slots: readonly TaskSlot[]): readonly Lease[] =>
   book.leases.filter(
     (lease) =>
       lease.allocation_id !== allocationId && lease.cleaning_since !== null && sharesSlot(lease, slots) !== undefined,
   );
 
-/** Nothing of a slot is cleaned for one allocation while another holds it. */
+/** A slot is not cleaned for one allocation while another holds it. */
 export const refuseOtherLeases = (book: LeaseFile, allocationId: string | null, slots: readonly TaskSlot[]): void => {
   for (const lease of book.leases) {
     if (lease.allocation_id === allocationId || lease.cleaning_since !== null) continue;

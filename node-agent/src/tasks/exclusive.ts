@@ -10,7 +10,7 @@ import type { TaskContext } from './task.ts';
 type Holds = Map<string, Promise<unknown>>;
 const holdsOf = new WeakMap<Host, Holds>();
 
-/** Waits for the act, or for the end of the task's time. */
+/** Waits for the action, or for the timeout of the task. */
 export type Act = <T>(what: string, doing: Promise<T>) => Promise<T>;
 
 export const withinTime = async <T>(signal: AbortSignal, what: string, doing: Promise<T>): Promise<T> => {

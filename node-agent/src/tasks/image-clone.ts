@@ -77,7 +77,7 @@ const withDisk = async <T>(
   }
 };
 
-/** Whether it reads as zeros: some disks are blank with ones. */
+/** Whether it reads as zeros: some blank disks read as ones. */
 const refuseUnlessBlank = async (act: Act, disk: OpenDisk): Promise<boolean> => {
   const found = await act(`reading disk ${disk.serial}`, readBack(disk));
   if (found.bytes_not_erased > 0 || found.signatures_left.length > 0)

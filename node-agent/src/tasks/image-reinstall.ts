@@ -13,9 +13,9 @@ import type { TaskContext } from './task.ts';
 type Cloned = TaskOutput<'slice.image_clone'>;
 
 /**
- * Where it fails it says whether the old system is gone, because what its tenant can do next hangs on that. The
- * definition goes before the first byte, so a VM that is still defined was not written over, also by an attempt that
- * was cut off. Where neither is known nothing is said.
+ * A failure reports whether the old system is gone, because the tenant's next step depends on it. The definition is
+ * removed before the first byte is written, so a VM that is still defined was not overwritten, even by an interrupted
+ * attempt. If neither is known, nothing is reported.
  */
 export const reportDisk = async <T>(
   ctx: TaskContext,
@@ -37,7 +37,7 @@ export const reportDisk = async <T>(
   }
 };
 
-/** What the first start would refuse is refused while there is something to go back to. */
+/** User data that the first start would refuse is refused while the old system still exists. */
 export const refuseUserData = async (ctx: TaskContext, act: Act, userData: string | null): Promise<void> => {
   try {
     await act('the check of the user data', ctx.host.hypervisor.judge(userData));
@@ -58,10 +58,7 @@ export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: st
     throw new HostError('blocked', `VM ${name} is ${domain.state}. Stop it before its disk is overwritten.`);
 };
 
-/**
- * What refuses the image refuses it first: until then the old system, its definition and its variables are as they
- * were.
- */
+/** A bad image is refused first: until then the old system, its definition and its variables are unchanged. */
 export const cloneOver = async (
   ctx: TaskContext,
   act: Act,
@@ -70,7 +67,7 @@ export const cloneOver = async (
   const { allocationId, image, disk, onWriting } = given;
   await act(`the check of ${image.name}`, ctx.host.images.check(image, disk.size_bytes));
   const name = domainName(allocationId);
-  // Asked also when no domain is left: its seed may be.
+  // Called also when no domain is left: its seed may be.
   await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
   onWriting();
   const is_zero = await forget(ctx, act, disk);

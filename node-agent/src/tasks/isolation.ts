@@ -9,7 +9,7 @@ import type { Act } from './exclusive.ts';
 import { domainName, portName } from './names.ts';
 import type { TaskContext } from './task.ts';
 
-/** A VM that was there, by what a host knows of it. */
+/** A former VM, by what the host knows of it. */
 export type FormerVm = Readonly<{ allocation_id: string; mac_address: string; private_ip: string }>;
 
 export type FabricFunction = Isolation['fabric_functions'][number];
@@ -18,8 +18,8 @@ export type FabricFunction = Isolation['fabric_functions'][number];
 const OBSERVED = 'it was reset and responded afterwards; its MAC and GUID were not read';
 
 /**
- * A guest may have given its virtual function an identity of its own. A reset of the function alone takes it away, by
- * the promise of its card; what is seen here is that it was reset and is alive.
+ * A guest OS may have set its own identity on the virtual function. The card documents that a function reset clears it;
+ * verified here is only that the function was reset and is alive.
  */
 const clearFunction = async (ctx: TaskContext, act: Act, address: string): Promise<FabricFunction> => {
   const failed = (reason: string, method = 'none'): FabricFunction => {
@@ -52,7 +52,7 @@ export const clearFunctions = async (
 
 type Checked = Readonly<{
   former: readonly FormerVm[];
-  /** Partitions that are to be inactive now. */
+  /** Partitions that must be inactive now. */
   partition_ids: readonly number[];
   fabric_functions: Isolation['fabric_functions'];
 }>;

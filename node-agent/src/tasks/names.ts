@@ -5,7 +5,7 @@ import { HostError } from '../host/host.ts';
 
 export const domainName = (allocationId: string): string => `gpuaas-${allocationId.replaceAll('_', '-')}`;
 
-/** Interface names end at 15 characters, so the allocation is in it as a hash. */
+/** Interface names have at most 15 characters, so the allocation is in it as a hash. */
 export const portName = (allocationId: string): string =>
   `gp${createHash('sha256').update(allocationId).digest('hex').slice(0, 12)}`;
 

@@ -77,7 +77,7 @@ describe('node.cleanup', () => {
       disks: [
         ...slots.slice(0, 2).map((slot) => ({ serial: slot.nvme_serial, device: slot.nvme_device, generation: 1 })),
         { serial: boot?.serial ?? '', device: boot?.device ?? '', generation: 1 },
-        // A path that leads to another disk than the serial names.
+        // A path that resolves to another disk than the serial names.
         { serial: slots[2]?.nvme_serial ?? '', device: slots[1]?.nvme_device ?? '', generation: 1 },
         { serial: 'NOBODY', device: '/dev/disk/by-id/none', generation: 1 },
       ],

@@ -7,7 +7,7 @@ import { domainName } from './names.ts';
 
 const END = { allocation_id: ALLOCATION, end_lease: true };
 
-/** A host whose running slice the control plane knows nothing of. */
+/** A host with a running slice that the control plane does not know. */
 const withOrphan = async (t: TestContext) => {
   const host = startTestHost(t);
   const slots = await host.slots([0, 1], 4);

@@ -36,7 +36,7 @@ export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { al
   });
 };
 
-/** Written before anything is stopped: nothing is started for it any more, and its slots stay blocked. */
+/** Written before the VM is stopped: nothing is started for it any more, and its slots stay blocked. */
 const endLease = async (ctx: TaskContext, id: string): Promise<readonly string[]> => {
   const now = ctx.now().toISOString();
   await changeLeases(ctx.state, (book) => {
@@ -47,7 +47,7 @@ const endLease = async (ctx: TaskContext, id: string): Promise<readonly string[]
   return [`lease of allocation ${id}, once its slots are wiped`];
 };
 
-/** A single slot does not show a partition of several, so the cleanup of one would leave it active. */
+/** A single slot does not show a partition of several, so its cleanup alone would leave the partition active. */
 const leave = async (ctx: TaskContext, act: Act, { plan }: Lease): Promise<readonly string[]> =>
   plan.fabric_partition_id !== null && (await deactivatePartition(ctx, act, plan.fabric_partition_id))
     ? [`fabric partition ${plan.fabric_partition_id}`]

@@ -9,7 +9,7 @@ import type { Act } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext } from './task.ts';
 
-/** The partitions of VMs that are not off, whatever is wanted of them. */
+/** The partitions of VMs that are not off, whatever their wanted state. */
 export const partitionsInUse = (leases: readonly Lease[], domains: readonly Domain[]): readonly number[] =>
   leases.flatMap(({ allocation_id, plan }) =>
     plan.fabric_partition_id !== null &&
@@ -50,8 +50,8 @@ const reportInUse = async (ctx: TaskContext, act: Act, id: number): Promise<bool
 };
 
 /**
- * Given up by a VM that is off. Where that fails nothing is lost but the chance: a start joins it again, and no cleanup
- * ends before it is shown to be inactive.
+ * Deactivated for a VM that is off. A failure is harmless: a start joins the partition again, and no cleanup completes
+ * before it is shown to be inactive.
  */
 export const deactivatePartition = async (ctx: TaskContext, act: Act, id: number): Promise<boolean> => {
   try {

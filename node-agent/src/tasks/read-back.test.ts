@@ -22,7 +22,7 @@ test('both ends are read completely, samples lie within the disk, and a small di
       assert.ok((first?.length ?? 0) >= Math.min(size, 16 * MIB));
       assert.ok((last?.length ?? 0) >= Math.min(size, 16 * MIB));
       if (size <= 32 * MIB) assert.deepEqual(ranges, [{ offset: 0, length: size }]);
-      // Direct reads begin where a sector does.
+      // Direct reads start at a sector boundary.
       assert.ok(ranges.every((range) => range.offset % 4096 === 0));
     }),
   );

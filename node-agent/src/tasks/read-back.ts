@@ -15,13 +15,13 @@ import type { OpenDisk } from '../host/host.ts';
 export type ReadBack = Pick<DiskEvidence, 'bytes_read_back' | 'bytes_not_erased' | 'samples' | 'signatures_left'> &
   Readonly<{ rule: 'blank' | 'changed'; blocks_changed: number }>;
 type Range = DiskRange;
-/** What the sampled places held before the erase, block by block. */
+/** The content of the sampled places before the wipe, block by block. */
 export type Before = Readonly<{ ranges: readonly Range[]; blocks: ReadonlyMap<number, string> }>;
 
 const READ_BYTES = 1024 * 1024;
 const AHEAD = 4;
 const BLOCK_BYTES = 4096;
-/** Noise does not shrink. */
+/** Random data does not compress. */
 const RANDOM_RATIO = 0.99;
 
 /** The places to read: as much as the contract demands, at an unpredictable place in each region. */
@@ -29,7 +29,7 @@ export const rangesOf = (size: number, random: (max: number) => number = randomI
   readBackFloor(size)
     .filter(({ length }) => length > 0)
     .map(({ offset, length, bytes }) => {
-      // Direct reads begin where a sector does.
+      // Direct reads start at a sector boundary.
       if (bytes === length) {
         const start = Math.floor(offset / BLOCK_BYTES) * BLOCK_BYTES;
         return { offset: start, length: offset + length - start };
@@ -52,7 +52,7 @@ const bytesLeft = (found: Buffer): number => {
   return Math.max(left, 1);
 };
 
-/** Of the blocks that are not blank, those that are as they were or look like data. */
+/** Of the blocks that are not blank, those that are unchanged or look like data. */
 const checkRandom = (found: Buffer, offset: number, before: Before): Readonly<{ left: number; changed: number }> => {
   const changed: Buffer[] = [];
   let left = 0;
@@ -67,7 +67,7 @@ const checkRandom = (found: Buffer, offset: number, before: Before): Readonly<{ 
   return isRandom ? { left, changed: changed.length } : { left: left + noise.length, changed: 0 };
 };
 
-/** Reads a few pieces ahead, so that the disk works while what it gave is looked at. */
+/** Reads a few pieces ahead, so that the disk works while earlier pieces are checked. */
 async function* piecesOf(disk: OpenDisk, ranges: readonly Range[]) {
   const pieces = ranges.flatMap((range, index) =>
     Array.from({ length: Math.ceil(range.length / READ_BYTES) }, (_, n) => ({
@@ -94,7 +94,7 @@ async function* piecesOf(disk: OpenDisk, ranges: readonly Range[]) {
 
 const zeroHashes = new Map<number, string>();
 
-/** The hash of a range. Noughts are only counted: what so many of them hash to is worked out once. */
+/** The hash of a range. Zeros are only counted: the hash of a number of zeros is computed once. */
 const createRangeHash = () => {
   let zeros = 0;
   let hash: Hash | undefined;
@@ -129,7 +129,7 @@ export const readBefore = async (disk: OpenDisk): Promise<Before> => {
   return { ranges, blocks };
 };
 
-/** With what was there before, noise in its place counts as erased. */
+/** With the earlier content given, new random data counts as wiped. */
 export const readBack = async (disk: OpenDisk, before?: Before): Promise<ReadBack & Readonly<{ is_zero: boolean }>> => {
   const ranges = before?.ranges ?? rangesOf(disk.size_bytes);
   const hashes = ranges.map(createRangeHash);
@@ -162,7 +162,7 @@ export const readBack = async (disk: OpenDisk, before?: Before): Promise<ReadBac
   };
 };
 
-/** Whether everything that was to be read was, and that is what the contract demands of a disk of this size. */
+/** Whether everything was read that the contract requires for a disk of this size. */
 export const isWhole = (found: ReadBack, sizeBytes: number): boolean =>
   found.bytes_read_back === found.samples.reduce((sum, each) => sum + each.length, 0) &&
   readBackGap(sizeBytes, found.samples) === null;

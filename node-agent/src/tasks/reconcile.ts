@@ -27,7 +27,7 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
     );
     if (hostState.unread.has('pci') && params.rebind.length > 0)
       throw new HostError('host_error', hostState.unreadable.map(({ message }) => message).join('; '));
-    // A slot under repair is not made available with an address that somebody else uses.
+    // A slot under repair is not made available with an address that another device uses.
     for (const slot of params.rebind) await act('reading the address', readAddress(ctx.host.network, slot));
     const rebinding = await rebindAll(ctx, act, { slots: params.rebind, leases: hostState.leases, pci: hostState.pci });
     return {

@@ -1,6 +1,6 @@
 /**
- * The agent dies between any two operations of a task, before or after the operation had its effect, and the task is done
- * again by a new process. Whatever the moment, the end is that of a task that was never interrupted.
+ * The agent dies between any two operations of a task, before or after the operation had its effect, and a new process
+ * repeats the task. Whatever the moment, the end state is that of an uninterrupted task.
  */
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,7 +15,7 @@ import type { TaskContext } from './task.ts';
 
 class Died extends Error {}
 
-/** Counts operations; dies at one of them, and answers nothing any more. Disks that are open die with it. */
+/** Counts operations; dies at one of them and does not respond any more. Its open disks are closed. */
 const dyingHost = (host: Host, at: number, isAfter: boolean) => {
   let count = 0;
   const wrap = <T extends object>(part: T): T =>
@@ -64,7 +64,7 @@ const STEPS: readonly Step[] = [
 const root = mkdtempSync(join(tmpdir(), 'gpuaas-crash-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
-/** What a run leaves, without the times. */
+/** The state that a run leaves, without times. */
 const endOf = async (host: TestHost): Promise<string> => {
   const { drivers, active_partitions, domains, ports } = host.sim.state();
   const { leases, generations } = await readLeases(host.state);

@@ -21,7 +21,7 @@ const stopped = async (host: TestHost, indexes: readonly number[]) => {
   return slots;
 };
 
-/** A deadline that is reached as soon as the task has looked once. */
+/** A deadline that is reached as soon as the task has polled once. */
 const shortly = () => {
   const controller = new AbortController();
   return { signal: controller.signal, progress: () => controller.abort() };
@@ -81,7 +81,7 @@ describe('a start', () => {
     for (const when of ['hypervisor.start', 'network.attach', 'pci.bind', 'fabric.activate'] as const) {
       const host = startTestHost(t);
       const slots = await cloned(host, [0, 1]);
-      // A partition that is refused is asked for once more.
+      // A refused partition is requested once more.
       host.fault({ when, do: 'fail', after: true, times: when === 'fabric.activate' ? 2 : 1 });
       await assert.rejects(host.run('slice.vm_start', startOf(slots)), /failed/);
       const left = host.sim.state();

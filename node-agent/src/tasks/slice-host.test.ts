@@ -1,7 +1,7 @@
 /**
- * The whole life of a slice by the agent's own tasks on real parts: disks that are block devices, an image that
- * firmware boots from the disk it was cloned to, libvirt, QEMU, a switch with port security, and an address server. Two
- * GPUs, so that there is a second drive, which stays blank until the tenant writes to it.
+ * The complete lifecycle of a slice by the agent's own tasks on a real host: block devices as disks, an image that
+ * firmware boots from the disk it was cloned to, libvirt, QEMU, a switch with port security, and a DHCP server. Two
+ * GPUs, so that there is a second disk, which stays blank until the tenant writes to it.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

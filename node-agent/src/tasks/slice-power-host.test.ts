@@ -1,7 +1,7 @@
 /**
- * Stop, start, reboot and reinstall by the agent's own tasks on real parts. The tenant looks from inside: the same
- * address, the same host key and the same files, until a reinstallation gives the boot disk another system and leaves
- * the data disk.
+ * Stop, start, reboot and reinstall by the agent's own tasks on a real host. The tenant checks from inside the VM: the
+ * same address, the same host key and the same files, until a reinstallation replaces the system on the boot disk and
+ * keeps the data disk.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -11,7 +11,7 @@ import { findLease, readLeases } from '../leases.ts';
 
 const SLOW_MS = 480_000;
 const SMALL = { vcpu_count: 1, memory_mib: 512 };
-/** The tenant of the tiny guest is nobody special, and has a file and a disk of its own to write to. */
+/** The tenant of the tiny guest is an unprivileged user with a writable file and disk. */
 const USER_DATA = '#cloud-config\nruncmd:\n  - touch /state/note\n  - chmod 666 /state/note /dev/vdb\n';
 
 const setUp = async (t: TestContext) => {

@@ -19,10 +19,10 @@ export type TaskContext = Readonly<{
   log: Log;
   /** Aborted when the task is cancelled, out of time, or the agent stops. */
   signal: AbortSignal;
-  /** May be called as often as one likes; only some of it is sent. */
+  /** May be called as often as needed; the rate of sending is limited. */
   progress(update: TaskUpdate): void;
   now(): Date;
-  /** The agent's state directory: leases and whatever else must outlive the process. */
+  /** The agent's state directory: leases and other state that must outlive the process. */
   state: string;
 }>;
 
@@ -30,9 +30,9 @@ export type TaskHandler<K extends TaskKind> = (ctx: TaskContext, params: TaskPar
 /** A kind without a handler fails as `unsupported`. */
 export type TaskHandlers = { readonly [K in TaskKind]?: TaskHandler<K> | undefined };
 
-/** Kinds that the agent does itself, on its own installation and connections. */
+/** Kinds that the agent handles itself, on its own installation and connections. */
 export type AgentKind = 'agent.update' | 'stream.open';
-/** Undefined where this agent cannot do it. */
+/** Undefined if this agent does not support it. */
 export type AgentHandlers = { readonly [K in AgentKind]: TaskHandler<K> | undefined };
 /** Kinds that work on the host: a kind without a handler does not compile. */
 export type HostHandlers = { readonly [K in Exclude<TaskKind, AgentKind>]: TaskHandler<K> };

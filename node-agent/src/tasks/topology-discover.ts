@@ -10,7 +10,7 @@ import type { TaskHandler } from './task.ts';
 export const topologyDiscover: TaskHandler<'slice.topology_discover'> = async (ctx, params) => {
   const facts = await withinTime(ctx.signal, 'reading the host', collectFacts(ctx.host, ctx.now));
   const ids = ctx.host.devices ?? NO_IDS;
-  // Who asks may narrow it; otherwise the site's own names count.
+  // The caller may narrow it; otherwise the site's configured IDs count.
   const accelerators = params.accelerators.length > 0 ? params.accelerators : ids.accelerators;
   await expectDiscovered(ctx.state, facts, ids.accelerators);
   const map = topologyOf(facts, { node_id: ctx.node_id, ...ids, ...params, accelerators });

@@ -23,7 +23,7 @@ export const vmReboot: TaskHandler<'slice.vm_reboot'> = (ctx, params) =>
     return { how: 'hard' as const };
   });
 
-/** Gracefully, then by force. What is not there is stopped. */
+/** Gracefully, then by force. A missing VM counts as stopped. */
 export const vmStop: TaskHandler<'slice.vm_stop'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.slots), async (act) => {
     const book = await readLeases(ctx.state);
@@ -35,13 +35,13 @@ export const vmStop: TaskHandler<'slice.vm_stop'> = (ctx, params) =>
       domain === undefined
         ? ('absent' as const)
         : await act(`the stop of ${domain.name}`, ctx.host.hypervisor.stop(domain.name, params.grace_s, ctx.signal));
-    // Given up at the end of the slice by its cleanup, with what else is proven there.
+    // Deactivated at the end of the slice by its cleanup, with the other proofs.
     const partition = params.will_start_again === true ? lease?.plan.fabric_partition_id : undefined;
     if (partition != null) await deactivatePartition(ctx, act, partition);
     return { how };
   });
 
-/** False when the guest did not go down for it: a guest that hangs is what a reboot is for. */
+/** False if the guest OS did not shut down for it: a hanging guest OS is the reason for a reboot. */
 const rebootGracefully = async (ctx: TaskContext, act: Act, domain: Domain): Promise<boolean> => {
   try {
     await act(`the reboot of ${domain.name}`, ctx.host.hypervisor.reboot(domain.name, false));

@@ -13,7 +13,7 @@ import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 type Ready = TaskOutput<'slice.vm_readiness'>;
-/** `missing` may name addresses or repeat what the guest says, and is for operators; only `note` is for the tenant. */
+/** `missing` may name addresses or repeat guest reports, and is for operators; only `note` is for the tenant. */
 type Check = Readonly<{ ready: Ready } | { missing: string; note?: string }>;
 
 const POLL_MS = 500;
@@ -23,7 +23,7 @@ const NO_HOST_KEY = 'the guest has not reported its SSH host key';
 const NO_GPU_COUNT = 'the guest has not reported its GPU count';
 const UNMET_CHECKS = 'the readiness checks of the image have not passed';
 
-/** A host that is slow to answer is asked less often: looking must not take what the guest needs to come up. */
+/** A slow host is polled less often: polling must not take the resources that the guest OS needs to boot. */
 const delayAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
 
 export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params) => {

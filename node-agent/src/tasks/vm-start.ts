@@ -15,7 +15,7 @@ import { domainName } from './names.ts';
 import { joinPartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
-/** How long each step back may take: a host that hangs must not keep the task from telling that it failed. */
+/** The timeout of each rollback step: a hanging host must not keep the task from reporting its failure. */
 const STEP_BACK_MS = 30_000;
 
 export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
@@ -68,7 +68,7 @@ const refuseDrift = async (ctx: TaskContext, act: Act, lease: Lease): Promise<vo
   );
   const problems = lease.slots.flatMap((slot) => [
     ...deviceProblems({ pci, groups, ids: ctx.host.devices ?? NO_IDS }, slot),
-    // By now the disk carries the image, which is what it should.
+    // By now the disk contains the image, as it should.
     ...diskProblems(
       disks.map((disk) => ({ ...disk, filesystems: [] })),
       slot,
@@ -109,10 +109,7 @@ const renewPort = async (ctx: TaskContext, act: Act, { plan }: Lease): Promise<v
   await act(`detaching ${plan.ovs_port}`, ctx.host.network.detach(port));
 };
 
-/**
- * In the opposite order. A step back that fails is logged and does not hide why the start failed; cleanup does it
- * again.
- */
+/** In reverse order. A failed rollback step is logged and does not hide why the start failed; cleanup repeats it. */
 const stepBack = async (
   ctx: TaskContext,
   lease: Lease,

@@ -1,6 +1,4 @@
-/**
- * The agent is killed while a disk is being erased: the tool ends with it, and the wipe is done again from the start.
- */
+/** The agent is killed while a disk is being wiped: the tool ends with it, and the wipe is repeated from the start. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +16,7 @@ const MIB = 1024 ** 2;
 
 const isAlive = (pid: number): boolean => {
   try {
-    // A process that has ended and was not fetched yet does nothing any more.
+    // A zombie process does nothing any more.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
@@ -32,7 +30,7 @@ test('a wipe interrupted by a crash leaves nothing running and is repeated', {
   skip: requires('loop'),
   timeout: 120_000,
 }, async (context) => {
-  // The first call gives half of the disk back and then hangs; the later ones are the real thing.
+  // The first call discards half of the disk and then hangs; the later ones are the real tool.
   const made = await makeLoopHost({
     slots: 1,
     disk_bytes: 64 * MIB,

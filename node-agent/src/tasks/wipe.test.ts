@@ -1,4 +1,4 @@
-/** The wipe of real block devices, and what counts as a proof of it. */
+/** The wipe of real block devices, and what counts as its proof. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -132,7 +132,7 @@ test('the wipe level of the region is met by a stronger method than approved, or
 test('a sanitize that continued through a reboot is awaited before the disk is read or commanded', {
   skip,
 }, async (context) => {
-  // Under way until its log was asked for twice; until then the disk takes no other command.
+  // In progress until its log was read twice; until then the disk accepts no other command.
   const made = await setUp(context, {
     programs: {
       nvme: `at=$(dirname "$0")/asked; echo "$1" >> "$at"

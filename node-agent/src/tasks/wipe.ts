@@ -22,11 +22,11 @@ import type { TaskContext } from './task.ts';
 export type WipeTarget = Readonly<{
   serial: string;
   device: string;
-  /** What the slot was approved with; null: the strongest that the disk offers. */
+  /** The approved method of the slot; null: the strongest that the disk supports. */
   policy: WipeMethod | null;
   slot: Readonly<{ slot_id: string; generation: number }> | null;
 }>;
-/** The region asks for a level; the host itself may ask for a method. Both must be met. */
+/** The region requires a level; the host itself may require a method. Both must be met. */
 export type WipeMinimum = Readonly<{ level: WipeLevel; method: WipeMethod }>;
 export type Wiped = Readonly<{ evidence: DiskEvidence } | { blocked: string }>;
 
@@ -48,7 +48,7 @@ export const wipeDisk = async (
       await act(`closing disk ${target.serial}`, disk.close());
     }
   } catch (err) {
-    // Out of time is the end of the task, not a property of the disk.
+    // A timeout is the end of the task, not a property of the disk.
     if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
     return { blocked: err.message };
   }
@@ -128,7 +128,7 @@ const chooseMethod = (
     return { blocked: 'no_erase_method: the disk supports neither sanitize, format nor discard' };
   const isEnough = (method: WipeMethod): boolean =>
     !isBelow(method, minimum.method) && meetsLevel(wipeLevelOf(method), minimum.level);
-  // What the slot was approved with is kept, unless the site asks for more.
+  // The approved method of the slot is kept, unless the site requires more.
   const policy = target.policy !== null && isEnough(target.policy) ? target.policy : null;
   const method = policy ?? offered.find(isEnough);
   if (method === undefined) {

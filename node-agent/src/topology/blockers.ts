@@ -35,7 +35,7 @@ const unreadable: Rule = ({ facts }) =>
         );
   });
 
-/** A driver that answers for some GPUs and not for this one has lost it. */
+/** A driver that lists some GPUs but not this one has lost it. */
 const gpu: Rule = ({ place, facts, found }) => {
   if (place.gpu === null)
     return block(
@@ -154,6 +154,6 @@ const suggestions: Rule = ({ found }) =>
 
 const RULES: readonly Rule[] = [unreadable, gpu, drive, fabric, isolation, suggestions];
 
-/** Without the PCI tree there is nothing to say about pairs. */
+/** Without the PCI tree nothing is known about pairs. */
 export const blockersOf = (judged: JudgedCandidate): Blocker[] =>
   'unreadable' in judged.facts.pci ? unreadable(judged) : RULES.flatMap((rule) => rule(judged));

@@ -35,7 +35,7 @@ export const knownOf = (facts: HostFacts): Known => ({
   ),
 });
 
-/** What the disk itself says it can do. Cryptographic erase first: it reaches every cell at once. */
+/** The wipe methods that the disk itself reports. Cryptographic erase first: it covers every cell at once. */
 const wipePolicyOf = (disk: DiskFacts | null): Candidate['wipe_method'] => {
   const erase = disk === null ? null : factOf(disk.erase);
   if (erase === null) return null;

@@ -28,7 +28,10 @@ export const isAccelerator = (fn: PciFunction, accelerators: readonly string[]):
 const isNetwork = (fn: PciFunction): boolean => fn.class_code.startsWith('02');
 const isStorage = (fn: PciFunction): boolean => fn.class_code.startsWith('01');
 
-/** Named by the site and no virtual function: there is no card behind it. What the host itself lives on is none. */
+/**
+ * Configured by the site and not a virtual function: there is no card behind it. Devices that the host itself needs are
+ * excluded.
+ */
 export const isWholeFabric = (fn: PciFunction, names: readonly string[]): boolean =>
   names.includes(idOf(fn)) &&
   fn.physical_function === null &&

@@ -1,4 +1,4 @@
-/** Devices that a site names by vendor:device, as it must where their class says nothing, are held to the same rules. */
+/** Devices that a site configures by vendor:device, as necessary if their class is generic, follow the same rules. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostFacts, PciFunction } from '@gpuaas/contract/node';
@@ -17,7 +17,7 @@ const changed = (facts: HostFacts, change: (one: PciFunction) => Partial<PciFunc
   return { ...facts, pci: { value: facts.pci.value.map((one) => ({ ...one, ...change(one) })) } };
 };
 
-/** GPUs and cards of a class that says nothing, the cards without virtual functions. */
+/** GPUs and cards of a generic class, the cards without virtual functions. */
 const unclassified = (): HostFacts => {
   const facts = machineFacts(PLANS, { vfs: 0, nvswitches: 0 });
   return changed({ ...facts, gpus: { value: [] }, nics: { value: [] } }, (one) => {

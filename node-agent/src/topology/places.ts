@@ -13,7 +13,7 @@ import { byAddress, compareAddress, deviceOf } from './read.ts';
 export type Place = Readonly<{
   upstream_port: string | null;
   gpu: PciFunction | null;
-  /** The controller of the disk; null where there is none, or only the one the host started from. */
+  /** The controller of the disk; null if there is none, or only the boot disk of the host. */
   drive: PciFunction | null;
   boot_drives: readonly string[];
   card: PciFunction | null;
@@ -29,7 +29,7 @@ export type Parts = Readonly<{
   nics: ReadonlyMap<string, NicFacts>;
 }>;
 
-/** The nearest switch that carries another device too: some GPUs and cards bring a switch of their own. */
+/** The nearest switch that carries another device too: some GPUs and cards have an internal switch. */
 const homesOf = (functions: readonly PciFunction[]): ReadonlyMap<string, string | null> => {
   const known = new Map(functions.map((fn) => [fn.address, fn]));
   const endpoints = functions.filter((fn) => !isBridge(fn) && fn.physical_function === null);
@@ -52,7 +52,7 @@ const homesOf = (functions: readonly PciFunction[]): ReadonlyMap<string, string 
 
 type Switch = { gpus: PciFunction[]; drives: PciFunction[]; boot: PciFunction[]; cards: PciFunction[] };
 
-/** The card of the slots is the model most switches with a GPU have; among equals InfiniBand, then the smaller id. */
+/** The card of the slots is the model below most switches with a GPU; among equals InfiniBand, then the smaller ID. */
 const chooseCards = (switches: readonly Switch[], { accelerators, fabric_functions, nics }: Parts): void => {
   const ids = new Map<string, { count: number; is_named: boolean; is_infiniband: boolean }>();
   for (const { gpus, cards } of switches)
@@ -93,7 +93,7 @@ const switchesOf = (parts: Parts): ReadonlyMap<string, Switch> => {
   return switches;
 };
 
-/** The assignable functions of a card, in order. A whole one stands for itself. */
+/** The assignable functions of a card, in order. A whole function is its own only entry. */
 const functionsOf = (card: PciFunction, { functions, fabric_functions: names }: Parts): readonly string[] => {
   if (isWholeFabric(card, names)) return [card.address];
   const isNamed = (address: string): boolean =>
@@ -102,7 +102,7 @@ const functionsOf = (card: PciFunction, { functions, fabric_functions: names }: 
   return names.length === 0 ? all : all.filter(isNamed);
 };
 
-/** Cards are dealt round; a card with several places gives each a VF of its own, as long as there are any. */
+/** Cards are assigned in turn; a card with several places gives each its own VF, as long as there are any. */
 const placesUnder = (port: string, at: Switch, gpusMax: number, parts: Parts): Place[] => {
   const missing = Math.max(0, Math.min(at.drives.length, at.cards.length, gpusMax) - at.gpus.length);
   return Array.from({ length: at.gpus.length + missing }, (_, index): Place => {
@@ -131,7 +131,7 @@ const alone = (gpu: PciFunction): Place => ({
   vfs_of_card: 0,
 });
 
-/** In the order in which slots are numbered: by switch, and by GPU where no switch is. */
+/** In the order of slot numbers: by switch, and by GPU if there is no switch. */
 export const placesOf = (parts: Parts): Place[] => {
   const switches = switchesOf(parts);
   const gpusMax = Math.max(0, ...[...switches.values()].map((at) => at.gpus.length));

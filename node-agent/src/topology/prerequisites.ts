@@ -131,12 +131,12 @@ const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[
     of(facts.network, ({ ip_forwarding }) =>
       ip_forwarding ? met('on') : unmet('IPv4 forwarding is off. Set net.ipv4.ip_forward=1.'),
     ),
-  // The rule itself comes with the first machine and goes with the last.
+  // The rule itself is created with the first VM and removed with the last.
   nat: (facts) => all([tool(facts, 'nft', 'Install nftables.'), tool(facts, 'conntrack', 'Install conntrack.')]),
   dhcp: (facts) => tool(facts, 'dnsmasq', 'Install dnsmasq-base.'),
   image_cache: (facts) =>
     of(facts.images, (images) =>
-      // A host is not worse for it.
+      // An empty cache does not make a host unschedulable.
       met(images.length > 0 ? `${images.length} images` : 'No image is cached; the first launch pulls one.'),
     ),
   secure_boot: secureBoot,

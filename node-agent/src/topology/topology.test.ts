@@ -192,7 +192,7 @@ test('IOMMU groups that are missing or reach beyond the slot block it', () => {
     shared?.blockers.map((one) => one.code),
     ['iommu_group_shared'],
   );
-  // The GPU's own audio function and the bridge above are no strangers; a stranger's function is.
+  // The GPU's own audio function and the bridge above are not foreign; another function is.
   const extra = (address: string, rest: object) => ({
     ...facts,
     pci: { value: [...valueOfPart(facts.pci), fn(address, rest)] },

@@ -9,7 +9,7 @@ import { factOf } from './read.ts';
 
 const asked = (facts: HostFacts) => (facts.hypervisor === undefined ? null : factOf(facts.hypervisor));
 
-/** A /dev/kvm that is there may still run no guest: where one was tried, that counts. */
+/** An existing /dev/kvm may still run no guest: the result of a test guest counts, if there was one. */
 export const kvm = (facts: HostFacts): Finding => {
   const tried = asked(facts);
   if (tried?.accelerator === 'tcg')
@@ -48,7 +48,7 @@ export const firmware = (facts: HostFacts): Finding => {
     : unmet(`${seen.missing_files.join(', ')}: missing. Install ovmf and qemu-system-x86, or configure other files.`);
 };
 
-/** The agent binds what it sells; a driver of the host's own that holds a GPU from boot on may be slow to let it go. */
+/** The agent binds the devices of slots; a host driver that holds a GPU from boot on may be slow to release it. */
 export const vfio = (facts: HostFacts, places: readonly Place[]): Finding => {
   const held = places.flatMap(({ gpu }) => (gpu?.driver != null && gpu.driver !== 'vfio-pci' ? [gpu] : []));
   const found = tool(
@@ -73,11 +73,11 @@ export const ovs = (facts: HostFacts): Finding =>
         ? met(`bridges ${bridges.map((one) => one.name).join(', ')}`)
         : unmet('There is no bridge. Create ovsbr0 with the gateway address of the private network.');
     }),
-    // What would refuse the first guest refuses the host.
+    // A condition that would prevent the first VM fails the host.
     of(facts.network, ({ unready }) => (unready == null ? met('VMs can be attached.') : unmet(unready))),
   ]);
 
-/** Sold or not, a host restarts when its operator drains it for that. */
+/** Schedulable or not, a host reboots when its operator drains it for that. */
 export const pendingReboot = (facts: HostFacts): Finding =>
   of(facts.system, ({ is_reboot_pending }) =>
     met(is_reboot_pending === true ? 'Installed packages need a restart. Drain the host, then restart it.' : 'none'),

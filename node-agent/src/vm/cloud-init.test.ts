@@ -88,7 +88,7 @@ describe('the seed of a VM', () => {
     const tuned = read(cloudInit(withData(null), { ...GUEST, is_network_tuned: true })['user-data']);
     assert.deepEqual(tuned.bootcmd.slice(0, -1), configOf(null).bootcmd);
     const [program = '', ...args] = tuned.bootcmd.at(-1) ?? [];
-    // Paths that are nowhere: the same script must end well, and say nothing.
+    // Paths that do not exist: the same script must succeed without output.
     const blind = args.map((text) => text.replaceAll('/proc/sys/', '/proc/nowhere/'));
     assert.match(args.join(' '), /echo 30000 >\/proc\/sys\/net\/core\/netdev_max_backlog/);
     const { status, stderr } = spawnSync(program, blind);
@@ -106,7 +106,7 @@ users: [default, {name: ann, sudo: false}]
 write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
 `);
     assert.deepEqual(config['packages'], ['htop']);
-    // As YAML 1.1 reads it, which is what a guest does.
+    // As YAML 1.1 parses it, which is what a guest OS does.
     assert.equal(config['timezone'], false);
     assert.deepEqual(
       config.users.map((user) => (typeof user === 'string' ? user : user.name)),
@@ -170,7 +170,7 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
   });
 });
 
-/** As large as it may be, and as it is merged: keys of its own, and files and commands beside ours. */
+/** As large as allowed, and as it is merged: its own keys, and files and commands beside the platform's. */
 const full = (start: string, line: (index: number) => string): string => {
   let text = start;
   for (let index = 0; Buffer.byteLength(text + line(index)) <= USER_DATA_BYTES_MAX; index++) text += line(index);

@@ -1,6 +1,6 @@
 /**
- * What a guest is told at its first boot: who may log in, its name, its network and how to report. It is all the guest
- * gets; nothing in it opens anything of the control plane, which the guest never talks to.
+ * The configuration of a guest OS at its first boot: who may log in, its name, its network and how to report. The guest
+ * OS gets nothing else; nothing in it gives access to the control plane, which the guest OS never contacts.
  */
 import type { VmPlan } from '../host/host.ts';
 import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
@@ -13,13 +13,13 @@ import { writeYaml } from './yaml.ts';
 export type GuestOptions = Readonly<{
   /** The account that the keys of the launch open. */
   username: string;
-  /** vendor:device of what counts as a GPU. */
+  /** vendor:device of devices that count as a GPU. */
   accelerators: readonly string[];
   /** Whether its kernel is tuned for a fast network. */
   is_network_tuned?: boolean;
 }>;
 
-/** By the names that the NoCloud data source looks for. */
+/** By the file names of the NoCloud data source. */
 export type SeedFiles = Readonly<Record<'user-data' | 'meta-data' | 'network-config', string>>;
 
 const HEADER = '#cloud-config\n';
@@ -40,7 +40,7 @@ const platformConfig = (machine: VmPlan, guest: GuestOptions): PlatformConfig =>
   ],
   disable_root: true,
   ssh_pwauth: false,
-  // The image's own host keys are every tenant's.
+  // The host keys of the image are shared by all tenants.
   ssh_deletekeys: true,
   ssh_genkeytypes: ['ed25519', 'ecdsa', 'rsa'],
   write_files: [
@@ -63,7 +63,7 @@ const platformConfig = (machine: VmPlan, guest: GuestOptions): PlatformConfig =>
 
 const BOUNDARY = '==gpuaas-part==';
 
-/** Base64 holds no boundary, whatever the text. */
+/** Base64 contains no boundary, whatever the text. */
 const partOf = (contentType: string, name: string, text: string): string =>
   [
     `--${BOUNDARY}`,
@@ -92,7 +92,7 @@ const userData = (machine: VmPlan, guest: GuestOptions): string => {
   ].join('\n');
 };
 
-/** Refuses what a seed with it would be refused for, whatever machine it is of. */
+/** Refuses user data that would make any seed invalid, whatever the VM. */
 export const checkUserData = (text: string | null, account: string): void => {
   const theirs = readUserData(text);
   const write_files = [SSHD_SETTINGS_PATH, KEYS_PATH, REPORT_PATH].map((path) => ({ path }));
@@ -100,7 +100,7 @@ export const checkUserData = (text: string | null, account: string): void => {
   if (theirs.kind === 'config') writeYaml(mergeConfig(ours, theirs.config));
 };
 
-/** Cloud-init sets a VM up once for each of these: a reinstalled one is another. */
+/** Cloud-init configures a VM once for each of these: a reinstalled one has another. */
 const instanceId = ({ allocation_id, seed: { install = 0 } }: VmPlan): string =>
   install === 0 ? allocationId(allocation_id) : `${allocationId(allocation_id)}-${install}`;
 
@@ -110,7 +110,7 @@ export const cloudInit = (machine: VmPlan, guest: GuestOptions): SeedFiles => ({
     'instance-id': instanceId(machine),
     'local-hostname': hostname(machine.seed.hostname),
   }),
-  // The address comes from the host's reservation for this MAC; the cards of the fabric are the tenant's to set up.
+  // The address comes from the host's reservation for this MAC; the tenant configures the fabric cards.
   'network-config': writeYaml({
     version: 2,
     ethernets: { primary: { match: { macaddress: macAddress(machine.plan.mac_address) }, dhcp4: true, dhcp6: false } },

@@ -37,7 +37,7 @@ export const listOf = (cpus: readonly number[]): string =>
     .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
     .join(',');
 
-/** Shares that differ by one at most, larger ones first. */
+/** Shares that differ by at most one, larger ones first. */
 const share = (count: number, parts: number): readonly number[] =>
   Array.from({ length: parts }, (_, index) => Math.floor(count / parts) + (index < count % parts ? 1 : 0));
 

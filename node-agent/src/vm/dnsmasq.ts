@@ -1,6 +1,6 @@
 /**
- * The address server of one bridge. It gives reserved addresses and no others, to its own bridge and nowhere else; it knows
- * no names of guests, since one tenant's host name is no business of the next one's resolver.
+ * The DHCP server of one bridge. It serves only reserved addresses, only on its own bridge; it resolves no names of
+ * VMs, because host names of one tenant must not be visible to another.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { HostError } from '../host/host.ts';
@@ -46,7 +46,7 @@ export const dnsmasqConfig = ({ network, dns_servers, lease_s, files }: DnsmasqP
 export const reservation = ({ mac_address, private_ip }: Guest): string =>
   `${macAddress(mac_address)},${ipv4(private_ip)}\n`;
 
-/** Null for a line that is none of ours. */
+/** Null for an unrelated line. */
 export const readReservation = (text: string): Omit<Guest, 'name'> | null => {
   const [mac = '', ip = '', ...rest] = text.trim().split(',');
   return rest.length === 0 && isIPv4(ip) && /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/.test(mac)
@@ -56,7 +56,7 @@ export const readReservation = (text: string): Omit<Guest, 'name'> | null => {
 
 export type LeaseLine = Readonly<{ expires_at_s: number; mac: string; ip: string; line: string }>;
 
-/** `expiry mac ip name client-id`; an expiry of 0 is none. What else the file holds is about IPv6. */
+/** `expiry mac ip name client-id`; an expiry of 0 is none. Other lines of the file are about IPv6. */
 export const leaseLines = (text: string): readonly LeaseLine[] =>
   text.split('\n').flatMap((line) => {
     const [expiry = '', mac = '', ip = ''] = line.split(' ');

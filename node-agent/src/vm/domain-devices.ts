@@ -1,8 +1,8 @@
 /**
- * The devices of a VM. Drives are whole block devices under names that stay, in the order of slots with the boot disk
- * first; GPU and fabric function are handed over as they are bound (`managed='no'`: binding is a task of its own, and
- * devices stay on vfio-pci between tenants). There is no screen: the console is a serial line
- * with a socket that the host connects to, and all it says is also in a file that the log daemon keeps short.
+ * The devices of a VM. Disks are whole block devices under persistent names, in slot order with the boot disk first;
+ * GPU and fabric function are passed through as they are bound (`managed='no'`: binding is a separate task, and devices
+ * stay on vfio-pci between tenants). There is no display: the console is a serial port with a socket that the host
+ * connects to, and its output also goes to a file that the log daemon rotates.
  */
 import { HostError, type VmPlan } from '../host/host.ts';
 import { diskSerial, interfaceName, macAddress, path, pciAddress } from './grammar.ts';
@@ -16,7 +16,7 @@ type Slot = VmPlan['plan']['slots'][number];
 
 const hex = (value: number, digits: number): string => `0x${value.toString(16).padStart(digits, '0')}`;
 
-/** The boot slot's first, the others as the plan has them. */
+/** The boot slot's first, the others in the order of the plan. */
 export const drivesOf = (plan: VmPlan['plan']): readonly Slot[] => {
   const boot = plan.slots.filter((slot) => slot.slot_id === plan.boot_slot_id);
   const serials = plan.slots.map((slot) => slot.nvme_serial);
@@ -55,7 +55,7 @@ const drive = (slot: Slot, index: number, profile: HostProfile): XmlElement => {
   );
 };
 
-/** On SCSI, which the small kernels of cloud images have; many of them have no SATA. */
+/** On SCSI, which the small kernels of cloud images support; many of them have no SATA. */
 const seed = (file: string): readonly XmlElement[] => [
   element('controller', { type: 'scsi', index: 0, model: 'virtio-scsi' }),
   element(
@@ -68,14 +68,14 @@ const seed = (file: string): readonly XmlElement[] => [
   ),
 ];
 
-/** The most that virtio has; what comes in a burst is not dropped before the guest looks. */
+/** The maximum of virtio, so that a burst is not dropped before the guest OS reads it. */
 const TUNED_RING = 1024;
 
 const OFF = { csum: 'off', tso4: 'off', tso6: 'off', ecn: 'off', ufo: 'off' };
 
 /**
- * The port stands in the switch, with its security, before the VM; the VM brings the device of that name and goes
- * with it. If libvirt plugged it in, it would remove the port first, and what keeps guests apart with it.
+ * The port exists in the switch, with its security, before the VM; the VM creates the device of that name and removes
+ * it. If libvirt attached it, libvirt would remove the port first, and with it the isolation between VMs.
  */
 const nic = ({ plan }: VmPlan, { nic: card }: HostProfile): XmlElement =>
   element(
@@ -91,7 +91,7 @@ const nic = ({ plan }: VmPlan, { nic: card }: HostProfile): XmlElement =>
         queues: card.queues > 1 ? card.queues : null,
         rx_queue_size: card.is_tuned === true ? TUNED_RING : null,
       },
-      // A switch in user space does not finish checksums that the guest left to the card.
+      // A switch in user space does not complete checksums that the guest OS offloaded to the card.
       ...(card.has_offloads ? [] : [element('host', { ...OFF, gso: 'off' }), element('guest', OFF)]),
     ),
     element('rom', { enabled: 'no' }),
@@ -111,7 +111,7 @@ const hostdev = (port: GuestPort): XmlElement =>
     { mode: 'subsystem', type: 'pci', managed: 'no' },
     element('driver', { name: 'vfio' }),
     element('source', {}, hostAddress(port.address)),
-    // What a tenant may have written into a card's boot code is not run for the next one.
+    // Boot code that a tenant may have written to a card is not run for the next one.
     element('rom', { bar: 'off' }),
     guestAddress(port.index, 0),
   );

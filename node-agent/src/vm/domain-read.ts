@@ -1,6 +1,6 @@
 /**
- * A domain read back, and the proof that it is the plan. It is read from what libvirt says it has, after it filled in what
- * it likes; every device counts that reaches the host or the network, so one that nobody planned is a difference too.
+ * A domain read back, and the check that it equals the plan. It is read as libvirt has it, after libvirt added its
+ * defaults; every device that reaches the host or the network counts, so an unplanned one is a difference too.
  */
 import { HostError, type VmPlan } from '../host/host.ts';
 import { drivesOf } from './domain-devices.ts';
@@ -13,34 +13,34 @@ import { elementAt, elementsOf, readXml, textOf, type XmlElement } from './xml.t
 export type ParsedDomain = Readonly<{
   name: string | null;
   uuid: string | null;
-  /** Null: it carries no tag of ours. */
+  /** Null: it has no tag of the agent. */
   allocation_id: string | null;
   plan_sha256: string | null;
   memory_kib: number | null;
   vcpu_count: number | null;
-  /** CPUs of the host that one vCPU has to itself. */
+  /** CPUs of the host that are dedicated to one vCPU. */
   pinned_cpus: readonly number[];
   hostdevs: readonly Readonly<{ address: string; is_managed: boolean }>[];
-  /** In the order of the guest. */
+  /** In guest order. */
   drives: readonly Readonly<{ device: string; serial: string | null; target: string }>[];
   cdroms: readonly string[];
-  /** What any of its disks is made of, whatever its kind: paths. */
+  /** The backing paths of all its disks, of any kind. */
   sources: readonly string[];
-  /** `plugs`: what would lead it anywhere but to the port of its name. */
+  /** `plugs`: settings that would connect it to anything but the port of its name. */
   nics: readonly Readonly<{ mac: string; port: string; plugs: readonly string[] }>[];
-  /** Addresses of the devices that emulated ones stand in for. */
+  /** Addresses of the devices that emulated ones replace. */
   stand_ins: readonly string[];
-  /** Arguments that go past libvirt, without those. */
+  /** Arguments that bypass libvirt, without those. */
   arguments: readonly string[];
-  /** Devices of kinds that no plan has. */
+  /** Devices of kinds that no plan contains. */
   strangers: readonly string[];
 }>;
 
-/** They reach nothing outside the guest, or are looked at one by one. */
+/** They reach nothing outside the VM, or are checked one by one. */
 const KNOWN = new Set(
   'emulator disk controller interface hostdev serial console channel rng memballoon input watchdog'.split(' '),
 );
-/** Of an interface. A script is run by libvirt, as root. */
+/** Of an interface. libvirt runs a script as root. */
 const PLUGS = new Set(['source', 'virtualport', 'script', 'downscript', 'filterref', 'vlan', 'ip', 'route']);
 const UNITS: Readonly<Record<string, number>> = { KiB: 1, k: 1, MiB: 1024, M: 1024, GiB: 1024 ** 2, G: 1024 ** 2 };
 
@@ -54,7 +54,7 @@ const addressOf = (source: XmlElement | undefined): string => {
   return `${part('domain', 4)}:${part('bus', 2)}:${part('slot', 2)}.${part('function', 1)}`;
 };
 
-/** A prefix is only a prefix: the namespace it stands for decides. */
+/** A prefix alone means nothing: its namespace decides. */
 const ownerOf = (domain: XmlElement): Readonly<Record<string, string>> | undefined =>
   elementsOf(elementAt(domain, 'metadata')).find((tag) => {
     const [first = '', second] = tag.name.split(':');
@@ -181,7 +181,7 @@ const differences = (
   ];
 };
 
-/** Throws everything that is different. */
+/** Throws with every difference. */
 export const assertSame = (
   machine: VmPlan,
   parsed: ParsedDomain,

@@ -1,6 +1,6 @@
 /**
- * Domains against libvirt's own schema: the installed one and the recorded ones, as hosts run different versions. A schema
- * that lets everything pass would pass here too, so broken domains must fail it.
+ * Domains against libvirt's own schema: the installed one and the recorded ones, as hosts run different versions. A
+ * schema that accepts everything would pass too, so broken domains must fail it.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const SOURCES = [
   ...RECORDED.map((path) => ({ name: path, folder: fixturePath(path), skip: requiresFixture(path) })),
 ];
 
-/** Schemas name each other by file. */
+/** Schemas refer to each other by file. */
 xmlRegisterFsInputProviders();
 
 const openSchema = (folder: string) => {

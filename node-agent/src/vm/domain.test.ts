@@ -43,7 +43,7 @@ describe('a compiled domain', () => {
       ['0', '0', '0', '0', '1', '1', '1', '1'],
     );
     const buses = expanders.map((one) => Number(elementAt(one, 'target')?.attributes['busNr']));
-    // Each has a bus for itself and for its two ports, and none reaches into the next.
+    // Each has a bus for itself and for its two ports, and none overlaps the next.
     assert.deepEqual(
       buses.slice(1).map((bus, index) => bus - (buses[index] ?? 0)),
       [3, 3, 3, 3, 3, 3, 3],

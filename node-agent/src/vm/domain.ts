@@ -1,7 +1,6 @@
 /**
- * A plan and a host in, libvirt's XML out: what the VM is, by itself and without looking at anything. The same plan on
- * the same host gives the same text, ids included, so that defining it again changes nothing. `domain-read.ts` reads it
- * back.
+ * From a plan and a host profile to libvirt's XML: a pure function. The same plan on the same host gives the same text,
+ * including IDs, so that defining it again changes nothing. `domain-read.ts` reads it back.
  */
 import { HostError, type VmPlan } from '../host/host.ts';
 import { domainName } from '../tasks/names.ts';
@@ -70,7 +69,7 @@ const cpu = ({ cells }: CpuPlan, profile: HostProfile): XmlElement => {
             ),
           ),
         ];
-  // An emulated CPU has the address bits it has; a real one must not be shown fewer than the window needs.
+  // An emulated CPU has fixed address bits; a real one must not be shown fewer than the window needs.
   return profile.accelerator === 'tcg'
     ? element('cpu', { mode: 'maximum', check: 'none' }, ...numa)
     : element(

@@ -1,7 +1,7 @@
 /**
- * The grammar of everything that a tenant or an operator can name and that reaches a hypervisor, a guest or a switch.
- * Serializers escape what they are given; this refuses what has no business there before it comes to that, so that a value
- * which slips past one is still caught by the other.
+ * The grammar of everything that a tenant or an operator can name and that reaches a hypervisor, a guest OS or a
+ * switch. Serializers escape their input; this refuses invalid values before that, so that a value missed by one is
+ * still caught by the other.
  */
 import { isIPv4 } from 'node:net';
 import { HostError } from '../host/host.ts';
@@ -10,7 +10,7 @@ const refuse = (message: string): never => {
   throw new HostError('blocked', message);
 };
 
-/** A value that is wrong is shown as JSON, cut short: it may hold anything. */
+/** An invalid value is shown as truncated JSON: it may contain anything. */
 const shown = (value: string): string => JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
 
 const rule =
@@ -23,15 +23,15 @@ export const hostname = rule(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'a host n
 export const username = rule(/^[a-z][a-z0-9-]{0,30}$/, 'a name of an account');
 export const allocationId = rule(/^[a-z]{2,8}_[0-9a-z]{1,40}$/, 'an id of an allocation');
 export const vmName = rule(/^gpuaas-[a-z0-9-]{1,50}$/, 'a name of a VM');
-/** Fifteen characters are what the kernel takes. */
+/** The kernel allows 15 characters. */
 export const interfaceName = rule(/^[a-zA-Z][a-zA-Z0-9._-]{0,14}$/, 'a name of a network interface');
 export const pciAddress = rule(/^[0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]$/, 'a PCI address');
 export const pciId = rule(/^[0-9a-f]{4}:[0-9a-f]{4}$/, 'a vendor:device pair');
-/** As libvirt and the virtio block device take it. */
+/** As libvirt and the virtio block device accept it. */
 export const diskSerial = rule(/^[A-Za-z0-9_.+-]{1,20}$/, 'a serial number of a disk that a guest can be shown');
 export const cpuList = rule(/^\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*$/, 'a list of CPUs');
 
-/** Every step of it is a plain name: nothing leads upwards. */
+/** Every component is a plain name: no parent directories. */
 export const path = (value: string): string =>
   /^(?:\/[A-Za-z0-9_.+:@=-]+)+$/.test(value) && !value.split('/').some((step) => step === '.' || step === '..')
     ? value
@@ -66,7 +66,7 @@ export const ipv4Network = (value: string): Network => {
 export const isInNetwork = (ip: string, network: Network): boolean =>
   (numberOf(ip) & network.mask) >>> 0 === network.address;
 
-/** Of a readiness check: a word that a shell, JSON and a person read alike. */
+/** Of a readiness check: a word that is safe in a shell and in JSON, and readable. */
 export const checkName = (value: string): string =>
   /^[a-z][a-z0-9_]{0,31}$/.test(value) ? value : refuse(`${shown(value)} is not the name of a check`);
 
@@ -80,7 +80,7 @@ const KEY_TYPES = [
   'ssh-rsa',
 ];
 
-/** Type and key only: options in front could force a command, and a comment says nothing to a guest. */
+/** Type and key only: options in front could force a command, and a comment is useless to a guest OS. */
 export const sshPublicKey = (line: string): string => {
   const [, type, encoded] = /^([a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2})(?: [\x20-\x7e]*)?$/.exec(line) ?? [];
   if (type === undefined || encoded === undefined || !KEY_TYPES.includes(type))

@@ -1,4 +1,4 @@
-/** The script of a guest runs as it is, in the shells that guests have, with a socket in the place of its port. */
+/** The script of the guest OS runs unchanged, in the shells of guest images, with a socket in place of its port. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -16,7 +16,7 @@ import { KEY } from '../../test/vm.ts';
 import { HostError } from '../host/host.ts';
 import { authorizedKey, KEYS_BYTES_MAX, keysMessage, keysScript, keysText, SESSION_KEY_OPTIONS } from './guest-keys.ts';
 
-/** A key of its own each time. */
+/** A new key each time. */
 const newKey = (): string => {
   const { publicKey } = generateKeyPairSync('ed25519');
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
@@ -25,7 +25,7 @@ const newKey = (): string => {
 };
 
 type Guest = Readonly<{
-  /** The next line that the guest says. */
+  /** The next line from the guest OS. */
   line(): Promise<string>;
   send(bytes: Buffer): void;
   told(keys: readonly string[], mark?: string): Promise<string>;
@@ -49,7 +49,7 @@ const openGuest = (
     `root:x:0:0::/root:/bin/sh\nubuntu:x:${uid}:${gid}:a:${root}/home/ubuntu:/bin/sh\n`,
   );
   writeFileSync(join(root, 'dev/virtio-ports/org.gpuaas.keys'), '');
-  // Without an end, as an editor may leave it.
+  // Without a final line break, as an editor may leave it.
   writeFileSync(file, had.join('\n'));
   const script = keysScript('ubuntu', launch)
     .replaceAll(/\/(etc\/passwd|etc\/gpuaas|dev\/virtio-ports|var\/lib\/cloud)/g, `${root}/$1`)

@@ -1,11 +1,11 @@
 /**
- * The control plane's keys in a guest that runs. A second virtio-serial port goes inwards: the guest says `ready`,
- * which blocks until the host is connected, the host sends one whole set behind its length and digest, and the guest
- * says `done` with that digest once the set is in the account's file. Half a set has another digest and changes
- * nothing. So a change is there at once, and nobody looks every other second whether there is one. What is replaced is
- * the control plane's set and nothing else. The guest remembers it in a file of its own, which starts with the keys of
- * the launch; lines that the tenant wrote by hand stay as they are. The set that goes and the one that comes are both
- * remembered while the file is written, so a crash between the two leaves no key that nobody would take away.
+ * The control plane's keys in a running guest OS. A second virtio-serial port goes inwards: the guest OS writes
+ * `ready`, which blocks until the host is connected. The host sends one complete set after its length and digest. The
+ * guest OS writes `done` with that digest once the set is in the account's file. An incomplete set has another digest
+ * and changes nothing. So a change applies at once, without polling. Only the control plane's set is replaced. The
+ * guest OS stores it in a separate file, which starts with the keys of the launch; lines that the tenant added stay
+ * unchanged. The old and the new set are both stored while the file is written, so a crash in between leaves no key
+ * that would never be removed.
  */
 import { createHash } from 'node:crypto';
 import { HostError } from '../host/host.ts';
@@ -13,15 +13,13 @@ import { sshPublicKey, username } from './grammar.ts';
 
 export const KEYS_CHANNEL = 'org.gpuaas.keys';
 export const KEYS_PATH = '/usr/local/sbin/gpuaas-keys';
-/** A hundred of the longest keys, and those of sessions. */
+/** A hundred of the longest keys, plus session keys. */
 export const KEYS_BYTES_MAX = 2 * 1024 * 1024;
 
-/** In front of a key that is there for one session: it opens a shell and nothing else. */
+/** The options of a session key: it opens a shell and nothing else. */
 export const SESSION_KEY_OPTIONS = 'no-port-forwarding,no-agent-forwarding,no-X11-forwarding';
 
-/**
- * A line of the set: a key as the control plane has it, or one of a session behind its options. No others are written.
- */
+/** A line of the set: a key of the control plane, or a session key after its options. No others are written. */
 export const authorizedKey = (line: string): string => {
   const prefix = `${SESSION_KEY_OPTIONS} `;
   return line.startsWith(prefix) ? `${prefix}${sshPublicKey(line.slice(prefix.length))}` : sshPublicKey(line);
@@ -37,7 +35,7 @@ export const keysText = (keys: readonly string[]): string => {
 
 export type KeysMessage = Readonly<{ bytes: Buffer; confirmation: string; refusal: string }>;
 
-/** What is sent to a guest that is ready, and the lines by which it answers. */
+/** The message to a guest OS that is ready, and its possible responses. */
 export const keysMessage = (keys: readonly string[], mark: string): KeysMessage => {
   const text = Buffer.from(keysText(keys));
   const digest = createHash('sha256').update(text).digest('hex');
@@ -49,8 +47,8 @@ export const keysMessage = (keys: readonly string[], mark: string): KeysMessage 
 };
 
 /**
- * POSIX sh, for busybox too. The file's own lines are compared as a whole; the set comes first, because the tenant's
- * last line may have no end. The account's keys are the host's to change only after cloud-init has written those of the
+ * POSIX sh, for busybox too. Lines of the file are compared as a whole; the set comes first, because the tenant's last
+ * line may have no line break. The host may change the account's keys only after cloud-init has written those of the
  * launch.
  */
 export const keysScript = (account: string, launchKeys: readonly string[]): string => `#!/bin/sh

@@ -1,6 +1,6 @@
 /**
- * What a tuned guest's kernel is told of its network: room for what is under way on a fast and long line, and a queue that
- * sends evenly. Set at every boot, before the tenant's own settings, which win. A kernel that lacks one of them keeps its own.
+ * Network settings of a tuned guest kernel: buffers for a fast link with high latency, and a fair queue. Applied at
+ * every boot, before the tenant's own settings, which take precedence. A kernel without one of them keeps its own.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   'net.core.rmem_max': '134217728',
@@ -14,7 +14,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'net.ipv4.tcp_slow_start_after_idle': '0',
 };
 
-/** By /proc, as every image has it. */
+/** Through /proc, which every image has. */
 export const NETWORK_START = [
   'sh',
   '-c',

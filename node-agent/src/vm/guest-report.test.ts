@@ -12,7 +12,7 @@ const readReport = (bytes: Buffer) => createReportReader().read(bytes);
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 const GOOD = { schema: 1, ssh_host_key: KEY, gpu_count: 2, checks: [] };
 
-/** A guest of files: the script runs in it once instead of for ever. */
+/** A guest OS of files: the script runs in it once instead of forever. */
 const openGuest = (
   t: TestContext,
   files: Readonly<Record<string, string>>,

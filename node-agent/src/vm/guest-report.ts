@@ -1,10 +1,11 @@
 /**
- * What a guest says of itself, and how. A virtio-serial port carries one line of JSON after another, outwards only: the
- * guest writes, blocked while nobody listens, and the host connects to the port's socket, takes the last whole line and
- * leaves. Nothing is kept between: no file can fill up or be stale, and a host key is only told once it is final. An
- * image may promise more: checks by name, which its own program answers for, one line each. They run beside the report,
- * again and again until all hold, because a driver may take its time. The guest is the tenant's. What it says is a
- * claim about itself, read with limits and a grammar, and used for nothing but reaching it and calling it ready.
+ * The guest report and its protocol. A virtio-serial port carries lines of JSON, outwards only: the guest OS writes,
+ * blocked while the host does not read; the host connects to the port's socket, reads the last complete line and
+ * disconnects. Nothing is stored in between: no file can fill up or become stale, and a host key is reported only once
+ * it is final. An image may declare checks by name, which its own program answers, one line each. They run beside the
+ * report, repeatedly until all pass, because a driver may take long. The guest OS is controlled by the tenant. Its
+ * report is an untrusted claim about itself, parsed with limits and a grammar, and used only for reaching the VM and
+ * for its readiness.
  */
 
 import type { GuestCheck, GuestReport } from '../host/host.ts';
@@ -13,12 +14,12 @@ import { checkName, pciId, sshPublicKey } from './grammar.ts';
 
 export const REPORT_CHANNEL = 'org.gpuaas.report';
 export const REPORT_PATH = '/usr/local/sbin/gpuaas-report';
-/** Longer is no line of it. */
+/** A longer line is not a report. */
 export const REPORT_BYTES_MAX = 16 * 1024;
-/** A guest says one line every other second, and is heard for about as long. */
+/** A guest OS sends one line every other second, and the host reads for about as long. */
 const RECEIVED_BYTES_MAX = 8 * REPORT_BYTES_MAX;
 const TRIES_MAX = 8;
-/** The least that names a host key. */
+/** The shortest line that contains a host key. */
 const LINE_BYTES_MIN = 40;
 const NEWLINE = 0x0a;
 
@@ -29,7 +30,7 @@ const NEWLINE = 0x0a;
 export const SSHD_SETTINGS_PATH = '/etc/ssh/sshd_config.d/50-cloud-init.conf';
 export const SSHD_SETTINGS = 'PasswordAuthentication no\n';
 
-/** What an image answers with for its checks: `readiness NAME...` prints `ok NAME` or `not ok NAME: why`. */
+/** The program of an image for its checks: `readiness NAME...` prints `ok NAME` or `not ok NAME: why`. */
 export const READINESS_PATH = '/usr/local/lib/gpuaas/readiness';
 
 const GPUS_MAX = 64;
@@ -62,15 +63,15 @@ const reportOf = (line: string): GuestReport | null => {
 };
 
 export type ReportReader = Readonly<{
-  /** The last whole line that makes sense among those that ended with this; what is cut off at either end does not. */
+  /** The last complete valid line so far; lines that are cut off at either end do not count. */
   read(chunk: Buffer): GuestReport | null;
-  /** It has said so much that made no sense that it is not heard any further. */
+  /** It has sent so many invalid lines that the rest is ignored. */
   isSpent(): boolean;
 }>;
 
 /**
- * Hears one guest out. Its bytes cost what they cost once: each line is looked at when it ends and never again, one
- * that is too short to be a report is not parsed, and only so many are tried.
+ * Reads one guest OS with bounded cost: each line is checked once when it ends, a line too short for a report is not
+ * parsed, and the number of parsed lines is limited.
  */
 export const createReportReader = (): ReportReader => {
   let rest = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 /**
- * What a compiler must know of a host to turn a plan into a VM: how it accelerates, where firmware and files lie, and
- * where each device hangs. It is data, read once by whoever starts VMs, so that compiling reads nothing itself.
+ * What the compiler needs from a host to turn a plan into a VM: the accelerator, the paths of firmware and files, and
+ * the location of each device. It is plain data, read once before a start, so that compiling reads nothing itself.
  */
 import type { PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
@@ -12,15 +12,15 @@ export type Boot =
   | Readonly<{
       kind: 'uefi';
       plain: Firmware;
-      /** Null where the host has no firmware with enrolled keys. */
+      /** Null if the host has no firmware with enrolled keys. */
       secure: Firmware | null;
-      /** Profiles of VMs that boot only what is signed. */
+      /** Profiles of VMs with secure boot. */
       secure_profiles: readonly string[];
     }>
   /** For tests: firmware under a nested accelerator is slow or crashes. */
   | Readonly<{ kind: 'kernel'; kernel: string; initrd: string | null; command_line: string }>;
 
-/** Where a device hangs on the host, and how much of the 64-bit window it wants. */
+/** The location of a device on the host, and its share of the 64-bit window. */
 export type DevicePlace = Readonly<{
   address: string;
   root_complex: string;
@@ -36,14 +36,14 @@ export type HostProfile = Readonly<{
   /** As /proc/cpuinfo has it; an emulated CPU has 40. */
   physical_address_bits: number;
   boot: Boot;
-  /** Folders for what a VM leaves on the host. */
+  /** Directories for the files of a VM on the host. */
   folders: Readonly<{ nvram: string; seed: string; console: string; report: string }>;
-  /** Where disks may be named. In production only names that stay: /dev/disk/by-id. */
+  /** Allowed disk paths. In production only persistent names: /dev/disk/by-id. */
   disk_folders: readonly string[];
   /** `emulated`, for tests without passthrough: each device is replaced by an emulated one. */
   passthrough: 'vfio' | 'emulated';
   /**
-   * The function behind the uplink of the bridge, which carries the management network; null where it is no PCI
+   * The function behind the uplink of the bridge, which carries the management network; null if it is not a PCI
    * function.
    */
   uplink_pci_address: string | null;
@@ -51,11 +51,11 @@ export type HostProfile = Readonly<{
   devices: readonly DevicePlace[];
   /** Empty if the host reports no nodes: the guest then has none either. */
   numa: ReadonlyArray<Pick<SystemFacts['numa'][number], 'node' | 'cpus'>>;
-  /** CPUs that are this VM's alone; null: it floats over the CPUs of the plan. */
+  /** CPUs dedicated to this VM; null: it shares the CPUs of the plan. */
   pinned_cpus: readonly number[] | null;
 }>;
 
-/** Domain and bus of the root port: all that hangs below one bus of the CPU is one complex. */
+/** Domain and bus of the root port: all devices below one bus of the CPU are one complex. */
 const rootComplexOf = (fn: PciFunction): string => (fn.root_port ?? fn.address).split(':').slice(0, -1).join(':');
 
 export const placesOf = (functions: readonly PciFunction[]): readonly DevicePlace[] =>
@@ -70,14 +70,14 @@ export const placesOf = (functions: readonly PciFunction[]): readonly DevicePlac
 export type VmPaths = Readonly<{
   nvram: string;
   seed: string;
-  /** What the serial line said, kept short by the log daemon; and the socket of the line itself. */
+  /** The output of the serial console, rotated by the log daemon; and the socket of the console itself. */
   console: string;
   serial: string;
   report: string;
   keys: string;
 }>;
 
-/** A socket's path ends at 107 characters, and the kernel cuts no one some slack. */
+/** The kernel limits the path of a socket to 107 characters. */
 const SOCKET_PATH_MAX = 107;
 
 export const vmPaths = ({ folders }: Pick<HostProfile, 'folders'>, name: string): VmPaths => {

@@ -1,14 +1,14 @@
-/** How what belongs to a VM is known again: made from the allocation and the plan, the same each time. */
+/** Stable identifiers of a VM's resources, derived from the allocation and the plan. */
 import { createHash } from 'node:crypto';
 import type { VmPlan } from '../host/host.ts';
 
-/** By this namespace a domain says that it is ours. */
+/** This namespace marks a domain as managed. */
 export const OWNER_NAMESPACE = 'urn:gpuaas:machine:1';
 
 export const planHash = (plan: VmPlan['plan']): string =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex');
 
-/** Made from the allocation, in the form that says "by a rule of our own" (version 8). */
+/** Derived from the allocation, as a custom UUID (version 8). */
 export const vmUuid = (allocation: string): string => {
   const hex = createHash('sha256').update(`gpuaas machine ${allocation}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);

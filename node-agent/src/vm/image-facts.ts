@@ -1,9 +1,9 @@
-/** What is known of an image, how its bytes are asked for, and how one is refused. */
+/** The facts of an image, how its bytes are requested, and how one is refused. */
 import { HostError } from '../host/host.ts';
 
 export type ImageFormat = 'raw' | 'qcow2';
 export type ByteRange = Readonly<{ offset: number; length: number }>;
-/** Asks for a range, is given its bytes; fewer mean that the file ended. */
+/** Requests a range and receives its bytes; fewer mean that the file ended. */
 export type Inspection<T> = Generator<ByteRange, T, Buffer>;
 
 export type ImageFacts = Readonly<{

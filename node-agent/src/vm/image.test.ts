@@ -31,7 +31,7 @@ const qcow2 = (edit: (bytes: Buffer) => void = () => undefined): Buffer => {
   edit(bytes);
   return bytes;
 };
-/** Does an inspection with bytes that are at hand. */
+/** Runs an inspection on bytes in memory. */
 const inspectBytes = <T>(inspection: Inspection<T>, bytes: Buffer): T => {
   let step = inspection.next();
   while (step.done !== true)

@@ -1,9 +1,9 @@
 /**
- * What an image is, judged from its bytes before anything of it is written. A name and a digest say which image it is, not
- * what opening it would do: a qcow2 header can name other files of the host, which the tool that converts it would read into
- * the tenant's disk. So the format must be the one the catalog declares, and everything that reaches outside is refused.
+ * Checks an image from its bytes before any of it is written. Name and digest identify an image, but not what opening
+ * it would do: a qcow2 header can name other files of the host, which the conversion tool would copy to the tenant's
+ * disk. So the format must be the one the catalog declares, and every external reference is refused.
  *
- * It reads nothing itself. `inspectImage` is a generator that asks for ranges and is given their bytes.
+ * It reads nothing itself. `inspectImage` is a generator that requests ranges and receives their bytes.
  */
 import { type ImageFacts, type Inspection, refuseImage } from './image-facts.ts';
 import { inspectQcow2 } from './qcow2.ts';
@@ -28,7 +28,7 @@ const KNOWN: readonly Readonly<{ format: string; at: number; magic: Buffer }>[] 
   { format: 'zstd', at: 0, magic: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]) },
 ];
 
-/** Bytes that start like none of the others are raw. */
+/** Bytes that match no other format are raw. */
 const formatOf = (head: Buffer): string =>
   KNOWN.find(({ at, magic }) => head.subarray(at, at + magic.length).equals(magic))?.format ?? 'raw';
 

@@ -1,6 +1,6 @@
 /**
- * Whatever is put into a name, a key, a serial or user data, the documents made of it have the nodes they have without it:
- * the value is refused, or it is one value. Structure is compared after reading back, by the readers' own rules.
+ * Whatever is put into a name, a key, a serial or user data, the generated documents keep their structure: the value is
+ * refused, or it stays one value. Structure is compared after reading back, by the rules of the readers.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -44,20 +44,20 @@ const hostile = fc.oneof(
 );
 const RUNS = { numRuns: 150 };
 
-/** Values that are all refused would prove nothing about the documents made of them. */
+/** If all values were refused, nothing would be proven about the documents. */
 const KEPT_MIN = 5;
 
 const outcome = <T>(act: () => T): T | null => {
   try {
     return act();
   } catch (err) {
-    // Refused in words; anything else is a fault of ours.
+    // Refused with a message; anything else is a bug.
     assert.ok(err instanceof HostError, String(err));
     return null;
   }
 };
 
-/** Names of elements and attributes, without what they hold. */
+/** Names of elements and attributes, without their values. */
 const skeleton = (node: XmlNode): unknown =>
   typeof node === 'string' ? '#' : [node.name, Object.keys(node.attributes), node.children.map(skeleton)];
 
@@ -209,7 +209,7 @@ test('user data of any text is refused or stays in its part', () => {
         assert.equal(data.match(/^--==gpuaas-part==$/gm)?.length, 2);
       }
     }),
-    // Few texts make a document of their own that is kept.
+    // Few texts form a separate document that is kept.
     { numRuns: 4 * RUNS.numRuns },
   );
   assertReached(kept, KEPT_MIN);

@@ -1,19 +1,19 @@
 /**
- * Address translation and the host's own wall, in tables that are ours alone and are always written as a whole: what they
- * should hold is what they hold, whatever was there. Guests leave by the uplink with the host's address; answers come back;
- * nothing begins towards a guest but what the host itself begins, and of the host guests reach names and addresses only.
+ * Address translation and the host firewall, in dedicated tables that are always written as a whole, so that their
+ * content is known. VMs leave by the uplink with the host's address; replies come back; only the host itself can open
+ * connections to a VM, and on the host VMs reach only DNS and DHCP.
  *
- * On the guests' own devices the host neither listens nor speaks: what comes in there is the switch's. A switch in the
- * kernel sees to that by itself; one in user space leaves the host a copy of each frame, and the host would answer it.
+ * On the devices of VMs the host neither receives nor sends: their traffic belongs to the switch. A switch in the
+ * kernel ensures that; one in user space leaves the host a copy of each frame, and the host would answer it.
  */
 import { interfaceName, ipv4 } from './grammar.ts';
 import type { Guest, PrivateNetwork } from './private-network.ts';
 
-/** One bridge, one table in each; interface names may hold what names of tables may not. */
+/** One bridge has one table in each family; interface names may contain characters that table names may not. */
 export const NFT_FAMILIES = ['inet', 'arp'] as const;
 export const nftTable = (bridge: string): string => `gpuaas_${bridge.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
 
-/** What the tables know of a guest. */
+/** The entries of a VM in the tables. */
 export type NatGuest = Pick<Guest, 'name' | 'private_ip'>;
 
 type Family = (typeof NFT_FAMILIES)[number];
@@ -24,7 +24,7 @@ type Table = Readonly<{ family: Family; sets: readonly Elements[]; chains: reado
 const filter = (hook: string, priority: number): string =>
   `type filter hook ${hook} priority ${priority}; policy accept;`;
 
-/** With no uplink named, any interface but the bridge leads out. */
+/** Without a configured uplink any interface but the bridge leads out. */
 const chainsOf = (
   { bridge, network, gateway, denied_networks }: PrivateNetwork,
   uplink: string | null,
@@ -87,7 +87,7 @@ const tablesOf = (network: PrivateNetwork, uplink: string | null, guests: readon
 const quoted = ({ type, elements }: Elements): string =>
   elements.map((element) => (type === 'ifname' ? `"${element}"` : element)).join(', ');
 
-/** One transaction: afterwards the tables are these. */
+/** One transaction that replaces the tables. */
 export const nftScript = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): string =>
   tablesOf(network, uplink, guests)
     .flatMap(({ family, sets, chains }) => {
@@ -115,13 +115,13 @@ export const nftScript = (network: PrivateNetwork, uplink: string | null, guests
     })
     .join('\n');
 
-/** By family and name: what is in each set, and how many rules each chain has. */
+/** By family and name: the content of each set, and the number of rules in each chain. */
 export type NftState = Readonly<{
   sets: Readonly<Record<string, readonly string[]>>;
   rules: Readonly<Record<string, number>>;
 }>;
 
-/** What should be read back. */
+/** The expected content when read back. */
 export const nftExpected = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): NftState => {
   const tables = tablesOf(network, uplink, guests);
   return {
@@ -142,7 +142,7 @@ type Listed = Readonly<{
   }>[];
 }>;
 
-/** `nft --json list table`, of each table that is there. */
+/** `nft --json list table`, for each existing table. */
 export const nftRead = (listings: readonly unknown[]): NftState => {
   const sets: Record<string, readonly string[]> = {};
   const rules: Record<string, number> = {};

@@ -1,12 +1,12 @@
 /**
- * Port security as flows. A guest may send ARP about its own address to the gateway, ask for an address, and send IPv4 from
- * its own MAC and address to the gateway and beyond it; everything else it sends ends here: other sources, other guests,
- * answers of an address server, IPv6 with its router advertisements, link-local addresses. Frames for guests come from the
- * host alone and go to the port that owns the address.
+ * Port security as flows. A VM may send ARP about its own address to the gateway, send DHCP requests, and send IPv4
+ * from its own MAC and address to the gateway and beyond. Everything else it sends is dropped: other sources, traffic
+ * to other VMs, DHCP server replies, IPv6 with router advertisements, link-local addresses. Frames for VMs come only
+ * from the host and go to the port that owns the address.
  *
- * The flows of a guest carry a cookie made of the port's name, so that they are found and removed without knowing them.
- * Every port also stands in a VLAN of its own kind and is protected: a switch that has lost its flows, and goes back to
- * switching by itself, connects it with nobody.
+ * The flows of a VM carry a cookie derived from the port's name, so that they can be found and removed without a list.
+ * Every port is also in a VLAN for isolated ports and protected: a switch that has lost its flows, and falls back to
+ * normal switching, connects it to nothing.
  */
 import { createHash } from 'node:crypto';
 import type { Guest, PrivateNetwork } from './private-network.ts';
@@ -20,9 +20,9 @@ export const portCookie = (name: string): string =>
   `0x${OURS}${createHash('sha256').update(name).digest('hex').slice(0, 12)}`;
 
 const TABLE = { from_guest: 40, destination: 41, dhcp_reply: 43, claims: 44 } as const;
-/** For how long an answer of the address server to everybody goes to the guest that asked last. */
+/** How long a broadcast reply of the DHCP server goes to the VM that asked last. */
 const REPLY_S = 5;
-/** For how long it is remembered who else answered for a guest's address. */
+/** How long another claimant of a VM's address is remembered. */
 const CLAIM_S = 60;
 
 type Flow = Readonly<{ table: number; priority: number; match: string; actions: string }>;
@@ -32,7 +32,7 @@ const render = (cookie: string, { table, priority, match, actions }: Flow): stri
 
 const NOWHERE = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4'];
 
-/** What is the same for all guests of the bridge. */
+/** The flows shared by all VMs of the bridge. */
 export const baseFlows = ({ network, gateway, denied_networks }: PrivateNetwork): readonly string[] => {
   const to = (priority: number, match: string, actions: string): Flow => ({
     table: TABLE.destination,
@@ -50,7 +50,7 @@ export const baseFlows = ({ network, gateway, denied_networks }: PrivateNetwork)
     ...NOWHERE.map((where) => to(120, `ip,nw_dst=${where}`, 'drop')),
     to(110, `udp,nw_dst=${gateway},tp_dst=53`, 'LOCAL'),
     to(110, `tcp,nw_dst=${gateway},tp_dst=53`, 'LOCAL'),
-    // Answers to what the host asked a guest; the host's own filter knows whether it did.
+    // Replies to connections of the host; the host's own filter tracks them.
     to(105, `tcp,nw_dst=${gateway},tcp_flags=+ack`, 'LOCAL'),
     to(105, `icmp,nw_dst=${gateway},icmp_type=0`, 'LOCAL'),
     to(100, `ip,nw_dst=${network.text}`, 'drop'),
@@ -60,7 +60,7 @@ export const baseFlows = ({ network, gateway, denied_networks }: PrivateNetwork)
   return flows.map((flow) => render(BASE_COOKIE, flow));
 };
 
-/** What one guest may send, and what reaches it. */
+/** What one VM may send, and what reaches it. */
 export const guestFlows = (
   { gateway }: PrivateNetwork,
   { name, mac_address: mac, private_ip: ip, ofport }: Guest & Readonly<{ ofport: number }>,
@@ -94,7 +94,7 @@ export const guestFlows = (
     top(210, `in_port=${ofport}`, `resubmit(,${TABLE.from_guest})`),
     top(200, `arp,in_port=LOCAL,arp_spa=${gateway},arp_tpa=${ip}`, `output:${ofport}`),
     top(200, `ip,in_port=LOCAL,dl_dst=${mac},nw_dst=${ip}`, `output:${ofport}`),
-    // Whoever else says on this bridge that the address is his is not heard, but remembered.
+    // Any other device that claims the address on this bridge is dropped, but recorded.
     top(180, `arp,arp_spa=${ip}`, `learn(${claim.join(',')})`),
     from(130, `udp,in_port=${ofport},tp_src=67`, 'drop'),
     from(120, `udp,${guest},nw_src=0.0.0.0,nw_dst=255.255.255.255,tp_src=68,tp_dst=67`, ask),
@@ -107,14 +107,14 @@ export const guestFlows = (
   return flows.map((flow) => render(cookie, flow));
 };
 
-/** Cookies in what the switch printed, each once. */
+/** Cookies in the output of the switch, each once. */
 export const cookiesIn = (dump: string): readonly string[] => [
   ...new Set([...dump.matchAll(/cookie=(0x[0-9a-f]+)/g)].map(([, cookie = '']) => cookie)),
 ];
 
 export const claimMatch = (name: string): string => `table=${TABLE.claims},cookie=${portCookie(name)}/-1`;
 
-/** The other claimant of the address, as the switch remembers it; null if there is none. */
+/** The other claimant of the address, as recorded by the switch; null if there is none. */
 export const claimantIn = (dump: string, ip: string): string | null => {
   for (const line of dump.split('\n')) {
     const mac = /dl_src=([0-9a-f:]{17})/.exec(line)?.[1];

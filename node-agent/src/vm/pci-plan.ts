@@ -1,10 +1,10 @@
 /**
- * Where passed-through devices hang in the guest. Each root complex of the host that carries one becomes an expander
- * with the NUMA node it has there, so that drivers and libraries see which GPU is near which card and memory; where
- * there is only one complex, plain root ports say the same. Every device has a root port to itself. Large BARs must fit
- * below what the CPU can address. A bridge's window is aligned to its largest BAR and the next one starts at the next
- * boundary, so each device takes the next power of two above its BARs, and the whole window the next above their sum:
- * it is laid at a multiple of its own size.
+ * The PCI location of passed-through devices in the VM. Each root complex of the host with such a device becomes an
+ * expander on the same NUMA node, so that drivers and libraries see which GPU is close to which card and memory; with
+ * only one complex, plain root ports are equivalent. Every device has its own root port. Large BARs must fit below what
+ * the CPU can address. A bridge's window is aligned to its largest BAR and the next one starts at the next boundary, so
+ * each device takes the next power of two above its BARs, and the whole window the next above their sum, aligned to its
+ * own size.
  */
 import { HostError, type VmPlan } from '../host/host.ts';
 import { pciAddress } from './grammar.ts';
@@ -13,7 +13,7 @@ import type { DevicePlace, HostProfile } from './host-profile.ts';
 export type GuestPort = Readonly<{ index: number; slot: number; address: string }>;
 export type GuestComplex = Readonly<{
   root_complex: string;
-  /** Null: its ports are on the root of the guest. */
+  /** Null: its ports are on the root of the VM. */
   expander: Readonly<{ index: number; bus_number: number; numa_node: number | null }> | null;
   ports: readonly GuestPort[];
 }>;
@@ -22,9 +22,9 @@ export type PciPlan = Readonly<{ complexes: readonly GuestComplex[]; mmio64_mib:
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 const BUSES = 256;
-/** What firmware and emulator give without being asked. */
+/** The defaults of firmware and emulator. */
 const WINDOW_MIN = 32 * GIB;
-/** Firmware ignores a larger wish. */
+/** Firmware ignores a larger request. */
 const WINDOW_MAX = 16 * 1024 * GIB;
 
 export const devicesOf = (plan: VmPlan['plan']): readonly string[] =>
@@ -37,7 +37,7 @@ const windowOf = (places: readonly DevicePlace[]): number =>
     Math.max(WINDOW_MIN, WINDOW_MIN / 2 + places.reduce((sum, place) => sum + ceilPower(place.mmio64_bytes), 0)),
   );
 
-/** The memory of a guest lies below the window; large guests of some CPUs start above the first TiB. */
+/** The memory of a VM is below the window; large VMs on some CPUs start above the first TiB. */
 const refuseTooLarge = (window: number, memoryBytes: number, bits: number): void => {
   const below = 4 * GIB + memoryBytes;
   const end = Math.ceil(below / window) * window + window;
@@ -49,8 +49,8 @@ const refuseTooLarge = (window: number, memoryBytes: number, bits: number): void
 };
 
 /**
- * A card that carries the bridge is the control plane's: its function in a guest would give the guest the management
- * network.
+ * A card that carries the bridge belongs to the control plane: its function in a VM would give the tenant the
+ * management network.
  */
 const refuseShared = (plan: VmPlan['plan'], profile: HostProfile): void => {
   const { uplink_pci_address: uplink } = profile;

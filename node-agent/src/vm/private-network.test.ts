@@ -1,4 +1,4 @@
-/** What is rendered for a guest's place on the network, without a switch: network-ports.test.ts has one. */
+/** The rendered network configuration of a VM, without a switch: network-ports.test.ts has one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigError, ConfigReader } from '@gpuaas/kit';

@@ -1,6 +1,6 @@
 /**
- * The network in which the slices of one host live, as data: flows, address translation and reservations are rendered
- * from it. A guest has one address, speaks with the gateway alone, and through it with the world; nothing else is near it.
+ * The network of the slices of one host, as data: flows, address translation and reservations are rendered from it. A
+ * VM has one address and communicates only with the gateway, and through it with the internet.
  */
 import { HostError } from '../host/host.ts';
 import { interfaceName, ipv4, ipv4Network, isInNetwork, macAddress, type Network } from './grammar.ts';
@@ -9,11 +9,11 @@ export type PrivateNetwork = Readonly<{
   bridge: string;
   network: Network;
   gateway: string;
-  /** What guests must not reach though the host could route it: management networks, for example. */
+  /** Networks that VMs must not reach although the host could route to them, such as management networks. */
   denied_networks: readonly Network[];
 }>;
 
-/** A guest on its port. */
+/** A VM on its port. */
 export type Guest = Readonly<{ name: string; mac_address: string; private_ip: string }>;
 
 export const privateNetwork = (
@@ -33,13 +33,13 @@ export const privateNetwork = (
 
 const numberOf = (ip: string): number => ip.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 
-/** Neither the first address, which is the network's, nor the last, which is everybody's. */
+/** Neither the first address, which is the network's, nor the last, which is the broadcast address. */
 const isGuestAddress = (ip: string, network: Network): boolean => {
   const place = numberOf(ip) - network.address;
   return isInNetwork(ip, network) && place > 0 && place < 2 ** (32 - network.prefix) - 1;
 };
 
-/** Everything that reaches a switch, a firewall or an address server is checked first. */
+/** Everything that reaches a switch, a firewall or a DHCP server is validated first. */
 export const guestOf = (given: Guest, { network, gateway }: PrivateNetwork): Guest => {
   const guest = {
     name: interfaceName(given.name),

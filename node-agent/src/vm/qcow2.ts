@@ -1,7 +1,7 @@
 /**
- * The header and tables of a qcow2 image, as its specification (docs/interop/qcow2.txt of QEMU) lays them out. The tables
- * are walked down to every cluster they name: a download that was cut off keeps a perfect header and names clusters that
- * are no longer there.
+ * The header and tables of a qcow2 image, as in its specification (docs/interop/qcow2.txt of QEMU). The tables are
+ * walked down to every referenced cluster: a truncated download has a valid header and refers to clusters that are
+ * missing.
  */
 import { type ImageFacts, type Inspection, refuseImage } from './image-facts.ts';
 
@@ -9,13 +9,13 @@ const V2_HEADER = 72;
 const V3_HEADER = 104;
 const EXTENSIONS = { end: 0, external_data: 0x44415441, encryption: 0x0537be77 } as const;
 
-/** Bits that a reader must know to read the image right. */
+/** Feature bits that a reader must support to read the image correctly. */
 const INCOMPATIBLE = { dirty: 1n, corrupt: 2n, external_data: 4n, compression: 8n, extended_l2: 16n } as const;
 const HARMLESS = INCOMPATIBLE.compression | INCOMPATIBLE.extended_l2;
 
 const OFFSET = 0x00ff_ffff_ffff_fe00n;
 const COMPRESSED = 1n << 62n;
-/** A table larger than this is not an image that anyone made in good faith. */
+/** A table larger than this is not legitimate. */
 const TABLE_BYTES_MAX = 32 * 1024 ** 2;
 const SIZE_MAX = 2n ** 53n;
 
@@ -34,7 +34,7 @@ const numberAt = (head: Buffer, at: number): number => {
   return value < SIZE_MAX ? Number(value) : refuseImage('a number in its header is too large');
 };
 
-/** Extensions end at the first cluster; those beyond what was read are not looked for but refused. */
+/** Extensions end at the first cluster; those beyond the read range are refused. */
 const refuseExtensions = (head: Buffer, from: number, until: number): void => {
   for (let at = from; at + 8 <= until; ) {
     if (at + 8 > head.length) refuseImage('its header has more extensions than an image needs');
@@ -86,11 +86,11 @@ function* readTable(what: string, offset: number, bytes: number, fileBytes: numb
   return table.length === bytes ? table : refuseImage(`it is truncated: its ${what} cannot be read`);
 }
 
-/** Where the cluster of an entry of the second level ends; null for one that holds nothing. */
+/** Where the cluster of a second-level entry ends; null for an empty one. */
 const endOf = (entry: bigint, header: Header): number | null => {
   if ((entry & COMPRESSED) !== 0n) {
     const shift = BigInt(62 - (header.cluster_bits - 8));
-    // The last sector of what was compressed may be cut short, so only its beginning must be there.
+    // The last sector of compressed data may be truncated, so only its start must exist.
     return Number(entry & ((1n << shift) - 1n)) + 1;
   }
   const offset = Number(entry & OFFSET);

@@ -15,7 +15,7 @@ const FILES = cloudInit(machineOf(1), { username: 'gpuaas', accelerators: ['10de
 
 type Found = Readonly<{ label: string; files: Readonly<Record<string, string>> }>;
 
-/** A reader of its own, from the standard: descriptor, root, records. */
+/** An independent reader, written from the standard: descriptor, root, records. */
 const readDisc = (disc: Buffer, isJoliet: boolean): Found => {
   const at = (isJoliet ? 17 : 16) * SECTOR;
   assert.equal(disc[at], isJoliet ? 2 : 1);

@@ -1,7 +1,7 @@
 /**
- * The disc from which a guest reads what it is told: an ISO 9660 image with the label CIDATA and a few files in its root.
- * Names are there three times, as ISO 9660 wants them, as Rock Ridge and as Joliet, because guests read one or the other.
- * The same files give the same bytes, so a seed can be made again and compared.
+ * The disc with the cloud-init data of a guest OS: an ISO 9660 image with the label CIDATA and a few files in its root.
+ * Each name is stored three times, as ISO 9660, as Rock Ridge and as Joliet, because guest systems read one or the
+ * other. The same files give the same bytes, so a seed can be created again and compared.
  */
 import { HostError } from '../host/host.ts';
 
@@ -13,14 +13,14 @@ const PATH_TABLES = { plain: 19, joliet: 21 } as const;
 const ROOTS = { plain: 23, joliet: 24 } as const;
 const FIRST_FILE = 25;
 const FILES_MAX = 16;
-/** 1980-01-01: a time that says nothing. */
+/** 1980-01-01: a constant time. */
 const DATE = Buffer.from([80, 1, 1, 0, 0, 0, 0]);
 const NO_DATE = Buffer.concat([Buffer.alloc(16, '0'), Buffer.alloc(1)]);
 
 type Content = Readonly<{ name: string; bytes: Buffer; sector: number }>;
 type Names = 'plain' | 'joliet';
 
-/** Numbers stand twice, small end first and big end first. */
+/** Numbers are stored twice, little-endian and big-endian. */
 const both16 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt16LE(value, 0);
@@ -48,7 +48,7 @@ const modeField = (mode: number, links: number): Buffer =>
   field('PX', both32(mode), both32(links), both32(0), both32(0));
 const nameField = (name: string): Buffer => field('NM', Buffer.from([0]), Buffer.from(name));
 const ROCK_RIDGE = 'RRIP_1991A';
-/** On the root alone: that these fields are there, and what they are. */
+/** On the root alone: declares these fields and their version. */
 const START_FIELDS = [
   field('SP', Buffer.from([0xbe, 0xef, 0])),
   field('ER', Buffer.from([ROCK_RIDGE.length, 0, 0, 1]), Buffer.from(ROCK_RIDGE)),
@@ -78,7 +78,7 @@ const record = (given: {
   return padded(bytes, length + (length % 2), '\0');
 };
 
-/** Eight capitals: what the oldest reader takes. */
+/** Eight capital letters, as the oldest readers require. */
 const plainName = (name: string): string =>
   `${name
     .toUpperCase()
@@ -135,7 +135,7 @@ const descriptor = (names: Names, sectors: number): Buffer => {
       text(SEED_LABEL, 32),
       Buffer.alloc(8),
       both32(sectors),
-      // The escape sequence that says UCS-2, level 3.
+      // The escape sequence for UCS-2, level 3.
       padded(Buffer.from(isPlain ? '' : '%/E'), 32, '\0'),
       both16(1),
       both16(1),

@@ -1,7 +1,7 @@
 /**
- * Emulated devices where real ones would be passed through: on a computer without an IOMMU the whole life of a slice
- * can then be run, with as many accelerators in the guest as were claimed. Libvirt has no element for them, so they go
- * past it.
+ * Emulated devices in place of passed-through ones: on a computer without an IOMMU the complete lifecycle of a slice
+ * can then run, with as many accelerators in the VM as were claimed. libvirt has no element for them, so they bypass
+ * it.
  */
 import type { VmPlan } from '../host/host.ts';
 import { devicesOf } from './pci-plan.ts';
@@ -12,7 +12,9 @@ export const STAND_IN_ACCELERATOR = '1234:11e8';
 const PATTERN =
   /^(?:edu|pci-testdev),id=stand-in-([0-9a-f]+)\.([0-9a-f]+)\.([0-9a-f]+)\.([0-7]),bus=pcie\.0,addr=0x[01][0-9a-f]$/;
 
-/** Libvirt counts from the first slot of the root upwards and fills every port it knows of; these are past both. */
+/**
+ * libvirt assigns slots from the first one of the root upwards and fills every port it knows; these are beyond both.
+ */
 const FIRST_SLOT = 0x0f;
 
 export const standInArguments = (plan: VmPlan['plan']): readonly string[] => {
@@ -24,7 +26,7 @@ export const standInArguments = (plan: VmPlan['plan']): readonly string[] => {
   });
 };
 
-/** Which address an argument stands in for; null for any other argument. */
+/** The address that an argument replaces; null for any other argument. */
 export const standInFor = (argument: string): string | null => {
   const [, domain, bus, slot, fn] = PATTERN.exec(argument) ?? [];
   return domain === undefined ? null : `${domain}:${bus}:${slot}.${fn}`;

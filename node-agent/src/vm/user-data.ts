@@ -1,8 +1,8 @@
 /**
- * A tenant's user data beside the control plane's. A cloud-config is taken apart and merged by the rules below; a
- * script stays a part of its own. Nothing of the tenant's can take the place of what makes the VM reachable and lets it
- * report: keys that decide that are refused by name, lists that both have start with the control plane's entries, and
- * forms that could change other parts (includes, patches, handlers, templates) are not taken at all.
+ * A tenant's user data beside the control plane's. A cloud-config is parsed and merged by the rules below; a script
+ * stays a separate part. User data cannot override what makes the VM reachable and lets it report: the keys that decide
+ * this are refused by name, lists that both have start with the control plane's entries, and forms that could change
+ * other parts (includes, patches, handlers, templates) are refused.
  */
 import { posix } from 'node:path';
 import { HostError } from '../host/host.ts';
@@ -16,7 +16,7 @@ export type UserData =
   | Readonly<{ kind: 'config'; config: CloudConfig }>
   | Readonly<{ kind: 'script'; text: string; content_type: string }>;
 
-/** They decide who gets in, under which name, what runs at all, or whether a part counts. */
+/** They decide who can log in, under which name, what runs at all, or whether a part is used. */
 const OURS = new Set(
   (
     'hostname fqdn prefer_fqdn_over_hostname preserve_hostname create_hostname_file user ssh_authorized_keys ssh_import_id ' +
@@ -91,7 +91,7 @@ const checkFiles = (files: readonly Plain[], taken: readonly string[]): readonly
   return files;
 };
 
-/** What the control plane's part holds is there as it is, whatever the tenant's has. */
+/** The control plane's part stays unchanged, whatever the tenant's contains. */
 export type PlatformConfig = CloudConfig &
   Readonly<{
     users: readonly [Readonly<{ name: string }> & CloudConfig];
@@ -103,9 +103,9 @@ export const mergeConfig = (ours: PlatformConfig, theirs: CloudConfig): CloudCon
   ...theirs,
   ...ours,
   users: [...ours.users, ...checkUsers(listOf(theirs, 'users'), ours.users[0].name)],
-  // They run in order, and one that hangs holds up those behind it.
+  // They run in order, and one that hangs delays those after it.
   bootcmd: [...ours.bootcmd, ...listOf(theirs, 'bootcmd')],
-  // The later file of one path counts.
+  // The later file of one path wins.
   write_files: [
     ...checkFiles(
       listOf(theirs, 'write_files'),

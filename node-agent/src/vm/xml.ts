@@ -1,6 +1,7 @@
 /**
- * XML as a tree of elements, written by a serializer and read back into the same shape. Nothing here is put together from
- * text, and characters that XML 1.0 cannot carry are refused rather than dropped, so what is read is what was meant.
+ * XML as a tree of elements, written by a serializer and read back into the same structure. Nothing here is
+ * concatenated from text, and characters that XML 1.0 cannot carry are refused rather than dropped, so that what is
+ * read equals what was written.
  */
 import { XMLBuilder, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { HostError } from '../host/host.ts';
@@ -16,7 +17,7 @@ type Value = string | number;
 const ATTRIBUTE = '@_';
 const TEXT = '#text';
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?$/;
-/** Line breaks and tabs are left out too: an attribute would give them back as spaces. */
+/** Line breaks and tabs are excluded too: an attribute would return them as spaces. */
 const NOT_TEXT = /[\p{Cc}\ufffe\uffff]/u;
 const MAX_LENGTH = 1024 * 1024;
 
@@ -44,7 +45,7 @@ export const element = (
   children: children.map((child) => (typeof child === 'object' ? child : checked(child))),
 });
 
-/** The library's own shape: one key for the name, one for the attributes. */
+/** The library's own format: one key for the name, one for the attributes. */
 type Raw = Readonly<Record<string, unknown>>;
 
 const toRaw = (node: XmlNode): Raw =>

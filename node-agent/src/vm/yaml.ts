@@ -1,6 +1,6 @@
 /**
- * YAML that every reader takes the same way. Each string and key is in double quotes and everything beyond plain ASCII is
- * escaped, so neither `no`, `0644` nor a line separator of Unicode means one thing here and another in a guest.
+ * YAML that every reader parses the same way. Each string and key is in double quotes and everything beyond plain ASCII
+ * is escaped, so that `no`, `0644` or a Unicode line separator never means one thing here and another in a guest OS.
  */
 import { parseDocument, stringify } from 'yaml';
 import { HostError } from '../host/host.ts';
@@ -24,7 +24,7 @@ export const writeYaml = (value: Plain): string =>
 
 const DEPTH_MAX = 64;
 
-/** Dates, sets and bytes would come out as something else than they went in. */
+/** Dates, sets and bytes would not round-trip. */
 const plainOf = (value: unknown, depth: number): Plain => {
   if (depth > DEPTH_MAX) throw new HostError('blocked', `it is nested deeper than ${DEPTH_MAX} levels`);
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
@@ -35,7 +35,7 @@ const plainOf = (value: unknown, depth: number): Plain => {
   throw new HostError('blocked', 'it holds a value that is no text, number, list or mapping; put it in quotes');
 };
 
-/** One document of plain values, read as cloud-init reads it. */
+/** One document of plain values, parsed as cloud-init parses it. */
 export const readYaml = (text: string): Plain => {
   try {
     const document = parseDocument(text, { version: '1.1', merge: true, strict: true, uniqueKeys: true });

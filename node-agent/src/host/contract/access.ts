@@ -21,7 +21,7 @@ const running = async (subject: Subject) => {
 
 const TRIES_MAX = 10;
 
-/** As the control plane does it: an emulated guest on a busy machine may confirm too late, so a timeout is retried. */
+/** As the control plane does it: an emulated VM on a busy computer may confirm too late, so a timeout is retried. */
 const setKeys = async (access: Access, name: string, keys: readonly string[], tries = 1): Promise<void> => {
   try {
     await access.setGuestKeys(name, keys, patience());

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { BundlePlan } from '@gpuaas/contract/node';
 import { type DiskIdentity, type Host, HostError, type HostErrorCode, type Port, type VmPlan } from '../host.ts';
 
-/** The parts of the host port that a host may support: reading first, then acts that need devices, tools or root. */
+/** The parts of the host port that a host may support: reading first, then actions that need devices, tools or root. */
 export const PARTS = [
   'pci',
   'pci.bind',
@@ -24,14 +24,14 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-/** A slot whose drive may be erased and whose devices may be bound and reset. */
+/** A slot whose disk may be wiped and whose devices may be bound and reset. */
 export type SubjectSlot = Readonly<{ gpu: string; vf: string; module_id: number | null; disk: DiskIdentity }>;
 
 /** What a test cannot bring about through the port itself. */
 export type Arrange = Readonly<{
   mount(serial: string): Promise<void>;
   hold(serial: string): Promise<void>;
-  /** The reset of this function reaches others. */
+  /** The reset of this function affects others. */
   widenReset(address: string): Promise<void>;
   /** The function stays listed and no longer responds. */
   dropOffBus(address: string): Promise<void>;
@@ -62,7 +62,7 @@ const ARRANGED: Record<keyof Arrange, true> = {
 };
 export const ARRANGEMENTS = Object.keys(ARRANGED) as readonly (keyof Arrange)[];
 
-/** What a host under test supports. The suite makes the cases that need no more than this. */
+/** The capabilities of a host under test. The suite creates the cases that need no more than this. */
 export type Capabilities = Readonly<{
   parts: readonly Part[];
   /** How many slots it has. */
@@ -85,7 +85,7 @@ export type Subject<C extends Capabilities = Capabilities> = Readonly<{
 /** A host under test with everything that a case needs. */
 export type Arranged = Subject & Readonly<{ arrange: Arrange }>;
 
-/** A host as the suite takes it. `simulated` names the parts that another host's code stands in for. */
+/** A host as the suite uses it. `simulated` names the parts that the code of another host replaces. */
 export type HostUnderTest<C extends Capabilities = Capabilities> = Readonly<{
   name: string;
   kind: 'linux' | 'sim';

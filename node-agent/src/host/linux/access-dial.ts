@@ -8,7 +8,7 @@ import { connect, isIPv4, Socket } from 'node:net';
 import { HostError } from '../host.ts';
 
 const DIAL_MS = 10_000;
-/** A VM that goes without a word is noticed some time after that. */
+/** A VM that disappears silently is detected after this time. */
 const KEEP_ALIVE_MS = 30_000;
 const IDLE_MS = 30_000;
 const LOOPBACK = '127.0.0.1';
@@ -16,7 +16,7 @@ const LOOPBACK = '127.0.0.1';
 type Where = Readonly<{ host: string; port: number }>;
 type Dial = (to: Where, signal: AbortSignal) => Promise<Socket>;
 
-/** Names neither host nor address: a tenant may be shown it. */
+/** Names neither host nor address: it may be shown to a tenant. */
 export const dialError = (code: string, port: number): HostError => {
   switch (code) {
     case 'ECONNREFUSED':
@@ -129,7 +129,7 @@ const dialInNamespace = (prefix: readonly string[]): Dial => {
       last += 1;
       const id = last;
       const abort = (): void => waiting.get(id)?.('ABORTED', undefined);
-      // The program has a limit of its own; this one is for a program that hangs.
+      // The program has its own timeout; this one is for a program that hangs.
       const timer = setTimeout(() => waiting.get(id)?.('ETIMEDOUT', undefined), DIAL_MS + 2000);
       signal.addEventListener('abort', abort, { once: true });
       waiting.set(id, (code, socket) => {

@@ -5,7 +5,7 @@ import { keysMessage } from '../../vm/guest-keys.ts';
 import { HostError } from '../host.ts';
 
 const INSTALL_MS = 15_000;
-/** A guest says short lines and few of them; one that says more is not heard. */
+/** A guest OS sends few short lines; one that sends more is ignored. */
 const RECEIVED_BYTES_MAX = 64 * 1024;
 
 const sendOnce = (socket: string, keys: readonly string[], signal: AbortSignal): Promise<void> => {
@@ -57,7 +57,7 @@ const sendOnce = (socket: string, keys: readonly string[], signal: AbortSignal):
   });
 };
 
-/** One at a time for each VM: its port takes one client, and the later set is the one that stays. */
+/** One at a time for each VM: its port takes one client, and the later set wins. */
 export const createKeyInstaller = (socketOf: (vm: string) => string) => {
   const sending = new Map<string, Promise<void>>();
   return async (vm: string, keys: readonly string[], signal: AbortSignal): Promise<void> => {

@@ -13,7 +13,7 @@ import { HostError, type SerialLine } from '../host.ts';
 
 export const HISTORY_BYTES = 16 * 1024;
 export const VIEWER_BYTES_MAX = 256 * 1024;
-/** Typed, and not taken by the VM: who types waits, but those who left meanwhile do not. */
+/** Input that the VM has not read: a typing client waits, but input of disconnected clients counts too. */
 export const TYPED_BYTES_MAX = 256 * 1024;
 export const MISSED = Buffer.from('\r\n[some output is missing here: this viewer was too slow]\r\n');
 
@@ -36,7 +36,7 @@ const tailOf = async (file: string): Promise<Buffer> => {
   }
 };
 
-/** The log and the line say the same; what of the line is already in the log is said once. */
+/** The log and the console have the same output; the overlap is shown once. */
 export const joinHistory = (log: Buffer, live: Buffer): Buffer => {
   for (let length = Math.min(log.length, live.length); length > 0; length--)
     if (log.subarray(log.length - length).equals(live.subarray(0, length)))
@@ -137,7 +137,7 @@ const openHub = async ({ serial, console: log }: SerialPaths, onEmpty: () => voi
   };
 };
 
-/** `pathsOf` says where the line of a VM is. */
+/** `pathsOf` returns where the console of a VM is. */
 export const createSerial = (pathsOf: (machine: string) => SerialPaths) => {
   const hubs = new Map<string, Promise<Hub>>();
   return async (machine: string): Promise<SerialLine> => {

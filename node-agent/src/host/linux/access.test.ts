@@ -87,7 +87,7 @@ it('a program that cannot be started is reported, and the next attempt runs it a
     );
 });
 
-/** What a viewer was shown until it holds this. */
+/** The output shown to a viewer until it contains this. */
 const shown = (output: Readable, what: string): Promise<string> =>
   new Promise((resolve) => {
     let text = '';
@@ -110,7 +110,7 @@ describe('the serial console', () => {
     const clients: Socket[] = [];
     const server = await serve(t, paths.serial, (client) => void clients.push(client));
     const openLine = createSerial(() => paths);
-    /** Also the VM knows by then that somebody looks. */
+    /** The VM also sees a connected viewer by then. */
     const first = async () => {
       const [line] = await Promise.all([openLine('a'), once(server, 'connection')]);
       return line;

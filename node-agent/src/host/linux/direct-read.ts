@@ -10,14 +10,14 @@ const BLOCK = 4096;
 const PAGE = 65_536;
 const CHUNK = 16 * PAGE;
 const AT_ONCE = 4;
-/** Shared by all readers of zeros: nobody writes to read data. */
+/** Shared by all readers of zeros: read data is never modified. */
 const ZEROS = Buffer.alloc(CHUNK);
 
-/** Node has it; the types of the control plane's own globals do not. */
+/** Node.js has it, but it is missing in the types. */
 type PageMemory = new (size: Readonly<{ initial: number }>) => Readonly<{ buffer: ArrayBuffer }>;
 const { Memory } = (globalThis as unknown as Readonly<{ WebAssembly: Readonly<{ Memory: PageMemory }> }>).WebAssembly;
 
-/** Lends pieces of aligned memory; who finds none waits. */
+/** Lends pieces of aligned memory; a caller waits if none is free. */
 const createBufferPool = () => {
   const { buffer } = new Memory({ initial: (CHUNK * AT_ONCE) / PAGE });
   const free: Buffer[] = Array.from({ length: AT_ONCE }, (_, n) => Buffer.from(buffer, n * CHUNK, CHUNK));
@@ -34,7 +34,7 @@ const createBufferPool = () => {
   };
 };
 
-/** One for all disks, made when the first is read. */
+/** One for all disks, created at the first read. */
 let lend: ReturnType<typeof createBufferPool> | undefined;
 
 export const directReader = (

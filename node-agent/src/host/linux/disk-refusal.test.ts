@@ -1,4 +1,4 @@
-/** On real block devices: whatever else uses a disk, or is not the disk that was approved, is refused untouched. */
+/** On real block devices: a disk in use, or one that is not the approved disk, is refused untouched. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -35,7 +35,7 @@ const acts = (made: Made, disk: OpenDisk): readonly (() => Promise<unknown>)[] =
   () => made.host.images.clone(made.image, disk, noProgress, { is_zero: true }),
 ];
 
-/** Refused when it is opened, and refused when it was open before; then as it was, byte for byte. */
+/** Refused when it is opened, and refused if it was open before; then unchanged, byte for byte. */
 const staysWhole = async (made: Made, use: () => Promise<unknown>, ...codes: Parameters<typeof refuses>[1][]) => {
   const disk = await made.host.disks.open(made.first);
   await use();
@@ -83,7 +83,7 @@ test('a persistent name that resolves to another disk is refused, and neither di
 test('a disk with another device number is refused, and neither disk is touched', { skip }, async (context) => {
   const made = await setUp(context);
   const { root } = made.disks;
-  // As after the drives came back in another order while the agent had one open.
+  // As if the disks were enumerated in another order while the agent had one open.
   await staysWhole(
     made,
     async () => {
@@ -117,7 +117,7 @@ test('a device node swapped between check and open is refused, and neither disk 
       run: createRun(path),
       files: {
         ...real,
-        // The last thing that is read of a disk before it is opened is where its lasting name leads.
+        // The last check of a disk before it is opened is the target of its persistent name.
         findLink: async (at) => {
           const link = await real.findLink(at);
           if (at === made.first.device && !isSwapped) {
@@ -143,7 +143,7 @@ test('a device node swapped between check and open is refused, and neither disk 
 test('while a disk is written no other process can open it', { skip }, async (context) => {
   const made = await setUp(context, {
     programs: {
-      // Asks for the disk as a mount would, while it has it.
+      // Opens the disk exclusively, as a mount would, while the agent has it open.
       blkdiscard: 'if mke2fs -q -t ext4 "$(readlink /proc/self/fd/3)"; then exit 9; fi; exec /usr/sbin/blkdiscard "$@"',
     },
   });

@@ -8,7 +8,7 @@ import { type Files, integerOf } from './files.ts';
 import { isBootTarget, isUsing, type Mount, readLoops, readMounts, readSwaps, type Use } from './mounts.ts';
 import { addressesIn } from './pci.ts';
 
-/** Without what only the disk itself reports. */
+/** Without the values that only the disk itself reports. */
 export type DiskUse = Omit<DiskFacts, 'filesystems' | 'unreadable' | 'erase'>;
 
 export const BLOCK = '/sys/block';
@@ -16,7 +16,7 @@ const VIRTUAL = '/sys/devices/virtual/';
 const SECTOR = 512;
 export const NVME = /^(nvme\d+)(?:c\d+)?n\d+$/;
 
-/** The disk, its partitions, and all that holds any of them, to the top. */
+/** The disk, its partitions, and all their holders, up to the top. */
 const stackOf = async (files: Files, name: string, partitions: readonly string[]): Promise<readonly string[]> => {
   const seen = new Set<string>();
   const visit = async (folder: string, one: string): Promise<void> => {
@@ -29,7 +29,7 @@ const stackOf = async (files: Files, name: string, partitions: readonly string[]
   return [...seen];
 };
 
-/** With multipath the disk hangs on a subsystem, whose links lead to the controller. */
+/** With multipath the disk belongs to a subsystem, whose links lead to the controller. */
 const pciAddressOf = async (files: Files, name: string): Promise<string | null> => {
   const direct = addressesIn((await files.findReal(`${BLOCK}/${name}`)) ?? '').at(-1);
   if (direct !== undefined) return direct;
@@ -43,7 +43,7 @@ const pciAddressOf = async (files: Files, name: string): Promise<string | null> 
 const BY_ID = '/dev/disk/by-id';
 const rank = (link: string): number => (link.startsWith('nvme-eui.') ? 0 : link.startsWith('nvme-') ? 1 : 2);
 
-/** Names that last, by kernel name; the identifier of the namespace is preferred to model and serial. */
+/** Persistent names, by kernel name; the identifier of the namespace is preferred to model and serial. */
 const stableNames = async (files: Files): Promise<ReadonlyMap<string, string>> => {
   const links = (await files.findNames(BY_ID)) ?? [];
   const found = new Map<string, string>();

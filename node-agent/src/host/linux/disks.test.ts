@@ -16,7 +16,7 @@ const SIZE = 1024 * 1024;
 const NVME = '/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:01.0/0000:19:00.0/nvme/nvme0';
 const ERASE = 'dd if=/dev/zero of=/proc/self/fd/3 bs=4096 count=256 conv=notrunc status=none';
 
-/** A drive of plain bytes, and tools that really write to the descriptor they are given. */
+/** A disk of plain bytes, and tools that really write to their descriptor. */
 const bench = async (
   context: TestContext,
   { tree = {}, idCtrl = '{"oacs": 23, "fna": 4, "sanicap": 3}', wipefs = 'true', status = 0 } = {},

@@ -11,7 +11,7 @@ import { type Fabric, HostError } from '../host.ts';
 import { listPartitions } from './fabric.ts';
 import type { Run } from './run.ts';
 
-/** Links are trained while it works. */
+/** Links are trained while it runs. */
 const ACT_MAX_MS = 120_000;
 
 export const versionProblem = ({ manager }: FabricFacts): string | null =>
@@ -50,7 +50,7 @@ const refuseConflict = (partitions: readonly FabricPartition[], wanted: FabricPa
 };
 
 export const createFabric = (run: Run, facts: () => Promise<FabricFacts>): Fabric => {
-  /** Asks, and believes the list. */
+  /** Runs the tool, then trusts only the list. */
   const ask = async (argv: readonly string[], ids: readonly number[], isActive: boolean): Promise<void> => {
     const ran = await run({ argv: ['fmpm', ...argv], recorded: 'fmpm.txt', timeout_ms: ACT_MAX_MS });
     const after = await listPartitions(run);

@@ -36,7 +36,7 @@ export const partitionsOf = (text: string): FabricPartition[] => {
 
 const NOT_ACTIVE = 3;
 
-/** `is-active` answers with its status; a unit that does not exist is not active either. */
+/** `is-active` returns its status; a missing unit is not active either. */
 const isRunning = async (run: Run): Promise<boolean> => {
   const { status, stdout } = await run({
     argv: ['systemctl', 'is-active', 'nvidia-fabricmanager'],

@@ -11,13 +11,13 @@ import { majorMinorOf } from './device-number.ts';
 
 export type Files = Readonly<{
   root: string;
-  /** Without the white space at its end. */
+  /** Without trailing white space. */
   text(path: string): Promise<string>;
   find(path: string): Promise<string | null>;
   findBytes(path: string): Promise<Buffer | null>;
-  /** No more than this many bytes are asked of whatever makes them. */
+  /** Reads at most this many bytes. */
   findHead(path: string, length: number): Promise<Buffer | null>;
-  /** Sorted; only those like the pattern, where one is given. */
+  /** Sorted; only those that match the pattern, if one is given. */
   names(path: string, like?: RegExp): Promise<readonly string[]>;
   findNames(path: string, like?: RegExp): Promise<readonly string[] | null>;
   /** Where a symbolic link points, as written. */
@@ -25,9 +25,9 @@ export type Files = Readonly<{
   /** Where a path leads after all links, as seen from the root. */
   findReal(path: string): Promise<string | null>;
   exists(path: string): Promise<boolean>;
-  /** To a file that is there, such as one of sysfs. Most of those cannot be opened for reading at all. */
+  /** To an existing file, such as one of sysfs. Most of those cannot be opened for reading. */
   write(path: string, text: string): Promise<void>;
-  /** The number of the block device that a path leads to, whatever it is called; null for anything else. */
+  /** The number of the block device that a path resolves to, whatever its name; null for anything else. */
   findDevice(path: string): Promise<string | null>;
 }>;
 
@@ -91,7 +91,7 @@ export const createFiles = (root = '/'): Files => {
         try {
           return await readlink(at(path));
         } catch (error) {
-          // Something that is no link leads nowhere.
+          // Not a link.
           if (codeOf(error) === 'EINVAL') return null;
           throw error;
         }
@@ -112,7 +112,7 @@ export const createFiles = (root = '/'): Files => {
   };
 };
 
-/** A whole number, or a sentence about what stood there instead. */
+/** A whole number, or an error that quotes the text. */
 export const integerOf = (text: string, what: string): number => {
   const value = Number(text.trim());
   if (!Number.isSafeInteger(value)) throw new HostError('host_error', `${what} is not a number: ${text.slice(0, 40)}`);

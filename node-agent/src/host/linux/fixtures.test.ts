@@ -1,4 +1,4 @@
-/** Trees and outputs of real machines: nothing in them surprises the readers. */
+/** Trees and outputs of real hosts: the parsers handle all of them. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { signaturesOf } from './signatures.ts';
 
 const SETTINGS = { node_id: 'nod_1', accelerators: [], private_network: '10.100.0.0/24' };
 
-/** How many functions each has; null where the recording lacks what the kernel always shows. */
+/** The number of functions of each; null if the recording lacks files that the kernel always has. */
 const TREES = [
   ['topology/hwloc/32em64t-2n8c+dax+nvme+mic+dimms.sysfs.tar.bz2', '32em64t-2n8c+1mic', 137],
   ['topology/ghw/linux-amd64-8581cf3a529e5d8b97ea876eade2f60d.sysfs.tar.gz', '.', 82],
@@ -35,7 +35,7 @@ for (const [path, folder, count] of TREES)
     const facts = await collectFacts(createLinuxHost({ root: join(tree.root, folder) }));
     assertHostFacts(facts);
     assert.equal('value' in facts.pci ? facts.pci.value.length : null, count);
-    // None of them holds swap, tools or groups: unreadable, not empty.
+    // None of them contains swap, tools or groups: unreadable, not empty.
     for (const part of ['system', 'disks', 'iommu_groups', 'tools'] as const)
       assert.ok('unreadable' in facts[part], part);
     const map = topologyOf(facts, SETTINGS);

@@ -1,4 +1,4 @@
-/** A machine with one H200 was read by this agent; what it read is in test/recordings/h200-guest, with names removed. */
+/** A recording of this agent on a host with one H200 is in test/recordings/h200-guest, with names removed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';

@@ -43,7 +43,7 @@ const NO_IMAGES: Host['images'] = {
   clone: refuse('clone an image'),
 };
 
-/** Machines are libvirt's; a host without it has none. */
+/** VMs are those of libvirt; a host without it has none. */
 const listVms = async (run: Run): Promise<readonly Domain[]> => {
   try {
     await run({ argv: ['virsh', '--version'], recorded: 'virsh-version.txt' });
@@ -70,15 +70,15 @@ const noVms = (run: Run): Host['hypervisor'] => ({
 
 export type LinuxOptions = Readonly<{
   root?: string;
-  /** Instead of the recording's commands: tests give programs of their own. */
+  /** Instead of the recorded commands: tests supply their own programs. */
   run?: Run;
   files?: Files;
-  /** Where images are kept and come from; without it the host has none. */
+  /** Where images are stored and pulled from; without it the host has none. */
   images?: ImagesOptions;
   wipe_minimum?: WipeMethod;
   devices?: DeviceIds;
   network?: NetworkConfig;
-  /** How machines are run; without it the host runs none. */
+  /** How VMs are run; without it the host runs none. */
   hypervisor?: HypervisorConfig;
 }>;
 

@@ -11,7 +11,7 @@ import { createRun } from './run.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** A host with /dev/kvm, and an emulator that does what it is told. */
+/** A host with /dev/kvm, and a configurable emulator. */
 const hostWith = async (t: TestContext, emulator: string, accelerator: HypervisorConfig['accelerator'] = 'probe') => {
   const tree = await makeTree({ '/dev/kvm': '', [BOOT_ID]: 'first\n' });
   t.after(tree.remove);

@@ -22,10 +22,10 @@ const CODE =
   '0000000000000000ffff0000009acf00ffff00000092cf001700307c0000';
 const SECTOR = 512;
 const SIGNATURE = Buffer.from([0x55, 0xaa]);
-/** What `out 0x501, 0x10` makes of the emulator's status. */
+/** The exit status of the emulator after `out 0x501, 0x10`. */
 const COUNTED = 33;
 const PROBE_MS = 20_000;
-/** Where nothing runs, not every start waits for a probe to say so. */
+/** If no guest runs, not every start waits for another probe. */
 const FAILED_MS = 5 * 60_000;
 
 const bootSector = (): Buffer => {
@@ -65,7 +65,7 @@ export const probeAccelerator = async ({ config, run }: Given, accelerator: 'kvm
   }
 };
 
-/** Who asks while it is being found out waits for that: probes beside each other would slow each other down. */
+/** Concurrent callers wait for the running probe: parallel probes would slow each other down. */
 const probing = new Map<string, Promise<Verdict>>();
 const failed = new Map<string, Readonly<{ verdict: Verdict; until: number }>>();
 
@@ -85,7 +85,7 @@ const probeOnce = (given: Given, file: string, bootId: string): Promise<Verdict>
   return probe;
 };
 
-/** The verdict on KVM, by the probe of this boot. */
+/** The result for KVM, by the probe of this boot. */
 export const checkKvm = async (given: Given): Promise<Verdict> => {
   const { config, files } = given;
   if (!(await files.exists('/dev/kvm'))) return { is_usable: false, reason: '/dev/kvm is not there' };

@@ -4,34 +4,34 @@ import type { Boot, HostProfile } from '../../vm/host-profile.ts';
 export type HypervisorConfig = Readonly<{
   /** As virsh takes it. */
   connect: string;
-  /** `probe`: KVM where a guest really runs on it, else emulation. */
+  /** `probe`: KVM if a test guest runs on it, else emulation. */
   accelerator: 'kvm' | 'tcg' | 'probe';
   emulator: string;
   machine_type: string;
   boot: Boot;
-  /** Each machine has a directory of its own in it: definition, seed, firmware variables, console. */
+  /** Contains a directory per VM: definition, seed, firmware variables, console. */
   folder: string;
   /** Sockets for guest reports, key installation and serial consoles. A socket's path must be short. */
   report_folder: string;
-  /** Where libvirt writes down how it started a VM. */
+  /** Where libvirt logs how it started a VM. */
   libvirt_log_folder: string;
   /** Where disks may be named. */
   disk_folders: readonly string[];
   passthrough: HostProfile['passthrough'];
-  /** Without offloads where the switch runs in user space. */
+  /** Without offloads if the switch runs in user space. */
   nic: Readonly<{ driver: 'vhost' | 'qemu'; has_offloads: boolean }>;
-  /** Longer rings of the card, and a guest whose kernel makes room for a fast network. */
+  /** Longer rings of the network card, and a guest kernel tuned for a fast network. */
   is_network_tuned: boolean;
   /**
-   * CPUs that stay the host's own, as a list: each vCPU then has one of the others to itself. Null: the vCPUs of all
-   * VMs share the CPUs of their NUMA node.
+   * CPUs reserved for the host, as a list: each vCPU then has a dedicated one of the others. Null: the vCPUs of all VMs
+   * share the CPUs of their NUMA node.
    */
   host_cpus: string | null;
   /** Whether the guest sees the NUMA nodes of the host. */
   has_guest_numa: boolean;
-  /** The account of a guest that the keys of a launch open. */
+  /** The account in the guest OS that the keys of a launch open. */
   username: string;
-  /** How long a guest may take to go down for a reboot that it was asked for. */
+  /** How long a guest OS may take to shut down for a requested reboot. */
   reboot_grace_s: number;
 }>;
 

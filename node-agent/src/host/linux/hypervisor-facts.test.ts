@@ -25,7 +25,7 @@ const read = async (
   const emulator = join(tree.root, 'bin/emulator');
   const config = { ...HYPERVISOR_DEFAULTS, emulator, folder: join(tree.root, 'slices'), ...over };
   const made = createFiles(tree.root);
-  // The emulator is run where it is, and looked for where the host is.
+  // The emulator is run from its real path, and looked up below the root of the host.
   const exists = (file: string) => (file === emulator ? Promise.resolve('emulator' in programs) : made.exists(file));
   return readHypervisor({ config, files: { ...made, exists }, run: createRun(path) });
 };

@@ -14,7 +14,7 @@ type Given = Readonly<{ config: HypervisorConfig; files: Files; run: Run }>;
 
 const QUERY_MS = 60_000;
 
-/** Null: it does not answer, or is not there. */
+/** Null: it does not respond or does not exist. */
 const libvirtVersion = async ({ config, run }: Given): Promise<string | null> => {
   try {
     const { status, stdout } = await run({
@@ -47,7 +47,7 @@ export const readHypervisor = async (given: Given): Promise<HypervisorFacts> => 
       accelerator,
       kvm: { is_usable: false, reason: 'disabled in the settings' },
     };
-  // Without the emulator there is nothing to try it with.
+  // Without the emulator KVM cannot be tested.
   const kvm = missing_files.includes(given.config.emulator)
     ? { is_usable: false, reason: `${given.config.emulator} is not there` }
     : await checkKvm(given);

@@ -7,7 +7,7 @@ import type { ParsedDomain } from '../../vm/domain-read.ts';
 import { HostError, type Hypervisor, type SeenDomain } from '../host.ts';
 import type { KnownDomain } from './hypervisor-virsh.ts';
 
-/** As VMs of ours are called; see tasks/names.ts. */
+/** The naming scheme of managed VMs; see tasks/names.ts. */
 const OURS = /^gpuaas-alc-[0-9a-z]+$/;
 
 const pathsOf = async (path: string): Promise<readonly string[]> => {
@@ -44,7 +44,7 @@ const foldersIn = async (folder: string): Promise<readonly string[]> => {
   }
 };
 
-/** VMs of ours that have files here, whether or not libvirt knows them. */
+/** Managed VMs that have files here, whether or not libvirt lists them. */
 export const managedIn = async (folder: string): Promise<readonly string[]> =>
   (await foldersIn(folder)).filter((name) => OURS.test(name)).sort();
 

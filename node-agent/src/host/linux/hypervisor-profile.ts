@@ -9,7 +9,7 @@ import type { KnownDomain } from './hypervisor-virsh.ts';
 import type { NetworkConfig } from './network-config.ts';
 import { readSystem } from './system.ts';
 
-/** What QEMU's emulated CPU addresses. */
+/** The address width of QEMU's emulated CPU. */
 const EMULATED_BITS = 40;
 
 const addressBits = async (files: Files): Promise<number> => {
@@ -19,7 +19,7 @@ const addressBits = async (files: Files): Promise<number> => {
   return Number(bits);
 };
 
-/** Null where the uplink is no function of a card, or there is none. */
+/** Null if the uplink is not a function of a card, or there is none. */
 const uplinkAddress = async (files: Files, uplink: string | null): Promise<string | null> => {
   if (uplink === null || /^[0-9a-f]{4}:/.test(uplink)) return uplink;
   const device = (await files.findReal(`/sys/class/net/${uplink}/device`))?.split('/').at(-1) ?? '';
@@ -35,7 +35,7 @@ export type GivenProfile = Readonly<{
   others: readonly KnownDomain[];
 }>;
 
-/** Those of the plan that are neither the host's nor another running VM's. */
+/** Those of the plan that are used neither by the host nor by another running VM. */
 const freeCpus = ({ plan, name }: VmPlan, { config, others }: GivenProfile): readonly number[] | null => {
   if (config.host_cpus === null) return null;
   const running = others.filter(({ parsed, state }) => parsed.name !== name && state !== 'shut_off');
@@ -57,7 +57,7 @@ export const readProfile = async (machine: VmPlan, given: GivenProfile): Promise
     passthrough: config.passthrough,
     uplink_pci_address: await uplinkAddress(files, network.uplink),
     nic: { ...config.nic, queues: network.queues, is_tuned: config.is_network_tuned },
-    // What stands in for a device has next to no BARs.
+    // Emulated replacement devices have almost no BARs.
     devices: placesOf(functions).map((place) => (isEmulated ? { ...place, mmio64_bytes: 0 } : place)),
     numa: config.has_guest_numa ? (await readSystem(files)).numa : [],
     pinned_cpus: freeCpus(machine, given),

@@ -15,7 +15,7 @@ import type { Run } from './run.ts';
 const blocked = (message: string): HostError => new HostError('blocked', message);
 const drift = (message: string): HostError => new HostError('drift', message);
 
-/** Nothing of the plan may be in a VM that is on. */
+/** No resource of the plan may be used by a running VM. */
 export const refuseShared = ({ plan, name }: VmPlan, others: readonly KnownDomain[]): void => {
   const wanted = new Set([
     ...devicesOf(plan),
@@ -38,7 +38,7 @@ export const refuseShared = ({ plan, name }: VmPlan, others: readonly KnownDomai
 
 const isBridge = (fn: PciFunction): boolean => fn.class_code.startsWith('0604');
 
-/** On vfio-pci, alone in its group or with others that are, and with the group's device there to be opened. */
+/** On vfio-pci, alone in its group or with others that are, and with the device file of the group available. */
 export const refuseUnbound = async (
   { plan }: VmPlan,
   functions: readonly PciFunction[],
@@ -85,7 +85,7 @@ export const refuseWithoutPages = ({ plan }: VmPlan, pages: SystemFacts['hugepag
   }
 };
 
-/** The port was made for this VM and is on the bridge of the site. */
+/** The port was created for this VM and is on the bridge of the site. */
 export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }: VmPlan): Promise<void> => {
   const { status, stdout, stderr } = await networkRun(
     run,
@@ -97,7 +97,7 @@ export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }
     );
 };
 
-/** What every VM that is booted like this needs, whatever its profile. */
+/** The requirements of every VM that boots this way, whatever its profile. */
 export const firmwareFiles = (boot: Boot): readonly string[] => [
   ...new Set(
     boot.kind === 'kernel'

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { KEY } from '../../../test/vm.ts';
 import { listenToGuest } from './hypervisor-report.ts';
 
-/** A guest at the other end of its port. */
+/** A guest OS at the other end of its port. */
 const guestThat = async (t: TestContext, speak: (socket: Socket) => void): Promise<string> => {
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-report-'));
   const path = join(dir, 'guest.sock');

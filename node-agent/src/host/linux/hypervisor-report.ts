@@ -7,7 +7,7 @@ import { createReportReader } from '../../vm/guest-report.ts';
 import { type GuestReport, HostError } from '../host.ts';
 
 const LISTEN_MS = 2_500;
-/** No machine, or one that is just starting or ending. */
+/** No VM, or one that is just starting or ending. */
 const NO_REPORT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 export const listenToGuest = (socket: string): Promise<GuestReport | null> =>
@@ -23,7 +23,7 @@ export const listenToGuest = (socket: string): Promise<GuestReport | null> =>
     connection.on('data', (chunk: Buffer) => {
       const report = reader.read(chunk);
       if (report !== null) end(report);
-      // It is left to its noise for the rest of its time, and costs nothing.
+      // Its further output is ignored for the rest of the time and costs nothing.
       else if (reader.isSpent()) connection.pause();
     });
     connection.on('end', () => end(null));

@@ -7,7 +7,7 @@ import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.
 
 const ACCELERATORS = ['kvm', 'tcg', 'probe'] as const;
 
-/** A kernel of the host's instead of firmware, where firmware cannot be had or does not run. */
+/** A kernel of the host instead of firmware, if firmware is not available or does not run. */
 const readBoot = (read: ConfigReader): Boot => {
   const kernel = read.optional('GPUAAS_NODE_BOOT_KERNEL');
   if (kernel !== undefined)

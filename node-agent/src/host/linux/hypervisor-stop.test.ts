@@ -4,7 +4,7 @@ import { refuses } from '../contract/subject.ts';
 import type { Domain } from '../host.ts';
 import { requestShutdown } from './hypervisor-stop.ts';
 
-/** A guest that goes down at a time, behind a libvirt that takes its own for every answer. */
+/** A guest OS that shuts down at a given time, behind a libvirt with its own delay per call. */
 const guestThat = (given: Readonly<{ down_at?: number; answers_in?: number }>) => {
   const clock = { ms: 0 };
   const asked: number[] = [];

@@ -7,20 +7,20 @@ import { type Domain, HostError } from '../host.ts';
 import type { Virsh } from './hypervisor-virsh.ts';
 
 const POLL_MS = 250;
-/** A guest that was not up yet did not hear it. */
+/** A guest OS that was still booting did not receive it. */
 const REPEAT_MS = 5_000;
 
 export type ShutdownRequest = Readonly<{
   virsh: Pick<Virsh, 'tell' | 'state'>;
   signal?: AbortSignal | undefined;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   now?: () => number;
   rest?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }>;
 
 export const isDown = (state: Domain['state'] | null): boolean => state === null || state === 'shut_off';
 
-/** Whether it went down. Given up, it stays as it is: asked, and not switched off. */
+/** Whether it shut down. If aborted, the VM is left as it is and not powered off. */
 export const requestShutdown = async (
   { virsh, signal, now = () => performance.now(), rest = pause }: ShutdownRequest,
   uuid: string,

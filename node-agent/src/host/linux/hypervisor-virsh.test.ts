@@ -4,7 +4,7 @@ import { createVirsh } from './hypervisor-virsh.ts';
 import type { Run } from './run.ts';
 
 const UUID = '6f0f4d5e-2c4b-4f0e-9d3c-0a1b2c3d4e5f';
-/** A libvirt that cannot do what it is told. */
+/** A libvirt whose commands fail. */
 const failing =
   (stderr: string): Run =>
   async () => ({ status: 1, stdout: '', stderr });

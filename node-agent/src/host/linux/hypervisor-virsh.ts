@@ -18,14 +18,14 @@ export type Virsh = Readonly<{
   find(uuid: string): Promise<KnownDomain | null>;
   state(uuid: string): Promise<Domain['state'] | null>;
   define(file: string): Promise<void>;
-  /** Says whether it did; a domain that is already so or gone answers false. */
+  /** Returns whether it acted; false for a domain that is already in that state or gone. */
   tell(verb: 'start' | 'shutdown' | 'destroy' | 'reset' | 'resume', uuid: string): Promise<boolean>;
   undefine(uuid: string): Promise<void>;
-  /** True once it went down and came up again, false if it did not within this time. */
+  /** True if it shut down and started again, false if it did not within this time. */
   reboot(uuid: string, graceS: number): Promise<boolean>;
 }>;
 
-/** Memory of a large guest is made and given back page by page. */
+/** Memory of a large VM is allocated and freed page by page. */
 const LONG_MS = 600_000;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -46,7 +46,7 @@ const stateOf = (text: string): Domain['state'] => {
   return state;
 };
 
-/** What `domstate --reason` says of a domain that is off. After a restart of libvirt or the host it does not know. */
+/** The output of `domstate --reason` for a domain that is off. After a restart of libvirt or the host it is unknown. */
 const ENDS: Readonly<Record<string, SeenDomain['ended_by']>> = {
   shutdown: 'guest',
   destroyed: 'host',
@@ -57,10 +57,10 @@ const ENDS: Readonly<Record<string, SeenDomain['ended_by']>> = {
 const WITH_REASON = /^(.*?)(?: \(([^)]*)\))?$/;
 
 const isGone = (stderr: string): boolean => /failed to get domain|Domain not found/.test(stderr);
-/** Already so: a guest may shut down at any moment. */
+/** Already in that state: a guest OS may shut down at any moment. */
 const isSo = (stderr: string): boolean => isGone(stderr) || /domain is not running|already active/.test(stderr);
 
-/** The kernel did not give the emulator a device's group: another process has it, or had it a moment ago. */
+/** The kernel refused the emulator a device group: another process has it open, or had it a moment ago. */
 const isGroupTaken = (stderr: string): boolean =>
   /open \/dev\/vfio\/\d+: (?:Device or resource busy|No such file)/.test(stderr);
 
@@ -115,7 +115,7 @@ export const createVirsh = (run: Run, connect: string): Virsh => {
         throw new HostError('host_error', `virsh undefine failed: ${stderr.trim().split('\n').at(-1)?.slice(0, 300)}`);
     },
     reboot: async (uuid, graceS) => {
-      // One connection: it listens a moment after it asked, and no guest is down by then.
+      // One connection: it starts to listen just after the request, before any guest OS is down.
       const { status, stderr } = await run({
         argv: argv(`reboot ${uuid} --mode acpi; event ${uuid} --event reboot --timeout ${graceS}`),
         recorded: 'virsh-reboot.txt',

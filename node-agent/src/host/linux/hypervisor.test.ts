@@ -1,6 +1,6 @@
 /**
- * VMs on real libvirt and QEMU, with loop devices as disks and a real switch. They boot once and live through all of
- * the tests in turn, because booting is what takes time.
+ * VMs on real libvirt and QEMU, with loop devices as disks and a real switch. They boot once and are used by all tests
+ * in order, because booting takes most of the time.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { ALLOCATION, eventually, machineOf, noProgress, OTHER_ALLOCATION, refuse
 import type { Host, VmPlan } from '../host.ts';
 
 const SMALL = { vcpu_count: 1, memory_mib: 256, cpuset: '0' };
-/** In a guest the tenant is root: nothing makes it listen to the power button. */
+/** In the VM the tenant is root and may ignore the power button. */
 const IGNORES_THE_BUTTON = '#cloud-config\nruncmd: ["killall acpid"]\n';
 
 const FOREIGN = `<domain type='qemu'><name>somebodys</name><memory unit='MiB'>16</memory><vcpu>1</vcpu>

@@ -80,14 +80,14 @@ const refuseUnready = async (given: Given, machine: VmPlan, others: readonly Kno
   return functions;
 };
 
-/** What the guest is to count: functions of the same make as those it is given. */
+/** The device IDs that the guest OS counts: those of its passed-through functions. */
 const acceleratorsOf = (config: HypervisorConfig, { plan }: VmPlan, functions: readonly PciFunction[]) => {
   if (config.passthrough === 'emulated') return [STAND_IN_ACCELERATOR];
   const own = plan.slots.flatMap((slot) => functions.filter((fn) => fn.address === slot.gpu_pci_address));
   return [...new Set(own.map((fn) => `${fn.vendor_id}:${fn.device_id}`))];
 };
 
-/** Everything that is refused is refused here, before anything is written. */
+/** Every refusal happens here, before anything is written. */
 const compile = async (given: Given, machine: VmPlan, others: readonly KnownDomain[]) => {
   const functions = await refuseUnready(given, machine, others);
   const accelerator = await chooseAccelerator(given);
@@ -106,7 +106,7 @@ const compile = async (given: Given, machine: VmPlan, others: readonly KnownDoma
   };
 };
 
-/** The emulator runs as a user of its own, who passes through the directory and is given the files by libvirt. */
+/** The emulator runs as its own user, who can traverse the directory and gets the files from libvirt. */
 const put = async (file: string, content: string | Buffer): Promise<void> => {
   await rm(file, { force: true });
   await writeFile(file, content, { mode: 0o600, flag: 'wx' });
@@ -151,7 +151,7 @@ const start = async (given: Given, machine: VmPlan): Promise<void> => {
     const state = await virsh.state(uuid);
     if (state !== 'running') throw new HostError('host_error', `${machine.name} was started and is ${state}.`);
   } catch (error) {
-    // What this start made goes with it; a VM that was here before keeps its definition.
+    // Files created by this start are removed with it; an existing VM keeps its definition.
     if (there === undefined) await undo(given, machine).catch(() => undefined);
     throw error;
   }
@@ -171,7 +171,7 @@ const reboot = async (given: Given, name: string, isHard: boolean): Promise<void
   if (domain === undefined || domain.state === 'shut_off') throw new HostError('drift', `${name} is not running.`);
   if (isHard) {
     if (!(await given.virsh.tell('reset', domain.uuid))) throw new HostError('drift', `${name} is not running.`);
-    // A guest that stood still stays so through a reset.
+    // A paused guest stays paused through a reset.
     if (domain.state !== 'running') await given.virsh.tell('resume', domain.uuid);
     return;
   }
@@ -189,7 +189,7 @@ const stop = async (
   const domain = await findManaged(given, name);
   if (domain === undefined || domain.state === 'shut_off') return 'absent';
   const { virsh } = given;
-  // Only a guest that runs can hear the button.
+  // Only a running guest OS can receive the power button.
   if (domain.state === 'running' && (await requestShutdown({ virsh, signal }, domain.uuid, graceS))) return 'graceful';
   const wasOn = await virsh.tell('destroy', domain.uuid);
   const state = await virsh.state(domain.uuid);

@@ -20,13 +20,13 @@ export type CacheEntry = SourceImage &
   Readonly<{ schema: 1; stamp: string; verified_at?: string; last_used_at?: string }>;
 export type CacheOptions = Readonly<{
   dir: string;
-  /** Together; without it only the file system's room counts. */
+  /** In total; without it only the space of the file system counts. */
   max_bytes?: number;
   /** Unneeded images are evicted for a pull, the least recently used first. */
   evicts_unused?: boolean;
   now?: () => Date;
 }>;
-/** Looks into bytes before they get a name; throws to refuse them. */
+/** Checks the data before it gets a name; throws to refuse it. */
 export type Inspect = (file: FileHandle, image: SourceImage) => Promise<void>;
 
 const READ_BYTES = 4 * 1024 * 1024;
@@ -69,7 +69,7 @@ export const openCache = (
       (name) => /^sha256-[0-9a-f]{64}\.json$/.test(name) && names.includes(name.slice(0, -5)),
     );
     const texts = await Promise.all(listed.sort().map((name) => readIfThere(join(dir, name))));
-    // One that went since its name was read is not listed.
+    // One that was removed since its name was read is not listed.
     return texts.filter((text) => text !== undefined).map((text) => JSON.parse(text) as CacheEntry);
   };
 
@@ -83,9 +83,9 @@ export const openCache = (
     return { freed_bytes: entry?.size_bytes ?? 0 };
   };
 
-  /** Partial files, and bytes that no entry lists; not those that are being written now. */
+  /** Partial files, and data without an entry; not those that are being written now. */
   const sweep = async (writing: ReadonlySet<string>): Promise<void> => {
-    // Names first: an image that is complete between the two reads is listed by then. What is being written stays.
+    // Names first: an image that completes between the two reads is listed by then. Files being written stay.
     const names = await readdir(dir);
     const before = [...writing];
     const listed = new Set(
@@ -102,7 +102,7 @@ export const openCache = (
     }
   };
 
-  /** On the disk, where holes take nothing: so much is free when it is gone. */
+  /** The size on disk, where holes take nothing: the space that its removal frees. */
   const takenBy = async ({ digest }: CacheEntry): Promise<number> => {
     const found = await stat(blobAt(digest)).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return { blocks: 0 };
@@ -126,7 +126,7 @@ export const openCache = (
       );
   };
 
-  /** Noughts are left out: an image is mostly empty, and stays so here. */
+  /** Zeros are skipped: an image is mostly empty and stays sparse here. */
   const receive = async (
     file: FileHandle,
     image: SourceImage,

@@ -55,7 +55,7 @@ test('a clone equals the image byte for byte, on a blank disk and on a used one'
   assert.deepEqual(await clone(true), { bytes_written: 48 * MIB, digest: image.digest });
   const same = () => execFileSync('cmp', ['--bytes', String(48 * MIB), raw, disks.blockOf(serial)]);
   same();
-  // A clone that was cut short, or somebody's data: the zeros of the image count too.
+  // An interrupted clone, or data of a tenant: the zeros of the image have to be written too.
   for (const at of [0, 20 * MIB, 47 * MIB]) await disks.write(serial, at, Buffer.alloc(MIB, 0xa5));
   await clone(false);
   same();
@@ -84,7 +84,7 @@ test('an image modified in the cache is neither cloned nor kept', { skip }, asyn
   const image = await putImage(source, { name: 'debian-12', size_bytes: 16 * MIB });
   await images.pull(image, noProgress);
   const blob = join(cache, image.digest.replace(':', '-'));
-  // Touched and the same: hashed again, and good.
+  // Touched but unchanged: hashed again, and valid.
   await chmod(blob, 0o600);
   await utimes(blob, 1, 1);
   await withDisk((disk) => images.clone(image, disk, noProgress));

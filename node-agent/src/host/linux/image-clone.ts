@@ -33,7 +33,7 @@ export const inspectFile = async (
 export const percentsIn = (text: string): readonly number[] =>
   [...text.matchAll(/\((\d+(?:\.\d+)?)\/100%\)/g)].map(([, percent]) => Number(percent));
 
-/** Tells what it copied since it began, and never less than before. */
+/** Reports the bytes copied since the start, never decreasing. */
 const progressOf = (bytes: number, onProgress: Progress): ((text: string) => void) => {
   const startedAt = performance.now();
   let told = 0;

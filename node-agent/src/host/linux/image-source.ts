@@ -17,7 +17,7 @@ export type ImageSource = Readonly<{
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const INDEX_MAX = 4 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
-/** So long may a server say nothing. */
+/** The timeout for a silent server. */
 const SILENCE_MS = 60_000;
 
 export const hexOf = (digest: string): string => {
@@ -107,7 +107,7 @@ export const createImageSource = (source: string): ImageSource => {
   const base = new URL(source.endsWith('/') ? source : `${source}/`);
   return {
     find: async (image) => {
-      // Without a digest the server's word decides which bytes are meant, so it must be the server that speaks.
+      // Without a digest the server decides which bytes are meant, so it must be authenticated.
       if (image.digest === null && base.protocol !== 'https:')
         throw new HostError('blocked', `${image.name} has no digest, and ${base.href} is not authenticated.`);
       return getIn(parseIndex(await fetchText(new URL('index.json', base)), base.href), image, base.href);

@@ -1,4 +1,4 @@
-/** The image cache: what is listed is whole and is what its digest says, whatever happened on the way. */
+/** The image cache: a listed image is complete and matches its digest, whatever happened during the pull. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -115,7 +115,7 @@ test('a cache that fills up during a pull keeps nothing, and the pull succeeds w
     await writeFile(file, randomBytes(8 * MIB));
     const image = await putFile(source, file);
     const other = join(cache, 'other');
-    /** Somebody takes the room while the image comes. */
+    /** Another process takes the space during the pull. */
     const fill = (): void => {
       if (!existsSync(other)) writeFileSync(other, randomBytes(8 * MIB));
     };
@@ -222,7 +222,7 @@ test('an image removed while the cache is listed is not listed', async (context)
   await writeFile(file, randomBytes(MIB));
   const image = await putFile(source, file);
   await images.pull(image, noProgress);
-  // As an eviction leaves it between the two reads: a name whose entry cannot be opened any more.
+  // As an eviction between the two reads leaves it: a name whose entry can no longer be opened.
   const going = join(cache, `sha256-${'b'.repeat(64)}`);
   await writeFile(going, 'bytes');
   await symlink('nowhere', `${going}.json`);
@@ -241,7 +241,7 @@ test('an image is hashed again on request and dropped if it changed', async (con
   await images.pull(image, noProgress);
   assert.deepEqual(await images.verify(image.digest), { is_intact: true, size_bytes: MIB });
   const blob = join(cache, image.digest.replace(':', '-'));
-  // As a failing drive does it: other bytes, and the file looks as it did.
+  // As a failing disk does it: other bytes, and unchanged metadata.
   const { atime, mtime } = await stat(blob);
   execFileSync('chmod', ['u+w', blob]);
   const bytes = await readFile(blob);

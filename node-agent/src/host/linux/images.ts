@@ -7,22 +7,22 @@ import type { Run } from './run.ts';
 
 export type ImagesOptions = CacheOptions &
   Readonly<{
-    /** A directory or an http(s) address; without one only what is cached can be used. */
+    /** A directory or an http(s) URL; without one only cached images can be used. */
     source?: string;
   }>;
 
-/** Whatever the size of a disk, such an image is none that we take. */
+/** Larger images are refused, whatever the size of the disk. */
 const inspect: Inspect = async (file, { format }) => {
   await inspectFile(file, { declared: format, disk_bytes: Number.MAX_SAFE_INTEGER });
 };
 
-/** Whoever asks for an image is about to clone it. */
+/** A requested image is about to be cloned. */
 const REQUESTED_MS = 10 * 60_000;
 
 export const createImages = (run: Run, options: ImagesOptions): Images => {
   const { now = () => new Date() } = options;
   const requestedAt = new Map<string, number>();
-  /** How many clones of each are under way. */
+  /** The number of running clones of each. */
   const cloning = new Map<string, number>();
   const isNeeded = (digest: string): boolean =>
     cloning.has(digest) || now().getTime() - (requestedAt.get(digest) ?? Number.NEGATIVE_INFINITY) < REQUESTED_MS;
@@ -38,9 +38,9 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
     }
   };
   const source = options.source === undefined ? undefined : createImageSource(options.source);
-  /** Who asks for what is on its way already waits for it. */
+  /** Concurrent requests for one image share its pull. */
   const pulls = new Map<string, ReturnType<Images['pull']>>();
-  /** Open, and judged for a disk of this size. */
+  /** Open, and checked for a disk of this size. */
   const openFor = async (entry: CacheEntry, disk_bytes: number) => {
     const file = await cache.openVerified(entry);
     try {

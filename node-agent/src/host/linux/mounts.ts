@@ -30,7 +30,7 @@ export const readMounts = async (files: Files): Promise<readonly Mount[]> => {
   return parseMounts(await files.text('/proc/mounts'));
 };
 
-/** What the kernel names by a path is known by its number too: a path can have been made anywhere. */
+/** A device that the kernel names by a path is identified by its number too: a path can be created anywhere. */
 export type Use = Readonly<{ major_minor: string | null; source: string }>;
 
 const useOf = async (files: Files, path: string): Promise<Use> => {

@@ -2,27 +2,27 @@
 import { outputOf, type Run } from './run.ts';
 
 export type NetworkConfig = Readonly<{
-  /** Made by the site, with the gateway's address on it. */
+  /** Created by the site, with the gateway's address on it. */
   bridge: string;
   network: string;
   gateway: string;
   /**
-   * By which guests leave the host: an interface's name, or the PCI address of the function behind it (the virtual
-   * function of a BlueField where there is one). Null: wherever the host's routes lead, but not back into the bridge.
+   * The uplink of VMs: an interface name, or the PCI address of the function behind it (the virtual function of a
+   * BlueField if there is one). Null: as the host routes, but not back into the bridge.
    */
   uplink: string | null;
-  /** What guests must not reach though the host could route it. */
+  /** Networks that VMs must not reach although the host could route to them. */
   denied_networks: readonly string[];
   /** Null: those of the host's own resolver. */
   dns_servers: readonly string[] | null;
   lease_s: number;
   /** Of a VM's interface. */
   queues: number;
-  /** Reservations, leases and settings of the address server. */
+  /** Reservations, leases and settings of the DHCP server. */
   folder: string;
-  /** Put in front of every command, as `nsenter --net=…` is where the switch lives in a namespace of its own. */
+  /** The prefix of every command, such as `nsenter --net=…` if the switch is in its own namespace. */
   command_prefix: readonly string[];
-  /** Where Open vSwitch keeps its sockets; null: where it was built to. */
+  /** Where Open vSwitch has its sockets; null: the built-in default. */
   switch_folder: string | null;
 }>;
 
@@ -40,7 +40,7 @@ export const NETWORK_DEFAULTS: NetworkConfig = {
   switch_folder: null,
 };
 
-/** Commands where the network is. */
+/** Commands in the namespace of the network. */
 export const networkRun = (run: Run, { command_prefix, switch_folder }: NetworkConfig): Run => {
   const prefix = [...command_prefix, ...(switch_folder === null ? [] : ['env', `OVS_RUNDIR=${switch_folder}`])];
   return (command) => {
@@ -49,6 +49,6 @@ export const networkRun = (run: Run, { command_prefix, switch_folder }: NetworkC
   };
 };
 
-/** A command that changes something, so that no recording holds it. */
+/** A command that changes something, so no recording contains it. */
 export const act = (run: Run, argv: readonly [string, ...string[]], input?: string): Promise<string> =>
   outputOf(run, { argv, recorded: `${argv[0]}.txt`, ...(input === undefined ? {} : { input }) });

@@ -14,7 +14,7 @@ import { act, type NetworkConfig } from './network-config.ts';
 import type { Run } from './run.ts';
 
 export type AddressServer = Readonly<{
-  /** Running, with these settings. True if it had to be started. */
+  /** Running with these settings. True if it had to be started. */
   ensure(): Promise<boolean>;
   stop(): Promise<void>;
   isRunning(): Promise<boolean>;
@@ -22,14 +22,14 @@ export type AddressServer = Readonly<{
   reserve(guest: Guest): Promise<void>;
   release(name: string): Promise<void>;
   leases(): Promise<readonly LeaseLine[]>;
-  /** How many were taken back. */
+  /** The number of removed leases. */
   forget(isGone: (lease: LeaseLine) => boolean): Promise<number>;
 }>;
 
 const POLL_MS = 10;
 const STOP_MS = 5_000;
 
-/** It runs as a user of its own, who must be able to read this whatever the agent's mask is. */
+/** dnsmasq runs as its own user, who must be able to read this whatever the agent's umask is. */
 const put = async (file: string, text: string): Promise<void> => {
   const beside = join(file, '..', `.${file.split('/').at(-1)}.new`);
   await writeFile(beside, text);
@@ -43,7 +43,7 @@ export const createAddressServer = (run: Run, config: NetworkConfig, network: Pr
   const settings = join(folder, 'dnsmasq.conf');
   const wanted = dnsmasqConfig({ network, dns_servers, lease_s, files });
 
-  /** The number in its file, if that process is still the one that was started with these settings. */
+  /** The PID in its file, if that process still runs with these settings. */
   const findProcess = async (): Promise<number | null> => {
     const pid = Number((await readIfThere(files.pid))?.trim() || Number.NaN);
     if (!Number.isSafeInteger(pid) || pid <= 1) return null;

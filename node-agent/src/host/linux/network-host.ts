@@ -18,7 +18,7 @@ export type GivenNetwork = Readonly<{
   isRecording: boolean;
 }>;
 
-/** Why a guest could not be attached now, in words; null when it could. */
+/** Why a VM cannot be attached now, in words; null if it can. */
 const unreadyOf = async (files: Files, run: Run, config: NetworkConfig): Promise<string | null> => {
   try {
     await refuseUnready(run, privateNetwork(config), await uplinkName(files, config.uplink));

@@ -7,16 +7,16 @@ import { act } from './network-config.ts';
 import { jsonOf, type Run } from './run.ts';
 
 export type Nat = Readonly<{
-  /** The tables are for these guests and no others. True if it had to be written. */
+  /** Writes the tables for exactly these VMs. True if they changed. */
   ensure(guests: readonly NatGuest[]): Promise<boolean>;
   /** Null: there are no tables. */
   read(): Promise<NftState | null>;
   remove(): Promise<void>;
-  /** No connection of this address is remembered. How many were. */
+  /** Removes all tracked connections of this address. Returns how many there were. */
   forget(ip: string): Promise<number>;
 }>;
 
-/** As source or destination, of what was sent or of what comes back. */
+/** As source or destination, in the original or the reply direction. */
 const SIDES = ['--src', '--dst', '--reply-src', '--reply-dst'] as const;
 
 export const createNat = (run: Run, network: PrivateNetwork, uplink: string | null): Nat => {
@@ -57,7 +57,7 @@ export const createNat = (run: Run, network: PrivateNetwork, uplink: string | nu
     forget: async (ip) => {
       const before = await remembered(ip);
       if (before === 0) return 0;
-      // It fails where nothing is left to delete; what counts is what is remembered afterwards.
+      // It fails if nothing is left to delete; the tracked connections afterwards decide.
       for (const side of SIDES)
         await run({ argv: ['conntrack', '--delete', side, ip], recorded: 'conntrack-delete.txt' });
       if ((await remembered(ip)) > 0)

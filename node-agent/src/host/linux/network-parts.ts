@@ -35,7 +35,7 @@ export const removeAll = async (
   for (const { private_ip } of guests) if (private_ip !== '') await nat.forget(private_ip);
 };
 
-/** A host without guests has nothing of ours running. */
+/** A host without VMs runs no helper of the agent. */
 export const removeBase = async ({ ovs, nat, dhcp }: Parts, hasBridge: boolean): Promise<void> => {
   await dhcp.stop();
   await nat.remove();

@@ -1,4 +1,4 @@
-/** Guests on a real switch, with a real address server and firewall, in namespaces of the test's own. */
+/** VMs on a real switch, with a real DHCP server and firewall, in namespaces of the test. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const skip = labLacks();
 const portsOf = (lab: NetworkLab, run: Run = createRun()) =>
   createPorts({ config: lab.config, files: createFiles(), run });
 
-/** Everything of a port that any of the parts still has. */
+/** Every remaining part of a port. */
 const remains = async (lab: NetworkLab, port: Port): Promise<readonly string[]> => {
   const pattern = new RegExp(`${port.name}|${port.mac_address}|${port.private_ip.replaceAll('.', '\\.')}(?!\\d)`);
   const found = {
@@ -83,7 +83,7 @@ describe('the network of VMs', { skip }, () => {
     assert.deepEqual(await ports.ports(), [A, B]);
     assert.deepEqual((await ports.lease(A.mac_address, A.private_ip)).state, 'none');
 
-    // One asks to be answered by name, the other lets everybody hear it.
+    // One requests a unicast reply, the other a broadcast.
     const asked = await Promise.all([a.dhcp(), b.dhcp('-B')]);
     assert.deepEqual(
       asked.map(({ status }) => status),
@@ -102,9 +102,9 @@ describe('the network of VMs', { skip }, () => {
       [OUTSIDE, B.private_ip, lab.config.gateway, '203.0.113.1', METADATA].map((address) => a.reaches(address)),
     );
     assert.deepEqual({ out, others }, { out: true, others: [false, false, false, false] });
-    // Names are the one thing that the host serves.
+    // DNS is the only service of the host.
     await a.must('timeout', '5', 'bash', '-c', `exec 3<>/dev/tcp/${lab.config.gateway}/53`);
-    // The outside sees the host's address; the host itself may call on its guest.
+    // The outside sees the address of the host; the host itself may connect to its VM.
     assert.match(await lab.host.must('conntrack', '--dump', '--src', A.private_ip), /dst=203\.0\.113\.1 /);
     assert.equal(await lab.host.reaches(B.private_ip), true);
     await lab.outside.must('ip', 'route', 'add', '10.100.0.0/24', 'via', '203.0.113.1');
@@ -142,7 +142,7 @@ describe('the network of VMs', { skip }, () => {
       arp('request', { ...said, tpa: B.private_ip }),
       icmp6(A.mac_address, 134),
       icmp6(A.mac_address, 136),
-      // Frames of one wire keep their order: when the last has come, the others have been dealt with.
+      // Frames on one link keep their order: when the last one has arrived, the others have been handled.
       udp(honest, 1000, 9, 'the truth'),
     );
     await world.until((frame) => frame.includes(hexOf('the truth')));
@@ -158,7 +158,7 @@ describe('the network of VMs', { skip }, () => {
       [],
     );
     assert.deepEqual(victim.seen().filter(isFrom(A.mac_address)), []);
-    // What the host hears of ARP is each guest speaking of itself.
+    // The only ARP that the host sees is each VM announcing itself.
     for (const port of [A, B])
       assert.deepEqual(
         atHost
@@ -167,7 +167,7 @@ describe('the network of VMs', { skip }, () => {
           .filter((frame) => frame.slice(56, 64) !== ipHex(port.private_ip)),
         [],
       );
-    // A guest that lies about its neighbor does not spoil the neighbor's lease.
+    // A VM that spoofs its neighbor does not affect the neighbor's DHCP lease.
     assert.deepEqual(await ports.lease(B.mac_address, B.private_ip), bound(B));
   });
 
@@ -201,7 +201,7 @@ describe('the network of VMs', { skip }, () => {
     await assert.rejects(ports.attach({ ...C, private_ip: A.private_ip }), (error: Error) =>
       [C.mac_address, A.mac_address].every((mac) => error.message.includes(mac)),
     );
-    // Somebody on a port of the bridge that is not ours says that the address is his.
+    // A device on an unmanaged port of the bridge claims the address.
     const stranger = { name: 'foreign0', mac_address: '02:00:00:00:00:99' };
     const place = await lab.guest(stranger.name, stranger.mac_address);
     await lab.vsctl('add-port', lab.config.bridge, stranger.name);
@@ -220,7 +220,7 @@ describe('the network of VMs', { skip }, () => {
   test('a switch that lost its flows connects no VM, and the flows are restored', async () => {
     const ports = portsOf(lab);
     await lab.restartSwitch();
-    // By itself it would switch between all of them.
+    // Without flows it would switch between all ports.
     assert.match(await lab.ofctl('dump-flows', lab.config.bridge), /actions=NORMAL/);
     await a.must('ip', 'neigh', 'replace', B.private_ip, 'lladdr', B.mac_address, 'dev', 'eth0');
     assert.deepEqual(await Promise.all([B.private_ip, OUTSIDE].map((address) => a.reaches(address))), [false, false]);

@@ -23,8 +23,8 @@ import type { Run } from './run.ts';
 export type Ports = Pick<Network, 'attach' | 'detach' | 'ports' | 'remains' | 'lease'> &
   Readonly<{
     /**
-     * Puts back what a restart of switch, firewall or host took from ports that are there, and removes what no port is
-     * left for.
+     * Restores what a restart of switch, firewall or host removed from existing ports, and removes rules without a
+     * port.
      */
     restore(): Promise<readonly string[]>;
   }>;
@@ -61,7 +61,7 @@ export const createPorts = ({ config, files, run: plain, now = Date.now }: Given
     try {
       await ensureAll(parts, port, ownPorts(there));
     } catch (error) {
-      // A guest that already runs keeps what it has: its port is shut by its VLAN wherever flows are missing.
+      // A running VM keeps its state: its port is closed by its VLAN if flows are missing.
       if (!wasThere) await removeAll(parts, [port], [port.name]).catch(() => undefined);
       throw error;
     }
@@ -114,7 +114,7 @@ const ensureAll = async ({ ovs, nat, dhcp }: Parts, port: Port, there: readonly 
   await removeStale({ ovs, nat, dhcp }, all, true);
   await dhcp.reserve(port);
   await nat.ensure(all);
-  // The port last: when it opens, everything around it stands.
+  // The port last: when it opens, everything else is in place.
   const ofport = await ovs.ensurePort(port);
   await ovs.ensureFlows(port, ofport);
 };
@@ -153,7 +153,7 @@ const detachPort = async (parts: Parts, given: Pick<Port, 'name' | 'mac_address'
   return found.count > 0;
 };
 
-/** By name, MAC and address, each for itself: a part that lost its name is found by the others. */
+/** By name, MAC and address separately: a part that lost its name is found by the others. */
 const findRemains = async ({ ovs, nat, dhcp }: Parts, port: Omit<Port, 'allocation_id'>): Promise<NetworkRemains> => {
   const mac = port.mac_address.toLowerCase();
   const isIt = (one: Readonly<{ name: string; mac_address: string; private_ip: string }>): boolean =>

@@ -21,7 +21,7 @@ const findLink = async (run: Run, name: string): Promise<Link | null> => {
 
 const blocked = (message: string): HostError => new HostError('blocked', message);
 
-/** The interface behind what the site names: its own name, or a function's address. */
+/** The interface that the site configures: by its name, or by the address of its function. */
 export const uplinkName = async (files: Files, uplink: string | null): Promise<string | null> => {
   if (uplink === null || !/^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/.test(uplink)) return uplink;
   const [name] = (await files.findNames(`/sys/bus/pci/devices/${uplink}/net`)) ?? [];
@@ -43,6 +43,6 @@ export const refuseUnready = async (
     throw blocked(`The uplink ${uplink} is not on this host.`);
   if ((await act(run, ['cat', '/proc/sys/net/ipv4/ip_forward'])).trim() !== '1')
     throw blocked('The host does not forward: set net.ipv4.ip_forward to 1.');
-  // Without it the kernel's connections of a guest could not be removed.
+  // Without it the tracked connections of a VM could not be removed.
   await act(run, ['conntrack', '--version']);
 };

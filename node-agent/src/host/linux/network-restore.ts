@@ -23,7 +23,7 @@ export const restorePorts = async (parts: Parts): Promise<readonly string[]> => 
 const isAnythingLeft = async ({ ovs, nat, dhcp }: Parts, hasBridge: boolean): Promise<boolean> =>
   (await dhcp.isRunning()) || (await nat.read()) !== null || (hasBridge && (await ovs.cookies()).length > 0);
 
-/** What belongs to none of these ports. */
+/** Parts that belong to none of these ports. */
 export const removeStale = async (
   { ovs, nat, dhcp }: Parts,
   own: readonly Port[],

@@ -26,9 +26,9 @@ const OVS = ['ovs-vsctl', '--timeout=10'] as const;
 /** A port of the bridge as the switch has it. */
 export type SwitchPort = Readonly<{
   name: string;
-  /** Its number, or the one it will have when its device comes: a VM brings it along. */
+  /** Its number, or the one reserved until its device appears with the VM. */
   ofport: number | null;
-  /** Null for a port that is not ours. */
+  /** Null for an unmanaged port. */
   port: Port | null;
 }>;
 export type SwitchState = Readonly<{
@@ -41,7 +41,7 @@ export type SwitchState = Readonly<{
 
 export type Switch = Readonly<{
   read(): Promise<SwitchState>;
-  /** The bridge's address of its own stays, and the flows that all guests share are there. */
+  /** The bridge keeps its own address, and the flows shared by all VMs are installed. */
   ensureBase(): Promise<void>;
   removeBase(): Promise<void>;
   ensurePort(port: Port): Promise<number>;
@@ -49,7 +49,7 @@ export type Switch = Readonly<{
   /** True if they had to be installed. */
   ensureFlows(port: Port, ofport: number): Promise<boolean>;
   removeFlows(cookie: string): Promise<void>;
-  /** Cookies of ours that the switch has flows of. */
+  /** Cookies of the agent for which the switch has flows. */
   cookies(): Promise<readonly string[]>;
   claimant(port: Port): Promise<string | null>;
 }>;
@@ -111,7 +111,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
   const { bridge } = network;
   const vsctl = (...argv: readonly string[]): Promise<string> => act(run, [...OVS, ...argv]);
   const install = (cookie: string, flows: readonly string[]): Promise<string> =>
-    // In one bundle: the switch takes all of it or nothing.
+    // In one bundle: the switch applies all of it or nothing.
     act(
       run,
       ['ovs-ofctl', '--bundle', 'add-flows', bridge, '-'],
@@ -134,7 +134,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       await rm(file, { force: true });
     }
   };
-  /** Left alone where they are as they should be: the switch remembers things beside them. */
+  /** Unchanged if they are already correct: the switch keeps state beside them. */
   const ensure = async (name: string, cookie: string, flows: readonly string[]): Promise<boolean> => {
     if ((await differences(flows, [cookie])).length === 0) return false;
     await install(cookie, flows);
@@ -147,7 +147,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
   return {
     read: () => readState(run, bridge),
     ensureBase: async () => {
-      // Guests cache the gateway's MAC; the switch would choose another whenever a port comes or goes.
+      // VMs cache the gateway's MAC; the switch would choose another whenever a port is added or removed.
       const [address, pinned] = (
         await vsctl(
           'get',
@@ -174,7 +174,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       const before = await readState(run, bridge);
       const there = before.ports?.find((one) => one.name === name)?.ofport ?? null;
       const ofport = there ?? freeNumber(before.numbers);
-      // Its device may come later, with the VM. Flows name the number, so it is promised now.
+      // Its device may appear later, with the VM. Flows need the number, so it is reserved now.
       await vsctl(
         ...['--', '--may-exist', 'add-port', bridge, name],
         ...['--', 'set', 'Port', name, `tag=${ISOLATED_VLAN}`, 'vlan_mode=access', 'protected=true'],

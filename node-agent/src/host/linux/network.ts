@@ -99,7 +99,7 @@ const hasMasquerade = async (run: Run): Promise<boolean> => {
 
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 
-/** Each namespace has a setting of its own: where the network lives in one, a command that runs there reads it. */
+/** Each namespace has its own setting: if the network is in one, it is read by a command that runs there. */
 export const readNetwork = async (files: Files, run: Run, isElsewhere: boolean): Promise<NetworkFacts> => {
   const [ovs, forwarding, has_masquerade] = await Promise.all([
     readOvs(run),

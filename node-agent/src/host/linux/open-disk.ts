@@ -50,7 +50,7 @@ const findDisk = async (files: Files, identity: DiskIdentity): Promise<DiskUse> 
   return disk;
 };
 
-/** A tree of plain files stands in for disks below a root of its own; on a live host only block devices do. */
+/** Below another root plain files replace disks; on a live host only block devices count. */
 const refuseOther = async (files: Files, handle: FileHandle, disk: DiskUse): Promise<void> => {
   const stat = await handle.stat();
   if (!stat.isBlockDevice()) {
@@ -68,13 +68,13 @@ const openDirect = async (files: Files, path: string): Promise<FileHandle> => {
     return await open(join(files.root, path), flags | constants.O_DIRECT);
   } catch (error) {
     const code = codeOf(error);
-    // File systems in memory know no direct reads; block devices always do.
+    // In-memory file systems do not support direct reads; block devices always do.
     if (code === 'EINVAL' && files.root !== '/') return open(join(files.root, path), flags);
     throw new HostError('host_error', `${path} could not be opened (${code}).`, { cause: error });
   }
 };
 
-/** A tool whose agent was killed a moment ago may still be on its way out. */
+/** A tool of an agent that was just killed may still be exiting. */
 const HOLD_TRIES = 20;
 const HOLD_PAUSE_MS = 100;
 
@@ -91,7 +91,7 @@ const hold = async (handle: FileHandle, name: string): Promise<FileHandle> => {
     }
 };
 
-/** A device manager opens a disk briefly after each close; a guest stays. */
+/** A device manager opens a disk only briefly after each close; a VM keeps it open. */
 const refuseOpened = async (handle: FileHandle, disk: DiskUse): Promise<void> => {
   const device = deviceOf(await handle.stat());
   if (device === null) return;
@@ -104,7 +104,7 @@ const refuseOpened = async (handle: FileHandle, disk: DiskUse): Promise<void> =>
   }
 };
 
-/** What the kernel kept of earlier looks would hide what the disk gives now: an erase by the disk does not clear it. */
+/** The page cache of earlier reads would hide the current content: a wipe inside the disk does not clear it. */
 const forgetCached = async (run: Run, handle: FileHandle): Promise<void> => {
   if (!(await handle.stat()).isBlockDevice()) return;
   const argv = ['blockdev', '--flushbufs', '/proc/self/fd/3'] as const;

@@ -11,10 +11,10 @@ import { createLinuxHost } from './host.ts';
 import { createRun } from './run.ts';
 
 const GPU = '0000:1b:00.0';
-/** /dev/full: a character device that nobody keeps open. */
+/** /dev/full: a character device that no process keeps open. */
 const NUMBER = ['c', '1', '7'] as const;
 
-/** A process that has a file open, until it is told to end. */
+/** A process that has a file open until it is told to exit. */
 const holdOpen = async (t: TestContext, path: string) => {
   const child = spawn('sh', ['-c', 'exec 3<>"$0"; echo open; cat', path], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => child.kill());

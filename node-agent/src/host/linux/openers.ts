@@ -17,7 +17,7 @@ export const deviceOf = (found: Stats): Device | null => {
   return { kind: found.isBlockDevice() ? 'block' : 'character', number: majorMinorOf(found.rdev) };
 };
 
-/** What is not there any more reads as nothing: a process may close a file, or end, at any moment. */
+/** A missing entry reads as nothing: a process may close a file, or end, at any moment. */
 const orNothing = <T>(read: () => T, nothing: T): T => {
   try {
     return read();
@@ -27,17 +27,17 @@ const orNothing = <T>(read: () => T, nothing: T): T => {
 };
 const namesIn = (folder: string): readonly string[] => orNothing(() => readdirSync(folder), []);
 
-/** Without waiting in between: the kernel answers from memory, and a wait for each would take ten times as long. */
+/** Synchronous: the kernel answers from memory, and awaiting each would take ten times as long. */
 const hasOpen = (pid: string, device: Device): boolean =>
   namesIn(`/proc/${pid}/fd`).some((fd) => {
     const at = `/proc/${pid}/fd/${fd}`;
-    // What is no file has no path.
+    // A descriptor that is not a file has no path.
     if (!orNothing(() => readlinkSync(at), '').startsWith('/')) return false;
     const is = orNothing(() => deviceOf(statSync(at)), null);
     return is?.kind === device.kind && is.number === device.number;
   });
 
-/** Other processes, or those of these, that have the device open, under whatever name. */
+/** Other processes, or those of the list, that have the device open, under any name. */
 export const findOpeners = async (device: Device, of?: readonly Opener[]): Promise<readonly Opener[]> => {
   const openers: Opener[] = [];
   for (const pid of of?.map((one) => String(one.pid)) ?? namesIn('/proc')) {
@@ -47,7 +47,7 @@ export const findOpeners = async (device: Device, of?: readonly Opener[]): Promi
         pid: Number(pid),
         program: orNothing(() => readFileSync(`/proc/${pid}/comm`, 'utf8'), '').trim(),
       });
-    // Between processes others have their turn.
+    // Yields between processes.
     await setImmediate();
   }
   return openers;

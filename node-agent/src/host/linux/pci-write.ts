@@ -18,7 +18,7 @@ const STORAGE = '01';
 
 type Part = Omit<PciFunction, 'upstream_port'>;
 
-/** Reading one is much less than reading all; what a reset reaches takes all. */
+/** Reading one is much cheaper than reading all; the scope of a reset needs all. */
 const getOne = async (files: Files, address: string): Promise<Part> => {
   const fn = await findPci(files, address);
   if (fn === null) throw new HostError('drift', `PCI function ${address} does not exist.`);
@@ -45,7 +45,7 @@ const refuseForeign = (fn: Part): void => {
     throw new HostError('blocked', `${fn.address} is a storage controller, which stays with the host.`);
 };
 
-/** Taking a function from a guest would reset it under it, or wait for its end. */
+/** Unbinding a function from a running VM would reset it in use, or wait for the end of the VM. */
 const refuseInGuest = async (files: Files, functions: readonly Part[]): Promise<void> => {
   for (const { address, iommu_group } of functions) {
     if (iommu_group === null) continue;

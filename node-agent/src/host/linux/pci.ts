@@ -14,7 +14,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const VIRTUAL = /^virtfn\d+$/;
 const CHILDREN = new RegExp(`${VIRTUAL.source}|${UUID.source}`);
 
-/** Addresses on the way down to a device's directory. A volume management device starts a tree of its own inside. */
+/** Addresses on the way down to a device's directory. A volume management device starts its own tree inside. */
 export const addressesIn = (path: string): readonly string[] => {
   const parts = path.split('/');
   return parts.slice(parts.findLastIndex((part) => HOST_BRIDGE.test(part)) + 1).filter((part) => ADDRESS.test(part));
@@ -74,7 +74,7 @@ const lastOf = (path: string | null): string | null => path?.split('/').at(-1) ?
 const linkOf = async (files: Files, folder: string): Promise<PciFunction['link']> => {
   const [speed, width, maxSpeed, maxWidth] = await Promise.all(
     ['current_link_speed', 'current_link_width', 'max_link_speed', 'max_link_width'].map((name) =>
-      // The kernel refuses to read them of functions that have no link.
+      // The kernel refuses to read them for functions without a link.
       files.find(`${folder}/${name}`).catch(() => null),
     ),
   );
@@ -179,7 +179,7 @@ export const listPci = async (files: Files): Promise<readonly PciFunction[]> => 
   return Promise.all(addresses.map((address) => readFunction(files, address, types)));
 };
 
-/** One function without its place below switches; null if it does not exist. */
+/** One function without its position below switches; null if it does not exist. */
 export const findPci = async (files: Files, address: string): Promise<Omit<PciFunction, 'upstream_port'> | null> =>
   (await files.exists(`${DEVICES}/${address}`)) ? readFunction(files, address, new Map()) : null;
 
@@ -188,7 +188,7 @@ const GROUPS = '/sys/kernel/iommu_groups';
 export const listIommuGroups = async (
   files: Files,
 ): Promise<ReadonlyArray<Readonly<{ group: number; addresses: readonly string[] }>>> => {
-  // A live kernel without the directory has no IOMMU support at all; of a recording nothing can be said.
+  // A live kernel without the directory has no IOMMU support at all; in a recording it is unknown.
   const names = files.root === '/' ? ((await files.findNames(GROUPS)) ?? []) : await files.names(GROUPS);
   return Promise.all(
     names.map(async (name) => ({

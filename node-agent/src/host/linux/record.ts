@@ -15,12 +15,12 @@ const MAC = /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/gi;
 const GUID = /\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b/gi;
 const XML_SECRETS = /<(serial|chassis_serial_number|gpu_fabric_guid|board_part_number|gpu_part_number)>[^<]*</g;
 const KEPT_NAMES = /^(?:ro|rw|quiet)$|iommu|hugepage|vfio|^pci=|^isolcpus=|^mitigations=/;
-/** Efivars are named by a UUID that says nothing of the machine. */
+/** Efivars are named by a UUID that does not identify the host. */
 const isVariable = (path: string): boolean => path.includes('/efivars/');
 
 const redact = (path: string, text: string): string => {
   if (path.endsWith('/hostname')) return 'recorded-host\n';
-  // What the kernel was started with can be anything, secrets too; kept is what discovery looks at.
+  // The kernel command line can contain anything, also secrets; only the parts that discovery reads are kept.
   if (path === '/proc/cmdline')
     return `${text
       .split(/\s+/)
@@ -52,7 +52,7 @@ const redact = (path: string, text: string): string => {
     );
 };
 
-/** Links of /dev/disk/by-id spell model and serial. */
+/** Links of /dev/disk/by-id contain model and serial. */
 const redactName = (folder: string, name: string): string =>
   folder === '/dev/disk/by-id' ? `${name.split(/[-_.]/)[0]}-${short(name)}` : name;
 
@@ -69,7 +69,7 @@ export const createRecorder = (live: Readonly<{ files: Files; run: Run }>, into:
     await rm(at, { force: true, recursive: true });
     await symlink(target, at);
   };
-  /** Follows a path link by link, keeping each, to where its content is. */
+  /** Follows a path link by link, recording each, to its content. */
   const follow = async (path: string): Promise<string> => {
     let rest = normalize(path).split('/').filter(Boolean);
     let at = '/';
@@ -163,7 +163,7 @@ export const createRecorder = (live: Readonly<{ files: Files; run: Run }>, into:
       await inTurn(() => put(`/commands/${command.recorded}`, redact('', ran.stdout)));
     return ran;
   };
-  /** Versions are many small questions; they are kept as one answer. */
+  /** Versions are many small commands; they are recorded as one file. */
   const finish = (tools: unknown): Promise<void> => put('/commands/tools.json', `${JSON.stringify(tools, null, 2)}\n`);
   return { files, run, finish };
 };

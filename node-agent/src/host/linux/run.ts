@@ -15,9 +15,9 @@ export type Command = Readonly<{
   input?: string;
   /** Become descriptors 3, 4 and on of the program, which names them /proc/self/fd/3. */
   fd?: number | readonly number[];
-  /** What it prints, as it prints it: progress. */
+  /** Its output while it runs: progress. */
   onOutput?(text: string): void;
-  /** A program that writes to a disk must not go on when the agent that checked the disk is gone. */
+  /** A program that writes to a disk must not continue when the agent that checked the disk is gone. */
   ends_with_agent?: boolean;
   uid?: number;
   gid?: number;
@@ -104,7 +104,7 @@ export const createRecordedRun =
     return { status: 0, stdout, stderr: '' };
   };
 
-/** What it printed, or a sentence with the last thing it said. */
+/** Its output, or an error with its last line. */
 export const outputOf = async (run: Run, command: Command): Promise<string> => {
   const { status, stdout, stderr } = await run(command);
   if (status === 0) return stdout;

@@ -23,7 +23,7 @@ export const signaturesOf = (text: string): Signatures => {
   return found;
 };
 
-/** What was found on the devices themselves; nothing printed means that nothing is there. */
+/** The signatures on the devices themselves; no output means that there are none. */
 export const wipefsTypesOf = (text: string): readonly string[] => {
   if (text.trim() === '') return [];
   const { signatures } = jsonOf(text, 'wipefs') as { signatures?: readonly Readonly<{ type?: string }>[] };
@@ -31,9 +31,8 @@ export const wipefsTypesOf = (text: string): readonly string[] => {
 };
 
 /**
- * `lsblk` repeats what udev knows, and knows nothing where udev does not run; it can add signatures but never say that
- * there are none. `wipefs` looks at the disk itself. If it cannot, that is said of this disk alone: its siblings are
- * well.
+ * `lsblk` repeats what udev knows, and knows nothing if udev does not run; it can add signatures but never prove that
+ * there are none. `wipefs` reads the disk itself. If it fails, only this disk is reported as unreadable.
  */
 export const readSignatures = async (
   files: Files,

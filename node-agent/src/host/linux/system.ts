@@ -109,7 +109,7 @@ export const readSystem = async (files: Files): Promise<SystemFacts> => {
   };
 };
 
-/** The journal keeps what the kernel's own ring has already overwritten. */
+/** The journal keeps lines that the kernel's ring buffer has already overwritten. */
 export const readKernelLog = async (run: Run): Promise<readonly string[]> => {
   const lines = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '');
   try {

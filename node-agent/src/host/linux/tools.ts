@@ -34,10 +34,10 @@ const versionCommandOf = (name: ToolName): readonly [string, ...string[]] => {
   return commands[name] ?? GPU_VENDORS.find((vendor) => vendor.tool.name === name)?.tool.version ?? [name, '--version'];
 };
 
-/** A host that is busy answers late. */
+/** A busy host responds late. */
 const VERSION_MS = 60_000;
 
-/** A program that is there but does not say which it is, is there. */
+/** A program that exists but reports no version counts as installed. */
 const readVersion = async (run: Run, argv: readonly [string, ...string[]]): Promise<string | null> => {
   try {
     const { stdout, stderr } = await run({ argv, recorded: 'tools.json', timeout_ms: VERSION_MS });
@@ -54,8 +54,8 @@ const findFirmware = async (files: Files): Promise<string | null> => {
 };
 
 /**
- * Loaded or built in. One that could be loaded holds no device: the agent loads no modules, so that is the host's to
- * do.
+ * Loaded or built in. A module that is only loadable holds no device: the agent loads no modules, so the operator has
+ * to.
  */
 export const findVfio = async (files: Files): Promise<string | null> => {
   const kernel = await files.text('/proc/sys/kernel/osrelease');
@@ -71,7 +71,7 @@ export const listTools = async (files: Files, run: Run): Promise<readonly Tool[]
     return name === 'vfio-pci' ? findVfio(files) : readVersion(run, versionCommandOf(name));
   };
   const tools: Tool[] = [];
-  // One after another: all at once would wait for each other.
+  // One after another: concurrent calls would delay each other.
   for (const name of TOOL_NAMES) tools.push({ name, version: await versionOf(name) });
   return tools;
 };

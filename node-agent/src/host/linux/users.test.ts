@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Command, Run } from './run.ts';
 import { ensureUser, removeUser } from './users.ts';
 
-/** A password file of one host, and a memory of what was run. */
+/** A password file of one host, and a record of the commands. */
 const accounts = (known: Record<string, string>, sessions = '') => {
   const ran: Command[] = [];
   const run: Run = async (command) => {

@@ -50,14 +50,14 @@ export const ensureUser = async (run: Run, { username, ssh_public_keys }: User):
   const asTenant = (recorded: string, argv: readonly [string, ...string[]], input = ''): Promise<string> =>
     outputOf(run, { argv, recorded, input, uid: account.uid, gid: account.gid });
   await asTenant('mkdir.txt', ['mkdir', '-p', '-m', '700', folder]);
-  // The whole set takes the place of the old one at once.
+  // The whole set replaces the old one atomically.
   const keys = ssh_public_keys.map((key) => `${key}\n`).join('');
   await asTenant('tee.txt', ['tee', `${folder}/authorized_keys.new`], keys);
   await asTenant('chmod.txt', ['chmod', '600', `${folder}/authorized_keys.new`]);
   await asTenant('mv.txt', ['mv', '-fT', `${folder}/authorized_keys.new`, `${folder}/authorized_keys`]);
 };
 
-/** Sessions as logind lists them; a host without it has none it could end. */
+/** Sessions as logind lists them; a host without it has none to end. */
 const countSessions = async (run: Run, username: string): Promise<number> => {
   try {
     const { stdout } = await run({ argv: ['loginctl', 'list-sessions', '--no-legend'], recorded: 'loginctl.txt' });

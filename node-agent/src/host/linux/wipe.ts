@@ -12,12 +12,12 @@ const FD = '/proc/self/fd/3';
 const MINUTE = 60_000;
 const WIPE_MAX_MS = 120 * MINUTE;
 const SANITIZE_POLL_MS = 1_000;
-/** Of the sanitize status: what the newest operation came to. */
+/** The result of the newest operation in the sanitize status. */
 const STATUS_MASK = 7;
 const UNDER_WAY = 2;
 const DONE = [1, 4];
 
-/** The agent holds the exclusive lock, so a tool that would take it is told not to. */
+/** The agent holds the exclusive lock, so a tool that would take it is run without locking. */
 const argvOf = (method: WipeMethod, kind: EraseKind): readonly [string, ...string[]] => {
   switch (method) {
     case 'blkdiscard':
@@ -40,7 +40,7 @@ export const sanitizeStatusOf = (text: string): number => {
   return Number(digit);
 };
 
-/** A sanitize goes on in the disk, also through a crash or a boot of the host; its log says when it has ended. */
+/** A sanitize continues in the disk, also through a crash or a reboot of the host; its log shows when it has ended. */
 const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
   const deadline = Date.now() + WIPE_MAX_MS;
   while (Date.now() < deadline) {
@@ -57,8 +57,8 @@ const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
 };
 
 /**
- * One that an earlier try began goes on through a crash and a boot, and until it ends the disk refuses whatever it is
- * asked. What it came to counts for nothing: ours is done after it.
+ * A sanitize from an earlier attempt continues through a crash and a reboot, and until it ends the disk refuses all
+ * commands. Its result does not count: this wipe follows it.
  */
 export const awaitEarlier = async (run: Run, fd: number, erase: DiskFacts['erase']): Promise<void> => {
   if ('value' in erase && (erase.value.sanitize_crypto || erase.value.sanitize_block)) await awaitSanitize(run, fd);

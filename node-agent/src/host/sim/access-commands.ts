@@ -13,7 +13,7 @@ export type Streams = Readonly<{
   out: (bytes: string | Uint8Array) => Promise<void>;
   err: (text: string) => Promise<void>;
   signal: AbortSignal;
-  /** Null where there is no terminal. */
+  /** Null if there is no terminal. */
   size: () => Readonly<{ cols: number; rows: number }> | null;
 }>;
 type Run = (args: readonly string[], inside: Inside, io: Streams) => Promise<number>;

@@ -18,7 +18,7 @@ export type Files = Readonly<{
   rename(from: string, to: string): boolean;
 }>;
 
-/** Of all files of one machine. */
+/** Of all files of one VM. */
 const ROOM_BYTES = 128 * 1024 ** 2;
 const EMPTY = Buffer.alloc(0);
 

@@ -22,7 +22,7 @@ export type Inside = Readonly<{
   files: Files;
 }>;
 
-/** Guests have a kernel of their own, whatever the host runs. */
+/** VMs have their own kernel, whatever the host runs. */
 const GUEST_KERNEL = '6.8.0-45-generic';
 export const GUEST_USERNAME = 'ubuntu';
 
@@ -35,7 +35,7 @@ const gpusOf = (core: Core, slots: Core['slots'], addressOf: (index: number) => 
     driver: core.profile.gpu.driver_version,
   }));
 
-/** In a guest the devices sit where the hypervisor put them. */
+/** In a VM the devices have the addresses assigned by the hypervisor. */
 const guestAddress = (index: number): string => `0000:${(5 + index).toString(16).padStart(2, '0')}:00.0`;
 
 export const insideGuest = (core: Core, domain: SimDomain, files: Files): Inside => {
@@ -66,7 +66,7 @@ export const insideHost = (core: Core, username: string, files: Files = createFi
   files,
 });
 
-/** How many are in a list such as `0-15,64-79`. */
+/** The number of CPUs in a list such as `0-15,64-79`. */
 const cpusIn = (list: string): number =>
   list.split(',').reduce((sum, part) => {
     const [first = 0, last = first] = part.split('-').map(Number);

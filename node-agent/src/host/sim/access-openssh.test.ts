@@ -1,4 +1,4 @@
-/** An ordinary OpenSSH client works with a simulated guest as with a real one, its host key checked. */
+/** An ordinary OpenSSH client works with a simulated VM as with a real one, with a verified host key. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -17,7 +17,7 @@ import { createSimHost } from './sim-host.ts';
 const dir = await mkdtemp(join(tmpdir(), 'sim-openssh-'));
 after(() => rm(dir, { recursive: true, force: true }));
 
-/** A guest behind a loopback port, with the files an OpenSSH client wants. */
+/** A VM behind a loopback port, with the files that an OpenSSH client needs. */
 const open = async () => {
   const host = createSimHost({ dir: join(dir, 'host'), name: 'j22u15', profile: 'dell-xe9680-h200' });
   const subject = await simSubject(host);

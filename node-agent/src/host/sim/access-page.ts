@@ -1,7 +1,7 @@
 /** The web server of a simulated system, so that a forwarded port shows something. */
 import type { Duplex } from 'node:stream';
 
-/** Where notebooks usually are. */
+/** The usual port of notebooks. */
 export const PAGE_PORT = 8888;
 
 export const servePage = async (socket: Duplex, hostname: string): Promise<void> => {

@@ -6,7 +6,7 @@ export type Simple = Readonly<{
   output: string | null;
   append: boolean;
 }>;
-/** Commands joined by pipes, and what must have been the end of the one before for it to run. */
+/** Commands joined by pipes, and the required result of the previous one. */
 export type Step = Readonly<{ after: 'always' | 'success' | 'failure'; pipe: readonly Simple[] }>;
 
 type Token = Readonly<{ word: string } | { operator: string }>;

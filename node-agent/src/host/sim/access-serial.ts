@@ -9,9 +9,9 @@ export type Boot = Readonly<{
   hostname: string;
   kernel: string;
   gpus: readonly string[];
-  /** False: there is nothing to boot on its disk. */
+  /** False: its disk has nothing to boot. */
   has_system: boolean;
-  /** Far enough to ask who is there. */
+  /** Booted up to the login prompt. */
   is_up: boolean;
   /** Changes with each boot. */
   id: string;
@@ -24,7 +24,7 @@ export type Serial = Readonly<{
 }>;
 
 const HISTORY_BYTES = 64 * 1024;
-/** A viewer that reads nothing does not see everything; what is kept for it has an end. */
+/** A viewer that does not read misses output; its buffer is limited. */
 const UNREAD_MAX = 1024 * 1024;
 
 export const bootLines = ({ kernel, gpus, has_system: hasSystem }: Boot): readonly string[] =>

@@ -2,7 +2,7 @@
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
 import type { Files } from './access-files.ts';
 
-/** Numbers of the protocol, version 3. */
+/** Constants of the protocol, version 3. */
 const OK = 0;
 const END = 1;
 const NO_SUCH_FILE = 2;
@@ -53,7 +53,7 @@ export const serveFiles = (sftp: SFTPWrapper, files: Files): void => {
 
   sftp.on('error', () => undefined);
   sftp.on('end', () => {
-    // OpenSSH takes an end without a status for a failure, and the library has no word of its own for one here.
+    // OpenSSH treats an end without a status as a failure, and the library has no function for it here.
     const { _protocol: protocol, outgoing } = sftp as unknown as WithStatus;
     protocol.exitStatus(outgoing.id, OK);
     sftp.end();

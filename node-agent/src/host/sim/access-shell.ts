@@ -11,14 +11,14 @@ const NOT_FOUND = 127;
 const MISUSE = 2;
 const INTERRUPTED = 130;
 const SHELL = 'bash';
-/** Stands in a word for the code of the last command, which is known only when the word is used. */
+/** A placeholder in a word for the exit code of the last command, which is known only when the word is used. */
 const LAST = '\0';
 
 const nothing = async function* (): AsyncGenerator<Uint8Array> {};
 
 type Ended = Readonly<{ code: number; isExit: boolean }>;
 
-/** Resolves when the stream takes more, or will never again. */
+/** Resolves when the stream accepts more, or is closed. */
 export const written = (to: NodeJS.WritableStream, bytes: string | Uint8Array): Promise<void> =>
   new Promise((resolve) => {
     if (!to.writable || to.write(bytes)) return resolve();
@@ -100,7 +100,7 @@ export const createShell = (inside: Inside) => {
     }
   };
 
-  /** One line. What is interrupted or loses its reader ends without a word. */
+  /** One line. An interrupted command, or one without a reader, ends silently. */
   const run = async (line: string, io: Streams): Promise<Ended> => {
     try {
       for (const { after, pipe } of parse(line, variable)) {

@@ -12,9 +12,9 @@ import { createTty } from './access-tty.ts';
 
 export type SshServer = Readonly<{
   private_key: string;
-  /** Null: no such account, or none of it any more. */
+  /** Null: no such account, or it was removed. */
   login(username: string): Readonly<{ ssh_public_keys: readonly string[]; inside: Inside }> | null;
-  /** A port of the machine as it sees itself; null where nothing answers. */
+  /** A local port of the VM; null if nothing listens. */
   connect(port: number): Duplex | null;
 }>;
 
@@ -34,14 +34,14 @@ const load = async (): Promise<Parts> => {
 
 const isKey = (parsed: unknown): parsed is Key => !(parsed instanceof Error) && parsed !== null;
 
-/** Options stand in front of a key, as in any authorized_keys; what they forbid is not simulated. */
+/** Options precede a key, as in any authorized_keys; their restrictions are not simulated. */
 const withoutOptions = (line: string): string => line.replace(/^no-[A-Za-z0-9,-]+ /, '');
 
 const knows = ({ parseKey }: Parts, context: Extract<AuthContext, { method: 'publickey' }>, lines: readonly string[]) =>
   lines.some((line) => {
     const key = parseKey(withoutOptions(line));
     if (!isKey(key) || !key.getPublicSSH().equals(context.key.data)) return false;
-    // Without a signature the client only asks whether the key would do.
+    // Without a signature the client only asks whether the key would be accepted.
     if (context.signature === undefined || context.blob === undefined) return true;
     return key.verify(context.blob, context.signature, context.hashAlgo) === true;
   });
@@ -62,7 +62,7 @@ const end = (channel: ServerChannel, code: number): void => {
   channel.end();
 };
 
-/** With a terminal: a line discipline between what is typed and the shell, whose ends of line are a terminal's. */
+/** With a terminal: a line discipline between the input and the shell, with terminal line ends. */
 const serveTerminal = async (
   channel: ServerChannel,
   inside: Inside,
@@ -89,7 +89,7 @@ const serveTerminal = async (
   }
   const run = (line: string) => {
     running = new AbortController();
-    // Bytes that pass through a terminal get its ends of line as well.
+    // Bytes that pass through a terminal get its line ends as well.
     const out = (bytes: string | Uint8Array) =>
       write(typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString());
     const streams: Streams = { input: lines(), out, err: write, signal: running.signal, size: () => ({ ...size }) };
@@ -125,7 +125,7 @@ const servePlain = async (channel: ServerChannel, inside: Inside, command: strin
     size: () => null,
   };
   if (command !== null) return (await shell.run(command, { ...streams, input: channel })).code;
-  // A script on standard input: the shell reads all of it, so that its commands find nothing there.
+  // A script on standard input: the shell reads all of it, so its commands get no input.
   let script = '';
   for await (const bytes of channel) script += String(bytes);
   let last = 0;
@@ -173,7 +173,7 @@ const serveConnection = (parts: Parts, door: SshServer, connection: Connection):
     if (inside === null) return reject();
     serveSession(accept(), inside);
   });
-  // `ssh -L`, as far as it asks for the machine itself.
+  // `ssh -L`, only to the VM itself.
   connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
     const isSelf = ['localhost', '127.0.0.1', '::1'].includes(destIP);
     const target = inside !== null && isSelf ? door.connect(destPort) : null;

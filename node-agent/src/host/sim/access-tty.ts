@@ -5,22 +5,22 @@
 import { StringDecoder } from 'node:string_decoder';
 
 export type Tty = Readonly<{
-  /** What was typed. Resolves when there is room for more: a paste waits for the program that reads it. */
+  /** Input. Resolves when there is room for more: a paste waits for the program that reads it. */
   feed(bytes: Buffer): Promise<void>;
   /** The next line with its end; null at Ctrl-D, after an interrupt, or at the end of input. */
   read(): Promise<string | null>;
-  /** Nobody types any more. */
+  /** No more input will come. */
   end(): void;
 }>;
 
 export type TtyOptions = Readonly<{ write: (text: string) => Promise<void>; interrupt: () => void }>;
 
-/** What was typed ahead of the program at most, in characters. */
+/** The maximum type-ahead, in characters. */
 const AHEAD_MAX = 256 * 1024;
-/** A line that does not end is handed on in parts of this size. */
+/** A line that does not end is delivered in parts of this size. */
 const LINE_MAX = 64 * 1024;
 const TEXT = /\P{Cc}+/uy;
-/** What follows the escape of arrow and function keys, of Alt with a key, and of the marks around a paste. */
+/** The rest of escape sequences: arrow and function keys, Alt with a key, and paste brackets. */
 const ESCAPED = /\[[0-9;?]*[ -/]*[@-~]|O.|[^[O]/y;
 const WIDE = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
 
@@ -59,7 +59,7 @@ export const createTty = ({ write, interrupt }: TtyOptions): Tty => {
     return WIDE.test(last) ? '\b\b  \b\b' : '\b \b';
   };
 
-  /** What is echoed for one control character. */
+  /** The echo of one control character. */
   const control = (char: string): string => {
     switch (char) {
       case '\r':
@@ -116,7 +116,7 @@ export const createTty = ({ write, interrupt }: TtyOptions): Tty => {
       ESCAPED.lastIndex = at + 1;
       const sequence = ESCAPED.exec(text)?.[0];
       if (sequence === undefined) {
-        // The key's other bytes are still on their way; what does not end is no key.
+        // The rest of the key sequence has not arrived; an incomplete sequence is not a key.
         rest = text.length - at < 32 ? text.slice(at) : '';
         return echo;
       }

@@ -1,4 +1,7 @@
-/** A tenant of a simulated machine finds in it what a real one has: its own key opens it, and nothing behind it. */
+/**
+ * A tenant of a simulated VM sees what a real one has: the tenant's key opens it, and the computer behind it is
+ * unreachable.
+ */
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -40,7 +43,7 @@ const open = async (install?: number) => {
 };
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Logged in, or the error that kept it out. */
+/** Logged in, or the error that prevented it. */
 const login = async (
   { access, address }: Pick<Opened, 'access'> & Readonly<{ address: string | null }>,
   options: Partial<ConnectConfig> = {},
@@ -79,7 +82,7 @@ const shellOf = async (client: Client) => {
   channel.on('data', (bytes: Buffer) => {
     seen += bytes.toString();
   });
-  /** What was shown up to the words, which are then behind us. */
+  /** The output up to the given text, which is consumed. */
   const until = async (words: string): Promise<string> => {
     while (!seen.includes(words)) await once(channel, 'data');
     const end = seen.indexOf(words) + words.length;
@@ -91,7 +94,7 @@ const shellOf = async (client: Client) => {
 };
 const PROMPT = 'ubuntu@train:~$ ';
 
-/** Reads all the time, as a terminal does; gives what came up to the words, which are then behind us. */
+/** Reads continuously, as a terminal does; returns the output up to the given text, which is consumed. */
 const readerOf = ({ output }: SerialLine) => {
   let seen = '';
   output.on('data', (bytes) => {

@@ -21,7 +21,7 @@ const LOOK_MS = 1000;
 
 type Live = Readonly<{ isOver: () => boolean; end: () => void }>;
 
-/** Given up when the signal says so, whatever becomes of the work. */
+/** Aborted by the signal, whatever the work does. */
 const orAborted = <T>(work: Promise<T>, signal: AbortSignal, late: (value: T) => void = () => undefined): Promise<T> =>
   new Promise((resolve, reject) => {
     const giveUp = (): void => reject(new HostError('timeout', 'The request was cancelled.'));
@@ -45,7 +45,7 @@ const getUp = (core: Core, name: string): SimDomain => {
   return domain;
 };
 
-/** The machine that has the address by a lease, as nothing else of it answers there. */
+/** The VM that has the address by a DHCP lease; nothing else responds there. */
 const getAt = (core: Core, address: string): SimDomain => {
   const { domains, ports } = core.store.read();
   const domain = domains.find((one) => one.plan?.private_ip === address);
@@ -127,13 +127,13 @@ export const createAccess = (core: Core): Access => {
         ? servePage(ours, door.hostname)
         : serveSsh(ours, { ...door, connect: (other) => (other === SSH_PORT ? null : connect(door, other)) });
     served.catch((err: unknown) => ours.destroy(err instanceof Error ? err : undefined));
-    // Either end that goes away takes the other with it, as a closed socket does.
+    // Closing either end closes the other, as with a socket.
     ours.once('close', () => theirs.destroy());
     theirs.once('close', () => ours.destroy());
     return theirs;
   };
 
-  /** Until it boots again, is switched off or goes. */
+  /** Until it reboots, is powered off or is removed. */
   const isSameBoot = (domain: SimDomain) => (): boolean => {
     const now = core.store.read().domains.find((one) => one.name === domain.name);
     return core.store.read().is_on && now?.state === 'running' && now.started_at === domain.started_at;

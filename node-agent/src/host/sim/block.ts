@@ -42,7 +42,7 @@ export const openBlock = (dir: string, serial: string, sizeBytes: number): Block
       } catch (err) {
         if (!isMissing(err)) throw err;
         await mkdir(folder, { recursive: true });
-        // Two first writes at once both make the file and neither empties it.
+        // Two concurrent first writes both create the file, and neither truncates it.
         await withFile('a', (handle) => handle.truncate(sizeBytes));
         await withFile('r+', put);
       }

@@ -40,7 +40,7 @@ export type CoreOptions = Readonly<{
   name: string;
   profile: Profile;
   disk_bytes: number;
-  /** The kernel command line gives the GPUs to vfio-pci, so that the binding outlives a boot. */
+  /** The kernel command line binds the GPUs to vfio-pci, so that the binding survives a reboot. */
   vfio_at_boot: boolean;
   durations: Durations;
   now: () => Date;
@@ -60,7 +60,7 @@ export type Core = Readonly<{
   store: Store;
   now: () => Date;
   pause: (ms: number) => Promise<void>;
-  /** The rule that says so, if one does for any of the names; for the whole host if none are given. */
+  /** The rule that sets this state, if one does for any of the names; for the whole host if none are given. */
   fault(state: FaultState, ...names: readonly string[]): StateFault | undefined;
   faults(state: FaultState): readonly ActiveFault<StateFault>[];
   /** `touched` are the names the operation is about: serials, addresses. */
@@ -91,13 +91,13 @@ export const createCore = (options: CoreOptions): Core => {
   const place = { name, now, slots, profile };
   const store = openStore(dir, () => firstState(options));
   const task = new AsyncLocalStorage<TaskKind>();
-  /** As they were when the newest operation began. */
+  /** As they were when the newest operation started. */
   let rules: readonly FaultRule[] = [];
   let isDead = false;
 
   const stateRules = (state: FaultState) => rules.filter(isStateFault).filter((rule) => rule.state === state);
 
-  /** What happens once happens now, if a rule for it has appeared. */
+  /** A one-time event happens now, if a rule for it has appeared. */
   const catchUp = (): void => {
     store.refresh();
     rules = readFaults(dir);
@@ -171,7 +171,7 @@ export const createCore = (options: CoreOptions): Core => {
     return result;
   };
 
-  /** Inside a task its own rules act at its edge; only a false result needs the operation. */
+  /** Inside a task its own rules apply at its start; only a false result needs the operation. */
   const isForOperation = (rule: OperationFault, operation: HostOperation): boolean => {
     const kind = task.getStore();
     if (!operationsOf(rule.when).includes(operation)) return false;

@@ -40,7 +40,7 @@ const fixedDrives = (core: Core): readonly Fixed[] => {
   return [...data, ...boot].sort((a, b) => order.indexOf(a.address) - order.indexOf(b.address));
 };
 
-/** Those the nvme driver holds. */
+/** Those bound to the nvme driver. */
 export const drivesOf = (core: Core): readonly Drive[] => {
   const fixed = fixedDrives(core);
   const held = new Set(functionsNow(core).flatMap((fn) => (fn.driver === 'nvme' ? [fn.address] : [])));
@@ -72,7 +72,7 @@ export const factsOf = async (core: Core, drive: Drive): Promise<DiskFacts> => {
   const mounts = mountsOf(core, drive);
   const holders = holdersOf(core, drive);
   const filesystems = new Set(found);
-  // A drive that is mounted or held carries what it is mounted or held by, whatever the file behind it says.
+  // A mounted or held disk carries the signature of its user, whatever the file behind it contains.
   if (mounts.length > 0 && !drive.is_boot) filesystems.add('ext4');
   if (holders.length > 0 && !drive.is_boot) filesystems.add('LVM2_member');
   const hasTable = drive.is_boot || (found.includes('gpt') && block.size_bytes > FIRST_PARTITION);

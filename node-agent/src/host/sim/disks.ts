@@ -8,7 +8,7 @@ import type { Core } from './core.ts';
 import { blockOf, type Drive, drivesOf, factsOf, holdersOf, mountsOf } from './disk-table.ts';
 import { signaturesOn } from './signature.ts';
 
-/** The open disks of this process: an image is written only to what was opened here. */
+/** The open disks of this process: an image is written only to a disk that was opened here. */
 export type OpenDrives = WeakSet<OpenDisk>;
 
 const getDrive = (core: Core, { serial, device }: DiskIdentity): Drive => {
@@ -49,7 +49,7 @@ const canErase = ({ drive }: Drive, method: WipeMethod): boolean => {
   }
 };
 
-/** What a disk answers to a command it will not do. */
+/** The status of a disk for a command that it rejects. */
 const INVALID_OPCODE = 1;
 
 const openDrive = (core: Core, identity: DiskIdentity, opened: OpenDrives): OpenDisk => {

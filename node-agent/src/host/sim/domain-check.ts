@@ -16,7 +16,7 @@ export const domainNames = (domain: Pick<SimDomain, 'plan'>): readonly string[] 
     ? []
     : [...planDevices(domain.plan), ...domain.plan.slots.map((slot) => slot.nvme_serial), domain.plan.mac_address];
 
-/** The domain of this name, if it is this machine. */
+/** The domain of this name, if it is this VM. */
 export const findSame = (core: Core, machine: VmPlan): SimDomain | undefined => {
   const domain = core.store.read().domains.find(({ name }) => name === machine.name);
   if (domain === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What anybody can lay in the way of a simulated host, and that it does what it says and no more. */
+/** The faults of a simulated host: each has its documented effect and no other. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -138,7 +138,7 @@ test('a hanging operation ends when its rule is cleared', async () => {
   addFault(host.dir, { when: 'disks.list', do: 'hang' });
   const hanging = refuses(host.disks.list(), 'timeout');
   assert.equal(clearFaults(host.dir), 1);
-  // The poll does not keep the process; something else has to.
+  // The poll does not keep the process alive; something else has to.
   const alive = setInterval(() => {}, 1000);
   await hanging;
   clearInterval(alive);

@@ -94,7 +94,7 @@ export const FAULT_STATES = [
 ] as const;
 export type FaultState = (typeof FAULT_STATES)[number];
 
-/** These happen once, when they are first seen, and leave their mark on the host. */
+/** These happen once, when they are first seen, and change the host. */
 export const ONCE: readonly FaultState[] = [
   'driver_binding_lost',
   'fabric_manager_restarted',
@@ -138,21 +138,21 @@ export const OPERATIONS_OF_TASK: Readonly<Record<TaskKind, readonly HostOperatio
   'agent.update': [],
 };
 
-/** Without a filter the rule is for the whole host. A slot is meant by its index, in the order of its GPUs. */
+/** Without a filter the rule is for the whole host. A slot is given by its index, in the order of its GPUs. */
 type Filter = Readonly<{ slot?: number; serial?: string; address?: string }>;
 export type OperationFault = Filter &
   Readonly<{
     when: HostOperation | TaskKind;
     do: FaultEffect;
-    /** How many times; without it every time. */
+    /** How many times; always if absent. */
     times?: number;
-    /** The effect is had first: a crash after it loses only the answer. */
+    /** The effect happens first: a crash after it loses only the response. */
     after?: boolean;
     delay_ms?: number;
     code?: HostErrorCode;
     message?: string;
   }>;
-/** `value` is the Xid, the degrees, the count of errors or the lanes that are left. */
+/** `value` is the Xid, the temperature, the error count or the remaining lanes. */
 export type StateFault = Filter & Readonly<{ state: FaultState; value?: number }>;
 export type NewFault = OperationFault | StateFault;
 export type ActiveFault<T extends NewFault> = T & Readonly<{ id: string; added_at: string }>;
@@ -163,7 +163,7 @@ export const isStateFault = <T extends NewFault>(rule: T): rule is Extract<T, St
 const folder = (dir: string): string => join(dir, 'faults');
 const oneOf = (list: readonly string[], value: unknown): boolean => typeof value === 'string' && list.includes(value);
 
-/** Throws with what is wrong: a fault that never fires is worse than none. */
+/** Throws with the error: a fault that never applies is worse than none. */
 export const checkFault = (fault: NewFault): void => {
   if (isStateFault(fault)) {
     if (!oneOf(FAULT_STATES, fault.state)) throw new Error(`There is no state "${String(fault.state)}".`);
@@ -220,7 +220,7 @@ const readRule = (file: string): readonly FaultRule[] => {
   }
 };
 
-/** Without ids all of them. How many there were. */
+/** All of them if no IDs are given. Returns how many there were. */
 export const clearFaults = (dir: string, ids?: readonly string[]): number => {
   const rules = readFaults(dir).filter((rule) => ids === undefined || ids.includes(rule.id));
   for (const rule of rules) rmSync(join(folder(dir), `${rule.id}.json`), { force: true });

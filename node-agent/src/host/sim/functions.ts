@@ -52,7 +52,7 @@ export const functionsNow = (core: Core): readonly PciFunction[] => {
       const children = isGpu(core, fn.address) ? vgpu.find((rule) => isMeant(core, rule, [fn.address])) : undefined;
       return {
         ...fn,
-        // Nothing answers there any more: all that is read of it are ones.
+        // The device no longer responds: every read returns all ones.
         vendor_id:
           lost.some((rule) => isMeant(core, rule, [fn.address])) && isGpu(core, fn.address) ? 'ffff' : fn.vendor_id,
         driver: driverOf(core, fn),

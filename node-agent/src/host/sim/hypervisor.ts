@@ -32,7 +32,7 @@ const edit = (core: Core, name: string, change: Partial<SimDomain>): void =>
 const bootSerial = (plan: VmPlan['plan']): string | undefined =>
   plan.slots.find((slot) => slot.slot_id === plan.boot_slot_id)?.nvme_serial;
 
-/** What the guest finds. Without its partition, made active before it boots, the fabric never comes up for it. */
+/** The GPUs that the guest OS finds. If its partition was not active before the boot, the fabric never comes up. */
 const bootGuest = async (core: Core, plan: VmPlan['plan']): Promise<SimDomain['guest']> => {
   const serial = bootSerial(plan);
   if (serial === undefined || !(await signaturesOn(blockOf(core, serial))).includes('ext4')) return null;
@@ -73,7 +73,7 @@ const start = async (core: Core, machine: VmPlan): Promise<void> => {
   });
 };
 
-/** Up, and long enough to have said something. */
+/** Booted, and long enough to have sent a report. */
 export const isUp = (core: Core, domain: SimDomain): boolean =>
   domain.state === 'running' &&
   domain.guest !== null &&
@@ -108,7 +108,7 @@ const stop = async (
   return listens ? 'graceful' : 'hard';
 };
 
-/** A host key is made when a system is installed and lasts as long as it. */
+/** A host key is created at installation and lasts as long as the installation. */
 export const hostKeyName = (
   core: Pick<Core, 'name'>,
   { name, allocation_id: allocation, install = 0 }: SimDomain,

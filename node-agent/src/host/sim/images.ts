@@ -15,7 +15,7 @@ import { EXT4_MAGIC, FIRST_PARTITION, GPT_MAGIC } from './signature.ts';
 const CHUNK = 64 * 1024;
 const IMAGE_BYTES = 4 * 1024 ** 3;
 const STEPS = 4;
-/** The pieces of an image do not overlap. */
+/** The parts of an image do not overlap. */
 const LEAST_DISK_BYTES = FIRST_PARTITION + 2 * CHUNK;
 
 /** A name always means the same image. */
@@ -46,7 +46,7 @@ const piecesOf = (digest: string, size: number): ReadonlyArray<Readonly<{ offset
   ];
 };
 
-/** How many clones of each image are under way; a process that died makes none. */
+/** The number of running clones of each image; a dead process has none. */
 const cloningOf = new WeakMap<Core, Map<string, number>>();
 const cloningOn = (core: Core): Map<string, number> => {
   const found = cloningOf.get(core) ?? new Map<string, number>();
@@ -57,7 +57,7 @@ const cloningOn = (core: Core): Map<string, number> => {
 const findCached = (images: readonly CachedImage[], image: ImageName): CachedImage | undefined =>
   images.find((one) => (image.digest === null ? one.name === image.name : one.digest === image.digest));
 
-/** The longest unused make room; with a full file system nothing does. */
+/** The least recently used images are evicted; on a full file system this does not help. */
 const ensureRoom = (core: Core, image: ImageName): void => {
   const { images } = core.store.read();
   const used = images.reduce((sum, one) => sum + one.size_bytes, 0);
@@ -135,7 +135,7 @@ const writePieces = async (core: Core, cached: CachedImage, to: OpenDisk, onProg
   let written = 0;
   for (const [index, { offset, bytes }] of pieces.entries()) {
     await core.pause(core.durations.clone_ms / pieces.length);
-    // Asks the open disk, which says whether it is still the one that was opened.
+    // Queries the open disk, which reports whether it is still the same one.
     await to.read(offset, 0);
     if (!isLie) await block.write(offset, bytes);
     written += bytes.length;

@@ -36,7 +36,7 @@ const bind = (core: Core, address: string, driver: 'vfio-pci' | null): void => {
   });
 };
 
-/** A function reset reaches the function; a bus reset everything on its bus. */
+/** A function reset affects the function; a bus reset everything on its bus. */
 const scopeOf = (core: Core, fn: PciFunction): Readonly<{ method: string; scope: readonly string[] }> => {
   const method = fn.reset_methods[0];
   if (method === undefined) throw new HostError('unsupported', `${fn.address} cannot be reset.`);

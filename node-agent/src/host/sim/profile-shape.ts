@@ -26,7 +26,7 @@ export type DriveModel = Readonly<{
   }>;
 }>;
 
-/** One switch and what makes a slot below it. Places are buses: every endpoint sits at `<bus>:00.0`. */
+/** One switch and the devices of the slot below it. Positions are buses: every endpoint is at `<bus>:00.0`. */
 export type SlotPlace = Readonly<{
   numa_node: number;
   root_port: string;
@@ -37,11 +37,11 @@ export type SlotPlace = Readonly<{
   nic: string;
   /** As the kernel numbers it; numbers have gaps. */
   rdma_device: string;
-  /** The switch's own management endpoint, which looks like a storage controller and is none. */
+  /** The switch's own management endpoint, which looks like a storage controller but is none. */
   management: string | null;
 }>;
 
-/** Functions that are part of no slot. */
+/** Functions that belong to no slot. */
 export type OtherFunction = Readonly<{
   address: string;
   vendor_device: string;
@@ -51,7 +51,7 @@ export type OtherFunction = Readonly<{
   numa_node: number | null;
   root_port: string | null;
   upstream_port: string | null;
-  /** Functions with the same word share a group; without one it has its own. */
+  /** Functions with the same value share a group; without one it has its own. */
   iommu_group: string | null;
   reset_methods: readonly string[];
   nic: Readonly<{ netdev: string | null; rdma_device: string | null; is_bluefield: boolean }> | null;

@@ -28,7 +28,7 @@ const scan = (bytes: Buffer): readonly string[] =>
     ({ name }) => name,
   );
 
-/** The last sector holds the second copy of a partition table, which outlives a wipe of the first. */
+/** The last sector contains the second copy of a partition table, which survives a wipe of the first. */
 export const signaturesOn = async (block: Block): Promise<readonly string[]> => {
   const found = new Set<string>(scan(await block.read(0, SPAN)));
   for (const name of scan(await block.read(FIRST_PARTITION, SPAN))) found.add(name);

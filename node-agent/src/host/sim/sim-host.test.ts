@@ -1,4 +1,4 @@
-/** A simulated host outlives its process, and a boot takes from it what a boot takes. */
+/** A simulated host outlives its process, and a reboot loses what a real reboot loses. */
 import assert from 'node:assert/strict';
 import { access, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -30,13 +30,13 @@ export type SimOptions = Readonly<{
   vfio_at_boot?: boolean;
   durations?: Partial<Durations>;
   now?: () => Date;
-  /** How the host waits where its pace or a fault asks it to. */
+  /** How the host waits if its speed or a fault requires it. */
   pause?: (ms: number) => Promise<void>;
-  /** A crash is the end of the process, unless the caller stands in for one. */
+  /** A crash ends the process, unless the caller replaces it. */
   onCrash?: () => void;
 }>;
 
-/** What only a simulated host can be asked: what a person at the rack, or inside the guest, would do or see. */
+/** Operations that only a simulated host has: what a person at the rack, or inside the VM, would do or see. */
 export type SimHost = Host &
   Required<Pick<Host, 'during'>> &
   Readonly<{
@@ -46,9 +46,9 @@ export type SimHost = Host &
     reboot(): void;
     powerOff(): void;
     powerOn(): void;
-    /** Somebody's own guest, without our tag. */
+    /** An unmanaged VM, without the tag of the agent. */
     defineForeignDomain(name: string, devices?: readonly string[]): void;
-    /** A change by the guest, or on the host behind the agent: off, or removed. */
+    /** A change by the guest OS, or on the host outside of the agent: off, or removed. */
     endDomain(name: string, how: 'guest' | 'host' | 'undefined'): void;
     openSession(username: string): void;
     logKernel(text: string): void;

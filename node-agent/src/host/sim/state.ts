@@ -15,15 +15,15 @@ export type SimDomain = {
   state: Domain['state'];
   /** When the guest began to boot; null while it is not running. */
   started_at: string | null;
-  /** Which installation its boot disk holds; its host key is of that one. */
+  /** The installation on its boot disk, which determines its host key. */
   install?: number;
-  /** What the guest found when it booted; null where its boot disk holds nothing to boot. */
+  /** What the guest OS found when it booted; null if its boot disk has nothing to boot. */
   guest: { gpu_count: number } | null;
   readiness_checks?: readonly string[];
   hostname?: string;
-  /** Those the control plane gave its account. */
+  /** Those that the control plane installed for its account. */
   ssh_public_keys?: readonly string[];
-  /** Why it is off, where the hypervisor remembers. */
+  /** Why it is off, if the hypervisor knows. */
   ended_by?: 'guest' | 'host' | 'crash';
   /** Of a domain without a plan. */
   devices?: string[];
@@ -46,9 +46,9 @@ export type State = {
 };
 
 export type Store = Readonly<{
-  /** Looks at the file, and reads it if another process replaced it. Done before each operation. */
+  /** Checks the file, and reads it if another process replaced it. Called before each operation. */
   refresh(): void;
-  /** As it was when last looked at. Not to be changed. */
+  /** As of the last check. Read-only. */
   read(): Readonly<State>;
   /** The whole change or none of it. */
   change<T>(edit: (state: State) => T): T;

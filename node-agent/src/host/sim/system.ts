@@ -6,7 +6,7 @@ import { hugepagesOf } from './hugepages.ts';
 import { sshKeyOf } from './identity.ts';
 import { isMeant } from './slot.ts';
 
-/** Accounts that were there before us. */
+/** Accounts that existed before the agent. */
 const SYSTEM_USERS = ['root', 'ubuntu', 'nobody', 'sshd', 'libvirt-qemu'];
 
 const commandLine = (core: Core): string => {
@@ -35,7 +35,7 @@ const faultLines = (core: Core): readonly Line[] => {
       },
       { at: rule.added_at, text: `NVRM: GPU ${gpu}: GPU has fallen off the bus.` },
     ]),
-    // An Xid was said once: a boot since then has a log of its own.
+    // An Xid is logged once: after a reboot the log is a new one.
     ...hits('gpu_xid')
       .filter(({ rule }) => rule.added_at >= bootedAt)
       .map(({ rule, short }) => ({

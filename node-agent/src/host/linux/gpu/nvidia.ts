@@ -35,7 +35,7 @@ export const kernelAddressOf = (busId: string): string => {
   return [Number.parseInt(domain, 16).toString(16).padStart(4, '0'), ...rest].join(':');
 };
 
-/** Errors since the counters began: any that could not be corrected, in any memory. */
+/** Uncorrectable errors of any memory since the counters were reset. */
 const uncorrectedOf = (gpu: unknown): number | null => {
   const counts = at(gpu, 'ecc_errors', 'aggregate');
   if (typeof counts !== 'object' || counts === null) return null;
@@ -86,7 +86,7 @@ const OFF_THE_BUS_ENDS = /NVRM: .*fallen off the bus/i;
 const LINES_OF_ONE_MESSAGE = 5;
 const LOST_XID = 79;
 
-/** The address in a message that began some lines above and ends on this one. */
+/** The address in a message that starts some lines above and ends on this one. */
 const begunBefore = (lines: readonly string[], index: number): string | undefined => {
   if (!OFF_THE_BUS_ENDS.test(lines[index] ?? '')) return undefined;
   return lines

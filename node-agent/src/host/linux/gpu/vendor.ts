@@ -40,7 +40,7 @@ export type GpuVendor = Readonly<{
   reset_methods: readonly string[];
   /** How an operator turns partitioning of a GPU off; null if its GPUs have none. */
   partitioning_off: string | null;
-  /** The facts of these functions, all held by `driver`. Throws if the driver cannot be asked. */
+  /** The facts of these functions, all bound to `driver`. Throws if the driver cannot be queried. */
   list(host: Readonly<{ files: Files; run: Run }>, gpus: readonly PciFunction[]): Promise<readonly GpuFacts[]>;
   /** The event that ends on this line of the kernel log; null if there is none. */
   logEvent(lines: readonly string[], index: number): GpuLogEvent | null;

@@ -33,8 +33,8 @@ export const partitioningOffOf = (vendorId: string): string =>
   vendorOf(vendorId)?.partitioning_off ?? 'Turn partitioning off with the tool of the vendor.';
 
 /**
- * GPUs that a driver of the host holds. A GPU bound to vfio-pci is left out: only its guest can describe it. If a driver
- * holds a GPU and cannot be asked, the list is unknown, which is an error.
+ * GPUs bound to a driver of the host. A GPU bound to vfio-pci is left out: only its guest OS can describe it. If a
+ * driver holds a GPU and cannot be queried, the list is unknown, which is an error.
  */
 export const listGpus = async (
   files: Files,

@@ -1,8 +1,8 @@
 /**
- * A Dell XE9680 with eight H200: eight PCIe switches, four per NUMA half, each with one GPU, one NVMe, one ConnectX-7
- * and a management endpoint. Bus order is no key: below some switches the card comes before the GPU, below others
- * after. A BlueField-3 shares the switch of the GPU at bb, the NVSwitches all sit on NUMA node 1, and the kernel
- * numbers the cards with a gap.
+ * A Dell XE9680 with eight H200: eight PCIe switches, four per NUMA node, each with one GPU, one NVMe, one ConnectX-7
+ * and a management endpoint. Bus order does not identify devices: below some switches the card comes before the GPU,
+ * below others after. A BlueField-3 shares the switch of the GPU at bb, the NVSwitches are all on NUMA node 1, and the
+ * kernel numbers the cards with a gap.
  */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import type { OtherFunction, Profile, SlotPlace } from '../profile-shape.ts';
@@ -59,7 +59,7 @@ const nvswitches: readonly OtherFunction[] = ['83', '84', '85', '86'].map((bus) 
   nic: null,
 }));
 
-/** Two ports and a DMA engine on one bus: a bus reset of one reaches all three. */
+/** Two ports and a DMA engine on one bus: a bus reset of one affects all three. */
 const bluefield: readonly OtherFunction[] = [0, 1, 2].map((fn) => ({
   address: `0000:bc:00.${fn}`,
   vendor_device: fn === 2 ? '15b3:c2d5' : '15b3:a2dc',
