@@ -11,7 +11,7 @@ export default defineConfig(({ mode }) => {
     root: isDemo ? `${import.meta.dirname}/demo` : import.meta.dirname,
     publicDir: `${import.meta.dirname}/public`,
     plugins: [react()],
-    // A bundle must not depend on what stands in the environment of who builds it.
+    // A bundle must not depend on environment variables of the builder.
     envDir: false,
     build: {
       outDir: `${import.meta.dirname}/../dist/${isDemo ? 'console-demo' : 'console'}`,

@@ -1,2 +1,2 @@
-/** Stylesheets are taken by the bundler. */
+/** The bundler handles style sheets. */
 declare module '*.css';

@@ -148,7 +148,7 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
 });
 
-/** Inside the frame, so that the ways elsewhere are at hand. */
+/** Inside the frame, so that the navigation stays available. */
 const nowhere = createRoute({ getParentRoute: () => gate, path: '$', component: NotFoundPage });
 
 const routeTree = rootRoute.addChildren([

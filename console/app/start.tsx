@@ -1,4 +1,4 @@
-/** Puts the console into the page, with the backend it is given: the API, or the demo's. */
+/** Mounts the console in the page with the given backend: the API, or that of the demo. */
 import '@mantine/core/styles.css';
 import './ui/ui.css';
 import { MantineProvider } from '@mantine/core';
@@ -17,7 +17,7 @@ import { theme } from './ui/theme.ts';
 /** The content security policy allows only styles with the nonce, which the server creates for each page. */
 const nonceOf = (): string => document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 
-/** What keeps the page still behind a dialog writes a style of its own, and looks here for the nonce. */
+/** The scroll lock of dialogs inserts its own style and reads the nonce here. */
 const shareNonce = (): void => {
   Object.assign(globalThis, { __webpack_nonce__: nonceOf() });
 };

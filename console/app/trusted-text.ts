@@ -1,6 +1,6 @@
 /**
- * The page's policy lets no text become markup. The one library that sets a style sheet's text that way may: text without the
- * sign that begins a tag is no markup, whatever becomes of it. Everything else is refused by the browser, ours included.
+ * The page's policy lets no text become markup. The one library that sets the text of a style sheet that way is
+ * allowed: text without `<` cannot be markup. The browser refuses everything else, including our own code.
  */
 type TrustedTypes = Readonly<{
   createPolicy(name: string, rules: Readonly<{ createHTML(text: string): string | null }>): unknown;

@@ -1,6 +1,6 @@
 /**
- * The console with the API in the page: `make console-demo`. Nothing leaves the browser. Who one is and what there is can be
- * said behind the address: `#as=viewer&seed=large`; with `speed=0` nothing goes on by itself.
+ * The console with the API in the page: `make console-demo`. Nothing leaves the browser. User and data set are selected
+ * in the URL fragment: `#as=viewer&seed=large`; with `speed=0` nothing progresses automatically.
  */
 import { createBackend } from '../app/api/client.ts';
 import { startConsole } from '../app/start.tsx';

@@ -1,6 +1,6 @@
 /**
- * The whole public API in memory, for a page without a backend and for the tests of its parts. It is a simulator that
- * keeps to the contract, not a stand-in that says yes: it refuses what the server refuses, in the server's words.
+ * The complete public API in memory, for a page without a backend and for its tests. It is a simulator of the contract,
+ * not a stub: it refuses what the server refuses, in the server's words.
  */
 import type { OperationId } from '@gpuaas/contract';
 import type { Principal } from './core/authorize.ts';
@@ -21,25 +21,25 @@ export type Seed = 'demo' | 'empty' | 'large' | 'hostile';
 export type MockOptions = Readonly<{
   now?: () => number;
   /**
-   * `empty` has people and a catalog and no host; `large` a thousand hosts; `hostile` the demo with markup in every
+   * `empty` has users and a catalog and no host; `large` a thousand hosts; `hostile` the demo with markup in every
    * name.
    */
   seed?: Seed;
   as?: Persona;
-  /** How many seconds of the demo pass in one of the clock. */
+  /** How many seconds of the demo pass per second. */
   speed?: number;
   faults?: Faults;
-  /** How long each answer takes. */
+  /** The latency of each response. */
   latencyMs?: number;
-  /** Holds each answer against the contract; a wrong one is a 500 with its reason on the console. */
+  /** Validates each response against the contract; an invalid one is a 500 with its reason on the console. */
   checksResponses?: boolean;
 }>;
 
 export type MockApi = Readonly<{
   fetch: typeof fetch;
-  /** Ids that a page or test begins from. */
+  /** IDs that a page or test starts from. */
   seedIds: SeedIds;
-  /** Lets happen what is due; a page calls it by a timer so that streams move without being asked. */
+  /** Applies what is due; a page calls it by a timer so that streams progress without requests. */
   tick(): void;
   signInAs(persona: Persona): void;
   world: World;
@@ -47,15 +47,15 @@ export type MockApi = Readonly<{
 }>;
 
 const HEAD_START_MS = 6_000;
-/** How often a page that nobody touches looks whether something is due. */
+/** How often an idle page checks whether something is due. */
 const TICK_MS = 200;
 
 export const createMockApi = (options: MockOptions = {}): MockApi => {
   const { now = Date.now, seed = 'demo', speed = 1 } = options;
   const start = now();
-  // The seed begins a little earlier, so that what is under way is half-way when somebody first looks.
+  // The seed starts a little earlier, so that work in progress is half-way at the first view.
   let backMs = HEAD_START_MS;
-  // Time stands still while it is seeded, so that the same ids come out each time.
+  // Time stands still while seeding, so that the same IDs are generated each time.
   let isSeeded = false;
   const clock = (): number => start + (isSeeded ? (now() - start) * speed : 0) - backMs;
   const world = createWorld({ clock, faults: options.faults ?? {} });

@@ -22,7 +22,7 @@ const launch = async ({ client, params }: Started, over: object = {}) => {
   return { ...params, allocation_id: id };
 };
 
-/** The states it passes, looked at four times a second until it rests in one of `ends`. */
+/** The states it passes through, polled four times a second until it stays in one of `ends`. */
 const follow = async ({ api, client }: Started, at: Awaited<ReturnType<typeof launch>>, ends: readonly string[]) => {
   const seen: string[] = [];
   const labels = new Set<string>();

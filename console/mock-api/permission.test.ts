@@ -6,7 +6,7 @@ import type { Persona } from './index.ts';
 import { ask, type ScenarioRequest, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
 
-/** Written down apart from the seed: who holds what at the organization and project of the demo. */
+/** Independent of the seed: the roles of each user at the organization and project of the demo. */
 const ROLES: Readonly<Record<Persona, readonly RoleName[]>> = {
   operator: ['platform:superadmin', 'tenant:owner', 'user'],
   owner: ['tenant:owner', 'user'],
@@ -26,7 +26,7 @@ const mayAsk = (persona: Persona, { access, permission }: Operation): boolean =>
   permission === null ||
   ROLES[persona].some((role) => LEVELS[access].includes(role.split(':')[0] ?? '') && roleHolds(role, permission));
 
-/** Their requests need something to be made or changed first. */
+/** Their requests need a resource to be created or changed first. */
 const PREPARES: readonly OperationId[] = [
   'projectDelete',
   'invitationAccept',
@@ -37,7 +37,7 @@ const PREPARES: readonly OperationId[] = [
 
 for (const persona of Object.keys(ROLES) as Persona[])
   describe(`${persona} is allowed exactly what their roles permit`, () => {
-    // What changes nothing may be asked of one platform.
+    // Read-only requests can share one platform.
     const common = testApi();
     for (const [name, operation] of Object.entries<Operation>(contract))
       test(name, async () => {
@@ -46,7 +46,8 @@ for (const persona of Object.keys(ROLES) as Persona[])
         const api = isSafe && !PREPARES.includes(id) ? common : testApi();
         api.signInAs('operator');
         const asked = await (scenarios[id] as (api: TestApi) => ScenarioRequest | Promise<ScenarioRequest>)(api);
-        // What is prepared as the operator is asked as somebody else; an invitation takes the operator's own role away.
+        // Resources prepared as the operator are requested as another user; an invitation removes the operator's own
+        // role.
         if (id !== 'invitationAccept') api.signInAs(persona);
         const response = await ask(api, id, asked);
         if (mayAsk(persona, operation)) {
@@ -56,8 +57,7 @@ for (const persona of Object.keys(ROLES) as Persona[])
         }
         const problem = (await response.json()) as { code: string };
         assert.deepEqual(errorsOf(Problem, problem), []);
-        // A member sees a project only once they were added to it, and this one was only just made; a newcomer sees
-        // none.
+        // A member sees a project only after being added to it, and this one is new; a newcomer sees none.
         const isHidden =
           persona === 'newcomer' ? operation.access !== 'platform' : id === 'projectDelete' && persona === 'member';
         assert.equal(problem.code, isHidden ? 'not_found' : 'permission_denied');

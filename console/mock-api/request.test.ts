@@ -53,7 +53,7 @@ test('a stream emits new events, resumes after the last seen event and ends when
       if (states.at(-1) === 'active') leave.abort();
     }
   })().catch(() => undefined);
-  // The stream is open before anything happens.
+  // The stream is open before the first event.
   while (api.world.listeners.size === 0) await new Promise((resolve) => setImmediate(resolve));
   await client.allocationCreate({ params, body: { ...LAUNCH, name: 'watched' } });
   const row = named(api, 'watched');

@@ -1,4 +1,4 @@
-/** One browser for the page tests of a run; each test file connects to it and has contexts of its own. */
+/** One browser for the page tests of a run; each test file connects to it and has its own contexts. */
 import { type BrowserServer, chromium } from 'playwright-core';
 import { findProgram } from '../../tools/test/requires.ts';
 

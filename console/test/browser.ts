@@ -1,6 +1,6 @@
 /**
- * The console in a real browser, for tests: `const demo = await openDemo()` before, `await demo.page(...)` in a test. A page
- * that says anything on its console, breaks its policy, opens a dialog or asks anybody else for anything fails its test.
+ * The console in a real browser, for tests: `const demo = await openDemo()` before, `await demo.page(...)` in a test. A
+ * page that logs to its console, violates its policy, opens a dialog or sends a request elsewhere fails its test.
  */
 import assert from 'node:assert/strict';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -12,7 +12,10 @@ import { serveBuild } from './serve.ts';
 /** For `skip` of a test. */
 export const needsBrowser = requires('chromium');
 
-/** The browser that the runner started, or one of this process. Closing the first ends the contexts of this process only. */
+/**
+ * The browser that the runner started, or one of this process. Closing the former ends only the contexts of this
+ * process.
+ */
 export const launchBrowser = (): Promise<Browser> => {
   const shared = process.env['GPUAAS_TEST_BROWSER_URL'];
   return shared ? chromium.connect(shared) : chromium.launch(BROWSER);
@@ -21,11 +24,11 @@ export const launchBrowser = (): Promise<Browser> => {
 export type PageOptions = Readonly<{
   theme?: 'light' | 'dark';
   width?: number;
-  /** What the page may complain of: a refused request is logged by the browser itself. */
+  /** Allowed console messages: the browser itself logs a refused request. */
   allow?: RegExp;
 }>;
 
-/** Everything that a good page never does. */
+/** Everything that a page must never do. */
 export const watch = (page: Page, origin: string, allow?: RegExp): string[] => {
   const troubles: string[] = [];
   page.on('console', (message) => {
@@ -52,7 +55,10 @@ export const contextOptions = ({ theme = 'light', width = 1280 }: PageOptions): 
 export type Demo = Readonly<{
   url: string;
   browser: Browser;
-  /** Runs with a page of its own at the path; state of the demo begins anew with each. Options of the mock go into the query. */
+  /**
+   * Runs with its own page at the path; the state of the demo starts again with each. Options of the mock go into the
+   * query.
+   */
   page(path: string, work: (page: Page) => Promise<void>, options?: PageOptions): Promise<void>;
   close(): Promise<void>;
 }>;

@@ -1,4 +1,4 @@
-/** What goes to people's browsers is the console and nothing else. */
+/** The build for users contains only the console. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

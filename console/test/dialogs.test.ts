@@ -1,6 +1,6 @@
 /**
- * Every dialog, on a phone's screen and at a desk: it is as good as a page, it is all in sight, the keyboard goes into it, Esc
- * leaves it, and the keyboard is back where it was.
+ * Every dialog, on a phone and on a desktop: it passes the page checks, is completely visible, takes the focus, closes
+ * by Esc, and returns the focus.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { addressOf, routesOf } from './routes.ts';
 
 const PICTURES = join(import.meta.dirname, '../../dist/console-screenshots');
 
-/** The page it is on, and what is pressed to come to it. */
+/** Its page, and what is pressed to open it. */
 const DIALOGS: readonly (readonly [route: string, ...presses: readonly string[]])[] = [
   ['overview', 'Search'],
   ['allocation-connect', 'Release'],
@@ -60,7 +60,7 @@ before(async () => {
 });
 after(() => demo?.close());
 
-/** A button or a choice of a menu that can be pressed, by how its name begins. */
+/** An enabled button or menu item, by the start of its name. */
 const pressable = (page: Page, name: string): Locator => {
   const begins = new RegExp(`^${name}`);
   return page
@@ -74,7 +74,7 @@ const pressable = (page: Page, name: string): Locator => {
 const isInside = (dialog: Locator): Promise<boolean> =>
   dialog.evaluate((element) => element.contains(document.activeElement));
 
-/** What part of it is off the screen, where it cannot be scrolled to. */
+/** The parts that are off the screen and cannot be scrolled to. */
 const offScreen = (dialog: Locator): Promise<string[]> =>
   dialog.evaluate((element) => {
     const { left, right, top, bottom } = element.getBoundingClientRect();

@@ -1,7 +1,7 @@
 /**
- * A platform on which every name, tag, log line and word of a host is an attempt to run a script in an operator's page,
- * seen page by page: nothing runs, nothing of it becomes an element or a link, and people still read what was written.
- * The policy of the page would stop most of it as well, so what the policy had to stop counts as a failure of the page.
+ * A platform on which every name, tag, log line and host report tries to run a script in an operator's page, checked
+ * page by page: nothing runs, none of it becomes an element or a link, and the text stays readable. The policy of the
+ * page would block most of it as well, so a policy violation counts as a failure of the page.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -13,12 +13,12 @@ import { settled } from './inspect.ts';
 import { routesOf } from './routes.ts';
 
 const mock = createMockApi({ now: () => 0 });
-/** Who looks is an operator throughout, so the same address twice is one page. */
+/** The user is always an operator, so the same URL is one page. */
 const routes = routesOf(mock).filter(({ path }, n, all) => all.findIndex((route) => route.path === path) === n);
 const project = `/projects/${mock.seedIds.project_id}`;
 mock.close();
 
-/** Pages on which nothing stands that somebody else wrote, until something on them is opened. */
+/** Pages without text of other users until something on them is opened. */
 const SILENT = [
   'allocations-none',
   'capacity',
@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => demo?.close());
 
-/** What became of it, as sentences; the empty list is a page that is safe. */
+/** The violations, as sentences; an empty list means that the page is safe. */
 const findings = (page: Page): Promise<string[]> =>
   page.evaluate((mark) => {
     const isMade = (element: Element): boolean =>

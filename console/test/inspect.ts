@@ -1,6 +1,6 @@
 /**
- * What is looked at on every page: axe with the rules of WCAG 2.2 AA (targets of 24 px among them) and its good practices,
- * nothing wider than its place, nothing cut off without its whole text at hand, and nothing that jumped while the page came up.
+ * The checks of every page: axe with the rules of WCAG 2.2 AA (including 24 px targets) and its best practices, no
+ * overflow, no truncated text without its complete text, and no layout shift during load.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { contextOptions, type Demo, type PageOptions, watch } from './browser.ts
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** Beyond this people notice that something moved (the good end of the web's own measure). */
+/** A larger layout shift is noticeable (the "good" threshold of Web Vitals). */
 const SHIFT_MAX = 0.1;
 
 type AxeResult = Readonly<{
@@ -21,7 +21,7 @@ type AxeResult = Readonly<{
   }>[];
 }>;
 
-/** Before the page's own script: adds up how much what is seen moves without anybody having touched it. */
+/** Before the page's own script: adds up layout shifts without user input. */
 const countShifts = (): void => {
   const seen = globalThis as unknown as { layoutShift: number };
   seen.layoutShift = 0;
@@ -38,13 +38,13 @@ const forgetStored = (): void => {
 
 export type WatchedPage = Readonly<{
   page: Page;
-  /** Loads an address as if for the first time; nothing of what was open before is left. */
+  /** Loads a URL as if for the first time, without any previous state. */
   open(path: string): Promise<void>;
-  /** What a good page never does, since the last call. */
+  /** Violations since the last call. */
   takeTroubles(): string[];
 }>;
 
-/** One page for many addresses, which costs half of a new one for each. Ends with the demo's browser. */
+/** One page for many URLs, which costs half as much as a new one for each. Ends with the demo's browser. */
 export const openWatched = async (
   demo: Pick<Demo, 'browser' | 'url'>,
   options: PageOptions = {},
@@ -57,7 +57,7 @@ export const openWatched = async (
   return {
     page,
     open: async (path) => {
-      // Away from the page first: the new one must not turn while it comes up, which would count as a shift.
+      // Leaves the page first: a rotation during load would count as a layout shift.
       await page.goto('about:blank');
       await page.emulateMedia({ colorScheme: look.colorScheme ?? null });
       if (look.viewport) await page.setViewportSize(look.viewport);
@@ -84,7 +84,7 @@ const axeFindings = async (page: Page, only: readonly string[] | undefined): Pro
     .flatMap(({ id, help, nodes }) => nodes.slice(0, 5).map(({ target }) => `${id}: ${help} (${target.join(' ')})`));
 };
 
-/** Text that is cut off and says nowhere what it was. */
+/** Truncated text whose complete text is not available. */
 const cutTexts = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('body *')]
@@ -106,7 +106,8 @@ const cutTexts = (page: Page): Promise<string[]> =>
 const wideParts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const wide = document.documentElement.scrollWidth - innerWidth;
-    // On a phone a table scrolls in its place; at a desk all of it is there, its buttons at the end above all.
+    // On a phone a table scrolls inside its container; on a desktop it is completely visible, including the buttons at
+    // its end.
     const tables = innerWidth < 1200 ? [] : [...document.querySelectorAll('.table-scroll')];
     return [
       ...(wide > 1 ? [`the page is ${wide} px wider than the screen`] : []),
@@ -123,12 +124,12 @@ const shifts = (page: Page, max: number): Promise<string[]> =>
   page.evaluate((limit) => {
     const seen = globalThis as unknown as { layoutShift: number };
     const { layoutShift } = seen;
-    // What moves when the window is turned is asked for.
+    // Shifts caused by rotating the window are expected.
     seen.layoutShift = Number.NEGATIVE_INFINITY;
     return layoutShift > limit ? [`what is seen moved by itself (${layoutShift.toFixed(2)})`] : [];
   }, max);
 
-/** Everything that is wrong with the page as it stands, as sentences; of axe's rules all, or `only` some or none. */
+/** Everything wrong with the page as it is, as sentences; checks all rules of axe, or `only` some or none. */
 export const inspect = async (page: Page, only?: readonly string[]): Promise<string[]> => [
   ...(await axeFindings(page, only)),
   ...(await cutTexts(page)),
@@ -136,7 +137,7 @@ export const inspect = async (page: Page, only?: readonly string[]): Promise<str
   ...(await shifts(page, SHIFT_MAX)),
 ];
 
-/** Whatever is being read has been read: no place is held for anything any more. */
+/** Everything has been read: no placeholder is left. */
 export const settled = async (page: Page): Promise<void> => {
   await page.locator('h1').first().waitFor();
   await page.waitForFunction(() => document.querySelector('[role="status"] .mantine-Skeleton-root') === null);

@@ -1,4 +1,4 @@
-/** The console by keyboard: one always sees where one is, and goes on in a page that was just opened. */
+/** The console by keyboard: the focus is always visible, and moves to a page that was just opened. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -14,7 +14,7 @@ const mock = createMockApi({ now: () => 0 });
 const routes = routesOf(mock);
 mock.close();
 
-/** What is wrong with where the keyboard is, null where it is in sight and marked. Fields mark themselves by their border. */
+/** What is wrong with the focus, null if it is visible and marked. Fields are marked by their border. */
 const unseen = (page: Page): Promise<string | null> =>
   page.evaluate(() => {
     const at = document.activeElement;
@@ -24,7 +24,7 @@ const unseen = (page: Page): Promise<string | null> =>
     if (outlineStyle === 'none' || Number.parseFloat(outlineWidth) < 1) return `${name} is not marked`;
     const { left, right, top, bottom } = at.getBoundingClientRect();
     if (bottom <= 0 || top >= innerHeight || right <= 0 || left >= innerWidth) return `${name} is out of sight`;
-    // Of what is tall the beginning counts.
+    // For tall elements the top counts.
     const above = document.elementFromPoint(Math.max(left, 0) + 4, Math.max(top, 0) + 4);
     return above === null || at.contains(above) || above.contains(at) ? null : `${name} is covered`;
   });

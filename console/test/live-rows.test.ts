@@ -1,6 +1,6 @@
 /**
- * A list that changes while somebody is in it: nothing moves under the pointer or the keyboard, and nothing is kept
- * secret.
+ * A list that changes while the user is in it: nothing moves under the pointer or the keyboard, and new rows are
+ * announced.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,7 +22,7 @@ const names = (page: Page): Promise<string[]> => page.locator('tbody tr td:first
 const withList = async (
   work: (page: Page, launch: (name: string) => Promise<unknown>) => Promise<void>,
 ): Promise<void> => {
-  // Time stands still, so that on a slow machine nothing else in the list changes meanwhile.
+  // Time stands still, so that nothing else in the list changes on a slow computer.
   const startedAt = Date.now();
   const api: MockApi = createMockApi({ as: 'member', now: () => startedAt });
   const server = await serveBuild(await ensureConsole(), { api: api.fetch });

@@ -1,4 +1,4 @@
-/** Every page as people see it: opened, turned to each look, inspected, and photographed where a person wants pictures. */
+/** Every page in each theme and screen size: opened, inspected, and optionally captured as a screenshot. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export type Look = Readonly<{
   only?: readonly string[];
 }>;
 
-/** Turns the page to another theme and another screen, as a person would turn it. */
+/** Switches the page to another theme and another screen size, as a user would. */
 const lookAt = async (page: Page, route: Route, look: Look, pictures: string | undefined): Promise<string[]> => {
   const { theme, width, only } = look;
   await page.emulateMedia({ colorScheme: theme });
@@ -30,7 +30,7 @@ const lookAt = async (page: Page, route: Route, look: Look, pictures: string | u
   return (await inspect(page, only)).map((finding) => `${theme}, ${width} px: ${finding}`);
 };
 
-/** A test per page; with `pictures`, a directory, every look of it is written there. */
+/** A test per page; with `pictures`, a directory, every variant is written there. */
 export const testLooks = (looks: readonly Look[], pictures?: string): void => {
   const mock = createMockApi({ now: () => 0 });
   const routes = routesOf(mock);

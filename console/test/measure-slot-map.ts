@@ -1,7 +1,7 @@
 /**
- * Measures the slot map of 1,000 nodes in a real browser, as it is built for people, with the API of the demo behind it in
- * another process, and prints what it saw as JSON; `make bench NAME=console` starts it. A
- * process of its own, because it is written in the words of browsers.
+ * Measures the slot map of 1,000 nodes in a real browser, with the production build and the API of the demo in another
+ * process, and prints the result as JSON; `make bench NAME=console` starts it. A separate process, because it is typed
+ * for browsers.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,7 +44,7 @@ const serveBare = async () => {
   };
 };
 
-/** Before the page's own script: notes every stretch in which the page could not answer. */
+/** Before the page's own script: records every interval in which the page was unresponsive. */
 const noteLongTasks = (page: Page) =>
   page.addInitScript(() => {
     const seen = globalThis as unknown as { longTasks: number[] };
@@ -54,7 +54,7 @@ const noteLongTasks = (page: Page) =>
     }).observe({ type: 'longtask', buffered: true });
   });
 
-/** Scrolls 120 px per frame, faster than a wheel is turned, from top to bottom and back; says how long the frames took. */
+/** Scrolls 120 px per frame, faster than a mouse wheel, from top to bottom and back; returns the frame times. */
 const scrollThrough = (page: Page): Promise<number[]> =>
   page.evaluate(async () => {
     const frames: number[] = [];

@@ -1,11 +1,11 @@
 /**
- * Every page in both themes and on a desk's and a phone's screen, photographed into dist/console-screenshots, where a
- * person looks at them.
+ * Every page in both themes and on a desktop and a phone screen, with screenshots in dist/console-screenshots for
+ * review.
  */
 import { join } from 'node:path';
 import { testLooks } from './looks.ts';
 
-/** What `routes.test.ts` asked for is not asked for again. */
+/** What `routes.test.ts` checks is not checked again. */
 testLooks(
   [
     { theme: 'light', width: 1280, only: [] },

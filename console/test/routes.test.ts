@@ -1,6 +1,6 @@
 /**
- * Every page in two looks that differ in theme and screen. The second asks only for what depends on them: colours and
- * the size of targets. `routes.slow.test.ts` has all four looks, with pictures.
+ * Every page in two variants that differ in theme and screen. The second checks only what depends on them: colors and
+ * target sizes. `routes.slow.test.ts` has all four variants, with screenshots.
  */
 import { testLooks } from './looks.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Every page of the console with something on it, as addresses into the demo; what each is called in a picture's name.
- */
+/** Every page of the console with content, as URLs into the demo, each with a name for its screenshot. */
 import type { MockApi, Persona } from '../mock-api/index.ts';
 
 export type Route = Readonly<{
@@ -96,7 +94,7 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] =>
   ];
 };
 
-/** Time stands still in it: how fast the machine is must not decide what is on the page. */
+/** Time stands still in it: the speed of the computer must not affect the content. */
 export const addressOf = ({ path, as, seed }: Route): string => {
   const options = new URLSearchParams({
     speed: '0',

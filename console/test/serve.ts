@@ -1,6 +1,6 @@
 /**
- * Serves a build of the console as a file server would, with the policy that the API's server gives its pages: what works
- * here under it works there. Behind `make console-demo`, and behind the tests in a browser.
+ * Serves a build of the console as a file server would, with the same content security policy as the API server. Used
+ * by `make console-demo` and by the browser tests.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ const policy = (nonce: string): string =>
 
 export type StaticServer = Readonly<{ url: string; close(): Promise<void> }>;
 
-/** Hands a request to an API in this process, and its answer back as it comes. */
+/** Passes a request to an API in this process, and streams its response. */
 const pass = async (api: typeof fetch, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
@@ -52,7 +52,7 @@ const pass = async (api: typeof fetch, request: IncomingMessage, response: Serve
   await pipeline(Readable.fromWeb(answer.body as ReadableStream), response).catch(() => undefined);
 };
 
-/** `api` answers what is below /api and /auth; without one there is nothing. */
+/** `api` serves the paths below /api and /auth; without it they do not exist. */
 export const serveBuild = async (
   dir: string,
   { port = 0, api }: Readonly<{ port?: number; api?: typeof fetch }> = {},

@@ -1,6 +1,6 @@
 /**
- * The console as people get it, with its API beside it, when a session goes idle or ends: it says so, stops asking, and
- * never claims that somebody is signed out who is not.
+ * The production console with its API, when a session goes idle or ends: it shows so, stops sending requests, and never
+ * claims that a user is signed out who is not.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -27,17 +27,15 @@ type Answer = Readonly<{ status: number; code: string }>;
 type Stage = Readonly<{
   page: Page;
   api: MockApi;
-  /** What the page asked since it was last looked at. */
+  /** The requests of the page since the last call. */
   asked(): Request[];
-  /**
-   * Stops the page's clock, and returns when everything it asked is answered: what it asks next, it asks of its own.
-   */
+  /** Stops the page's clock and returns when all its requests are answered: later requests are not caused by these. */
   quiet(): Promise<void>;
-  /** From now on every request gets this; null lets the API answer again. */
+  /** From now on every request gets this; null restores the API. */
   answerAll(answer: Answer | null): void;
 }>;
 
-/** Lets the page do what it has to do now; its timers stand still. */
+/** Lets the page do its pending work; its timers stand still. */
 const taskOfPage = (): Promise<void> =>
   new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -81,9 +79,9 @@ const onStage = async (path: (api: MockApi) => string, work: (stage: Stage) => P
     });
     const pause = async () => page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1);
     const quiet = async (): Promise<void> => {
-      // On a busy machine that millisecond has passed before the clock stops. It has stopped by then, so ask again.
+      // On a busy computer that millisecond has passed before the clock stops. It has stopped by then, so try again.
       await pause().catch(pause);
-      // An answer may make the page ask the next thing, so it has to be idle several times in a row.
+      // A response may cause the next request, so the page has to be idle several times in a row.
       for (let idle = 0; idle < 5; idle = pending === 0 ? idle + 1 : 0) await page.evaluate(taskOfPage);
     };
     await page.goto(`${server.url}${path(api)}`);

@@ -5,7 +5,7 @@
 const LEFT_MS = 120_000;
 const TOUCHES = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'] as const;
 
-/** Coming to the page counts as touching it. */
+/** Focusing the page counts as activity. */
 export const watchAttention = (
   page: Pick<EventTarget, 'addEventListener'>,
   now: () => number = Date.now,

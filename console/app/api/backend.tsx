@@ -1,4 +1,4 @@
-/** The backend of the page, for whatever stands below. */
+/** The backend of the page, for the components below. */
 import { createContext, type ReactNode, useContext } from 'react';
 import type { Backend } from './client.ts';
 

@@ -1,4 +1,4 @@
-/** The client's methods are typed one by one; where the operation is a variable its types meet here, once. */
+/** The client's methods are typed one by one; if the operation is a variable its types are joined here, once. */
 import type { ApiResponse, CallId, CallOptions, Client, Operations } from '@gpuaas/sdk';
 
 export type RequestOf<K extends CallId> = Operations[K]['request'];

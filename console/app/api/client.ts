@@ -1,15 +1,15 @@
 /**
- * The console's client of the API: the SDK with the browser's session cookie. The header marks requests as the page's own,
- * which another site cannot do; without it the server takes no change from a cookie.
+ * The console's client of the API: the SDK with the browser's session cookie. The header marks requests as sent by the
+ * page, which another site cannot do; without it the server accepts no change from a cookie.
  */
 import { type Client, type ClientOptions, connect, createClient } from '@gpuaas/sdk';
 import { watchAttention } from './attention.ts';
 
 export type Backend = Readonly<{
   client: Client;
-  /** Opens a session with an allocation; the demo has one of its own. */
+  /** Opens a session with an allocation; the demo has its own implementation. */
   connect: typeof connect;
-  /** Ends the browser's session and says where to go then. */
+  /** Ends the browser's session and returns the address to go to. */
   signOut(): Promise<string>;
   signInUrl(returnTo: string): string;
 }>;

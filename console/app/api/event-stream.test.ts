@@ -6,7 +6,7 @@ import { followEvents } from './event-stream.ts';
 
 type Options = Readonly<{ signal: AbortSignal; onOpen(): void; onReconnect(): void }>;
 
-/** A server whose connections the test opens, interrupts and feeds; `open` counts those that stand. */
+/** A server whose connections the test opens, interrupts and feeds; `open` counts the open ones. */
 const aServer = () => {
   const connections: { options: Options; give(type: string): void }[] = [];
   async function* eventStream(_: unknown, options: Options) {

@@ -15,9 +15,9 @@ type Streams = Pick<Client, 'eventStream' | 'adminEventStream'>;
 export type Listener = Readonly<{
   onState(state: LiveState): void;
   onEvent(type: string): void;
-  /** Events may have passed unseen. */
+  /** Events may have been missed. */
   onMissed(): void;
-  /** The server does not give the stream. Says whether to ask again: to a session that has ended it never will. */
+  /** The server refuses the stream. The value says whether to retry: not for a session that has ended. */
   onRefused(err: unknown): boolean;
 }>;
 
@@ -77,7 +77,7 @@ const createReader = (client: Streams, scope: LiveScope, channel: BroadcastChann
   return { read, answer: () => post({ state }) };
 };
 
-/** Listens until the function it gives back is called. */
+/** Listens until the returned function is called. */
 export const followEvents = (client: Streams, scope: LiveScope, listener: Listener): (() => void) => {
   const left = new AbortController();
   const name = `gpuaas-events-${scope}`;
@@ -103,7 +103,7 @@ export const followEvents = (client: Streams, scope: LiveScope, listener: Listen
     return reader.read(left.signal, isTakenOver);
   };
   listener.onState('connecting');
-  // Without locks (a page that is not on https or localhost) every tab reads for itself.
+  // Without locks (a page that is not on https or localhost) every tab reads its own stream.
   const started =
     navigator.locks === undefined
       ? readAs(false)()

@@ -1,4 +1,4 @@
-/** Pages keep themselves current by the event stream. Events are hints: what one is about is read again. */
+/** Pages stay current through the event stream. Events are hints: the affected data is read again. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import { useBackend } from './backend.tsx';
@@ -58,7 +58,7 @@ export const useLiveState = (): LiveState | 'off' =>
     () => liveState,
   );
 
-/** Keeps what is shown of the scope current while the caller is mounted. */
+/** Keeps the shown data of the scope current while the caller is mounted. */
 export const useLive = (scope: LiveScope | null): void => {
   const backend = useBackend();
   const queries = useQueryClient();

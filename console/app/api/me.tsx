@@ -1,4 +1,4 @@
-/** Who is signed in and what they may do. The server decides; this says beforehand what it will decide, and why. */
+/** The signed-in user and their permissions. The server decides; this predicts its decision and the reason. */
 import { type Me, type Permission, ROLES, type RoleName } from '@gpuaas/sdk';
 import { createContext, type ReactNode, useContext } from 'react';
 
@@ -17,7 +17,7 @@ export const useMe = (): Me => {
 const holds = (role: RoleName, permission: Permission): boolean =>
   (ROLES[role] as readonly string[]).includes(permission);
 
-/** Null where it is allowed, else why not as a sentence: what every disabled button shows. */
+/** Null if allowed, else the reason as a sentence, which every disabled button shows. */
 export type Refusal = string | null;
 
 const inProject = (me: Me, projectId: string, permission: Permission): Refusal => {

@@ -1,6 +1,6 @@
 /**
- * Reading the API: one hook per way of reading. A query's key is the operation and its request, so that an event can say
- * which operations to ask again (live.ts), and two parts of a page that ask the same ask once.
+ * Reading the API: one hook per way of reading. The key of a query is the operation and its request, so that an event
+ * can invalidate operations (live.ts) and two parts of a page share one request.
  */
 import type { CallId, Client, GpuaasError } from '@gpuaas/sdk';
 import {
@@ -20,9 +20,9 @@ export type ItemOf<K extends PageId> = ResponseOf<K> extends { items: (infer Ite
 
 export type ReadOptions = Readonly<{
   enabled?: boolean;
-  /** For what moves without an event, such as the percent of a step. */
+  /** For values that change without an event, such as the percentage of a step. */
   everyMs?: number | false;
-  /** Shows the answer to the last request until the new one is there: for forms that ask as one types. */
+  /** Shows the previous response until the new one arrives: for forms that query while the user types. */
   keepPrevious?: boolean;
 }>;
 
@@ -89,7 +89,7 @@ export const usePages = <K extends PageId>(
   };
 };
 
-/** Every item of a list, page after page: for lists that are short by nature, or that are shown whole. */
+/** Every item of a list, page after page: for lists that are short or shown completely. */
 export const useAll = <K extends PageId>(
   id: K,
   request: RequestOf<K>,

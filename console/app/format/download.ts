@@ -1,4 +1,4 @@
-/** Saves text that was made in the page as a file. */
+/** Saves text generated in the page as a file. */
 const REVOKE_AFTER_MS = 1_000;
 
 export const download = (name: string, text: string, type = 'application/json'): void => {
@@ -7,6 +7,6 @@ export const download = (name: string, text: string, type = 'application/json'):
   link.href = url;
   link.download = name;
   link.click();
-  // Some browsers read the address only after the click was handled.
+  // Some browsers read the URL only after the click was handled.
   setTimeout(() => URL.revokeObjectURL(url), REVOKE_AFTER_MS);
 };

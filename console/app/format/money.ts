@@ -9,7 +9,7 @@ const formatOf = (currency: string): Intl.NumberFormat => {
   return made;
 };
 
-/** Minor units become what people write: $31.92. The currency says how many digits that is. */
+/** Minor units as formatted money: $31.92. The currency defines the number of decimals. */
 export const money = ({ amount_minor, currency }: Money): string => {
   const format = formatOf(currency);
   const digits = format.resolvedOptions().maximumFractionDigits ?? 2;

@@ -5,7 +5,7 @@ export const shellQuote = (word: string): string => (PLAIN.test(word) ? word : `
 
 export type Flag = readonly [name: string, value: string | number | boolean | null | undefined];
 
-/** `gpuaas allocation create --name train --gpus 4`; flags that say nothing are left out. */
+/** `gpuaas allocation create --name train --gpus 4`; flags without a value are left out. */
 export const command = (words: readonly string[], flags: readonly Flag[] = []): string =>
   [
     'gpuaas',

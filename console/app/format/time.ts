@@ -1,10 +1,10 @@
-/** Times as people say them. Every relative time is shown with the exact one in UTC beside it or on hover. */
+/** Human-readable times. Every relative time is shown with the exact one in UTC beside it or on hover. */
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `2 d 4 h`, `3 min`, `12 s`: two units at most, the second only where it says something. */
+/** `2 d 4 h`, `3 min`, `12 s`: at most two units, the second only if it matters. */
 export const span = (ms: number): string => {
   const rest = Math.max(0, ms);
   if (rest < MINUTE) return `${Math.floor(rest / SECOND)} s`;
@@ -33,7 +33,7 @@ export const until = (at: string, nowMs: number): string => {
 /** `2026-11-15 22:57:07 UTC` */
 export const exact = (at: string): string => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** `22:57:07.123` for a line of a timeline whose day stands elsewhere. */
+/** `22:57:07.123` for a line of a timeline whose date is shown elsewhere. */
 export const clock = (at: string): string => new Date(at).toISOString().slice(11, 23);
 export const day = (at: string): string => new Date(at).toISOString().slice(0, 10);
 

@@ -1,4 +1,4 @@
-/** Who is signed in, the theme, and the way out. */
+/** The signed-in user, the theme, and sign-out. */
 import { Button, Menu, SegmentedControl, useMantineColorScheme } from '@mantine/core';
 import { IconLogout, IconUser } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';

@@ -1,4 +1,4 @@
-/** The project that pages outside of any project lead back to: the one of the address, else the one looked at last. */
+/** The project that pages outside of any project return to: the one of the URL, else the last one viewed. */
 import { useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useMe } from '../api/me.tsx';
@@ -23,7 +23,7 @@ export const useCurrentProject = (): string | null => {
     try {
       localStorage.setItem(KEY, projectId);
     } catch {
-      // Nothing is lost but a convenience.
+      // Only a convenience is lost.
     }
   }, [projectId, current]);
   return current;

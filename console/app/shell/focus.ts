@@ -1,6 +1,6 @@
 /**
- * Where the keyboard is after a change of page. The link that was followed is gone with its page, so the focus moves to the
- * new page's content and not to the very top. The root only redirects: leaving it is the start, not a change.
+ * Keyboard focus after navigation. The followed link is gone with its page, so the focus moves to the content of the
+ * new page instead of its top. The root only redirects: leaving it is the start, not navigation.
  */
 import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';

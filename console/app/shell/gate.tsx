@@ -1,4 +1,4 @@
-/** Nobody gets past here without being signed in: asks who it is, sends strangers to sign in and back again. */
+/** Requires a signed-in user: reads the user, and redirects to sign-in and back if there is none. */
 import { Outlet } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useBackend } from '../api/backend.tsx';
@@ -11,7 +11,7 @@ import { Shell } from './shell.tsx';
 /** An idle page reads nothing else, but roles and sessions may end meanwhile. */
 const LOOK_MS = 15_000;
 
-/** Somebody else has signed in with this browser: nothing that was read or typed as the one before may stay. */
+/** Another user has signed in with this browser: nothing read or typed by the previous one may remain. */
 const useOnePerson = (id: string | undefined): void => {
   const first = useRef(id);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Whether what is shown keeps itself current. Silence must not look like calm. */
+/** Whether the shown data is current. A broken stream must not look like a quiet one. */
 import { Tooltip } from '@mantine/core';
 import type { LiveState } from '../api/event-stream.ts';
 import { useLiveState } from '../api/live.ts';

@@ -1,4 +1,4 @@
-/** Where one can go. A page that a role has no use for is not listed; a page that it may only read is. */
+/** The navigation. A page without use for a role is not listed; a read-only page is. */
 import { Divider, NavLink, ScrollArea, Text } from '@mantine/core';
 import {
   IconChartAreaLine,

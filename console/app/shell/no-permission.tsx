@@ -1,6 +1,6 @@
 import { EmptyState, Page } from '../ui/page.tsx';
 
-/** A page that exists and is not for this person. Says which role it is for and who can give it. */
+/** A page that the user may not open. Shows the required role and who can grant it. */
 export const NoPermissionPage = ({ reason, ask }: Readonly<{ reason: string; ask: string }>) => (
   <Page title="Permission required">
     <EmptyState title={reason}>{ask}</EmptyState>

@@ -1,4 +1,4 @@
-/** A page that broke: the rest of the console stays usable, and what happened can be reported. */
+/** A page that crashed: the rest of the console stays usable, and the error can be reported. */
 import type { ErrorComponentProps } from '@tanstack/react-router';
 import { ErrorPanel } from '../ui/error-panel.tsx';
 

@@ -1,6 +1,6 @@
 /**
- * Everything by keyboard, from anywhere: Ctrl K goes to a page or a thing by name, and an id pasted anywhere outside of a
- * field opens what it names. `?` says which keys there are.
+ * Keyboard access from anywhere: Ctrl K opens a page or a resource by name, and an ID pasted outside of a text field
+ * opens its resource. `?` shows the shortcuts.
  */
 import { Modal, useMantineColorScheme } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
@@ -15,7 +15,7 @@ import { ShortcutHelp } from './palette/shortcut-help.tsx';
 import { keepShortcuts, meaningOf, readsShortcuts, targetsOf } from './palette/shortcuts.ts';
 import { useEntries } from './palette/use-entries.ts';
 
-/** How long after g its letter may come. */
+/** How long after g its letter may follow. */
 const AFTER_G_MS = 1_500;
 
 /** Whether the target is a text field: keys and pastes there belong to the field. */
@@ -23,7 +23,7 @@ const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.closest('input, textarea, select, [role="textbox"], .xterm') !== null);
 
-/** While a dialog is open, keys and pastes are its own. */
+/** While a dialog is open, keys and pastes belong to it. */
 const isDialogOpen = (): boolean => document.querySelector('[role="dialog"]') !== null;
 
 type PaletteProps = Readonly<{ isOpen: boolean; onOpen(): void; onClose(): void; projectId: string | null }>;
@@ -85,7 +85,7 @@ export const Palette = ({ isOpen, onOpen, onClose, projectId }: PaletteProps) =>
     close();
   };
 
-  // Listeners are set once and see what is current through this.
+  // Listeners are registered once and read current values through this.
   const current = useRef({ isOpen, isBareOn, targets, open, close });
   current.current = { isOpen, isBareOn, targets, open, close };
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Which project the console is about, and how to get to another. */
+/** The current project, and switching to another. */
 import { Button, Menu, Text } from '@mantine/core';
 import { IconFolder, IconPlus, IconSelector } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';

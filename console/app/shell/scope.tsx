@@ -1,4 +1,4 @@
-/** What a part of the console is about, a project or the platform: who may be here, and which events keep it current. */
+/** The scope of a part of the console, a project or the platform: who may open it, and which events keep it current. */
 import { Outlet, useParams } from '@tanstack/react-router';
 import { PLATFORM_SCOPE } from '../api/event-stream.ts';
 import { useLive } from '../api/live.ts';

@@ -1,4 +1,7 @@
-/** The query of a page's address, as plain text by name: addresses stay readable, and a strange value is just a strange word. */
+/**
+ * The query of a page's URL, as plain text by name: URLs stay readable, and an unexpected value is only an unknown
+ * word.
+ */
 export const textSearch =
   <const Name extends string>(...names: readonly Name[]) =>
   (raw: Readonly<Record<string, unknown>>): { [K in Name]?: string | undefined } =>

@@ -1,4 +1,4 @@
-/** The frame around every page: navigation, what is live, the palette, who is signed in. */
+/** The frame around every page: navigation, live indicator, palette and account menu. */
 import { AppShell, Burger, Button, Group, Kbd, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';

@@ -3,7 +3,7 @@ import { useBackend } from '../api/backend.tsx';
 
 export const SignedOutPage = () => {
   const { signInUrl } = useBackend();
-  // Whoever left must not be let in again without being asked who they are, because the issuer may remember them.
+  // After signing out the user must be asked to sign in again, because the issuer may still have a session.
   const again = `${signInUrl('/')}&prompt=login`;
   return (
     <main>

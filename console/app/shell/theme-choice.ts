@@ -1,11 +1,11 @@
-/** Light, dark or the system's: kept in the browser under the name that the page's first script reads. */
+/** Light, dark or system theme: stored in the browser under the name that the page's first script reads. */
 import type { MantineColorScheme, MantineColorSchemeManager } from '@mantine/core';
 
 const KEY = 'gpuaas-theme';
 const isChoice = (value: string | null): value is MantineColorScheme =>
   value === 'light' || value === 'dark' || value === 'auto';
 
-/** Storage may be forbidden: the choice then lasts as long as the page. */
+/** Storage may be blocked: the choice then lasts as long as the page. */
 const read = (): MantineColorScheme => {
   try {
     const stored = localStorage.getItem(KEY);

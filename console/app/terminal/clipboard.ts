@@ -1,10 +1,10 @@
 /**
- * Copy and paste. What is pasted is text and nothing else: control characters that a page could have put into the
- * clipboard, and with them the mark that ends a bracketed paste, never reach the shell.
+ * Copy and paste. Pasted content is only text: control characters that a page could have put into the clipboard,
+ * including the end mark of a bracketed paste, never reach the shell.
  */
 import type { Terminal } from '@xterm/xterm';
 
-/** Tabs and ends of line are kept; all else that is no character is dropped. */
+/** Tabs and line ends are kept; all other control characters are dropped. */
 const CONTROL = /(?![\t\n\r])\p{Cc}/gu;
 
 export const cleanPaste = (text: string): string => text.replace(CONTROL, '');
@@ -45,7 +45,7 @@ export const bindClipboard = (
     const text = cleanPaste(event.clipboardData?.getData('text/plain') ?? '');
     if (text !== '') terminal.paste(text);
   };
-  // Before xterm's own listener, which takes the text as it is.
+  // Before xterm's own listener, which uses the text unfiltered.
   element.addEventListener('paste', paste, { capture: true });
   return () => element.removeEventListener('paste', paste, { capture: true });
 };

@@ -1,30 +1,30 @@
 /**
- * One connection of a terminal, from the ticket to why it ended. Bytes are drawn one part after the other, and the next is
- * asked for when xterm has drawn the last: that is what the other end may send more for.
+ * One connection of a terminal, from the ticket to the close reason. Bytes are drawn in parts, and the next part is
+ * acknowledged when xterm has drawn the last, which allows the other end to send more.
  */
 import type { SessionStream, StreamEnd } from '@gpuaas/sdk';
 
 export type Size = Readonly<{ cols: number; rows: number }>;
-/** Asks for a ticket and opens the stream; each call is a new session. */
+/** Requests a ticket and opens the stream; each call is a new session. */
 export type Connect = (size: Size, signal: AbortSignal) => Promise<SessionStream>;
 
 export type SessionHooks = Readonly<{
   size: () => Size;
-  /** Resolves when it is on the screen. */
+  /** Resolves when it is drawn. */
   draw: (bytes: Uint8Array) => Promise<void>;
   opened: (session: SessionStream['session']) => void;
   ready: () => void;
-  /** How much of what was typed or pasted has not left yet. */
+  /** The size of typed or pasted input that is not yet sent. */
   unsent: (bytes: number) => void;
   over: (sentence: string) => void;
 }>;
 
 export type Session = Readonly<{ type(input: string | Uint8Array): void; resize(size: Size): void; close(): void }>;
 
-/** A large paste is encoded and sent in parts, so that the page goes on between them. */
+/** A large paste is encoded and sent in parts, so that the page stays responsive. */
 const PART_CHARS = 32 * 1024;
 
-/** Where a part may end: never between the halves of one character. */
+/** Where a part may end: never inside a surrogate pair. */
 const partEnd = (text: string, from: number): number => {
   const end = Math.min(text.length, from + PART_CHARS);
   const code = text.charCodeAt(end - 1);

@@ -4,9 +4,9 @@ export type Status = Readonly<{
   element: HTMLElement;
   notice: HTMLElement;
   button: HTMLButtonElement;
-  /** A passing word, such as that it connects. */
+  /** A transient message, such as "connecting". */
   say(text: string): void;
-  /** It is over, with why; the button offers to begin again. */
+  /** The session has ended, with the reason; the button offers to start again. */
   over(text: string): void;
   session(facts: Readonly<{ is_writable: boolean; is_recorded: boolean; notice: string | null }>): void;
 }>;

@@ -1,20 +1,23 @@
 /**
- * Lets xterm work under a Content-Security-Policy that allows no inline styles. It writes its colours and sizes into
- * `<style>` elements and `style` attributes, which such a policy blocks; here the same text goes into constructed
- * stylesheets and the object model of styles, which it does not.
+ * Lets xterm work under a Content-Security-Policy that allows no inline styles. xterm writes colors and sizes into
+ * `<style>` elements and `style` attributes, which such a policy blocks; here the same text goes into constructed style
+ * sheets and the CSSOM, which it allows.
  */
 
 import type { Terminal } from '@xterm/xterm';
 
 export type StyleHost = Readonly<{
-  /** In place of the document, for what is made while the terminal lives. */
+  /** Replaces the document for elements created while the terminal exists. */
   document: Document;
-  /** Opens it: a part of xterm asks the page's document while it opens, and another keeps it, whatever it was given. */
+  /**
+   * Opens it: one part of xterm uses the page's document while it opens, and another keeps it, whatever document was
+   * passed.
+   */
   open(terminal: Terminal, screen: HTMLElement): void;
   remove(): void;
 }>;
 
-/** Where the maker of rows is, in the version that is pinned; a test sees it when another hides it elsewhere. */
+/** The location of the row factory in the pinned version; a test fails if another version moves it. */
 type Inner = Readonly<{
   _core?: { _renderService?: { _renderer?: { value?: { _rowFactory?: { _document: Document } } } } };
 }>;
@@ -31,7 +34,7 @@ export const hostStyles = (element: HTMLElement): StyleHost => {
     sheets.delete(sheet);
     scope.adoptedStyleSheets = scope.adoptedStyleSheets.filter((one) => one !== sheet);
   };
-  /** An element that is nothing but the place where xterm puts the text of a stylesheet. */
+  /** An element that only receives the style sheet text of xterm. */
   const styleElement = (): HTMLElement => {
     const sheet = new CSSStyleSheet();
     const holder = make('span');

@@ -34,7 +34,7 @@ after(async () => {
 
 type Opened = Readonly<{ page: Page; host: HostEnd; troubles: string[] }>;
 
-/** Asks until it holds; the runner's limit ends a wait in vain. */
+/** Polls until it holds; the timeout of the runner ends a wait in vain. */
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
 };
@@ -80,7 +80,7 @@ test('input reaches the host and its output is on the screen, also wide characte
     await page.keyboard.press('Enter');
     await until(() => host.received().text === 'echo grüße 世界\r');
     const text = Buffer.from('ubuntu@train:~$ grüße 世界 🚀 end\r\n');
-    // Cut inside characters.
+    // Split inside characters.
     for (const byte of text) await host.send(Uint8Array.of(byte));
     await shows(page, 'ubuntu@train:~$ grüße 世界 🚀 end');
     await page.keyboard.press('Control+c');
@@ -158,7 +158,7 @@ test('a stalled page accepts at most one window, and heavy output leaks no memor
     };
     const line = `${'flood '.repeat(20)}\r\n`;
     const flood = line.repeat(Math.ceil((8 * 1024 ** 2) / line.length));
-    // Fills the scrollback first, which is what stays.
+    // Fills the scrollback first, which is what remains.
     await host.send(flood);
     await until(() => host.outstanding() < WINDOW_BYTES);
     const filled = await heap();
@@ -170,7 +170,7 @@ test('a stalled page accepts at most one window, and heavy output leaks no memor
     await paused;
     await until(() => host.outstanding() === WINDOW_BYTES);
     const said = host.words.length;
-    // As long as a round trip through the browser that stands still.
+    // As long as a round trip through a stalled browser.
     await cdp.send('Browser.getVersion').catch(() => undefined);
     assert.equal(host.words.length, said);
     assert.equal(host.outstanding(), WINDOW_BYTES);
@@ -268,7 +268,7 @@ test('an unmounted terminal ends its session and leaves nothing in the page', { 
 );
 
 test('the theme follows the system or the page, and program colors are readable in both', { skip }, async (t) => {
-  // Kept where somebody wants to look at them.
+  // Kept if a developer wants to inspect them.
   const wanted = process.env['TERMINAL_SCREENSHOTS'];
   const folder = wanted ?? (await mkdtemp(join(tmpdir(), 'terminal-')));
   if (wanted === undefined) t.after(() => rm(folder, { recursive: true, force: true }));

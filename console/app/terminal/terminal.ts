@@ -1,5 +1,5 @@
 /**
- * The terminal of an allocation in a browser: `mountTerminal(element, { connect })`. It stands in an element that has a
+ * The terminal of an allocation in a browser: `mountTerminal(element, { connect })`. It fills an element that has a
  * size and follows it. Nothing from the stream becomes HTML, a title, a link or clipboard content, because the tenant
  * controls it.
  */
@@ -15,7 +15,7 @@ import { followTheme, THEMES, type ThemeChoice } from './theme.ts';
 
 export type TerminalOptions = Readonly<{
   connect: Connect;
-  /** What it is a terminal of, for those who do not see it. */
+  /** The accessible name of the terminal. */
   label: string;
   theme?: ThemeChoice;
 }>;
@@ -24,17 +24,17 @@ export type MountedTerminal = Readonly<{
   focus(): void;
   setTheme(theme: ThemeChoice): void;
   reconnect(): void;
-  /** Ends the session, and everything that was put into the page is gone. */
+  /** Ends the session and removes everything that was added to the page. */
   unmount(): void;
 }>;
 
 const SCROLLBACK_LINES = 5000;
-/** Smaller than this is sent before anybody could read of it. */
+/** Input smaller than this is sent before a user could read a progress message. */
 const TELL_UNSENT = 256 * 1024;
 /** Titles, links and writes to the clipboard. */
 const IGNORED_OSC = [0, 1, 2, 8, 52] as const;
 const FIRST_SCREEN = '\x1b[?1049l';
-/** What else a program that was cut off may have left on: mouse, marks around pastes, hidden cursor, colours. */
+/** Other modes that an interrupted program may have left on: mouse, paste brackets, hidden cursor, colors. */
 const PUT_BACK = '\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[!p\x1b[0m\r\n';
 
 const megabytes = (count: number): string => (count / 1024 ** 2).toFixed(1);
@@ -109,7 +109,7 @@ export const mountTerminal = (element: HTMLElement, options: TerminalOptions): M
   observer.observe(screen);
   const listeners = [
     terminal.onData((text) => session?.type(text)),
-    // Mouse reports of old programs are bytes and no text; xterm gives one character for each.
+    // Mouse reports of old programs are bytes, not text; xterm returns one character for each.
     terminal.onBinary((text) => session?.type(Uint8Array.from(text, (char) => char.charCodeAt(0)))),
     terminal.onResize((size) => session?.resize(size)),
   ];

@@ -1,4 +1,4 @@
-/** The colours of a terminal by day and by night. Programs' own colours are kept readable on either by xterm. */
+/** The colors of the terminal in light and dark. xterm keeps program colors readable on either. */
 import type { ITheme } from '@xterm/xterm';
 
 export type ThemeName = 'light' | 'dark';

@@ -1,4 +1,6 @@
-/** The three ways a read can stand, in one place: waiting, refused, there. What is there stays while it is asked again. */
+/**
+ * The three states of a read, in one place: loading, failed, loaded. Loaded data stays visible while it is read again.
+ */
 import type { ReactNode } from 'react';
 import { ErrorPanel, type ShownError } from './error-panel.tsx';
 import { Loading } from './loading.tsx';

@@ -1,4 +1,4 @@
-/** What the form does, as the command that does the same. */
+/** The CLI command equivalent to the form. */
 import { Button, Collapse } from '@mantine/core';
 import { IconTerminal2 } from '@tabler/icons-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** Things to take along: ids, commands, keys. The whole text is copied, also where only a part is shown. */
+/** Values to copy: IDs, commands, keys. The complete text is copied, also if only a part is shown. */
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
@@ -27,7 +27,7 @@ export const CopyButton = ({ text, label }: Readonly<{ text: string; label: stri
   );
 };
 
-/** One line of text with a button. `children` is what is shown, if it is not the text itself. */
+/** One line of text with a button. `children` is shown instead of the text if given. */
 export const Copyable = ({
   text,
   label,

@@ -22,7 +22,7 @@ export type DataTableProps<T> = Readonly<{
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => string;
-  /** What is listed, such as the filter: another list is shown at once. */
+  /** The identity of the list, such as its filter: another list is shown at once. */
   list?: string;
   hasMore?: boolean;
   isLoadingMore?: boolean;
@@ -59,7 +59,7 @@ export const DataTable = <T,>({
         label={label}
         onPointerEnter={held.hold}
         onPointerLeave={held.letGo}
-        // Only who moves by key: a button that was clicked keeps the focus long after its person has gone.
+        // Only for keyboard users: a clicked button keeps the focus long after the user has left.
         onFocus={({ target }) => {
           if (target.matches(':focus-visible')) held.hold();
         }}

@@ -60,7 +60,7 @@ export const ErrorPanel = ({
                 <Copyable text={error.correlation_id} label="correlation ID" />
               </span>
             )}
-            {/* What never became an answer of the API is not in its documents, and the server may be what is missing. */}
+            {/* Local errors are not in the API documentation, and the server may be unreachable. */}
             {error.help !== null && (
               <a className="link" href={`/docs/errors/${error.code}`} target="_blank" rel="noreferrer">
                 About {error.code}

@@ -1,4 +1,4 @@
-/** A form in a dialog: what it asks, the refusal next to the button that caused it, and the command that does the same. */
+/** A form in a dialog: its fields, the error next to the button, and the equivalent command. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { ActionButton } from './action-button.tsx';
@@ -7,8 +7,8 @@ import { ErrorPanel, type ShownError } from './error-panel.tsx';
 import { type Secret, SecretView } from './secret-view.tsx';
 
 /**
- * Its content is mounted while it is open, so that nothing typed the last time stands there. Where what was made has a
- * secret, that takes the place of the form, and the dialog closes only once it was saved.
+ * Its content is mounted while it is open, so that it starts empty. If the created resource has a secret, that replaces
+ * the form, and the dialog closes only once it was saved.
  */
 export const FormDialog = ({
   title,
@@ -32,7 +32,7 @@ export const FormDialog = ({
 
 export type DialogFormProps = Readonly<{
   submitLabel: string;
-  /** Why it cannot be sent yet. */
+  /** Why it cannot be submitted yet. */
   missing: string | null;
   isRunning: boolean;
   error: ShownError | null;

@@ -1,4 +1,4 @@
-/** Waiting: holds the place so that nothing jumps, and says how long it has been once that is worth saying. */
+/** Loading: reserves the space so that the layout does not shift, and shows the elapsed time if it takes long. */
 import { Skeleton, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { span } from '../format/time.ts';

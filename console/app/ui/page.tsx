@@ -1,4 +1,4 @@
-/** The frame of a page. Its title is the document's title too. */
+/** The frame of a page. Its title is also the title of the document. */
 import { Group, Stack, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 
@@ -27,7 +27,7 @@ export const Page = ({
   );
 };
 
-/** A part of a page with a heading of its own. */
+/** A part of a page with its own heading. */
 export const Section = ({
   title,
   actions,
@@ -36,7 +36,7 @@ export const Section = ({
 }: Readonly<{
   title: string;
   actions?: ReactNode;
-  children: ReactNode /** For tables, which go to the edge. */;
+  children: ReactNode /** For tables, which extend to the edge. */;
   flush?: boolean;
 }>) => (
   <section className="card" aria-label={title}>
@@ -60,7 +60,7 @@ export const Facts = ({ facts }: Readonly<{ facts: readonly (readonly [name: str
   </dl>
 );
 
-/** Nothing here yet, and what one does about it. */
+/** Nothing here yet, and the next action. */
 export const EmptyState = ({
   title,
   children,

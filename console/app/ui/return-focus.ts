@@ -1,6 +1,6 @@
 /**
- * Brings the keyboard back to where it was when a dialog was opened, for dialogs that are there only while they are open: what
- * is gone cannot do it itself. A choice of a menu is gone too by then, so the menu's button stands for it.
+ * Returns keyboard focus to where it was before a dialog opened, for dialogs that are mounted only while open and
+ * cannot do it themselves. A menu item is gone by then, so focus goes to the button of its menu.
  */
 import { useRef } from 'react';
 
@@ -16,7 +16,7 @@ export const useReturnFocus = () => {
     leave: () => {
       from.current = focusTargetOf(document.activeElement);
     },
-    /** Once the dialog is gone, which holds the keyboard until then. */
+    /** Once the dialog is unmounted, which traps the focus until then. */
     comeBack: () => {
       setTimeout(() => from.current?.focus({ preventScroll: true }), 0);
     },

@@ -1,6 +1,6 @@
 /**
- * Something that is shown once: the platform keeps only its hash. It is closed by saying that it was saved and in no other
- * way, and is kept nowhere: not in the address, not in the browser's storage.
+ * A value that is shown once: the server stores only its hash. It closes only after the user confirms that it was
+ * saved, and is kept neither in the URL nor in the browser's storage.
  */
 import { Checkbox, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -9,10 +9,10 @@ import { CopyBlock } from './copy.tsx';
 
 export type Secret = Readonly<{
   title: string;
-  /** What the secret is called in a sentence: `client secret`. */
+  /** The name of the secret in a sentence: `client secret`. */
   name: string;
   value: string;
-  /** What goes with it. */
+  /** Related values. */
   facts?: readonly (readonly [name: string, value: string])[];
   /** How it is used. */
   explanation: ReactNode;
@@ -21,7 +21,7 @@ export type Secret = Readonly<{
 export const SecretView = ({ secret, onSaved }: Readonly<{ secret: Secret; onSaved(): void }>) => {
   const [isSaved, setSaved] = useState(false);
   const top = useRef<HTMLDivElement>(null);
-  // The button that made it is gone; the focus goes where reading goes on.
+  // The button that created it is gone; the focus moves to the text that follows.
   useEffect(() => top.current?.focus(), []);
   return (
     <Stack gap="sm">

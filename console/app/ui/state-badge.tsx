@@ -1,4 +1,4 @@
-/** A state: glyph, word and colour together, so that none of them is needed alone. */
+/** A state: glyph, word and color together, so that none of them is needed alone. */
 import {
   IconAlertTriangle,
   IconCircleCheck,

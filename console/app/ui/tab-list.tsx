@@ -1,4 +1,4 @@
-/** The tabs of a page in one line. Where they do not fit they scroll, and the chosen one is brought into sight. */
+/** The tabs of a page in one line. If they do not fit they scroll, and the selected one is scrolled into view. */
 import { Tabs } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 
@@ -12,7 +12,7 @@ export const TabList = ({
     const element = list.current;
     const chosen = element?.querySelector<HTMLElement>('[aria-selected="true"]');
     if (element === null || chosen === null || chosen === undefined) return;
-    // Only sideways: the page stays where it is.
+    // Only horizontally: the page does not scroll.
     element.scrollLeft = chosen.offsetLeft - (element.clientWidth - chosen.offsetWidth) / 2;
   }, [current]);
   return (

@@ -1,4 +1,6 @@
-/** The place of a table, which scrolls sideways where it is narrower. The part of the page around it is the landmark. */
+/**
+ * The container of a table, which scrolls horizontally if it is too narrow. The surrounding section is the landmark.
+ */
 import type { HTMLAttributes } from 'react';
 
 export const TableScroll = ({ label, ...rest }: Readonly<{ label: string }> & HTMLAttributes<HTMLDivElement>) => (

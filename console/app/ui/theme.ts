@@ -1,4 +1,4 @@
-/** The look of the console, in one place. Shades are chosen for a contrast of 4.5 to 1 in both themes. */
+/** The theme of the console, in one place. Shades are chosen for a contrast of 4.5 to 1 in both modes. */
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
 const accent: MantineColorsTuple = [
@@ -26,7 +26,7 @@ const dark: MantineColorsTuple = [
   '#0b0f13',
 ];
 
-/** White on the seventh of the library's own is too pale to read. */
+/** White on the library's own seventh shade has too little contrast. */
 const red: MantineColorsTuple = [
   '#fff5f5',
   '#ffe3e3',
@@ -71,7 +71,7 @@ export const theme = createTheme({
         closeButtonProps: { 'aria-label': 'Close' },
       },
     },
-    // The head of a dialog is no head of the page.
+    // The header of a dialog is not the header of the page.
     ModalHeader: { defaultProps: { role: 'presentation' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Button: { defaultProps: { size: 'sm' } },

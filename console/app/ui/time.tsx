@@ -38,7 +38,7 @@ export const Until = ({ at }: Readonly<{ at: string }>) => (
   </time>
 );
 
-/** How long it has been going on. */
+/** The elapsed time. */
 export const Elapsed = ({ since }: Readonly<{ since: string }>) => (
   <time dateTime={since} title={exact(since)} className="tabular">
     {span(useNow() - Date.parse(since))}

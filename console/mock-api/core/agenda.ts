@@ -1,13 +1,13 @@
 /**
- * What will happen, in order of time. Nothing runs by itself: whoever reads the world first lets happen what is due, each
- * thing at its own moment, so that a page that was asleep for an hour finds the same history as one that watched.
+ * Scheduled changes, in order of time. There is no timer: the next read applies everything that is due, each at its own
+ * time, so that a page that was asleep for an hour sees the same history as one that was open.
  */
 export type Agenda = Readonly<{
-  /** The moment that the world is at: of what is happening now, else of the clock. */
+  /** The current time of the simulation: that of the change being applied, else of the clock. */
   now(): number;
   /** Calls back `ms` from now. */
   after(ms: number, work: () => void): void;
-  /** Lets everything happen that is due; tells whether anything did. */
+  /** Applies everything that is due; returns whether anything was. */
   catchUp(): boolean;
 }>;
 
@@ -23,7 +23,7 @@ export const createAgenda = (clock: () => number): Agenda => {
     after: (ms, work) => {
       const at = now() + ms;
       order += 1;
-      // Kept sorted: few things are ever planned at once.
+      // Kept sorted: few changes are scheduled at once.
       const index = entries.findLastIndex((entry) => entry.at <= at) + 1;
       entries.splice(index, 0, { at, order, work });
     },

@@ -1,5 +1,6 @@
 /**
- * Who may do what, by the contract's own table: what the caller may not see answers 404, what it may see but not do 403.
+ * Authorization by the contract's own table: a resource that the caller may not see returns 404, one that it may see
+ * but not change 403.
  */
 import {
   type Operation,
@@ -28,7 +29,7 @@ export type Decision = Readonly<{
   policy: string;
 }>;
 
-/** The roles of a person at one organization and project, strongest level first. */
+/** The roles of a user in one organization and project, strongest first. */
 export const rolesAt = (
   world: World,
   userId: string,

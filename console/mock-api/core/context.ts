@@ -1,4 +1,4 @@
-/** What a handler knows of the request it answers. */
+/** The context of a handler's request. */
 import type { OperationId, Permission, PublicApi, RequestOf } from '@gpuaas/contract';
 import type { EventData, EventType } from '@gpuaas/contract/events';
 import type { Principal } from './authorize.ts';
@@ -12,7 +12,7 @@ export type MockCtx = Readonly<{
   correlation_id: string;
   organization_id: string | null;
   project_id: string | null;
-  /** Told when the request has succeeded. */
+  /** Emitted when the request has succeeded. */
   emit<T extends EventType>(
     type: T,
     event: Readonly<{
@@ -24,9 +24,9 @@ export type MockCtx = Readonly<{
   ): void;
   /** Facts for the audit row. */
   note(metadata: Readonly<Record<string, unknown>>): void;
-  /** What the audit row is about, where the path does not say. */
+  /** The subject of the audit row, if the path does not name it. */
   target(kind: string, id: string): void;
-  /** Whose audit row it is, where an operator does something to a tenant's. */
+  /** The owner of the audit row, if an operator changes a resource of a tenant. */
   setTarget(organizationId: string, projectId: string | null): void;
   holds(permission: Permission, organizationId: string, projectId: string | null): boolean;
 }>;
@@ -43,7 +43,7 @@ export const projectOf = (ctx: MockCtx): string => {
   return ctx.project_id;
 };
 
-/** The row, or the same answer that a row of somebody else's gets. */
+/** The row, or the same response as for a row of another tenant. */
 export const must = <T>(row: T | undefined | null, noun: string): T => {
   if (row === undefined || row === null) throw notFound(noun);
   return row;

@@ -1,4 +1,4 @@
-/** Refusals, and the one envelope in which all of them are answered. */
+/** Errors, and the one envelope of all of them. */
 import { ERRORS, type ErrorCode, type Problem, type Static } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 export const notFound = (noun: string): Refusal => new Refusal('not_found', `No such ${noun}.`);
 export const conflict = (sentence: string): Refusal => new Refusal('conflict', sentence);
 
-/** Throws a rule's sentence. True when it is so already and there is nothing to do. */
+/** Throws the sentence of a rule. True if the state is already as requested and there is nothing to do. */
 export const refuse = (no: Readonly<{ reason: string; is_done: boolean }> | null): boolean => {
   if (no === null || no.is_done) return no !== null;
   throw conflict(no.reason);

@@ -1,4 +1,4 @@
-/** Cursor pages: a cursor names its operation and scope and the last row shown, so rows that come meanwhile move nothing. */
+/** Cursor pages: a cursor names its operation and scope and the last row shown, so new rows shift nothing. */
 
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx } from './context.ts';
@@ -25,7 +25,7 @@ const decode = (cursor: string): readonly unknown[] => {
     const parts: unknown = JSON.parse(atob(cursor.replaceAll('-', '+').replaceAll('_', '/')));
     if (Array.isArray(parts) && parts.length === 4) return parts;
   } catch {
-    // Said below.
+    // Handled below.
   }
   throw malformed();
 };
@@ -36,7 +36,7 @@ const startOf = <Row>(ctx: MockCtx, rows: readonly Row[], keyOf: (row: Row) => s
   if (operation !== ctx.operation || typeof offset !== 'number') throw malformed();
   if (scope !== scopeOf(ctx)) throw notFound('page');
   const index = rows.findIndex((row) => keyOf(row) === key);
-  // The row may be gone by now; then the page begins where it stood.
+  // The row may be deleted by now; then the page begins at its former position.
   return index === -1 ? offset : index + 1;
 };
 

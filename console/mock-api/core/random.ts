@@ -1,4 +1,7 @@
-/** Numbers that look random and are the same in every run: a fleet that changes at each start can be neither tested nor talked about. */
+/**
+ * Pseudo-random numbers that are the same in every run: a fleet that changes at each start cannot be tested or
+ * discussed.
+ */
 export type Random = Readonly<{
   /** From 0 up to, and without, 1. */
   next(): number;
@@ -26,7 +29,7 @@ export const createRandom = (seed: number): Random => {
   };
 };
 
-/** A fingerprint of text: the same text gives the same digits, another text others. It keeps no secret and proves nothing. */
+/** A fingerprint of text: the same text gives the same digits. It is not cryptographic. */
 export const digestOf = (text: string, digits = 64): string => {
   let seed = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) seed = Math.imul(seed ^ text.charCodeAt(at), 0x01000193) >>> 0;

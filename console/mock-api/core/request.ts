@@ -1,4 +1,4 @@
-/** What is read off a request, as the server reads it. */
+/** Request parsing, as the server does it. */
 import type { Operation } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { Refusal } from './errors.ts';
@@ -15,7 +15,7 @@ export type Incoming = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
-/** A relative address is one of this page's own. */
+/** A relative URL refers to this page's origin. */
 const baseUrl = (): string =>
   (globalThis as Readonly<{ location?: Readonly<{ origin: string }> }>).location?.origin ?? 'http://mock.invalid';
 
@@ -60,7 +60,7 @@ export const ifMatchOf = (headers: Headers): number => {
   return Number(version);
 };
 
-/** The body as its schema wants it: JSON, or the fields of a form. */
+/** The body as its schema requires: JSON, or the fields of a form. */
 export const bodyOf = (operation: Operation, { body, headers }: Incoming): unknown => {
   if (operation.body === undefined || body === null || body === '') return undefined;
   const type = headers.get('content-type') ?? '';

@@ -1,4 +1,4 @@
-/** Which operation a request is for: the contract's paths as patterns. */
+/** The operation of a request: the contract's paths as patterns. */
 import { api, type Operation, type OperationId } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { Refusal } from './errors.ts';
@@ -17,7 +17,7 @@ const routeOf = ([id, operation]: [string, Operation]): Route => {
   return { id: id as OperationId, operation, pattern: new RegExp(`^${pattern}$`), names };
 };
 
-/** Paths without parameters first, so that `/audit-logs/verify` is not taken for an id. */
+/** Paths without parameters first, so that `/audit-logs/verify` is not taken for an ID. */
 const ROUTES: readonly Route[] = Object.entries<Operation>(api)
   .map(routeOf)
   .toSorted((a, b) => a.names.length - b.names.length);

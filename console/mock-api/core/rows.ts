@@ -1,4 +1,4 @@
-/** What the world remembers, in the contract's own shapes. What can be worked out when somebody asks is not kept. */
+/** The stored rows, in the contract's own types. Values that can be computed on read are not stored. */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 
 type ResponseRow<K extends keyof PublicApi> = ResponseOf<PublicApi[K]>;
@@ -29,7 +29,7 @@ export type Allocation = Omit<
   placement: ResponseRow<'allocationGet'>['placement'];
   host_key: string;
   private_ip: string | null;
-  /** The run that works on it now. */
+  /** The run that is working on it. */
   run_id: string | null;
 };
 export type AllocationView = ResponseRow<'allocationGet'>;
@@ -62,7 +62,7 @@ export type WipeProof = Item<'adminNodeSlotProofList'>;
 export type SlotOverride = ResponseRow<'adminNodeSlotMarkWiped'>['override'];
 
 export type Slot = Omit<SlotView, 'actions'>;
-/** What the host would show if it were looked at now, beside what was approved of it. */
+/** What a discovery would find now, beside what was approved. */
 export type Node = Omit<
   NodeView,
   'actions' | 'free_gpus' | 'largest_set' | 'has_hardware_change' | 'occupancy' | 'finding_count' | 'is_connected'
@@ -80,7 +80,7 @@ export type Node = Omit<
   alerts: HealthAlert[];
   overrides: HealthOverride[];
   images: NodeImage[];
-  /** Candidates that differ from the plain host, by slot index. */
+  /** Candidates that differ from the default host, by slot index. */
   found: Map<number, Partial<Candidate>>;
   unmet: Prerequisite[];
   discovered_at: string | null;
@@ -93,7 +93,7 @@ export type Run = Omit<ResponseRow<'adminWorkflowRunGet'>, 'actions'> & {
   node_id: string | null;
   steps: Item<'adminWorkflowRunStepList'>[];
   task_id: string | null;
-  /** Raised when what was planned for it no longer holds. */
+  /** Incremented when scheduled changes for it no longer apply. */
   turn: number;
 };
 export type PathStep = Readonly<{ step: string; label: string; kind: string | null; seconds: number; bytes?: number }>;
@@ -101,6 +101,6 @@ export type PathStep = Readonly<{ step: string; label: string; kind: string | nu
 export type AuditRow = Item<'adminAuditLogList'>;
 export type LogLine = Item<'adminLogList'>;
 export type Event = Item<'eventList'>;
-/** As it is kept: an event of the platform has no organization and no project. */
+/** As stored: an event of the platform has no organization and no project. */
 export type KeptEvent = Omit<Event, 'organizationid' | 'projectid'> &
   Partial<Pick<Event, 'organizationid' | 'projectid'>>;

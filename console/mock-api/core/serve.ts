@@ -1,6 +1,6 @@
 /**
- * One request, in the server's order: who, may they, is it well formed, was it asked before, then the handler and the
- * audit row. So a page that is refused here is refused there, in the same words.
+ * One request, in the server's order: authentication, authorization, validation, idempotency, then the handler and the
+ * audit row. So a request that is refused here is refused by the server in the same words.
  */
 import { ERROR_CODES, type ErrorCode, locationOf, type Operation, type OperationId } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
@@ -88,7 +88,7 @@ export const createServe = (
     };
   };
 
-  /** What the same request was answered before, or a place to keep the answer. */
+  /** The stored response to the same request, or a place to store it. */
   const recall = (match: Match, asked: AuditedRequest, incoming: Incoming, fingerprint: string): Stored => {
     const scope = asked.decision?.project_id ?? asked.decision?.organization_id ?? '';
     const key = [scope, asked.principal?.id, match.id, idempotencyKeyOf(incoming.headers)].join('\n');
@@ -160,7 +160,7 @@ export const createServe = (
       if (stored !== null) Object.assign(stored, { body: structuredClone(body), isDone: true });
       return send(match, incoming, asked.correlation_id, body, false);
     } catch (err) {
-      // What was refused may be tried again with the same key.
+      // A refused request may be retried with the same key.
       forget(stored);
       throw err;
     }

@@ -1,4 +1,4 @@
-/** Answers that are written as they come: JSON lines, and events with a comment now and then so that silence means something. */
+/** Streamed responses: JSON lines, and events with a periodic comment as a keep-alive. */
 const KEEP_ALIVE_MS = 15_000;
 
 const lineOf = (format: string, item: object): string =>
@@ -31,7 +31,7 @@ export const streamBody = (
       if (!isEvents) return;
       controller.enqueue(encoder.encode(': connected\n\n'));
       timer = setInterval(() => controller.enqueue(encoder.encode(': keep-alive\n\n')), KEEP_ALIVE_MS);
-      // In Node a stream that nobody reads must not keep the process alive.
+      // In Node.js an unread stream must not keep the process alive.
       if (typeof timer === 'object') timer.unref();
     },
     pull: async (controller) => {

@@ -1,6 +1,6 @@
 /**
- * Runs the contract's schemas without compiling them, because the page's policy forbids making code from text. Bodies are
- * taken as they are; queries are text, so their numbers and booleans are read first.
+ * Runs the contract's schemas without compiling them, because the page's policy forbids creating code from text. Bodies
+ * are used as they are; queries are text, so their numbers and booleans are parsed first.
  */
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -37,7 +37,7 @@ const fieldErrors = (part: Part, found: Found): FieldError[] => {
         message: 'is not a field of this request',
       }));
     case 'boolean':
-      // The same finding again, said by the schema of what is not allowed.
+      // The same finding again, reported by the `false` schema of the forbidden field.
       return [];
     case 'enum':
       return [{ pointer, code: 'enum', message: `must be one of ${listOf(found.params['allowedValues']).join(', ')}` }];
@@ -50,7 +50,7 @@ const fieldErrors = (part: Part, found: Found): FieldError[] => {
         },
       ];
     default:
-      // The server's validator writes it so.
+      // The server's validator formats it this way.
       return [{ pointer, code: found.keyword, message: found.message.replace(/^must not /, 'must NOT ') }];
   }
 };
@@ -77,7 +77,7 @@ export const validate = (part: Part, schema: TSchema | undefined, value: unknown
   );
 };
 
-/** What a query's words mean to its schema; a word that is no number stays text and is refused as such. */
+/** The typed values of a query; text that is not a number stays text and is refused as such. */
 export const queryOf = (schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> => {
   const properties = (schema as { properties?: Record<string, { type?: string }> } | undefined)?.properties ?? {};
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The whole of the simulated platform: its rows, its time and what it tells. */
+/** The state of the simulated platform: its rows, its time and its events. */
 import type { IdKind, OperationId } from '@gpuaas/contract';
 import type { EventData, EventType } from '@gpuaas/contract/events';
 import { type Agenda, createAgenda } from './agenda.ts';
@@ -6,13 +6,13 @@ import { createMint } from './ids.ts';
 import { createRandom, type Random } from './random.ts';
 import type * as rows from './rows.ts';
 
-/** What goes wrong on purpose. */
+/** Injected faults. */
 export type Faults = Readonly<{
-  /** Launches end as failed, while the machine boots. */
+  /** Launches fail while the VM boots. */
   launches?: boolean;
-  /** Erasures cannot be proven. */
+  /** Wipes cannot be verified. */
   wipes?: boolean;
-  /** An operation is refused with this code, or `network` for no answer at all. */
+  /** An operation fails with this code, or `network` for no response at all. */
   operations?: Readonly<Partial<Record<OperationId, string>>>;
 }>;
 
@@ -83,7 +83,7 @@ export type World = Rows &
     random: Random;
     faults: Faults;
     now(): number;
-    /** The moment `ms` before now, as the API writes it. */
+    /** The time `ms` before now, as the API writes it. */
     ago(ms?: number): string;
     mint(kind: IdKind, atMs?: number): string;
     emit<T extends EventType>(type: T, event: Emitted<T>): void;

@@ -1,4 +1,6 @@
-/** Keys that open an allocation beside those of its launch, and what an organization asks of those who connect. */
+/**
+ * Grants: keys that open an allocation in addition to those of its launch. Also the access policy of an organization.
+ */
 
 import { grantRefusal } from '../../../server/src/domain/allocation-actions.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';

@@ -18,7 +18,7 @@ const view = (ctx: MockCtx) => {
   });
 };
 
-/** What operators do to a tenant's allocation stands in the tenant's own audit chain. */
+/** Actions of operators on a tenant's allocation are in the tenant's own audit chain. */
 const concerned = (ctx: MockCtx, id: string): Allocation => {
   const row = must(ctx.world.allocations.get(id), 'allocation');
   ctx.setTarget(row.organization_id, row.project_id);

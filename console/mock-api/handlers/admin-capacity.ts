@@ -1,4 +1,4 @@
-/** Capacity as operators see it: what was delivered, what of it is healthy, reserved, active and free, now and over time. */
+/** Capacity for operators: delivered, healthy, reserved, active and free, now and over time. */
 import { fragmentation, fragmentationLine } from '@gpuaas/scheduler';
 import type { MockCtx, Req } from '../core/context.ts';
 import { pageOf } from '../core/page.ts';
@@ -65,7 +65,7 @@ const fleetsOf = (world: World): readonly string[] => [
   ...new Set([...world.nodes.values()].map((node) => `${node.region_name}\n${node.gpu_model}`)),
 ];
 
-/** A past that ends in the present: it grows in steps, and follows the working day. */
+/** A history that ends at the current values: it grows in steps and follows the working day. */
 const sampleAt = (now: ReturnType<typeof fleetView>, atMs: number, nowMs: number) => {
   const age = (nowMs - atMs) / DAY_MS;
   const share = Math.max(0.4, 1 - Math.floor(age / 6) * 0.1);

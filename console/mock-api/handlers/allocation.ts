@@ -24,7 +24,7 @@ export const getAllocation = (ctx: MockCtx, id: string): Allocation => {
 
 type Launch = Req<'allocationEstimate'>['body'] & Readonly<{ vm_profile?: string }>;
 
-/** What the catalog and the quota say to a launch, as the rule of launches asks for it. */
+/** The catalog and quota facts of a launch, as the launch rule needs them. */
 const findFacts = (ctx: MockCtx, body: Launch) => {
   const { world } = ctx;
   const sku = world.skus.find((one) => one.name === body.sku_name) ?? null;

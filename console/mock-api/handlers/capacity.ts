@@ -1,4 +1,4 @@
-/** What could be launched, what may be, and what it cost: as the tenant sees it. */
+/** Launchable capacity, quota and cost, as the tenant sees them. */
 import { costSince, monthStart } from '../../../server/src/domain/usage.ts';
 import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';

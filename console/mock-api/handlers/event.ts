@@ -15,9 +15,9 @@ type Wanted<T extends KeptEvent> = Readonly<{
   after: string | undefined;
 }>;
 
-/** Not a generator: one that rests in the middle of an await cannot be left before the next event. */
+/** Not a generator: a generator that is suspended in an await cannot be closed before the next event. */
 const follow = <T extends KeptEvent>(world: World, { is, type, after }: Wanted<T>): AsyncIterable<T> => {
-  // By id and not by place: old events are dropped while the stream is open.
+  // By ID and not by position: old events are dropped while the stream is open.
   const seen = after === undefined ? undefined : world.events.find((one) => one.id === after);
   let last = seen?.id ?? (after === undefined ? world.events.at(-1)?.id : undefined) ?? '';
   let isOver = false;

@@ -12,7 +12,7 @@ import { assertConnected } from './node-agent.ts';
 const AGENT = 'agent';
 const CHECKS = ['pcie_links', 'ecc', 'nvme_smart', 'fabric_manager', 'kernel_log', 'temperature'];
 
-/** What counts, after what people said otherwise. */
+/** The effective health, after health overrides. */
 const countedAlerts = (world: World, node: Node): HealthAlert[] => {
   const live = node.overrides.filter((one) => one.expires_at === null || Date.parse(one.expires_at) > world.now());
   const own = live.find((one) => one.source === AGENT && one.mode === 'replace');

@@ -1,4 +1,4 @@
-/** What is on a host, as its agent last found it, and the few things an operator may do about it. */
+/** The inventory of a host as last reported by its agent, and the actions that an operator has. */
 
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';

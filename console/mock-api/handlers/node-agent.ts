@@ -1,4 +1,4 @@
-/** Hosts that join, their agents and their tasks. */
+/** Node enrollment, agents and tasks. */
 
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx, Req } from '../core/context.ts';
@@ -41,7 +41,7 @@ const enrollmentOf = (world: World, node: Node) => {
   };
 };
 
-/** In the demo somebody runs the command on the host a little later. */
+/** In the demo the command is run on the host a little later. */
 const enrolSoon = (world: World, node: Node, correlation_id: string): void =>
   world.agenda.after(ENROL_MS, () => {
     if (node.state !== 'bootstrap_issued') return;

@@ -22,7 +22,7 @@ const usedOf = (ctx: MockCtx): Readonly<Record<CountedLimit, number>> => {
     service_account_tokens: tokens.filter(({ owner_id }) => accounts.some(({ id }) => id === owner_id)).length,
     invitations: world.invitations.filter((one) => one.organization_id === organizationId && one.state === 'pending')
       .length,
-    // The mock does not keep who created an organization; its owner most likely did.
+    // The mock does not store who created an organization; its owner is the best guess.
     organizations: world.members.filter(
       (one) =>
         one.user_id === principal.id &&

@@ -1,4 +1,4 @@
-/** Tickets and sessions. The gateway of a ticket is `mock:`, which terminal/connect.ts answers in the page itself. */
+/** Tickets and sessions. The gateway of a ticket is `mock:`, which terminal/connect.ts serves in the page itself. */
 
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import {

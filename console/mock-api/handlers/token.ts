@@ -1,4 +1,4 @@
-/** Tokens of people and of service accounts: shown once, recognised by their first characters. */
+/** Tokens of users and of service accounts: shown once, identified by their first characters. */
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';

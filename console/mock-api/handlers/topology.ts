@@ -29,7 +29,7 @@ const refuseHeld = (slot: Slot): void => {
   if (slot.allocation_id !== null) throw conflict('An allocation holds the slot. Release it first.');
 };
 
-/** A discovery that was made before the demo began has a task as well. */
+/** A discovery from before the start of the demo has a task as well. */
 const taskOf = (world: World, node: Node): NodeTask => {
   const known = discoveryTask(world, node);
   if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 /**
- * The world's rows as the facts of a trace; entries, their order and where it first went wrong are the server's own rules.
- * Tenants see no host: tasks and log lines of hosts are left out for them. What others did is shown to whoever may read
- * the audit log.
+ * The rows as the facts of a trace; entries, their order and the first failure follow the server's own rules. Tenants
+ * do not see hosts: tasks and log lines of hosts are left out for them. Actions of other users are shown to those who
+ * may read the audit log.
  */
 import { ID_PREFIXES, type PublicApi, type ResponseOf } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
@@ -22,7 +22,7 @@ const KINDS = ['allocation', 'workflow_run', 'node', 'slot', 'node_task'] as con
 const kindOf = (id: string): Trace['kind'] =>
   KINDS.find((kind) => id.startsWith(`${ID_PREFIXES[kind]}_`)) ?? 'correlation';
 
-/** The correlation ids of the runs that the requests under this one acted on. */
+/** The correlation IDs of the runs that the requests under this one affected. */
 const joinedTo = (world: World, correlationId: string): string[] =>
   world.audit
     .filter((row) => row.correlation_id === correlationId)
@@ -31,7 +31,7 @@ const joinedTo = (world: World, correlationId: string): string[] =>
         world.runs.get(String(new Map(Object.entries(row.metadata)).get('workflow_run_id')))?.correlation_id ?? [],
     );
 
-/** The correlation ids that belong to what was asked for, oldest first. */
+/** The correlation IDs of the requested trace, oldest first. */
 const correlationsOf = (world: World, id: string, kind: Trace['kind']): string[] => {
   const runs = [...world.runs.values()].filter((run) => run.id === id || run.subject_id === id);
   const tasks = world.tasks.filter((task) => task.id === id || task.node_id === id);

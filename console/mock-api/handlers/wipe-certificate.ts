@@ -21,12 +21,12 @@ const canonical = (value: unknown): string => {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
 };
 
-/** Named by what uses it, because browsers and Node name the type differently. */
+/** Named by its use, because browsers and Node.js name the type differently. */
 type Key = Parameters<typeof crypto.subtle.sign>[1];
 type KeyPair = Readonly<{ privateKey: Key; publicKey: Key }>;
 const pairs = new WeakMap<World, Promise<KeyPair>>();
 
-/** Made when it is first needed, and never kept. */
+/** Created on first use and never stored. */
 const keyPairOf = (world: World): Promise<KeyPair> => {
   const known = pairs.get(world);
   if (known !== undefined) return known;

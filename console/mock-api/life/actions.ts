@@ -1,4 +1,4 @@
-/** The facts by which the server's rules say what may be done with a node or a slot, or why not. */
+/** The facts from which the server's rules decide which actions a node or a slot has, or why not. */
 import { type NodeAction, type NodeFacts, nodeRefusal } from '../../../server/src/domain/node-actions.ts';
 import type { Refusal } from '../../../server/src/domain/refusal.ts';
 import { type SlotAction, type SlotFacts, slotRefusal } from '../../../server/src/domain/slot-actions.ts';

@@ -1,6 +1,6 @@
 /**
- * The life of an allocation: launched, active, given back, erased with proof. Charging begins when it is active and ends when
- * its release is asked for; what fails before that costs nothing.
+ * The lifecycle of an allocation: launched, active, released, wiped with proof. Charging starts with activation and
+ * ends with the release request; a failure before activation costs nothing.
  */
 
 import { STATE_DEADLINE_S } from '../../../server/src/domain/allocation.ts';
@@ -58,7 +58,7 @@ const planOf = (row: Allocation, correlation_id = row.correlation_id): Omit<RunP
   allocation_id: row.id,
 });
 
-/** Takes the slots for it: from here on nobody else gets them. */
+/** Claims the slots: from here on no other allocation gets them. */
 export const claimSlots = (world: World, row: Allocation, slots: readonly Slot[], status: Slot['status']): void => {
   const isWhole = row.capacity_shape === 'baremetal';
   const claim = (slot_id: string | null, gpu_count: number) =>
@@ -113,7 +113,7 @@ export const activate = (world: World, row: Allocation): void => {
   planRelease(world, row);
 };
 
-/** A maximum duration releases by itself, whoever looks. */
+/** A maximum duration releases automatically. */
 export const planRelease = (world: World, row: Allocation): void => {
   if (row.release_at === null) return;
   const wanted = row.release_at;
@@ -153,7 +153,7 @@ const prove = (world: World, row: Allocation, run: Run): void => {
   if (row.state === 'releasing') moveAllocation(world, row, 'released', null, run.correlation_id);
 };
 
-/** What an operator reads on a slot whose cleanup was given up. */
+/** The reason that an operator sees on a slot whose cleanup failed. */
 export const blockedWords = (row: Allocation, reason: string): string =>
   blockedReason(row.id, reason, {
     kind: 'slice.cleanup',
@@ -199,14 +199,14 @@ export const startRelease = (world: World, row: Allocation, reason: string, corr
   cleanUp(world, row, correlationId);
 };
 
-/** A run that an operator retries finds the allocation blocked, and first takes it up again. */
+/** A retried run finds the allocation blocked and unblocks it first. */
 export const resumeCleanup = (world: World, row: Allocation, run: Run): void => {
   setSlots(world, row, 'cleaning', REASONS.cleanup_restarted);
   row.run_id = run.id;
   if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', null, run.correlation_id);
 };
 
-/** Cleanup again, for what was blocked. It frees nothing but by proof. */
+/** Repeats the cleanup of a blocked allocation. Only proof frees its slots. */
 export const restartCleanup = (world: World, row: Allocation, correlationId: string): void => {
   if (row.state === 'release_failed') moveAllocation(world, row, 'releasing', null, correlationId);
   const stuck = [...world.runs.values()].find((run) => run.subject_id === row.id && run.state === 'stuck');
@@ -221,7 +221,7 @@ const fail = (world: World, row: Allocation, reason: string): void => {
   cleanUp(world, row);
 };
 
-/** Has the host bring it to life. */
+/** Starts it on the host. */
 export const provision = (world: World, row: Allocation): void => {
   const path = row.capacity_shape === 'gpu_slice' ? 'provision-slice' : 'provision-baremetal';
   row.run_id = startRun(world, {

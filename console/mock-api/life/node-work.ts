@@ -1,4 +1,4 @@
-/** Work on hosts that nobody rents at the moment: looking again, repairing a slot, making a disk ours. */
+/** Work on unclaimed hosts: discovery, slot repair and disk approval. */
 
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import type { DiskOwnership, Node, NodeTask, Slot } from '../core/rows.ts';
@@ -9,7 +9,7 @@ import { runTask } from './task.ts';
 
 const DISCOVER_S = 4;
 
-/** The task of the newest discovery; one that stands for it where that was before the demo began. */
+/** The task of the newest discovery; a placeholder if that was before the start of the demo. */
 export const discoveryTask = (world: World, node: Node): NodeTask | undefined =>
   world.tasks.find((task) => task.id === node.discovery_task_id);
 
@@ -52,7 +52,7 @@ export const repair = (
   });
 };
 
-/** Erased with proof, then discovered again without what stood in the way. */
+/** Wiped with proof, then discovered again without the blocker. */
 export const wipeDisk = (world: World, node: Node, disk: DiskOwnership, correlation_id: string): void => {
   const move = (state: DiskOwnership['state'], reason: string | null): void => {
     disk.state = state;

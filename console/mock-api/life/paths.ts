@@ -1,6 +1,6 @@
 /**
- * The runs of the mock by their steps, as the server declares them. A step takes a twelfth of its usual time here: a launch
- * is over in about twelve seconds, so that a visitor of the demo sees its end.
+ * The runs of the mock by their steps, as the server declares them. A step takes a twelfth of its usual time: a launch
+ * takes about 12 seconds, so that a visitor of the demo sees its end.
  */
 import {
   type CapacityShape,
@@ -16,7 +16,7 @@ const HOST_STEP_S = { min: 1, max: 6 } as const;
 const SERVER_STEP_S = 0.3;
 const DISK_BYTES = 3_840_755_982_336;
 
-/** What a task of this kind moves; its speed is shown. */
+/** The bytes that a task of this kind moves; its speed is shown. */
 const TASK_BYTES: Readonly<Record<string, number>> = {
   'slice.image_clone': 20 * 1024 ** 3,
   'slice.cleanup': DISK_BYTES,
@@ -43,9 +43,9 @@ export const PATHS: Readonly<Record<PathName, readonly PathStep[]>> = {
   'release-baremetal': stepsOf(RELEASE_ALLOCATION, 'baremetal'),
 };
 
-/** A release of a whole node asks other things of the host; its name is the same. */
+/** A release of a whole node has other tasks under the same name. */
 export const workflowOf = (path: PathName): string => (path === 'release-baremetal' ? 'release-allocation' : path);
 
-/** Where a run fails whose host cannot do its part, and where one fails that the server refuses to end. */
+/** The step at which a run fails if its host fails, and the step at which it fails if the server cannot end it. */
 export const lastHostStep = (path: PathName): string => PATHS[path].findLast(({ kind }) => kind !== null)?.step ?? '';
 export const lastStep = (path: PathName): string => PATHS[path].at(-1)?.step ?? '';

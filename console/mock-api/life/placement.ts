@@ -1,4 +1,4 @@
-/** The world as the scheduler sees it. What fits, where, and why not is decided by the scheduler, as on the server. */
+/** The scheduler's view of the mock. The scheduler itself decides what fits, where, and why not, as on the server. */
 import { HGX_PARTITIONS } from '@gpuaas/contract';
 import {
   candidateOf,
@@ -82,7 +82,7 @@ export const snapshotOf = (world: World, isWanted: (node: Node) => boolean = () 
   })),
 });
 
-/** A request that nothing but the fleet itself can refuse. */
+/** A request that only the fleet itself can refuse. */
 const requestFor = (sku: Sku, region: string, gpu_count: number, tenant_id = ''): PlacementRequest => ({
   shape: sku.capacity_shape,
   sku: sku.name,
@@ -97,7 +97,7 @@ const requestFor = (sku: Sku, region: string, gpu_count: number, tenant_id = '')
 
 const smallest = (sku: Sku): number => Math.min(...sku.allowed_gpu_counts);
 
-/** What of a SKU could be launched now in these nodes; nothing of one that is disabled. */
+/** Launchable capacity of a SKU on these nodes; none if it is disabled. */
 export const launchable = (
   snapshot: Snapshot,
   sku: Sku,
@@ -125,7 +125,7 @@ const takes = (world: World, node: Node, shape: Sku['capacity_shape'], gpuCount:
 
 export const takesBareMetal = (world: World, node: Node): boolean => takes(world, node, 'baremetal', node.gpu_count);
 
-/** What a launch could get of the node now: all of it at once, or in slices. A node that takes no launch has nothing free. */
+/** The free capacity of the node for a launch: as a whole or in slices. An unschedulable node has none. */
 export const freeOf = (world: World, node: Node): Readonly<{ free_gpus: number; largest_set: number }> => {
   if (takesBareMetal(world, node)) return { free_gpus: node.gpu_count, largest_set: node.gpu_count };
   if (!takes(world, node, 'gpu_slice', 1)) return { free_gpus: 0, largest_set: 0 };
@@ -133,7 +133,7 @@ export const freeOf = (world: World, node: Node): Readonly<{ free_gpus: number; 
   return { free_gpus, largest_set: largest_legal_set };
 };
 
-/** The slots that a slice would get on this node, whatever its state; none where they are not free. */
+/** The slots that a slice would get on this node, whatever its state; none if they are not free. */
 export const slotsFor = (world: World, node: Node, gpuCount: number): readonly Slot[] => {
   const sku = skuOf(world, node, 'gpu_slice');
   if (sku === undefined) return [];

@@ -1,4 +1,7 @@
-/** Power of an active slice: asked for, worked at by one run, and at rest again. The allocation stays active and is charged. */
+/**
+ * Power of an active slice: requested, changed by one run, and stable again. The allocation stays active and is
+ * charged.
+ */
 import { type FinalPowerState, POWER_DURING, type PowerChange } from '../../../server/src/domain/power.ts';
 import type { Allocation } from '../core/rows.ts';
 import type { World } from '../core/world.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs of workflows: one step after the other, each with its task on a host, its line in the timeline and its event. A run
- * whose turn was raised (cancelled, retried, overtaken by a release) lets what was planned for it pass by.
+ * Workflow runs: one step after the other, each with its task on a host, its timeline entry and its event. A run whose
+ * turn was incremented (cancelled, retried, superseded by a release) skips what was scheduled for it.
  */
 import { workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import type { PathStep, Run } from '../core/rows.ts';
@@ -20,14 +20,14 @@ export type RunPlan = Readonly<{
   correlation_id: string;
   node_id: string | null;
   allocation_id: string | null;
-  /** The step at which it gives up, if it does. */
+  /** The step at which it fails, if it does. */
   failing?: Failing | null;
   onStep?: (step: PathStep) => void;
   onDone(run: Run): void;
   onStuck?: (run: Run, reason: string) => void;
 }>;
 
-/** What is to happen when a run goes on, for those that may be retried. */
+/** How to continue a run, for those that may be retried. */
 const plans = new WeakMap<Run, RunPlan>();
 
 export const emitRun = (world: World, run: Run): void =>
@@ -99,7 +99,7 @@ const enterStep = (world: World, run: Run, index: number, plan: RunPlan): void =
     const failing = plan.failing?.step === at.step ? plan.failing : null;
     if (failing) {
       endTask(world, run.task_id, { state: 'failed', reason: failing.reason, error_code: failing.error_code });
-      // A launch that failed leaves nothing to retry: its cleanup has a run of its own.
+      // A failed launch leaves nothing to retry: its cleanup has its own run.
       const isLaunch = workflowWords(run.workflow).phase === 'launch';
       recordStep(world, run, isLaunch ? 'failed' : 'stuck', failing.reason);
       endRun(world, run, isLaunch ? 'done' : 'stuck', failing.reason);
@@ -166,7 +166,7 @@ export const cancelRun = (world: World, run: Run, reason: string): void => {
   endRun(world, run, 'cancelled', reason);
 };
 
-/** Goes on from a step; what failed on purpose before succeeds now. */
+/** Continues from a step; an injected failure from before succeeds now. */
 export const retryRun = (world: World, run: Run, step: string, plan = plans.get(run)): void => {
   const index = Math.max(
     0,
@@ -182,7 +182,7 @@ export const retryRun = (world: World, run: Run, step: string, plan = plans.get(
   if (plan !== undefined) enterStep(world, run, index, { ...plan, failing: null });
 };
 
-/** For runs that were made in the past: what a retry of them would do. */
+/** For seeded runs: what a retry would do. */
 export const planFor = (run: Run, plan: RunPlan): void => {
   plans.set(run, plan);
 };

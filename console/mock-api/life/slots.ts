@@ -1,4 +1,4 @@
-/** How slots move, and the proof without which none becomes free. */
+/** Slot state changes, and the proof without which no slot becomes free. */
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node, Slot, WipeProof } from '../core/rows.ts';
@@ -37,7 +37,7 @@ export type NewProof = Readonly<{
   correlation_id: string;
   evidence?: Readonly<Record<string, unknown>>;
   outcome?: WipeProof['outcome'];
-  /** When, if it is long ago. */
+  /** The time, if it is in the past. */
   atMs?: number;
 }>;
 
@@ -72,7 +72,7 @@ export const addProof = (world: World, made: NewProof): WipeProof => {
   return proof;
 };
 
-/** Slots that only an override made available leave with the policy that allowed it. */
+/** Slots that only an override made available become unavailable with the policy that allowed it. */
 export const endOverrides = (world: World, regionName: string): void => {
   for (const node of world.nodes.values())
     if (node.region_name === regionName)
@@ -81,7 +81,7 @@ export const endOverrides = (world: World, regionName: string): void => {
           moveSlot(world, slot, 'quarantined', REASONS.override_not_allowed);
 };
 
-/** What the node as a whole is used for, by its claims and slots. */
+/** The use of the whole node, by its claims and slots. */
 export const occupancyOf = (
   world: World,
   node: Node,

@@ -1,4 +1,4 @@
-/** Tasks of hosts: asked for, handed out, done. */
+/** Tasks of hosts: queued, dispatched, completed. */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
 import type { NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -61,7 +61,7 @@ export const endTask = (
   });
 };
 
-/** A task of its own, outside any run: it is asked for now and done a little later. */
+/** A task outside of any run: queued now and completed a little later. */
 export const runTask = (world: World, asked: NewTask, seconds: number, done: (task: NodeTask) => void): NodeTask => {
   const task = startTask(world, asked);
   world.agenda.after(seconds * 1000, () => {

@@ -1,4 +1,4 @@
-/** What allocations cost and count, by the server's own formula. */
+/** Cost and quota use of allocations, by the server's own formula. */
 import { isHeld } from '../../../server/src/domain/allocation.ts';
 import { costSoFar } from '../../../server/src/domain/usage.ts';
 import type { Allocation, UsageRecord } from '../core/rows.ts';
@@ -17,7 +17,7 @@ export const costOf = (world: World, row: Allocation): number =>
     .filter((one) => one.allocation_id === row.id)
     .reduce((sum, record) => sum + costMinor(record, world.now()), 0);
 
-/** GPUs that count against the quota: what is held and not being given back. */
+/** GPUs that count against the quota: held and not being released. */
 export const gpusUsed = (world: World, at: Readonly<{ organization_id: string; project_id: string | null }>): number =>
   [...world.allocations.values()]
     .filter((row) => row.organization_id === at.organization_id && isHeld(row.state))

@@ -1,4 +1,4 @@
-/** Allocations that were there before the demo began, with the runs, claims and usage that they would have left. */
+/** Allocations from before the start of the demo, with the runs, claims and usage that they would have left. */
 import { workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, Node, Run, Slot } from '../core/rows.ts';
@@ -107,7 +107,7 @@ export const pastRun = (world: World, row: Allocation, path: PathName, atMs: num
   return run;
 };
 
-/** One that runs: it was launched, became active and is charged since. */
+/** A running allocation: launched, activated and charged since. */
 export const addActive = (world: World, past: Past): Allocation => {
   const row = newAllocation(world, past);
   claimSlots(world, row, past.slots, 'in_use');

@@ -1,4 +1,4 @@
-/** Regions, SKUs, images and keys: what a new platform begins with. */
+/** Regions, SKUs, images and keys of a new platform. */
 import { digestOf } from '../core/random.ts';
 import type { OsImage, PlatformKey, Sku, TrustKey } from '../core/rows.ts';
 import type { World } from '../core/world.ts';

@@ -1,7 +1,4 @@
-/**
- * The demo: a tenant's allocations in every state, a neighbour that fills the rest, and hosts on which something is
- * wrong.
- */
+/** The demo: a tenant's allocations in every state, another tenant on the rest, and hosts with problems. */
 
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { PROVISION_SLICE } from '../../../server/src/domain/workflow-steps.ts';
@@ -32,7 +29,7 @@ const RACKS = [
   ['j24', 13],
 ] as const;
 
-/** The wipe that a slot was approved with: what says that it is clean has its proof. */
+/** The wipe that a slot was approved with: every clean slot has its proof. */
 const proveFirstWipe = (world: World, slot: Slot): void => {
   if (slot.wiped_at === null) return;
   const atMs = Date.parse(slot.wiped_at);
@@ -57,7 +54,7 @@ const buildNodes = (world: World, seedIds: SeedIds): readonly Node[] =>
     return node;
   });
 
-/** GPU counts that a neighbour holds on a node, so that about a third is free and none is whole. */
+/** GPU counts of another tenant on a node, so that about a third is free and no node is entirely free. */
 const FILLINGS: readonly (readonly number[])[] = [[8], [4, 2, 1], [4, 4], [2, 2, 1], [4, 1], [1, 1, 2, 2], [8], [4, 2]];
 
 const fillNode = (world: World, seedIds: SeedIds, node: Node, counts: readonly number[]): void => {
@@ -81,7 +78,7 @@ const neighbour = (seedIds: SeedIds) => ({
   requested_by: seedIds.outsider_id,
 });
 
-/** Neighbours on what the tenant's own does not use. */
+/** Allocations of another tenant on the remaining slots. */
 export const fill = (world: World, seedIds: SeedIds, nodes: readonly Node[]): void => {
   for (const [index, node] of nodes.entries())
     if (node.capacity_mode === 'slice' && freeOf(world, node).free_gpus === 8)
@@ -119,7 +116,7 @@ const seedTenant = (world: World, seedIds: SeedIds, nodes: readonly Node[]): voi
   );
   const off = addActive(world, past('ray-head', 2, 1, 30, { tags: { cluster: 'ray-1' } }));
   if (off.power !== null) Object.assign(off.power, { state: 'off', since: world.ago(5 * HOUR_MS) });
-  // By the owner of the organization, who is no member of the project.
+  // By the owner of the organization, who is not a member of the project.
   const whole = { ...past('whole-node', 8, 8, 9), requested_by: seedIds.users.owner, slots: slotsOf(world, at(8).id) };
   addActive(world, { ...whole, is_whole: true, over: {} });
   addActive(world, { ...past('serve-7b', 3, 2, 12), project_id: seedIds.other_project_id });
@@ -139,7 +136,7 @@ const seedTenant = (world: World, seedIds: SeedIds, nodes: readonly Node[]): voi
     provision(world, row);
   };
   moving(past('eval-batch', 2, 2, 0.0015));
-  // Asked for at the moment the demo opens.
+  // Requested when the demo opens.
   const next = { ...past('embed-queue', 1, 1, 0), project_id: seedIds.other_project_id };
   world.agenda.after(5_900, () => moving(next));
 };
@@ -175,7 +172,7 @@ const seedReleased = (world: World, past: Past): void => {
   pastRun(world, row, 'release-allocation', start + 6 * HOUR_MS);
 };
 
-/** It never became ready: nothing was charged, and what it held is clean again. */
+/** It never became ready: nothing was charged, and its slots are clean again. */
 const seedFailed = (world: World, past: Past): void => {
   const row = newAllocation(world, past);
   const start = Date.parse(row.created_at);
@@ -221,7 +218,7 @@ export const seedDemo = (world: World, seedIds: SeedIds): void => {
   fill(world, seedIds, nodes);
 };
 
-/** A thousand hosts, for the page that must scroll. */
+/** A thousand hosts, to test scrolling. */
 export const seedLarge = (world: World, seedIds: SeedIds, hosts = 1_000): void => {
   seedDemo(world, seedIds);
   const nodes: Node[] = [];

@@ -1,4 +1,4 @@
-/** Nodes and their slots, before anything runs on them. */
+/** Nodes and their slots, without allocations. */
 import { digestOf } from '../core/random.ts';
 import type { Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -119,6 +119,6 @@ export const addSlots = (world: World, node: Node, approvedBy: string): readonly
   return slots;
 };
 
-/** A rack's hosts by the unit they stand in: j22u05, j22u07, … */
+/** The hosts of a rack by their unit: j22u05, j22u07, … */
 export const rackNames = (rack: string, hosts: number): readonly string[] =>
   Array.from({ length: hosts }, (_, index) => `${rack}u${String(5 + 2 * index).padStart(2, '0')}`);

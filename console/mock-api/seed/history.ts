@@ -1,4 +1,4 @@
-/** What was done and written down before the demo began: audit rows, tasks, log lines, events, grants and sessions. */
+/** The history before the start of the demo: audit rows, tasks, log lines, events, grants and sessions. */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, AuditRow, KeptEvent, NodeTask } from '../core/rows.ts';
@@ -67,7 +67,7 @@ const task = (world: World, row: Allocation, kind: string, at: string, over: Par
   });
 };
 
-/** The tasks that a run's steps asked of the host. */
+/** The host tasks of a run's steps. */
 const tasksOf = (world: World, row: Allocation): void => {
   for (const run of world.runs.values()) {
     if (run.subject_id !== row.id) continue;

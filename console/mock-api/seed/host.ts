@@ -1,6 +1,6 @@
 /**
- * The hardware of every host of the demo: a Dell XE9680 with eight H200. Eight PCIe switches, four per NUMA half, each with
- * one GPU, one NVMe and one ConnectX-7; bus order is no key, and module ids do not follow the bus.
+ * The hardware of every host of the demo: a Dell XE9680 with eight H200. Eight PCIe switches, four per NUMA node, each
+ * with one GPU, one NVMe and one ConnectX-7; bus order does not identify devices, and module IDs do not follow the bus.
  */
 export type Place = Readonly<{
   slot_index: number;
@@ -46,7 +46,7 @@ export const DRIVE_BYTES = 3_840_755_982_336;
 
 const hex = (value: number): string => value.toString(16).padStart(2, '0');
 
-/** What is different from host to host: names and numbers made of the host's own. */
+/** Host-specific values: names and numbers derived from the host. */
 export const bindingOf = (number: number, place: Place) => {
   const serial = `S795NC0${String(number).padStart(4, '0')}${place.slot_index}`;
   return {

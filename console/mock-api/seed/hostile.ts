@@ -1,6 +1,6 @@
 /**
- * The demo as somebody would make it who wants scripts to run in an operator's page: markup in every name, tag, log line and
- * word of a host, also where the contract would not let it in. A page that is safe shows it as text.
+ * The demo as an attacker would fill it to run scripts in an operator's page: markup in every name, tag, log line and
+ * host report, also where the contract would refuse it. A safe page shows it as text.
  */
 import type { World } from '../core/world.ts';
 

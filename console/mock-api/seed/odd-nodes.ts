@@ -1,4 +1,4 @@
-/** Nodes on which something is to be seen: each a case that an operator meets. */
+/** Nodes with a problem: each a case that an operator meets. */
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { digestOf } from '../core/random.ts';
 import type { HealthAlert, Node, Slot } from '../core/rows.ts';
@@ -73,7 +73,7 @@ const unhealthyNode: Shaper = (world, node) => {
   );
 };
 
-/** A host that was just added: found by its agent, and for sale only once somebody approves it. */
+/** A host that was just added: discovered by its agent, and schedulable only after an operator approves it. */
 const awaitingApproval: Shaper = (world, node) => {
   node.discovered_at = world.ago(12 * 60_000);
   node.state_since = world.ago(20 * 60_000);
@@ -153,7 +153,7 @@ const baremetal: Shaper = (_world, node) => {
   node.capacity_mode = 'baremetal';
 };
 
-/** What stands at which place of the first rack. Those without slots have none approved yet. */
+/** The node at each place of the first rack. Those without slots have none approved yet. */
 export const ODD_NODES: Readonly<Record<number, Readonly<{ hasSlots: boolean; shape: Shaper }>>> = {
   4: { hasSlots: true, shape: quarantinedAndDrifted },
   5: { hasSlots: false, shape: awaitingApproval },

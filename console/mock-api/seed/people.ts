@@ -1,4 +1,4 @@
-/** Who is there: an organization with two projects, a person of each role, a neighbour, and what they have. */
+/** The users: an organization with two projects, a user of each role, another tenant, and their credentials. */
 import type { TenantRole } from '@gpuaas/contract';
 import { digestOf } from '../core/random.ts';
 import type { User } from '../core/rows.ts';
@@ -7,7 +7,7 @@ import type { World } from '../core/world.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** The newcomer belongs to nothing yet, and has an invitation. */
+/** The newcomer has no organization yet, but an invitation. */
 export type Persona = 'operator' | 'owner' | 'member' | 'viewer' | 'newcomer';
 export type SeedIds = Readonly<{
   organization_id: string;
@@ -16,7 +16,7 @@ export type SeedIds = Readonly<{
   neighbour_id: string;
   neighbour_project_id: string;
   users: Readonly<Record<Persona, string>>;
-  /** A person who belongs to the organization and to no project. */
+  /** A member of the organization without a project. */
   outsider_id: string;
   second_operator_id: string;
   ssh_key_id: string;

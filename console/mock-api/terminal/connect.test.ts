@@ -12,7 +12,7 @@ const start = () => {
   return { api, client, at: { project_id, allocation_id: id } };
 };
 
-/** Everything that is shown until the session is over. */
+/** Everything shown until the session ends. */
 const shown = async (bytes: AsyncIterable<Uint8Array>): Promise<string> => {
   const decoder = new TextDecoder();
   let text = '';

@@ -1,4 +1,7 @@
-/** Sessions of the demo: the ticket is the mock's, and the machine is a shell in this page. The stream is the SDK's own shape. */
+/**
+ * Sessions of the demo: the ticket is the mock's, and the VM is a shell in this page. The stream has the SDK's own
+ * type.
+ */
 import { type connect, GpuaasError, type SessionStream, type StreamEnd } from '@gpuaas/sdk';
 import { createShell } from './shell.ts';
 import { type Offer, takeTicket } from './tickets.ts';
@@ -39,7 +42,7 @@ const BOOT = [
   '',
 ];
 
-/** Where a terminal would echo, it does so itself: line by line, with backspace and the end of input. */
+/** Echoes input like a terminal: line by line, with backspace and end of input. */
 const createLineEditor = (onLine: (line: string) => void, onEnd: () => void, echo: (text: string) => void) => {
   let line = '';
   return (text: string): void => {

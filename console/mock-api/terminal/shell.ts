@@ -1,10 +1,10 @@
-/** A shell that knows a handful of words, so that a terminal in the demo answers like a machine. */
+/** A shell with a few commands, so that a terminal in the demo answers like a VM. */
 import type { Allocation } from '../core/rows.ts';
 
 export type Shell = Readonly<{
   greeting: string;
   prompt: string;
-  /** What the line prints; `exit` where it ends the shell. */
+  /** The output of the line; `exit` if it ends the shell. */
   run(line: string): Readonly<{ output: string; exit?: number }>;
 }>;
 

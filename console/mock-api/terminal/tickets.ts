@@ -1,4 +1,4 @@
-/** Tickets that were given and not used yet: how a session finds the world it belongs to. */
+/** Issued and unused tickets: how a session finds its mock platform. */
 import type { Allocation, Session } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
@@ -15,7 +15,7 @@ export const offerTicket = (offer: Offer): void => {
   offers.set(offer.session.ticket, offer);
 };
 
-/** Good once, and for half a minute. */
+/** Valid once, and for 30 seconds. */
 export const takeTicket = (ticket: string): Offer | undefined => {
   const offer = offers.get(ticket);
   offers.delete(ticket);

@@ -1,7 +1,4 @@
-/**
- * Which event each mutation tells of, or none where the contract has none. An operation that is missing does not
- * compile.
- */
+/** The event that each mutation emits, or none if the contract has none. A missing operation does not compile. */
 import type { OperationId, PublicApi } from '@gpuaas/contract';
 import type { EventType } from '@gpuaas/contract/events';
 

@@ -1,4 +1,4 @@
-/** Asks the simulator as a browser would, from the contract alone: the SDK is not in between. */
+/** Sends requests to the simulator as a browser would, from the contract alone, without the SDK. */
 import assert from 'node:assert/strict';
 import { api as contract, type Operation, type OperationId, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { createMockApi, type MockApi, type MockOptions } from '../index.ts';
@@ -59,7 +59,7 @@ export const ask = async (api: MockApi, id: OperationId, wire: Wire = {}): Promi
   });
 };
 
-/** The answer of a request that must succeed. */
+/** The response of a request that must succeed. */
 export const must = async <T>(api: MockApi, id: OperationId, wire: Wire = {}): Promise<T> => {
   const response = await ask(api, id, wire);
   const text = await response.text();

@@ -1,4 +1,4 @@
-/** The mock as a stage of the shared scenarios: one world in memory for each. */
+/** The mock as a stage of the shared scenarios: one instance in memory for each. */
 import type { Place, ScenarioResponse, TestBed } from '../../../contract/test/scenarios/scenario.ts';
 import { addNode, addSlots } from '../seed/fleet.ts';
 import { ask, testApi } from './request.ts';
@@ -50,7 +50,7 @@ export const mockStage: TestBed = {
         const node = addNode(world, `node-${number}`, number, {
           region_name,
           capacity_mode,
-          // As the server's test nodes: nobody runs an agent on them.
+          // As the server's test nodes, which have no agent.
           is_connected: false,
           last_seen_at: null,
           discovered_at: null,

@@ -1,4 +1,4 @@
-/** One request that succeeds for each operation of allocations, their sessions, runs and traces. */
+/** One successful request for each operation of allocations, their sessions, runs and traces. */
 import { present, type Scenarios, type TestApi } from './request.ts';
 import { LAUNCH, ofProject } from './scenarios-tenant.ts';
 

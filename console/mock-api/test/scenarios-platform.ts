@@ -1,4 +1,4 @@
-/** One request that succeeds for each operation of operators. */
+/** One successful request for each operation of operators. */
 import type { Node, Slot } from '../core/rows.ts';
 import { must, present, type Scenarios, type TestApi } from './request.ts';
 

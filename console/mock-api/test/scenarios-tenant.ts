@@ -1,4 +1,4 @@
-/** One request that succeeds for each operation of people, projects and what is theirs. */
+/** One successful request for each operation of users and projects. */
 import type { TestApi } from './request.ts';
 import { must, present, type Scenarios } from './request.ts';
 
@@ -40,7 +40,7 @@ export const tenantScenarios = {
   invitationAccept: async (api) => {
     const body = { email: 'olga@acme.example', role: 'viewer' };
     const { token } = await must<{ token: string }>(api, 'invitationCreate', { params: ofOrganization(api), body });
-    // Whoever was invited is a member already; another organization invites.
+    // The invited user is already a member; another organization invites.
     for (const one of api.world.members.filter((row) => row.user_id === api.seedIds.users.operator))
       api.world.members.splice(api.world.members.indexOf(one), 1);
     return { body: { token } };

@@ -1,4 +1,4 @@
-/** The table is typed by the contract: an operation without a request that succeeds does not compile. */
+/** The table is typed by the contract: an operation without a successful request does not compile. */
 import type { Scenarios } from './request.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
 import { platformScenarios } from './scenarios-platform.ts';

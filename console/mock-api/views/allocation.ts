@@ -1,4 +1,4 @@
-/** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
+/** An allocation as its tenant sees it: its request, its price and its actions. Never the host. */
 import { allocationActions } from '../../../server/src/domain/allocation-actions.ts';
 import { GUEST_USERNAME, usernameOf } from '../../../server/src/domain/host-name.ts';
 import type { PowerFacts } from '../../../server/src/domain/power.ts';
@@ -7,7 +7,7 @@ import type { Allocation, AllocationView } from '../core/rows.ts';
 import { costOf } from '../life/usage.ts';
 import { progressOf } from './progress.ts';
 
-/** As the rules of power and of sessions ask for it. */
+/** As the power and session rules need it. */
 export const powerFacts = (row: Allocation): PowerFacts & Pick<Allocation, 'name' | 'node_id'> => ({
   ...row,
   power_state: row.power?.state ?? null,
@@ -20,9 +20,9 @@ const sshOf = (row: Allocation): AllocationView['ssh'] => {
 };
 
 export type ViewOptions = Readonly<{
-  /** Also what a list leaves out. */
+  /** Also the fields that a list leaves out. */
   isDetailed?: boolean;
-  /** Whether to say what is under way: not in answers to changes. */
+  /** Whether to include work in progress: not in responses to changes. */
   withProgress?: boolean;
 }>;
 

@@ -1,4 +1,7 @@
-/** What discovery proposes: a candidate for each place of the host, what stands in the way, and how it differs from what was approved. */
+/**
+ * The result of discovery: a candidate for each place of the host, its blockers, and its difference from the approved
+ * slot.
+ */
 import { digestOf } from '../core/random.ts';
 import type { Candidate, Discovery, Node, NodeTask, Prerequisite, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';

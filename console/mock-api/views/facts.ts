@@ -1,4 +1,7 @@
-/** What an agent reads of its host, in the shape of the contract's facts: devices below their switches, drives, cards, fabric. */
+/**
+ * The facts that an agent reads from its host, in the contract's format: devices below their switches, disks, cards and
+ * fabric.
+ */
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';

@@ -1,4 +1,4 @@
-/** A node and its slots as operators see them, with what the caller may do now or why not. */
+/** A node and its slots as operators see them, with the caller's actions or why they are unavailable. */
 import { api, type OperationId, roleHolds, roleRefusal } from '@gpuaas/contract';
 import { NODE_OPERATIONS } from '../../../server/src/domain/node-actions.ts';
 import type { Refusal } from '../../../server/src/domain/refusal.ts';
@@ -26,7 +26,7 @@ const platformActions = <Name extends string>(
     return action(name, may ? (refusalOf(name)?.reason ?? null) : roleRefusal(permission));
   });
 
-/** What a node's page and its row of the slot map have in common. */
+/** The common fields of a node's page and its row of the slot map. */
 const common = (world: World, node: Node) => ({
   name: node.name,
   region_name: node.region_name,

@@ -1,10 +1,10 @@
-/** How far the run of an allocation is, by the server's own rule. */
+/** The progress of an allocation's run, by the server's own rule. */
 import { progressOf as progressByRule } from '../../../server/src/domain/progress.ts';
 import type { Allocation, AllocationView, Run } from '../core/rows.ts';
 
 const LIVE: readonly Run['state'][] = ['pending', 'running', 'waiting'];
 
-/** `isDetailed` adds what is left out of lists: every step of the path. */
+/** `isDetailed` adds the fields that lists leave out: every step of the path. */
 export const progressOf = (
   run: Run | undefined,
   { capacity_shape }: Allocation,

@@ -1,4 +1,4 @@
-/** Access, audit and settings in a real browser: what people must be told, and what must never leave the page. */
+/** Access, audit and settings in a real browser: what users must see, and what must never leave the page. */
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';

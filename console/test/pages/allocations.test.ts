@@ -1,4 +1,4 @@
-/** The allocation pages in a browser: what people decide by, and what must not happen by accident. */
+/** The allocation pages in a browser: what users base decisions on, and what must not happen by accident. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';

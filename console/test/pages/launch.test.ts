@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
 
-/** The launch form of the project that the demo begins in; `query` fills it. */
+/** The launch form of the project that the demo starts in; `query` fills it. */
 const toLaunch = async (page: Page, query = ''): Promise<void> => {
   await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Launch', exact: true }).click();
   await page.getByRole('form', { name: 'Launch' }).waitFor();
@@ -109,7 +109,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=4&name=too-late');
       await summary(page).getByText('Available now on').waitFor();
-      // Sent before the estimate of the eight has come: the form does not know yet that they are gone.
+      // Sent before the estimate for eight GPUs has arrived: the form does not know yet that they are gone.
       await page.evaluate(() => {
         document.querySelector<HTMLInputElement>('input[type=radio][name=gpus][value="8"]')?.click();
         document.querySelector<HTMLFormElement>('#launch-form')?.requestSubmit();

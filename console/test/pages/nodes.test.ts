@@ -1,4 +1,4 @@
-/** The pages of nodes in a browser: what operators decide by, and what must not happen by accident. */
+/** The node pages in a browser: what operators base decisions on, and what must not happen by accident. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';

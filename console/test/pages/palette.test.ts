@@ -1,4 +1,4 @@
-/** The palette in a real browser: everything by keyboard, and whatever id somebody brings along. */
+/** The palette in a real browser: keyboard operation, and pasted IDs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';

@@ -1,6 +1,6 @@
 /**
- * Plays the gateway and the host behind it for a page: tickets, the WebSocket, windows in both directions, and whatever the
- * test has them say. The page is served with the strictest policy that the component promises to live with.
+ * Plays the gateway and the host behind it for a page: tickets, the WebSocket, flow control in both directions, and the
+ * messages of the test. The page is served with the strictest policy that the component supports.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ export type HostEnd = Readonly<{
   received: () => Readonly<{ bytes: number; text: string; sha256: string }>;
   /** Not acknowledged by the page. */
   outstanding: () => number;
-  /** While false what comes is not acknowledged. */
+  /** While false, received data is not acknowledged. */
   setTaking(isTaking: boolean): void;
   send(bytes: string | Uint8Array): Promise<void>;
   say(word: object): void;

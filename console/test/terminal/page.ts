@@ -1,4 +1,4 @@
-/** The page on which the terminal is tried: the component, and the gateway of the test at the same address. */
+/** The test page of the terminal: the component, and the gateway of the test at the same origin. */
 import { openStream } from '@gpuaas/sdk';
 import { mountTerminal } from '../../app/terminal/terminal.ts';
 

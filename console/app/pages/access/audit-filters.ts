@@ -1,4 +1,4 @@
-/** Filters of the audit log, as the address holds them and as the API and the command want them. */
+/** Filters of the audit log, as in the URL and as the API and the CLI take them. */
 import type { AuditLog, Operations } from '@gpuaas/sdk';
 import type { Flag } from '../../format/shell.ts';
 
@@ -17,7 +17,7 @@ type FilterName = (typeof AUDIT_FILTERS)[number];
 export type AuditSearch = Readonly<{ [K in FilterName]?: string | undefined }>;
 type AuditQuery = NonNullable<Operations['adminAuditLogList']['request']['query']>;
 
-/** A value that the API would refuse is sent nevertheless: its refusal says what is wrong with it. */
+/** An invalid value is still sent: the API's error says what is wrong with it. */
 export const auditQuery = (search: AuditSearch): AuditQuery => ({
   ...(search.action === undefined ? {} : { action: search.action }),
   ...(search.actor === undefined ? {} : { actor_id: search.actor }),
@@ -42,7 +42,7 @@ export const auditFlags = (search: AuditSearch): readonly Flag[] => [
   ['until', search.until],
 ];
 
-/** What a `datetime-local` field shows and gives is taken as UTC, like every time of the platform. */
+/** The value of a `datetime-local` field is interpreted as UTC, like every time of the platform. */
 export const fieldFromTime = (time: string | undefined): string => {
   const ms = Date.parse(time ?? '');
   return Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 16);

@@ -187,7 +187,7 @@ export const PlatformAuditPage = () => {
   );
 };
 
-/** New rows come when asked for, so that what is read stays where it is. */
+/** New rows are loaded on request, so that the rows being read do not move. */
 const Refresh = ({ onClick }: Readonly<{ onClick(): void }>) => (
   <Group>
     <Button size="xs" variant="default" onClick={onClick}>

@@ -1,4 +1,4 @@
-/** Audit rows, newest first; each opens to what decided it, where it came from and what was kept of the request. */
+/** Audit rows, newest first; each expands to the permission decision, the origin and the recorded request. */
 import type { AuditLog } from '@gpuaas/sdk';
 import { ActionIcon } from '@mantine/core';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
@@ -12,9 +12,9 @@ import './audit.css';
 import type { AuditSearch } from './audit-filters.ts';
 
 type Words = Readonly<{
-  /** Who an actor is, where it is known. */
+  /** The name of an actor, if known. */
   nameOf(actorId: string): string | undefined;
-  /** Where a correlation id is followed. */
+  /** The page that traces a correlation ID. */
   follow(row: AuditLog): ReactNode;
   /** A link that adds a filter. */
   only(search: AuditSearch, text: string): ReactNode;
@@ -172,7 +172,7 @@ const Details = ({ row, words }: Readonly<{ row: AuditLog; words: Words }>) => {
   );
 };
 
-/** The correlation id as a way to everything else that happened under it. */
+/** The correlation ID as a link to its trace. */
 export const TraceLink = ({ id, projectId }: Readonly<{ id: string; projectId: string | null }>) => {
   const shown = id.length > 16 ? `${id.slice(0, 6)}…${id.slice(-4)}` : id;
   return projectId === null ? (

@@ -1,4 +1,6 @@
-/** Whether the audit log is whole: every chain recomputed and compared with the signed heads outside of the database. */
+/**
+ * Verifies the audit log: every chain is recomputed and compared with the signed heads stored outside of the database.
+ */
 import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useMay } from '../../api/me.tsx';

@@ -3,7 +3,7 @@ import type { Secret } from '../../ui/secret-view.tsx';
 
 type Made = Operations['serviceAccountCreate']['response'];
 
-/** A new client secret, with what a program needs beside it. */
+/** A new client secret, with the other values that a program needs. */
 export const clientSecret = (title: string, { service_account, client_secret }: Made): Secret => ({
   title,
   name: 'client secret',

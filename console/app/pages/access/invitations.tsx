@@ -1,4 +1,7 @@
-/** Invitations to an organization. One is bound to an e-mail address; its token is shown once and handed over by hand. */
+/**
+ * Invitations to an organization. An invitation is bound to an e-mail address; its token is shown once, and the inviter
+ * sends it.
+ */
 import type { Invitation } from '@gpuaas/sdk';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';

@@ -1,4 +1,4 @@
-/** An organization: its projects, its people, who was invited, and what it asks of those who connect. */
+/** An organization: its projects, members, invitations and access policy. */
 import { Tabs } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** Who and what may work in a project: people with a role, and accounts for programs. */
+/** Access to a project: members with a role, and service accounts for programs. */
 import { Tabs } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMe } from '../../api/me.tsx';

@@ -2,7 +2,7 @@ import { Radio, Stack } from '@mantine/core';
 
 export type RoleOption<Role extends string> = Readonly<{ role: Role; meaning: string; refusal?: string | null }>;
 
-/** One role of a few, each with what it means; one that cannot be given says why. */
+/** One of a few roles, each with its meaning; a role that cannot be granted shows why. */
 export const RoleChoice = <Role extends string>({
   roles,
   value,

@@ -25,7 +25,7 @@ export const PROJECT_ROLE_OPTIONS: readonly RoleOption<ProjectRole>[] = PROJECT_
 
 type Member = Readonly<{ user_id: string; role: TenantRole }>;
 
-/** Why a member's role cannot be changed or the member removed, beyond what permissions say. */
+/** Why a member's role cannot be changed or the member removed, beyond permissions. */
 export const ownerRefusal = (me: Me, organizationId: string, member: Member, members: readonly Member[]) => {
   const mine = me.organizations.find(({ id }) => id === organizationId)?.role;
   if (member.role === 'owner' && mine !== 'owner') return 'Only an owner can change or remove an owner.';

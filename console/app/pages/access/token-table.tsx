@@ -1,4 +1,4 @@
-/** Tokens of a person or a service account, and the way to end one. */
+/** Tokens of a user or a service account, and revoking one. */
 import type { ApiToken, GpuaasError } from '@gpuaas/sdk';
 import { useState } from 'react';
 import { ActionButton } from '../../ui/action-button.tsx';

@@ -1,4 +1,4 @@
-/** One allocation: how it stands, what it costs, how one gets in, what happened to it. The tab stands in the address. */
+/** One allocation: state, cost, access and history. The tab is part of the URL. */
 import './allocations.css';
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { Tabs } from '@mantine/core';
@@ -94,7 +94,7 @@ export const AllocationPage = () => {
   const params = { project_id: projectId, allocation_id: allocationId };
   const known = useRead('allocationGet', { params });
   const isMoving = known.data !== undefined && workNow(known.data) !== null;
-  // The same question as above, so it is asked once; how often depends on what it said.
+  // The same query as above, so it is sent once; its interval depends on the response.
   const { data, error, refetch, dataUpdatedAt } = useRead(
     'allocationGet',
     { params },

@@ -1,4 +1,4 @@
-/** The cells of the list: what one wants to know of an allocation without opening it. */
+/** The cells of the list: the main facts of an allocation. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { ActionIcon, Menu, Tooltip } from '@mantine/core';

@@ -1,4 +1,4 @@
-/** The line below the name: state in words, cost so far, price, time left. It counts on between two answers. */
+/** The line below the name: state, cost so far, price and time left. It keeps counting between two responses. */
 import type { Allocation } from '@gpuaas/sdk';
 import type { ReactNode } from 'react';
 import { money } from '../../format/money.ts';

@@ -1,4 +1,4 @@
-/** The allocations of a project: what lives, what it costs now, how far it is. Filters stand in the address. */
+/** The allocations of a project: live ones, their cost and progress. Filters are part of the URL. */
 import './allocations.css';
 import type { Allocation } from '@gpuaas/sdk';
 import { Button, CloseButton, Group, Select, TextInput } from '@mantine/core';

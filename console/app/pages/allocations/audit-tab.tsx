@@ -1,4 +1,4 @@
-/** Who did what to it, from the audit log of its organization; for who may read that. */
+/** Actions on the allocation from the audit log of its organization, for users who may read it. */
 
 import type { Allocation, AuditLog } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';

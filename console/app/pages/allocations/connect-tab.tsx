@@ -1,4 +1,7 @@
-/** Every way in: the command line, plain ssh and editors, a terminal in the page, the serial console, and who else has one. */
+/**
+ * All ways to connect: the CLI, plain ssh and editors, a terminal in the page, the serial console, and other users with
+ * access.
+ */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { Group, Stack, Text } from '@mantine/core';

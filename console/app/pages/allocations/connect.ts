@@ -1,6 +1,6 @@
 /** Names and keys of SSH access. */
 
-/** The name under which `gpuaas ssh-config --write` makes it known to ssh. */
+/** The host name that `gpuaas ssh-config --write` configures for ssh. */
 export const sshHostName = (name: string): string => `gpuaas-${name}`;
 
 /** `SHA256:…` as ssh prints it when it first sees the key; null if the browser cannot compute it or the key is invalid. */

@@ -1,4 +1,4 @@
-/** What it costs, between two answers of the server too: the amount last read goes on by the price per hour. */
+/** The cost between two responses of the server too: the last amount grows by the price per hour. */
 import type { Allocation, Money } from '@gpuaas/sdk';
 
 const HOUR_MS = 3_600_000;
@@ -13,14 +13,14 @@ export const pricePerHour = ({ gpu_count, placement }: Pick<Allocation, 'gpu_cou
   amount_minor: gpu_count * placement.gpu_hourly_price.amount_minor,
 });
 
-/** Whole minor units, rounded down: what is shown is never more than what will be charged. */
+/** Whole minor units, rounded down: the shown amount never exceeds the charge. */
 export const costNow = (allocation: Charged, readAtMs: number, nowMs: number): Money => {
   if (!isCharged(allocation)) return allocation.cost_so_far;
   const since = Math.floor((pricePerHour(allocation).amount_minor * Math.max(0, nowMs - readAtMs)) / HOUR_MS);
   return { ...allocation.cost_so_far, amount_minor: allocation.cost_so_far.amount_minor + since };
 };
 
-/** How long it has left, in words, or that nothing ends it. */
+/** The time left in words, or that there is no limit. */
 export const endWords = (
   { release_at, is_protected, state, max_duration_s }: Allocation,
   left: (at: string) => string,

@@ -1,4 +1,4 @@
-/** Everything that is known of it. Hosts and devices are none of a tenant's business; operators get the way to them. */
+/** All facts about the allocation. Hosts and devices are hidden from tenants; operators get links to them. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { Badge, Group, Stack } from '@mantine/core';

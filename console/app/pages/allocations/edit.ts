@@ -1,4 +1,4 @@
-/** The edit dialog's values: only what differs from the allocation goes into the request and the command. */
+/** The edit dialog's values: only changed fields go into the request and the command. */
 import type { Allocation } from '@gpuaas/sdk';
 import type { RequestOf } from '../../api/call.ts';
 import type { Flag } from '../../format/shell.ts';
@@ -59,7 +59,7 @@ export const bodyOf = (before: Allocation, form: EditForm): EditBody => {
   };
 };
 
-/** The same change as flags of `gpuaas allocation update`, which adds and takes away tags one by one. */
+/** The same change as flags of `gpuaas allocation update`, which adds and removes single tags. */
 export const updateFlags = (before: Allocation, body: EditBody): readonly Flag[] => {
   const { name, tags, is_protected, max_duration_s } = body;
   const set = Object.entries(tags ?? {}).filter(([key, value]) => before.tags[key] !== value);

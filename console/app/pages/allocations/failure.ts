@@ -1,4 +1,4 @@
-/** What is said of an allocation that failed: what failed, what it cost, what happens now, what one can do. */
+/** The description of a failed allocation: what failed, what it cost, what happens now, and the available actions. */
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { duration } from '../../format/time.ts';
@@ -8,7 +8,7 @@ const FAILED_OUTCOMES: readonly string[] = ['failed', 'stuck', 'error', 'timeout
 export const isFailedEntry = ({ outcome }: Pick<TimelineEntry, 'outcome'>): boolean =>
   FAILED_OUTCOMES.includes(outcome);
 
-/** The last step that went wrong; for a failed launch not one of the cleanup after it. */
+/** The last failed step; for a failed launch not one of the cleanup after it. */
 export const lastFailure = (
   timeline: readonly TimelineEntry[],
   state: Allocation['state'],
@@ -41,7 +41,7 @@ const chargedWords = ({ state, cost_so_far: cost }: Failed): string => {
     : `${money(cost)} charged while active. Charging has ended.`;
 };
 
-/** A failed launch keeps its state; that the cleanup after it is over, or stands still, only its steps say. */
+/** A failed launch keeps its state; only its steps show whether the cleanup after it is complete or blocked. */
 const cleanupEnd = (timeline: readonly TimelineEntry[]): string | undefined => {
   const last = timeline.findLast(({ phase }) => phase !== 'launch');
   return last !== undefined && ['done', 'stuck'].includes(last.outcome) ? last.outcome : undefined;

@@ -1,4 +1,4 @@
-/** An active slice and what belongs to it, for the tests of this folder. */
+/** An active slice and its related resources, for the tests of this directory. */
 import type { Allocation, AllocationProgress, AllocationProgressStep, TimelineEntry } from '@gpuaas/sdk';
 
 export const AT = '2026-11-15T10:00:00.000Z';

@@ -32,6 +32,6 @@ export const usePeople = (projectId: string, ids: readonly (string | null)[]): (
   }, [near, others.data]);
 };
 
-/** Who has one project need not name it to the command line. */
+/** A user with one project need not name it on the command line. */
 export const useProjectFlags = (projectId: string): readonly Flag[] =>
   useMe().projects.length > 1 ? [['project', projectId]] : [];

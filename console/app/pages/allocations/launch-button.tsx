@@ -1,4 +1,4 @@
-/** The way to the launch form, filled or empty; it says why where the role may not launch. */
+/** The link to the launch form, filled or empty; it shows why if the role may not launch. */
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconRocket } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';

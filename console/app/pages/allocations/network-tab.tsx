@@ -1,4 +1,4 @@
-/** Its network: where it may go, who may come in, and how one reaches a port of it. */
+/** The network of the allocation: outbound and inbound access, and how to reach a port. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { List, NumberInput, Stack, Text } from '@mantine/core';

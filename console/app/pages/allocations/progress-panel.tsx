@@ -1,4 +1,4 @@
-/** What is being done to it: the whole in percent, every step by name, how long it has taken and usually takes. */
+/** Work in progress: total percentage, every step by name, elapsed time and usual duration. */
 
 import type { Allocation, AllocationProgressStep } from '@gpuaas/sdk';
 import { Progress, Title } from '@mantine/core';

@@ -1,6 +1,6 @@
 /**
- * What is said while something is under way: which step, how far, since when and how long it usually takes. Nothing is shown
- * as working without the time that it has been working.
+ * The description of work in progress: the step, its progress, its start and its usual duration. Running work is always
+ * shown with its elapsed time.
  */
 import type { Allocation, AllocationProgress, AllocationProgressStep } from '@gpuaas/sdk';
 import { bytes } from '../../format/size.ts';
@@ -21,13 +21,13 @@ type Facts = Pick<
   'state' | 'progress' | 'power' | 'created_at' | 'state_since' | 'release_requested_at' | 'released_at'
 >;
 
-/** What is being done to it now, or null where nothing is. */
+/** The work in progress, or null. */
 export const workNow = (facts: Facts): Work | null => {
   const { state, progress, power } = facts;
   if (state === 'requested' || state === 'provisioning') return 'launch';
   if (state === 'releasing') return 'cleanup';
   if (state === 'active') return power !== null && POWER_MOVING.includes(power.state) ? 'power' : null;
-  // What has failed is cleaned up as well; it stays failed.
+  // A failed allocation is cleaned up as well and stays failed.
   return progress?.phase === 'cleanup' ? 'cleanup' : null;
 };
 
@@ -37,14 +37,14 @@ export const workTitle = (facts: Facts, work: Work): string => {
   return POWER_TITLES[facts.power?.state ?? ''] ?? 'Changing power state';
 };
 
-/** Since when, by the clock of the server. */
+/** The start time, by the clock of the server. */
 export const workSince = (facts: Facts, work: Work): string => {
   if (work === 'launch') return facts.created_at;
   if (work === 'power') return facts.power?.since ?? facts.state_since;
   return facts.state === 'releasing' ? (facts.release_requested_at ?? facts.state_since) : facts.state_since;
 };
 
-/** `62 %, 12 s so far, usually 40 s`: what is known of the step that runs. */
+/** `62 %, 12 s so far, usually 40 s`: the known values of the running step. */
 const runningWords = (progress: AllocationProgress, nowMs: number): string => {
   const elapsedMs = Math.max(0, nowMs - Date.parse(progress.started_at));
   const { percent, bytes_per_s: speed, expected_s: expected, note } = progress;
@@ -60,11 +60,11 @@ const runningWords = (progress: AllocationProgress, nowMs: number): string => {
     .join(', ');
 };
 
-/** What is said beside a step: of the one that runs everything that is known, of the others their state. */
+/** The text beside a step: all known values of the running one, the state of the others. */
 export const stepWords = (step: AllocationProgressStep, progress: AllocationProgress, nowMs: number): string =>
   step.state === 'running' ? runningWords(progress, nowMs) : step.state;
 
-/** For a row of a list: the step, and the percent of the whole. */
+/** For a row of a list: the step, and the total percentage. */
 export const briefly = ({ label, overall_percent }: AllocationProgress): string => `${label}, ${overall_percent}%`;
 
 export const inFull = (progress: AllocationProgress): string =>

@@ -1,6 +1,6 @@
 /**
- * Giving an allocation back. What is protected is released in two requests that are both said: the protection is taken off,
- * then it is released. Its name has to be typed for that, because there is no way back.
+ * Releases an allocation. A protected one needs two requests, and the dialog shows both: protection is removed, then
+ * the allocation is released. Its name has to be typed for that, because it cannot be undone.
  */
 
 import type { Allocation } from '@gpuaas/sdk';
@@ -27,7 +27,7 @@ export const ReleaseDialog = ({
   const unprotect = useChange('allocationUpdate');
   const release = useChange('allocationRelease');
   const flags = useProjectFlags(allocation.project_id);
-  // As it was when the dialog opened: a protection that is off by now must not take the question away.
+  // As it was when the dialog opened: protection that has been removed since must not remove the question.
   const [wasProtected] = useState(allocation.is_protected);
   const [isOff, setOff] = useState(false);
   const { name, project_id, id, state } = allocation;

@@ -1,4 +1,4 @@
-/** Who is and was connected. Who manages the project may end anybody's session, everybody their own. */
+/** Current and past sessions. Project admins may end any session, other users their own. */
 import type { Allocation, TerminalSession } from '@gpuaas/sdk';
 import { useChange } from '../../api/change.ts';
 import { useMay, useMe } from '../../api/me.tsx';

@@ -84,7 +84,7 @@ export const TerminalPane = ({
     const now = place.current?.offsetHeight ?? height;
     const next = Math.min(MOST_PX, Math.max(LEAST_PX, now + by));
     setHeight(next);
-    // The handle writes the height itself, which the property no longer says.
+    // Dragging the handle sets the height directly, so the prop is no longer current.
     if (place.current !== null) place.current.style.height = `${next}px`;
   };
 

@@ -1,4 +1,4 @@
-/** What happened to it, run by run: every step and attempt with how long it took and what went wrong. */
+/** The history of the allocation by run: every step and attempt with its duration and error. */
 
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { Stack, Text, UnstyledButton } from '@mantine/core';

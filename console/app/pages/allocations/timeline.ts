@@ -1,4 +1,7 @@
-/** The timeline of an allocation in runs of work: a launch, a change of power, a cleanup, each with its steps and attempts. */
+/**
+ * The timeline of an allocation, grouped into runs: a launch, a power change or a cleanup, each with its steps and
+ * attempts.
+ */
 import type { TimelineEntry } from '@gpuaas/sdk';
 import type { Tone } from '../../format/state.ts';
 import { isFailedEntry } from './failure.ts';
@@ -31,7 +34,7 @@ const runOf = (entries: readonly TimelineEntry[], index: number): TimelineRun | 
   };
 };
 
-/** A run ends where another workflow begins or its numbers start again. */
+/** A run ends where another workflow begins or its step numbers restart. */
 export const runsOf = (timeline: readonly TimelineEntry[]): readonly TimelineRun[] => {
   const groups: TimelineEntry[][] = [];
   for (const entry of timeline) {

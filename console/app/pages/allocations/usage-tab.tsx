@@ -1,4 +1,4 @@
-/** What it was and is charged: one record from when it became active to when its release was accepted. */
+/** The charges: one record from activation to the accepted release. */
 import type { Allocation, UsageRecord } from '@gpuaas/sdk';
 import { Stack } from '@mantine/core';
 import { useAll } from '../../api/read.ts';

@@ -1,4 +1,4 @@
-/** The rows of the list. The API filters by one state; what lives is in several, each of which is short. */
+/** The rows of the list. The API filters by one state; live allocations are in several, and each list is short. */
 import type { Allocation, GpuaasError } from '@gpuaas/sdk';
 import { useAll, usePages } from '../../api/read.ts';
 import { type LIVE_STATES, named, newestFirst, type StateFilter } from './list.ts';
@@ -21,7 +21,7 @@ const useInState = (project_id: string, state: (typeof LIVE_STATES)[number], ena
   const request = { params: { project_id }, query: { state } };
   const { data } = useAll('allocationList', request, { enabled });
   const isMoving = data?.some(({ progress }) => progress !== null) ?? false;
-  // The same question, so it is asked once; how often depends on what it said.
+  // The same query, so it is sent once; its interval depends on the response.
   return useAll('allocationList', request, { enabled, everyMs: isMoving ? MOVING_MS : QUIET_MS });
 };
 
@@ -34,7 +34,7 @@ const useLiveRows = (projectId: string, enabled: boolean) => {
   return [requested, provisioning, active, releasing, blocked];
 };
 
-/** Between two answers one allocation may be in both its states: the later answer is the one that counts. */
+/** Between two responses one allocation may be listed in both its states: the later response wins. */
 const latest = (rows: readonly Allocation[]): readonly Allocation[] => {
   const byId = new Map<string, Allocation>();
   for (const row of rows) {

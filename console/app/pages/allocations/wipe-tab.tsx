@@ -1,6 +1,6 @@
 /**
- * The certificate that its disks were erased. Its signature is checked here, in the browser, against the keys that the
- * platform publishes; what is shown is what was checked.
+ * The wipe certificate of its disks. The browser verifies its signature with the published keys; what is shown is what
+ * was verified.
  */
 
 import {

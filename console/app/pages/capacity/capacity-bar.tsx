@@ -1,4 +1,4 @@
-/** One bar per number, all to the scale of what was delivered; the numbers stand beside them. */
+/** One bar per number, all on the scale of the delivered capacity, with the numbers beside them. */
 import './capacity.css';
 
 type Counts = Readonly<{

@@ -1,4 +1,4 @@
-/** How much there is, how much works, how much is taken: by region and by what is sold, now and over time. */
+/** Capacity: delivered, working and used, by region and SKU, now and over time. */
 import { Group, SegmentedControl, Select, Stack } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';

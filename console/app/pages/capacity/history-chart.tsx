@@ -1,4 +1,4 @@
-/** The chart itself, drawn by uPlot, with a table of its ends for who does not see it. */
+/** The chart, drawn by uPlot, with a table of its end points for screen readers. */
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
@@ -10,7 +10,7 @@ const DASHES: readonly (number[] | undefined)[] = [undefined, [8, 4], [2, 3], un
 const TONES = ['--tone-idle', '--tone-good', '--tone-warn', '--tone-busy', '--mantine-color-text'];
 
 const DAY_S = 86_400;
-/** Hours and minutes while all of it is within two days, else the day. */
+/** Hours and minutes if the range is within two days, else the date. */
 const tickOf = (at: number, splits: readonly number[]): string => {
   const text = new Date(at * 1000).toISOString();
   return (splits.at(-1) ?? 0) - (splits[0] ?? 0) <= 2 * DAY_S ? text.slice(11, 16) : text.slice(5, 10);
@@ -42,7 +42,7 @@ export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
         ],
         series: [
           { label: 'Time (UTC)' },
-          // Lines differ by their dashes too, so that colour is never all there is.
+          // Lines differ by their dashes too, not only by color.
           ...LINES.map(([label], index) => ({
             label,
             stroke: colour(TONES[index] ?? '--muted'),

@@ -1,4 +1,4 @@
-/** Samples of capacity as the columns of a chart, and how far back it looks. */
+/** Samples of capacity as the columns of a chart, and its time range. */
 import type { CapacitySample } from '@gpuaas/sdk';
 
 const HOUR = 3_600_000;
@@ -13,7 +13,7 @@ export type Span = (typeof SPANS)[number];
 
 export const spanOf = (name: string | undefined): Span => SPANS.find((span) => span.name === name) ?? SPANS[0];
 
-/** To the minute, so that asking again a moment later is the same question. */
+/** Rounded to the minute, so that a repeated query is the same and can be cached. */
 export const sinceOf = ({ ms }: Span, nowMs: number): string =>
   new Date(Math.floor((nowMs - ms) / 60_000) * 60_000).toISOString();
 

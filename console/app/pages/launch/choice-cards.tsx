@@ -1,6 +1,6 @@
 /**
- * One of several, all in sight: native radio buttons, so arrows and screen readers work as everywhere. What cannot be
- * chosen stays visible and says why.
+ * One of several visible options: native radio buttons, so that arrows and screen readers work. An unavailable option
+ * stays visible and shows why.
  */
 import type { ReactNode } from 'react';
 
@@ -21,7 +21,7 @@ export const ChoiceCards = ({
   isCompact = false,
 }: Readonly<{
   legend: string;
-  /** Where the heading above says the same. */
+  /** If the heading above has the same text. */
   isLegendHidden?: boolean;
   name: string;
   value: string;

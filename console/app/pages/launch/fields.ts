@@ -1,7 +1,7 @@
 import type { ItemOf } from '../../api/read.ts';
 import type { Catalog, LaunchForm, LaunchSearch, Problems } from './form.ts';
 
-/** What every part of the form is given. */
+/** The props of every part of the form. */
 export type FieldProps = Readonly<{
   form: LaunchForm;
   catalog: Catalog;

@@ -1,6 +1,6 @@
 /**
- * Launch: choices on the left, all of them defaulted; on the right what they cost and whether they fit. The estimate never
- * holds anybody up: it only keeps the button from promising what was just refused.
+ * Launch: choices with defaults on the left; their price and whether they fit on the right. The estimate never blocks
+ * the user: it only disables the button for a request that was just refused.
  */
 import './launch.css';
 import { Text } from '@mantine/core';
@@ -29,7 +29,7 @@ import { Alternatives, Reasons } from './verdict-panel.tsx';
 
 const FORM_ID = 'launch-form';
 
-/** Only what is known to be refused is kept from being sent. */
+/** Only a request that is known to be refused is not sent. */
 const notFitting = (estimate: EstimateQuery): string | null =>
   !estimate.isCurrent || estimate.data === undefined || estimate.data.fits_now
     ? null
@@ -74,7 +74,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
   const problems = isLoadingImages ? {} : problemsOf(form);
   const disabledReason =
     mayLaunch('allocation.create', { project: projectId }) ?? Object.values(problems)[0] ?? notFitting(estimate);
-  /** A refusal is about what was sent: it goes when that changes. */
+  /** A refusal belongs to the request that was sent: it disappears when the form changes. */
   const update = (patch: LaunchSearch): void => {
     if (launch.error !== null) launch.reset();
     updateSearch(patch);

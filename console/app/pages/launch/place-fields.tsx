@@ -1,4 +1,4 @@
-/** Where, with which system, and what comes with it. What is not offered yet is in sight, with the reason. */
+/** Region, image, storage and network. Unavailable ones are shown with the reason. */
 import { Stack } from '@mantine/core';
 import { bytes } from '../../format/size.ts';
 import { Loading } from '../../ui/loading.tsx';

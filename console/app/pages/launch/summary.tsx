@@ -1,4 +1,4 @@
-/** Beside the form, always: what it costs, what is left of the quota, whether it fits, and the same as a command. */
+/** Always beside the form: price, remaining quota, whether it fits, and the equivalent command. */
 import { Stack, Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../api/read.ts';
@@ -85,7 +85,7 @@ export const Summary = ({
   projectId: string;
   estimate: EstimateQuery;
   onTake(patch: LaunchSearch): void;
-  /** The button, and what came of it. */
+  /** The button and the result. */
   children: ReactNode;
 }>) => (
   <Section title="Price and capacity">

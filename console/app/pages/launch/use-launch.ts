@@ -1,4 +1,4 @@
-/** The state of the launch page: the form's text, its address, the catalog it chooses from, and the estimate of it. */
+/** The state of the launch page: form text, URL, catalog and estimate. */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
@@ -7,10 +7,10 @@ import { type LaunchForm, type LaunchSearch, skuOf } from './form.ts';
 import type { RequestOf } from './types.ts';
 
 const SETTLE_MS = 200;
-/** Capacity moves without anything happening in this project. */
+/** Capacity changes without an event in this project. */
 const AGAIN_MS = 15_000;
 
-/** The same text for the same choices, in whatever order they were made. */
+/** The same text for the same choices, in any order. */
 const textOf = (search: LaunchSearch): string =>
   new URLSearchParams(
     Object.entries(search)
@@ -19,8 +19,8 @@ const textOf = (search: LaunchSearch): string =>
   ).toString();
 
 /**
- * What is typed is there at once; the address follows when the typing pauses, because a field that waits for the address
- * loses letters. An address changed by navigation (back, a link) wins over the form.
+ * Typed text is shown at once and the URL follows when typing pauses, because a field bound to the URL loses letters. A
+ * URL changed by navigation (back, a link) overrides the form.
  */
 export const useLaunchSearch = () => {
   const address = useSearch({ strict: false }) as LaunchSearch;
@@ -74,7 +74,7 @@ export const useCatalog = (search: LaunchSearch, projectId: string) => {
       skus: skus.data ?? [],
       regions: regions.data ?? [],
       keys: keys.data ?? [],
-      // Those of the SKU before are shown for a moment: an image that does not run on this one is no choice.
+      // The images of the previous SKU are shown for a moment: one that does not run on this SKU cannot be selected.
       images: (images.data ?? []).filter(({ sku_names }) => sku !== null && sku_names.includes(sku.name)),
     },
     isLoadingImages: images.isFetching && (images.data === undefined || images.isPlaceholderData),
@@ -96,7 +96,7 @@ const estimateBody = ({ sku, region, gpuCount, image }: LaunchForm): EstimateBod
 
 const NOTHING: EstimateBody = { sku_name: '', region_name: '', gpu_count: 1 };
 
-/** Asked as one changes things. `isCurrent` is false while the answer shown is to an older question. */
+/** Queried on every change. `isCurrent` is false while the shown response belongs to an older query. */
 export const useEstimate = (form: LaunchForm, projectId: string) => {
   const body = estimateBody(form);
   const text = JSON.stringify(body);

@@ -1,4 +1,4 @@
-/** Whether it fits, and if not why and what would: the same for an estimate and for a launch that was refused. */
+/** Whether the request fits, and if not why and what would fit: the same for an estimate and a refused launch. */
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { LaunchForm, LaunchSearch } from './form.ts';
@@ -12,7 +12,7 @@ import {
   reasonsInWords,
 } from './verdict.ts';
 
-/** The verdict, then what one can do about it; where the rest of the capacity is, for who wants to know. */
+/** The result, then the alternatives, then optionally where the rest of the capacity is. */
 export const Reasons = ({ reasons, children }: Readonly<{ reasons: readonly Reason[]; children: ReactNode }>) => {
   const [first, ...rest] = reasonsInWords(reasons);
   return (

@@ -16,7 +16,7 @@ export const gpus = (amount: number): string => count(amount, 'GPU');
 const BY_ITSELF = 'These become available automatically.';
 const OPERATOR = 'A platform operator must act.';
 
-/** What the reader can do about a reason; its text is the server's. */
+/** The available action for a reason; the text of the reason is the server's. */
 const HINTS: Readonly<Record<string, string>> = {
   quota_exceeded: 'Release an allocation, select fewer GPUs, or ask a platform operator to raise the quota.',
   one_node: 'The GPUs of one allocation are always on one node.',
@@ -29,7 +29,7 @@ const HINTS: Readonly<Record<string, string>> = {
   incomplete: OPERATOR,
 };
 
-/** A reason without a sentence shows its names and amounts: `topology_unsafe: free 8, largest 3`. */
+/** A reason without a sentence shows its fields and amounts: `topology_unsafe: free 8, largest 3`. */
 const asItIs = ({ code, detail, ...rest }: Reason): string => {
   if (typeof detail === 'string') return detail;
   const facts = Object.entries(rest).flatMap(([name, value]) =>
@@ -38,17 +38,17 @@ const asItIs = ({ code, detail, ...rest }: Reason): string => {
   return facts.length === 0 ? code : `${code}: ${facts.join(', ')}`;
 };
 
-/** How the verdict was found is for operators: its amounts stand in the estimate already. */
+/** The steps of the search are for operators: the estimate already contains the amounts. */
 const FILTERS = 'filters';
 
-/** The server's sentence names every holder of capacity; here they are a list below the verdict. */
+/** The server's sentence names every holder of capacity; here they are a list below the result. */
 const textOf = (reason: Reason): string => {
   const free = reason['gpus'];
   if (reason.code !== 'no_capacity' || typeof free !== 'number') return asItIs(reason);
   return free === 0 ? 'None available now.' : `Only ${gpus(free)} available now.`;
 };
 
-/** The verdict first, then what holds the capacity. */
+/** The result first, then the holders of the capacity. */
 export const reasonsInWords = (reasons: readonly Reason[]): readonly SaidReason[] =>
   reasons
     .filter(({ code }) => code !== FILTERS)
@@ -66,7 +66,7 @@ export const fitSentence = ({ fits_now, fits_on_nodes, largest_set }: Estimate):
   return largest_set === 0 ? 'Not available now.' : `Not available now; largest free set: ${gpus(largest_set)}.`;
 };
 
-/** Charged by the second: what the whole maximum duration costs, if it is not released before. */
+/** Charged by the second: the cost of the whole maximum duration without an earlier release. */
 export const maxDurationPrice = (perHour: Money, seconds: number): Money => ({
   currency: perHour.currency,
   amount_minor: Math.round((perHour.amount_minor * seconds) / 3_600),
@@ -87,7 +87,7 @@ export const SHAPE_WORDS: Readonly<Record<Sku['capacity_shape'], string>> = {
   baremetal: 'Bare metal',
 };
 
-/** What taking an alternative does to the form. A profile belongs to its SKU and count, so it is reset. */
+/** How an alternative changes the form. A profile belongs to its SKU and count, so it is reset. */
 export const alternativePatch = (alternative: LaunchAlternative, form: LaunchForm): LaunchSearch => ({
   shape: undefined,
   sku: alternative.sku_name,
@@ -112,7 +112,7 @@ export const alternativeLabel = (
   };
 };
 
-/** The alternatives of a refused launch come untyped: what is not one is no alternative. */
+/** The alternatives of a refused launch are untyped: malformed ones are ignored. */
 export const isAlternative = (value: Readonly<Record<string, unknown>>): boolean =>
   typeof value['sku_name'] === 'string' &&
   typeof value['region_name'] === 'string' &&

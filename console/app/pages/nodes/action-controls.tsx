@@ -1,4 +1,4 @@
-/** Changing something of a node: with a reason that is kept, or at once where it can be undone as easily. */
+/** Changes a node: with a recorded reason, or at once if it is easily undone. */
 import type { ApiResponse, CallId } from '@gpuaas/sdk';
 import type { ButtonProps } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
@@ -17,7 +17,7 @@ type Look = Readonly<{
 
 const looks = ({ size = 'sm', variant = 'default' }: Look) => ({ size, variant });
 
-/** The dialog behind the button says what happens, asks why, and shows the command that does the same. */
+/** The dialog behind the button states the effect, asks for a reason, and shows the equivalent command. */
 export const ReasonAction = <K extends CallId>(
   props: Look &
     Readonly<{
@@ -77,7 +77,7 @@ export const ReasonAction = <K extends CallId>(
   );
 };
 
-/** One press; the refusal stands below it. */
+/** One press; an error is shown below it. */
 export const DirectAction = <K extends CallId>(
   props: Look & Readonly<{ operation: K; request: RequestOf<K>; onDone?: () => void; 'aria-label'?: string }>,
 ) => {

@@ -1,4 +1,4 @@
-/** The agent of a node: whether it is there, what it can do, what it is let in by. */
+/** The agent of a node: connection, capabilities and certificate. */
 import type { Node, Operations } from '@gpuaas/sdk';
 import { Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';

@@ -1,18 +1,18 @@
-/** Which candidates may be approved, and every reason why not: a refusal that names one of five costs five tries. */
+/** Which candidates may be approved, and every blocker of the others: naming one of five would cost five attempts. */
 import type { Discovery } from '@gpuaas/sdk';
 
 export type TopologyMap = NonNullable<Discovery['map']>;
 export type Candidate = TopologyMap['candidates'][number];
 export type Blocker = Candidate['blockers'][number];
 
-/** What the host's agent found and what the platform itself would refuse, each once. */
+/** The blockers found by the agent and those found by the control plane, each once. */
 export const blockersOf = ({ blockers, content }: Candidate): readonly Blocker[] => [
   ...new Map(
     [...content.blockers, ...blockers].map((blocker) => [`${blocker.code} ${blocker.message}`, blocker]),
   ).values(),
 ];
 
-/** Sentences; empty where the chosen ones can be approved now. */
+/** Sentences; empty if the selected candidates can be approved now. */
 export const approvalReasons = (
   map: TopologyMap,
   chosen: readonly number[],
@@ -31,13 +31,13 @@ export const approvalReasons = (
   ];
 };
 
-/** What is asked for first: everything that is new or has changed and that nothing stands in the way of. */
+/** The initial selection: every new or changed candidate without blockers. */
 export const proposedChoice = (map: TopologyMap): readonly number[] =>
   map.candidates
     .filter((candidate) => candidate.approval_status !== 'approved' && blockersOf(candidate).length === 0)
     .map(({ slot_index }) => slot_index);
 
-/** A new candidate differs from nothing: all of it is new. */
+/** A new candidate has no approved counterpart: all of it is new. */
 export const differences = ({ approval_status, diff, content }: Candidate): Candidate['diff'] =>
   approval_status === 'new'
     ? Object.fromEntries(

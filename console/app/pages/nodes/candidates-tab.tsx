@@ -1,4 +1,4 @@
-/** What the newest discovery found, what stands in the way, and the approval of it. */
+/** The newest discovery, its blockers, and its approval. */
 import type { Discovery, Node } from '@gpuaas/sdk';
 import { Stack } from '@mantine/core';
 import { command } from '../../format/shell.ts';

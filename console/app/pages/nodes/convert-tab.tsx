@@ -1,4 +1,7 @@
-/** What converting a node takes and gives, both ways. A plan is applied by its hash: exactly what was shown, or nothing. */
+/**
+ * The effects of converting a node, in both directions. A plan is applied by its hash: exactly what was shown, or
+ * nothing.
+ */
 import type { Node, Operations } from '@gpuaas/sdk';
 import { List, Stack, Text, Title } from '@mantine/core';
 import { useRead } from '../../api/read.ts';

@@ -1,4 +1,4 @@
-/** What was approved beside what was found. */
+/** Approved values beside discovered ones. */
 import { TableScroll } from '../../ui/table-scroll.tsx';
 import { type DiffRow, diffRows } from './diff.ts';
 

@@ -1,4 +1,4 @@
-/** What was approved beside what was found, field by field, in words an operator uses. */
+/** Approved values beside discovered ones, field by field, with the labels that operators use. */
 export type DiffRow = Readonly<{ field: string; label: string; approved: string; found: string }>;
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export const fieldLabel = (field: string): string => {
   return LABELS[field] ?? `${plain.charAt(0).toUpperCase()}${plain.slice(1)}`;
 };
 
-/** Whatever a host reported, as text. */
+/** Any value reported by a host, as text. */
 export const valueText = (value: unknown): string => {
   if (value === null || value === undefined || value === '') return 'none';
   if (typeof value === 'string') return value;

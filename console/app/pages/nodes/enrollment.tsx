@@ -1,4 +1,4 @@
-/** The command that brings an agent onto a host. It carries a secret that is shown once and soon stops working. */
+/** The command that installs an agent on a host. It contains a secret that is shown once and expires soon. */
 
 import type { Operations } from '@gpuaas/sdk';
 import { Stack, Text } from '@mantine/core';

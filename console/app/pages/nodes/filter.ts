@@ -1,6 +1,6 @@
 /**
- * Which nodes are shown. Filters come from the address, so they are plain words and an unknown one simply finds nothing.
- * The counts beside the choices are of what the other filters let through, so that no choice promises what it does not keep.
+ * Which nodes are shown. Filters come from the URL, so they are plain words and an unknown one matches nothing. The
+ * count of an option is computed with the other filters applied, so that it equals the number of results.
  */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { needsAttention } from './attention.ts';
@@ -11,7 +11,7 @@ export type NodeFilter = Readonly<Partial<Record<Facet | 'q' | 'attention', stri
 
 const NO_SLOTS: readonly string[] = [];
 
-/** The values of a node under a facet: of slots it has many. */
+/** The values of a node under a facet; for slot facets there are several. */
 const valuesOf = (node: SlotMapRow, facet: Facet): readonly string[] => {
   switch (facet) {
     case 'region':
@@ -33,7 +33,7 @@ const valuesOf = (node: SlotMapRow, facet: Facet): readonly string[] => {
   }
 };
 
-/** By name, id, model, pool, or the allocation that stands on it. */
+/** By name, ID, model, pool, or an allocation on it. */
 const matchesText = (node: SlotMapRow, text: string): boolean => {
   const wanted = text.trim().toLowerCase();
   return (

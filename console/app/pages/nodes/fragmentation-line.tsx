@@ -1,4 +1,4 @@
-/** How torn the free capacity is, by model and region, and which host to drain for a whole one. */
+/** The fragmentation of free capacity by model and region, and which host to drain to free a whole node. */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { useAll } from '../../api/read.ts';

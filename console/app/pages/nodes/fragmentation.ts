@@ -1,4 +1,4 @@
-/** The sentence about fragmentation names the host that would help. The name is a link, so it is taken out of the sentence. */
+/** The fragmentation message names the host to drain. The name becomes a link, so it is extracted from the message. */
 export type FragmentationLine = Readonly<{ before: string; name: string | null; after: string }>;
 
 const DRAINING = /^(?<before>.*\bdraining )(?<name>[^\s;,]+)(?<after>.*)$/s;

@@ -1,4 +1,4 @@
-/** The slot map as one list of rows of known height, and where the arrow keys lead in it. */
+/** The slot map as one list of rows of known height, and its arrow-key navigation. */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import type { Rack } from './rack.ts';
 
@@ -18,7 +18,7 @@ export const gridRows = (racks: readonly Rack<SlotMapRow>[]): readonly GridRow[]
     ...nodes.map((node): GridRow => ({ kind: 'node', node })),
   ]);
 
-/** A place in the map: the name of a node is column -1, its tiles follow. */
+/** A position in the map: the name of a node is column -1, its tiles follow. */
 export type Cell = Readonly<{ nodeId: string; column: number }>;
 export const NAME_COLUMN = -1;
 
@@ -34,7 +34,7 @@ const nearestNode = (rows: readonly GridRow[], from: number, step: 1 | -1): numb
   return at;
 };
 
-/** Null where the key leads nowhere. */
+/** Null if the key has no target. */
 export const moveCell = (rows: readonly GridRow[], cell: Cell, key: string, isWide = false): Cell | null => {
   const at = rows.findIndex((row) => isNode(row) && row.node.node_id === cell.nodeId);
   const here = rows[at];

@@ -1,4 +1,4 @@
-/** Health of a node's health, who says so, and where people say otherwise. */
+/** Health of a node, its sources and its health overrides. */
 import type { Node, Operations } from '@gpuaas/sdk';
 import { Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
@@ -21,7 +21,7 @@ type Override = NodeHealth['overrides'][number];
 type Of = Readonly<{ node: Node; health: NodeHealth }>;
 type Probing = Readonly<{ isProbing: boolean; onProbe: () => void }>;
 
-/** How often it is asked for: while a probe is under way, and otherwise. */
+/** The polling interval: while a probe is in progress, and otherwise. */
 const BUSY_MS = 1_000;
 const FLOOR_MS = 10_000;
 
@@ -182,7 +182,7 @@ const Body = ({ node, health, ...probing }: Of & Probing) => {
   );
 };
 
-/** When the newest report was made; a probe is answered by one that is newer. */
+/** The time of the newest report; a newer one is the response to a probe. */
 const newestOf = ({ reports }: NodeHealth): string =>
   reports
     .map(({ observed_at }) => observed_at)

@@ -23,5 +23,5 @@ export const useWatched = <K extends CallId>(
 export const isTaskOpen = ({ state }: Pick<NodeTask, 'state'>): boolean =>
   state === 'queued' || state === 'dispatched' || state === 'running';
 
-/** Nothing is there yet, which is no failure. */
+/** Nothing exists yet, which is not an error. */
 export const isMissing = (error: GpuaasError | null): boolean => error?.code === 'not_found';

@@ -1,4 +1,4 @@
-/** Cached images on a host: a launch of one that is there need not wait for it. */
+/** Cached images on a host: a launch does not have to wait for a cached image. */
 import type { Node, NodeImage } from '@gpuaas/sdk';
 import { Group, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';

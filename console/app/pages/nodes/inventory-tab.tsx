@@ -1,4 +1,4 @@
-/** What is on a host, and first of all where that is not what claims say. */
+/** The inventory of a host, starting with its drift from the claims. */
 import type { Node, NodeFinding, NodeInventory } from '@gpuaas/sdk';
 import { List, Stack, Text } from '@mantine/core';
 import { useMay } from '../../api/me.tsx';

@@ -1,6 +1,6 @@
 /**
- * What a host's agent and the platform wrote about it, oldest first, the newest at the end as in a terminal. The lines come
- * from hosts: they are shown as text and nothing in them does anything.
+ * Log lines of the host's agent and of the control plane about it, oldest first, with the newest at the end as in a
+ * terminal. The lines come from hosts: they are shown only as text.
  */
 import { LOG_LEVELS, type Node, type Operations } from '@gpuaas/sdk';
 import { Group, NativeSelect, TextInput } from '@mantine/core';
@@ -35,7 +35,7 @@ const SPANS = [
 ] as const;
 const MINUTE_MS = 60_000;
 const POLL_MS = 5_000;
-/** How near the end one must be to be taken along to a new one. */
+/** How close to the end the view must be to follow new lines. */
 const NEAR_PX = 40;
 
 const LogLine = ({ line }: Readonly<{ line: Line }>) => (

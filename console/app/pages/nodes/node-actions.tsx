@@ -1,4 +1,4 @@
-/** What may be done with a node as a whole. What may not be done now stays in sight and says why. */
+/** Actions on a whole node. An unavailable action stays visible and shows why. */
 import type { Node } from '@gpuaas/sdk';
 import { Group, Modal, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';

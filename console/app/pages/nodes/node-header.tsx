@@ -1,4 +1,4 @@
-/** How a node stands, in one look: state and why, what it is for, its health, its agent. */
+/** The summary of a node: state and reason, use, health and agent. */
 import type { Node, Operations } from '@gpuaas/sdk';
 import type { ReactNode } from 'react';
 import { count } from '../../format/size.ts';

@@ -1,4 +1,4 @@
-/** One node: how it stands, its slots, and everything that may be done about them. */
+/** One node: its state, its slots, and all actions. */
 import type { Node } from '@gpuaas/sdk';
 import { Button, Group, Stack, Tabs } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';

@@ -1,4 +1,4 @@
-/** Every node with its slots: where capacity is, what it does, and what needs a hand. */
+/** Every node with its slots: where capacity is, its use, and what needs attention. */
 
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { Button, Group } from '@mantine/core';

@@ -165,7 +165,7 @@ test('arrow keys move between tiles and skip rack headers', () => {
   assert.deepEqual(moveCell(rows, at('j1u2', 0), 'ArrowLeft'), at('j1u2', -1));
   assert.equal(moveCell(rows, at('j1u2', -1), 'ArrowLeft'), null);
   assert.equal(moveCell(rows, at('j1u2', 7), 'ArrowRight'), null);
-  // The next node has one slot only; the column is the nearest that it has.
+  // The next node has only one slot; the nearest column is used.
   assert.deepEqual(moveCell(rows, at('j1u2', 5), 'ArrowDown'), at('k9u1', 0));
   assert.equal(moveCell(rows, at('k9u1', 0), 'ArrowDown'), null);
   assert.equal(moveCell(rows, at('j1u1', 0), 'ArrowUp'), null);

@@ -1,6 +1,6 @@
 /**
- * Where a host stands, read off its name: j22u15 is unit 15 of rack j22. Names are all there is to go by, so a name that
- * says nothing of the kind goes under "other", and nothing else depends on it.
+ * The location of a host, read from its name: j22u15 is unit 15 of rack j22. Names are the only source, so a name
+ * without a location goes under "other", and nothing else depends on it.
  */
 export type Place = Readonly<{ rack: string; unit: number | null }>;
 

@@ -1,4 +1,4 @@
-/** Starts the cleanup of a slot's allocation again. Nothing said here frees the slot: only its wipe, once it is proven. */
+/** Starts the cleanup of a slot's allocation again. Only a verified wipe frees the slot. */
 import type { Node, Slot } from '@gpuaas/sdk';
 import { Checkbox, Stack } from '@mantine/core';
 import { useState } from 'react';
@@ -6,7 +6,7 @@ import { command } from '../../format/shell.ts';
 import { whyNot } from '../../ui/action-button.tsx';
 import { ReasonAction } from './action-controls.tsx';
 
-/** What the host knows of the slots of this allocation, where that is newer than what the database knows. */
+/** The slot generations of this allocation on the host, if newer than those in the database. */
 const outrun = (slots: readonly Slot[], allocationId: string | null) =>
   slots.flatMap(({ id, slot_index, allocation_id, generation, host_generation }) =>
     allocation_id !== null && allocation_id === allocationId && host_generation !== null

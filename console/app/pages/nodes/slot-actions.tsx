@@ -1,4 +1,4 @@
-/** What may be done with one slot. Only a verified wipe, or the word of two people, brings a slot back. */
+/** Actions on one slot. Only a verified wipe, or a two-person override, makes a slot available again. */
 import type { Node, Slot } from '@gpuaas/sdk';
 import { Text } from '@mantine/core';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** The rows of the slot map. There may be thousands of them, so each is drawn again only when its own node has changed. */
+/** The rows of the slot map. There may be thousands, so each is rendered again only when its own node has changed. */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { memo } from 'react';
 import { count } from '../../format/size.ts';
@@ -64,11 +64,11 @@ const Tiles = ({ node, focused }: Readonly<{ node: SlotMapRow; focused: number |
   });
 };
 
-/** `focused` is the column that Tab leads to, null where that is in another row. */
+/** `focused` is the column in the Tab order, null if that is in another row. */
 export const NodeRow = memo(({ node, focused }: Readonly<{ node: SlotMapRow; focused: number | null }>) => (
   <>
     <th scope="row">
-      {/* A plain link, which the map answers to itself: a router's link asks the router at each row that comes into sight. */}
+      {/* A plain link, handled by the map: a router link costs a router lookup for each row that becomes visible. */}
       <a
         href={`/platform/nodes/${encodeURIComponent(node.node_id)}`}
         className="link slot-grid-name"

@@ -1,7 +1,7 @@
 /**
- * The slot map: thousands of nodes with eight tiles each, of which only those in sight are in the page. It is one stop of the
- * Tab key; arrow keys move inside, Enter opens. The focused row stays in the page while it is out of sight, so that the
- * keyboard never loses its place.
+ * The slot map: thousands of nodes with eight tiles each, of which only the visible ones are in the page. It is one Tab
+ * stop; arrow keys move inside, Enter opens. The focused row stays in the page while it is scrolled away, so that
+ * keyboard focus is never lost.
  */
 
 import type { SlotMapRow } from '@gpuaas/sdk';
@@ -108,7 +108,7 @@ export const SlotGrid = ({
     onOpen(found.node, found.slot ?? null);
     return true;
   };
-  /** A click that asks for another tab or window is the browser's. */
+  /** A click that opens another tab or window is left to the browser. */
   const onClick = (event: MouseEvent) => {
     if (event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && open(cellOf(event.target)))
       event.preventDefault();

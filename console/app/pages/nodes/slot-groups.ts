@@ -9,7 +9,7 @@ export type SlotGroup<T> = Readonly<{
 
 type Placed = Pick<Slot, 'slot_index' | 'numa_node' | 'gpu_pci_address'>;
 
-/** Which switch a GPU hangs on. */
+/** The switch above a GPU. */
 export const portsOf = ({ numaNodes }: Topology): ReadonlyMap<string, string> =>
   new Map(
     numaNodes.flatMap(({ switches }) =>

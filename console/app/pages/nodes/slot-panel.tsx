@@ -1,4 +1,4 @@
-/** One slot: what it is bound to, who holds it, how it was wiped, what differs, and what may be done. */
+/** One slot: its bundle, its holder, its wipe, its differences and its actions. */
 import type { Node, Slot } from '@gpuaas/sdk';
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { Copyable, Id } from '../../ui/copy.tsx';

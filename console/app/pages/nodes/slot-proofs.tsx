@@ -1,4 +1,4 @@
-/** What proves that a slot was erased, newest first, also what proved nothing. */
+/** The wipe proofs of a slot, newest first, including failed ones. */
 import type { Node, Slot, WipeProof } from '@gpuaas/sdk';
 import { Title } from '@mantine/core';
 import { usePages } from '../../api/read.ts';
@@ -11,7 +11,7 @@ import { AllocationLink, TraceLink } from './links.tsx';
 
 const EVIDENCE_MAX = 240;
 
-/** All of it is on hover; evidence of a large disk has hundreds of samples. */
+/** The complete proof is shown on hover; that of a large disk has hundreds of samples. */
 const Evidence = ({ evidence }: Readonly<{ evidence: WipeProof['evidence'] }>) => {
   const text = valueText(evidence);
   return (
@@ -21,7 +21,7 @@ const Evidence = ({ evidence }: Readonly<{ evidence: WipeProof['evidence'] }>) =
   );
 };
 
-/** A disk that was erased as part of its slot has no record of its own; the evidence names it. */
+/** A disk that was wiped as part of its slot has no separate record; the proof of the slot names it. */
 const serialOf = ({ ['serial']: serial }: WipeProof['evidence']): string | null =>
   typeof serial === 'string' ? serial : null;
 

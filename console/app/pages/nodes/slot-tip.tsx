@@ -1,4 +1,4 @@
-/** What a tile is about, beside it: one element for the whole map, moved to whichever tile is pointed at or focused. */
+/** The tooltip of a tile: one element for the whole map, moved to the hovered or focused tile. */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { Portal } from '@mantine/core';
 import { stateWord } from '../../format/state.ts';

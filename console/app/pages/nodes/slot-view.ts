@@ -1,4 +1,4 @@
-/** A slot of a node's page looks like its tile in the map. */
+/** A slot on a node's page looks like its tile in the map. */
 import type { Node, Slot } from '@gpuaas/sdk';
 import { type TileLook, tileLook } from './tile.ts';
 

@@ -1,4 +1,4 @@
-/** The slot map of one node, large, with the same facts as a table beside it. The chosen slot is in the address. */
+/** The slot map of one node, large, with the same facts as a table beside it. The selected slot is part of the URL. */
 import type { Node, Slot } from '@gpuaas/sdk';
 import { Button, Stack } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';

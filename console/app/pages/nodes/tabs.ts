@@ -1,4 +1,4 @@
-/** The tabs of a node's page, as its address names them. */
+/** The tabs of a node's page, as named in the URL. */
 export const NODE_TABS = [
   ['slots', 'Slots'],
   ['topology', 'Topology'],
@@ -14,5 +14,5 @@ export const NODE_TABS = [
 
 export type NodeTab = (typeof NODE_TABS)[number][0];
 
-/** An address that names no tab of ours leads to the first. */
+/** An unknown tab in the URL opens the first. */
 export const tabFrom = (name: string | undefined): NodeTab => NODE_TABS.find(([tab]) => tab === name)?.[0] ?? 'slots';

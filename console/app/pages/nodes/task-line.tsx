@@ -1,4 +1,4 @@
-/** One task of a host in a line: how far it is, what went wrong, and the way to everything that belongs to it. */
+/** One task of a host in a line: progress, error, and a link to its trace. */
 import type { NodeTask } from '@gpuaas/sdk';
 import { Group, Progress } from '@mantine/core';
 import { StateBadge } from '../../ui/state-badge.tsx';

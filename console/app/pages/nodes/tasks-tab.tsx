@@ -1,4 +1,4 @@
-/** Everything the platform asked of a host, newest first, as it goes on. */
+/** All tasks of a host, newest first, updated live. */
 import { type Node, type NodeTask, TASK_STATES } from '@gpuaas/sdk';
 import { NativeSelect, Stack } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';

@@ -1,6 +1,6 @@
 /**
- * What one tile of the slot map says. A tile has room for a glyph and a short word; it must never look free where nothing
- * can be placed, so approval and health speak before the status "available" does.
+ * The content of one tile of the slot map. A tile has room for a glyph and a short word; it must never look free if
+ * nothing can be placed there, so approval and health take precedence over the status "available".
  */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { stateWord, type Tone } from '../../format/state.ts';
@@ -55,7 +55,7 @@ const faceOf = (slot: Tile, isPlaceable: boolean): Omit<TileLook, 'isMarked'> =>
   return look(SHORT.available, word, GLYPHS.available, tone);
 };
 
-/** Marked: there is more to say than its face does. A node is placeable where it counts any GPU as free. */
+/** Marked: there is more to show than the tile has room for. A node is placeable if it counts any GPU as free. */
 export const tileLook = (slot: Tile, isPlaceable: boolean): TileLook => ({
   ...faceOf(slot, isPlaceable),
   isMarked:
@@ -63,7 +63,7 @@ export const tileLook = (slot: Tile, isPlaceable: boolean): TileLook => ({
     (slot.status !== 'available' && (slot.health === 'unhealthy' || slot.approval !== 'approved')),
 });
 
-/** One of each kind of tile, for the key beside the map. */
+/** One of each kind of tile, for the legend beside the map. */
 export const TILE_KEY: readonly Omit<TileLook, 'isMarked'>[] = [
   ...(Object.keys(SHORT) as Tile['status'][]).map((status) => {
     const { word, tone } = stateWord('slot', status);
@@ -76,7 +76,7 @@ export const TILE_KEY: readonly Omit<TileLook, 'isMarked'>[] = [
   UNSURE,
 ];
 
-/** A tile as a sentence, for who does not see it. It begins with what is seen, so that it can be called by that. */
+/** A tile as a sentence, for screen readers. It starts with the visible text, so that voice control finds it. */
 export const tileSentence = (slot: Tile, isPlaceable: boolean, nowMs: number): string => {
   const { short, word } = tileLook(slot, isPlaceable);
   return [
@@ -92,7 +92,7 @@ export const tileSentence = (slot: Tile, isPlaceable: boolean, nowMs: number): s
   ].join(', ');
 };
 
-/** How many NUMA nodes come before the one of this tile in its row: so many gaps go before it. */
+/** How many NUMA nodes come before the one of this tile in its row: the number of gaps before it. */
 export const numaGroup = (slots: readonly Pick<Tile, 'numa_node'>[], index: number): number =>
   slots
     .slice(1, index + 1)

@@ -1,7 +1,7 @@
 /**
- * Where everything of a topology goes in the picture. NUMA nodes stand one below the other, each a row of switches, each
- * switch a column of what hangs on it; NVLink sets are brackets over the modules that they join, at the bottom. Pure
- * numbers, so that the picture can be tested without being looked at.
+ * The layout of the topology diagram. NUMA nodes are below each other, each a row of switches, each switch a column of
+ * its devices; NVLink sets are brackets over their modules at the bottom. Pure numbers, so that the layout can be
+ * tested without rendering.
  */
 import type { Device, LinkSet, NumaNode, Switch, Topology } from './topology.ts';
 
@@ -68,7 +68,7 @@ const heightOf = ({ devices }: Switch): number => {
 const chunks = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 
-/** Returns where the next NUMA node begins, and how far this one reaches to the right. */
+/** Returns where the next NUMA node starts, and the right edge of this one. */
 const drawNuma = (
   node: NumaNode,
   y: number,

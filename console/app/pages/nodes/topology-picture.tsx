@@ -1,4 +1,4 @@
-/** The board as a picture. It shows nothing that the table beside it does not say. */
+/** The topology as a diagram. It shows only facts that are also in the table beside it. */
 
 import { DEVICE_LABELS } from './device-labels.ts';
 import type { Device, Topology } from './topology.ts';

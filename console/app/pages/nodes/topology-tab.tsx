@@ -1,4 +1,7 @@
-/** How a host is built, as a picture and as a table: what shares a switch is near, and slots are made of what is near. */
+/**
+ * The topology of a host as a diagram and as a table. Devices below one switch are close together, and slots are built
+ * from close devices.
+ */
 
 import type { Node } from '@gpuaas/sdk';
 import { NativeSelect, Stack } from '@mantine/core';

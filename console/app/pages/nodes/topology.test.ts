@@ -7,7 +7,7 @@ import { type Box, layOut } from './topology-layout.ts';
 const hex = (value: number): string => value.toString(16).padStart(2, '0');
 const under = (index: number) => ({ numa_node: index < 4 ? 0 : 1, upstream_port: `0000:${hex(index * 16)}:00.0` });
 
-/** Eight GPUs, each with a card and a drive under a switch of its own. */
+/** Eight GPUs, each with a card and a disk under its own switch. */
 const facts = () => ({
   system: { value: { hostname: 'j22u15' } },
   pci: {
@@ -105,7 +105,7 @@ const overlaps = (a: Box, b: Box): boolean =>
 
 test('no two elements of the diagram overlap or lie outside of it', () => {
   const several = facts();
-  // Two GPUs under one switch, and a drive that hangs on none.
+  // Two GPUs under one switch, and a disk under none.
   for (const fn of several.pci.value) {
     if (fn.address.startsWith('0000:1')) Object.assign(fn, under(0));
     if (fn.address === '0000:33:00.0') Object.assign(fn, { upstream_port: null });

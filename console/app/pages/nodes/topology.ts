@@ -1,7 +1,6 @@
 /**
- * The board of a host as its agent read it: NUMA nodes, the PCIe switches under them, and what hangs on each. The facts are
- * what a host reported, so nothing is taken for granted: a part that could not be read, or is not what it should be, says
- * why instead of looking as if there were nothing.
+ * The topology of a host as read by its agent: NUMA nodes, their PCIe switches, and the devices below each. The facts
+ * are untrusted reports of a host: a part that is unreadable or malformed shows why instead of looking empty.
  */
 export type DeviceKind = 'gpu' | 'nic' | 'nvme';
 export type Device = Readonly<{
@@ -10,7 +9,7 @@ export type Device = Readonly<{
   name: string;
   detail: string;
   numa: number | null;
-  /** Index of the slot that it is approved or proposed for. */
+  /** Index of the slot it is approved or proposed for. */
   slot: number | null;
   module: number | null;
 }>;
@@ -22,11 +21,11 @@ export type Topology = Readonly<{
   numaNodes: readonly NumaNode[];
   nvswitches: readonly string[];
   linkSets: readonly LinkSet[];
-  /** What could not be read, as sentences. */
+  /** The unreadable parts, as sentences. */
   unreadable: readonly string[];
 }>;
 
-/** What a slot is bound to: as much of it as ties devices together. */
+/** The fields of a bundle that link devices together. */
 export type Binding = Readonly<{
   slot_index: number;
   gpu_pci_address: string | null;
@@ -43,7 +42,7 @@ const number = (value: unknown): number | null => (typeof value === 'number' && 
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
 
-/** The value of a part, or why there is none; the reason is kept. */
+/** The value of a part, or undefined; the reason is recorded. */
 const part = (facts: Raw, name: string, unreadable: string[]): unknown => {
   const fact = facts[name];
   if (isObject(fact) && 'value' in fact) return fact['value'];
@@ -56,7 +55,7 @@ const GIB = 1024;
 const detailOf = (...parts: readonly (string | null | false)[]): string =>
   parts.filter((one) => typeof one === 'string' && one !== '').join(', ');
 
-/** Virtual functions belong to the card that they are cut from. */
+/** Virtual functions belong to their physical card. */
 const cardOf = (address: string | null | undefined, pci: ReadonlyMap<string, Raw>): string | null =>
   address === null || address === undefined ? null : (text(pci.get(address)?.['physical_function']) ?? address);
 
@@ -152,7 +151,7 @@ export const readTopology = (facts: unknown, bindings: readonly Binding[] = []):
 const ORDER: Readonly<Record<DeviceKind, number>> = { gpu: 0, nic: 1, nvme: 2 };
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** NUMA nodes in order, switches by address, what hangs on none of them last. */
+/** NUMA nodes in order, switches by address, devices below no switch last. */
 const arrange = (devices: readonly Device[], portOf: (device: Device) => string | null): readonly NumaNode[] => {
   const nodes = Map.groupBy(devices, ({ numa }) => numa);
   return [...nodes]

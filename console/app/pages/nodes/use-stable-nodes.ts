@@ -7,7 +7,7 @@ import { useRef } from 'react';
 
 type Held = Readonly<{ filter: unknown; ids: ReadonlySet<string> }>;
 
-/** The rows to show: those that are held, as they are now, or else those that match. */
+/** The rows to show: the held ones with current values, or else the matching ones. */
 export const heldRows = (
   nodes: readonly SlotMapRow[],
   shown: readonly SlotMapRow[],

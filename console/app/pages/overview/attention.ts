@@ -10,7 +10,7 @@ export type Attention = Readonly<{ kind: string; tone: 'bad' | 'warn'; sentence:
 
 const HOUR_MS = 3_600_000;
 const SOON_MS = HOUR_MS;
-/** A failure is news for a while; after that it is history, and the list of allocations has it. */
+/** A failure is listed for a while; after that it is only in the list of allocations. */
 const NEWS_MS = 72 * HOUR_MS;
 
 const because = (reason: string | null): string => (reason === null ? '' : `: ${reason.replace(/\.$/, '')}`);
@@ -91,7 +91,7 @@ const ending = ({ state, release_at, is_protected }: Allocation, nowMs: number):
   };
 };
 
-/** Everything about one allocation, the worst first. */
+/** Everything about one allocation, the most severe first. */
 export const attentionOf = (allocation: Allocation, nowMs: number): readonly Attention[] =>
   [
     failure(allocation, nowMs),

@@ -1,4 +1,4 @@
-/** What could be launched now, by SKU and region. */
+/** Launchable capacity by SKU and region. */
 import { Link } from '@tanstack/react-router';
 import { type ItemOf, useAll } from '../../api/read.ts';
 import { Async } from '../../ui/async.tsx';
@@ -32,7 +32,7 @@ const columns = (projectId: string): readonly Column<Row>[] => [
   },
 ];
 
-/** Regions where nothing can be launched are named once, with the reason, and not row by row. */
+/** Regions without launchable capacity are named once, with the reason, instead of row by row. */
 const Closed = ({ regions }: Readonly<{ regions: readonly ItemOf<'regionList'>[] }>) =>
   regions.length > 0 && (
     <ul className="closed-regions muted">

@@ -1,4 +1,7 @@
-/** What the project cost this month and costs now. The tiles stand before their numbers do, so that nothing jumps. */
+/**
+ * The cost of the project this month and per hour. The tiles are shown before their numbers, so that the layout does
+ * not shift.
+ */
 import './overview.css';
 import type { ReactNode } from 'react';
 import { useRead } from '../../api/read.ts';
@@ -8,7 +11,7 @@ import { day } from '../../format/time.ts';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 
 const AGAIN_MS = 15_000;
-/** Holds the place of a line. */
+/** A placeholder for a line. */
 const WAITING = '\u00a0';
 
 const Tile = ({ label, value, note }: Readonly<{ label: string; value: string; note: ReactNode }>) => (

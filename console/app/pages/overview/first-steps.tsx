@@ -1,4 +1,4 @@
-/** An empty project: what one does first, here and on the command line. */
+/** An empty project: the first steps, in the console and with the CLI. */
 import { Stack } from '@mantine/core';
 import { command } from '../../format/shell.ts';
 import { CopyBlock } from '../../ui/copy.tsx';

@@ -39,7 +39,7 @@ const useOverview = (projectId: string) => {
 
 type StandingProps = Readonly<{ projectId: string }> & Omit<ReturnType<typeof useOverview>, 'isLoading'>;
 
-/** Comes up as one, so that nothing that is being read is pushed away by what arrives later. */
+/** Rendered at once, so that content that arrives later does not shift what is being read. */
 const Standing = ({ projectId, live, isEmpty, attention }: StandingProps) => (
   <>
     {attention.length > 0 && <AttentionList rows={attention} projectId={projectId} />}

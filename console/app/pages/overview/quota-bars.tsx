@@ -1,4 +1,4 @@
-/** How much of the limits is used. Without a limit there is nothing to measure against, so that is said and no bar drawn. */
+/** The use of limits. Without a limit a sentence says so and no bar is drawn. */
 
 import type { Quota } from '@gpuaas/sdk';
 import { Stack } from '@mantine/core';
@@ -23,7 +23,7 @@ const QuotaBar = ({ of, quota: { gpu_limit, gpu_used } }: Readonly<{ of: string;
       <div
         className="bar"
         data-tone={gpu_used >= gpu_limit ? 'warn' : 'busy'}
-        // The sentence below says the same.
+        // The sentence below has the same content.
         aria-hidden
       >
         <span style={{ width: `${percent}%` }} />

@@ -1,4 +1,4 @@
-/** What lives in the project: its state, what it cost so far and costs, and how long it has left. */
+/** Live allocations of the project: state, cost so far, price and time left. */
 import type { Allocation } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { money } from '../../format/money.ts';

@@ -1,4 +1,4 @@
-/** What every tenant runs, and where: for operators, who may also release or clean up on a tenant's behalf. */
+/** Allocations of all tenants and their nodes: for operators, who may also release or clean up on a tenant's behalf. */
 
 import { type AdminAllocation, ALLOCATION_STATES } from '@gpuaas/sdk';
 import { Group, SegmentedControl } from '@mantine/core';

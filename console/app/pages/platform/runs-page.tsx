@@ -1,4 +1,4 @@
-/** Workflow runs of the whole platform: what is under way, and what is stuck and waits for a person. */
+/** Workflow runs of the whole platform: running ones, and stuck ones that wait for an operator. */
 
 import { WORKFLOW_STATES, type WorkflowRun } from '@gpuaas/sdk';
 import { Group, SegmentedControl } from '@mantine/core';

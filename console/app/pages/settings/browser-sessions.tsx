@@ -1,4 +1,4 @@
-/** Where a person is signed in with a browser, and the way to end that from here. */
+/** The browser sessions of the user, and ending them. */
 import type { WebSession } from '@gpuaas/sdk';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
@@ -27,7 +27,7 @@ export const BrowserSessions = () => {
     setEnding([]);
     revoke.reset();
   };
-  /** One after the other, so that a refusal says which one is left; those before it stay ended. */
+  /** One after the other, so that an error names the remaining one; those before it stay ended. */
   const endAll = async (): Promise<boolean> => {
     for (const { id } of ending) if ((await revoke.run({ params: { web_session_id: id } })) === null) return false;
     return true;

@@ -1,4 +1,4 @@
-/** A browser by its usual name: what it calls itself is long and mostly history. */
+/** The common name of a browser: its user agent is long and mostly historical. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\/(\d+)/, 'Edge'],
   [/\bOPR\/(\d+)/, 'Opera'],
@@ -16,7 +16,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** `Firefox 131 on Linux`, or what it said itself where that is not known. */
+/** `Firefox 131 on Linux`, or the user agent if unknown. */
 export const browserName = (userAgent: string | null): string => {
   if (userAgent === null || userAgent === '') return 'Unknown browser';
   const browser = BROWSERS.map(([pattern, name]) => {

@@ -1,4 +1,4 @@
-/** Who is signed in, what they may do where, how the console looks to them, and the way into another organization. */
+/** The signed-in user, their roles, the appearance of the console, and joining another organization. */
 import type { Me } from '@gpuaas/sdk';
 import { Button, Stack, TextInput } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';

@@ -1,4 +1,4 @@
-/** What belongs to a person and to no project: who they are, where they are signed in, their tokens and keys. */
+/** Settings of the user, outside of any project: profile, browser sessions, tokens and keys. */
 import { Tabs } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMe } from '../../api/me.tsx';

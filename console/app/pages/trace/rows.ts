@@ -10,7 +10,7 @@ export type TraceRow =
 
 export type Source = TraceEntry['source'];
 
-/** What the address names, in our order; everything where it names nothing we know. */
+/** The sources named in the URL, in a fixed order; all sources if it names no known one. */
 export const sourcesOf = (text: string | undefined): readonly Source[] => {
   const named = new Set(text?.split(','));
   const known = TRACE_SOURCES.filter((source) => named.has(source));
@@ -50,7 +50,7 @@ export const rowsOf = (entries: readonly TraceEntry[], sources: readonly Source[
   return rows;
 };
 
-/** `+3.2 s` after the first entry: what a reader compares, clocks being what they are. */
+/** `+3.2 s` after the first entry: offsets are easier to compare than absolute times. */
 export const offsetOf = (at: string, first: string): string => {
   const ms = Date.parse(at) - Date.parse(first);
   if (ms < 60_000) return `+${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;

@@ -1,4 +1,4 @@
-/** What a trace touched, as a way there for who may go. */
+/** A resource of a trace, as a link if the user may open it. */
 import type { Trace } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';

@@ -1,4 +1,4 @@
-/** A trace in lanes by host role, the first failure pinned on top and marked where it stands. */
+/** A trace in lanes by host role, with the first failure pinned on top and marked in its place. */
 import './trace.css';
 import { HOST_ROLES, type Trace, type TraceEntry } from '@gpuaas/sdk';
 import { Button, Collapse, Group, Text } from '@mantine/core';
@@ -24,11 +24,11 @@ const SOURCE_NAMES: Readonly<Record<Source, string>> = {
 const tookOf = ({ at, since }: TraceEntry): string | null =>
   since === null ? null : duration(Math.max(0, Date.parse(at) - Date.parse(since)));
 
-/** A lane that nothing stands in would only take room from the others. */
+/** An empty lane would only take space from the others. */
 const lanesOf = ({ entries }: Trace): readonly Lane[] =>
   HOST_ROLES.filter((lane) => entries.some(({ host_role }) => host_role === lane));
 
-/** The time stands in the first column. */
+/** The time is in the first column. */
 const laneStyle = (lanes: readonly Lane[], lane: Lane): CSSProperties =>
   ({ '--lane': lanes.indexOf(lane) + 2 }) as CSSProperties;
 

@@ -1,4 +1,4 @@
-/** What was charged: this month as a sum, every record as the API says it, and both to take along. */
+/** Charges: the sum of this month, every record as the API returns it, and exports. */
 import { Button } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { Link, useParams } from '@tanstack/react-router';
@@ -20,7 +20,7 @@ import { useExport } from './use-export.ts';
 
 type UsageRecord = ItemOf<'usageList'>;
 const AGAIN_MS = 15_000;
-/** As many names as one request gives; an older record is called by its allocation's id. */
+/** As many names as one request returns; an older record shows its allocation's ID. */
 const NAMES = 200;
 const rowKey = ({ id }: UsageRecord): string => id;
 
@@ -66,7 +66,7 @@ const Records = ({ projectId }: Readonly<{ projectId: string }>) => {
     () => new Map((allocations.data?.items ?? []).map(({ id, name }) => [id, name] as const)),
     [allocations.data],
   );
-  // Names that come later would move every row.
+  // Names that arrive later would shift every row.
   if (records.isLoading || allocations.isLoading) return <Loading rows={6} />;
   if (records.error !== null && records.items.length === 0)
     return <ErrorPanel error={records.error} onRetry={records.refetch} />;

@@ -1,4 +1,4 @@
-/** Reads every record, page after page, and makes the file of it. */
+/** Reads every record, page after page, and creates the file. */
 import type { GpuaasError, UsageRecord } from '@gpuaas/sdk';
 import { useState } from 'react';
 import { useBackend } from '../../api/backend.tsx';

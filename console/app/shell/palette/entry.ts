@@ -1,4 +1,4 @@
-/** One line of the palette: where it leads, or what it does. */
+/** One line of the palette: its target or its action. */
 import type { Rankable } from './rank.ts';
 
 type Group = 'This ID' | 'Pages' | 'Projects' | 'Allocations' | 'Nodes' | 'Actions';
@@ -29,7 +29,7 @@ export const action = (name: ActionName, label: string, aliases: readonly string
   goesTo: { action: name },
 });
 
-/** Ranked entries keep their rank within a group; groups stand in the order of their best entry. */
+/** Ranked entries keep their rank within a group; groups are ordered by their best entry. */
 export const grouped = (entries: readonly Entry[]): readonly (readonly [Group, readonly Entry[]])[] => {
   const groups = new Map<Group, Entry[]>();
   for (const entry of entries) groups.set(entry.group, [...(groups.get(entry.group) ?? []), entry]);

@@ -4,7 +4,7 @@ import { refusalOf } from '../../api/me.tsx';
 import type { Entry } from './entry.ts';
 import { isTraceable, type Recognized } from './recognize.ts';
 
-/** Where an allocation is, once one of the person's projects was found to have it. */
+/** The project of an allocation, once one of the user's projects was found to contain it. */
 export type Found = Readonly<{ project_id: string; name: string; state: string }>;
 
 type Offer = Readonly<{ label: string; href: string; detail?: string | undefined }>;
@@ -88,7 +88,7 @@ export const idEntries = (
     group: 'This ID',
     label,
     detail: detail ?? recognized.kind,
-    // A guess is offered too, after whatever is called so.
+    // A guess is offered too, after entries with that name.
     stands: recognized.isCertain ? 'first' : 'last',
     goesTo: { href },
   }));

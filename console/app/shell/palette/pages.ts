@@ -1,4 +1,4 @@
-/** Every page that a person may see, by the words that people use for it. */
+/** Every page that the user may see, by the words that people use for it. */
 import type { Me } from '@gpuaas/sdk';
 import { refusalOf } from '../../api/me.tsx';
 import { action, type Entry, page } from './entry.ts';

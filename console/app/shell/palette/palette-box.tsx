@@ -16,7 +16,7 @@ export const PaletteBox = ({
 }: Readonly<{
   query: string;
   entries: readonly Entry[];
-  /** What the last action has to say. */
+  /** The result of the last action. */
   note: string;
   onQuery(query: string): void;
   onChoose(entry: Entry, inNewTab: boolean): void;

@@ -1,10 +1,13 @@
-/** Which entries of the palette a text means, best first. Every word of it must be found; where it is found says how well. */
+/**
+ * Which entries of the palette match a text, best first. Every word must match; the place of the match decides the
+ * rank.
+ */
 export type Rankable = Readonly<{
   label: string;
   /** Other words that people use for it. */
   aliases?: readonly string[];
   detail?: string | undefined;
-  /** Offered whatever was typed: before all but what is called exactly that, or after everything. */
+  /** Offered whatever was typed: before all but exact name matches, or after everything. */
   stands?: 'first' | 'last';
 }>;
 
@@ -49,7 +52,7 @@ const scoreOf = (query: string, entry: Rankable): number => {
   return sum;
 };
 
-/** All of them in the order given where nothing was typed; entries of one score keep that order too. */
+/** All of them in the given order if nothing was typed; entries with the same score keep that order too. */
 export const rank = <T extends Rankable>(query: string, entries: readonly T[], most: number): readonly T[] => {
   const first = entries.filter(({ stands }) => stands === 'first');
   const last = entries.filter(({ stands }) => stands === 'last');

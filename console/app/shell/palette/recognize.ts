@@ -28,15 +28,15 @@ type IdKind = (typeof PREFIXES)[keyof typeof PREFIXES] | 'correlation ID';
 export type Recognized = Readonly<{
   id: string;
   kind: IdKind;
-  /** False for a text that only might be a correlation id, such as any long word. */
+  /** False for a text that only might be a correlation ID, such as any long word. */
   isCertain: boolean;
 }>;
 
 const PREFIXED = /^([a-z]{3})_[0-9a-hjkmnp-tv-z]{26}$/;
 const CORRELATION = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
-/** How the platform writes its own, and what has digits enough to be no word. */
+/** The format of the platform's own IDs, and texts with enough digits not to be a word. */
 const LIKELY_CORRELATION = /^c-[0-9a-z-]{6,}$|(?:\d[^\d]*){4}/i;
-/** What comes along when an id is copied out of a sentence, a log line or JSON. */
+/** Characters copied along with an ID from a sentence, a log line or JSON. */
 const AROUND = /^[\s"'`([{<]+|[\s"'`)\]}>,.;:]+$/g;
 
 const kindOfPrefix = (prefix: string): IdKind | undefined => (PREFIXES as Readonly<Record<string, IdKind>>)[prefix];

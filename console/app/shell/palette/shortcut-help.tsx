@@ -1,4 +1,4 @@
-/** Which keys do what, and the switch for those that need no Ctrl. */
+/** The list of shortcuts, and the switch for those without Ctrl. */
 import { Kbd, Modal, Switch, Text } from '@mantine/core';
 import { Fragment, type ReactNode } from 'react';
 import type { Target } from './shortcuts.ts';

@@ -1,10 +1,10 @@
 /**
- * Keys that act anywhere outside of text fields. A key alone can be pressed by accident or by speech, so they can be turned
- * off; what needs Ctrl stays.
+ * Shortcuts outside of text fields. A single key can be pressed by accident or by speech input, so they can be turned
+ * off; those with Ctrl stay.
  */
 export type Target = Readonly<{ key: string; label: string; href: string }>;
 
-/** `g` and then one of these. What a person may not see is left out. */
+/** `g` and then one of these. Pages that the user may not see are left out. */
 export const targetsOf = ({
   projectId,
   organizationId,
@@ -41,7 +41,10 @@ type Meaning = Readonly<{ does: 'palette' | 'help' | 'await' | 'nothing' }> | Re
 
 const NOTHING: Meaning = { does: 'nothing' };
 
-/** What a key means. `isAfterG`: the key before it, a moment ago, was g. `isBare`: keys without Ctrl count here and now. */
+/**
+ * The meaning of a key. `isAfterG`: the previous key, a moment ago, was g. `isBare`: keys without Ctrl are enabled
+ * here.
+ */
 export const meaningOf = (
   press: KeyPress,
   { targets, isAfterG, isBare }: Readonly<{ targets: readonly Target[]; isAfterG: boolean; isBare: boolean }>,
@@ -58,7 +61,7 @@ export const meaningOf = (
 
 const KEY = 'gpuaas-shortcuts';
 
-/** Storage may be forbidden: the choice then lasts as long as the page. */
+/** Storage may be blocked: the choice then lasts as long as the page. */
 export const readsShortcuts = (): boolean => {
   try {
     return localStorage.getItem(KEY) !== 'off';

@@ -1,4 +1,4 @@
-/** All that the palette can offer right now. Lists are asked for when it is open, nodes when something was typed. */
+/** All entries that the palette can offer now. Lists are read when it is open, nodes when something was typed. */
 import { GpuaasError, type Me } from '@gpuaas/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
@@ -14,7 +14,10 @@ import { type Recognized, recognizeId } from './recognize.ts';
 const NODES_FROM = 2;
 const PROJECTS_MAX = 20;
 
-/** The tenant's API finds an allocation in its project only, so a person's projects are asked one by one, this one first. */
+/**
+ * The tenant API finds an allocation only in its project, so the user's projects are queried one by one, the current
+ * one first.
+ */
 const useAllocationOf = (me: Me, recognized: Recognized | null, projectId: string | null): Found | null => {
   const { client } = useBackend();
   const id = recognized?.kind === 'allocation' ? recognized.id : null;
