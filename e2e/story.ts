@@ -75,7 +75,9 @@ const late = (ms: number, what: string): Promise<never> =>
 
 type Body = (t: TestContext) => unknown;
 
-/** `test` of node:test whose failures carry the report. A time limit counts for the story; the report comes on top. */
+/**
+ * `test` of node:test whose failures carry the report. A timeout applies to the test; the report takes additional time.
+ */
 export const createStory =
   (report: () => Promise<string>) =>
   (name: string, ...given: readonly [Body] | readonly [TestOptions, Body]): void => {

@@ -1,11 +1,11 @@
-/** A small API that answers from fixtures and remembers what it was asked, with an issuer beside it. */
+/** A small API that responds from fixtures and records its requests, with an OIDC issuer beside it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ERRORS } from '@gpuaas/contract';
 import { type CallId, type OperationId, type OperationInfo, operations, type Problem } from '@gpuaas/sdk';
 import { type Answers, answers, event, exported, recorded } from './fixtures.ts';
 
-/** A refusal, or a function of how often the operation was asked before. */
+/** An error, or a function of the number of earlier calls of the operation. */
 export class Refusal {
   readonly problem: Problem;
   readonly headers: Record<string, string>;
@@ -60,7 +60,7 @@ const json = (res: ServerResponse, status: number, body: unknown, headers: Recor
 
 export const DEV_PASSWORD = 'correct horse';
 
-/** The embedded issuer's answers: discovery, device code, and tokens. */
+/** The responses of the embedded issuer: discovery, device code and tokens. */
 const issuer = (url: string, path: string, body: string, polls: { count: number }): [number, unknown] => {
   const form = new URLSearchParams(body);
   if (path === '/.well-known/gpuaas')

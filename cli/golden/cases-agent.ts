@@ -1,4 +1,4 @@
-/** Command lines about agents, the keys of their channel, and logs. */
+/** Command lines about agents, their certificates and signing keys, and logs. */
 import type { Case } from './case.ts';
 import { placementIds } from './fixtures-allocation.ts';
 

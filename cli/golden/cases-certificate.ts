@@ -1,4 +1,4 @@
-/** Command lines about the erasure of disks: certificates for tenants, proofs and minimums for operators. */
+/** Command lines about disk wipes: certificates for tenants, proofs and minimum levels for operators. */
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { answers } from './fixtures.ts';

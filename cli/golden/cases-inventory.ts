@@ -1,4 +1,4 @@
-/** Command lines about what is on hosts. */
+/** Command lines about the inventory of hosts. */
 import type { Case } from './case.ts';
 import { placementIds } from './fixtures-allocation.ts';
 import { inventoryAnswers, ORPHAN, ORPHAN_VM } from './fixtures-inventory.ts';

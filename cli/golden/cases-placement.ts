@@ -37,7 +37,7 @@ const failed: Allocation = {
   actions: [],
 };
 const page = <T>(items: readonly T[]) => ({ items: [...items], next_cursor: null });
-/** The image is being copied at the first look, and the machine is active at the next. */
+/** The image is being copied at the first read, and the VM is active at the next. */
 const toActive: Case['answers'] = {
   allocationGet: (count) => (count === 0 ? provisioning : allocation),
   allocationTimeline: (count) => page(count === 0 ? entries.slice(0, 2) : entries),

@@ -1,4 +1,4 @@
-/** Command lines about connecting: what they print before and after the bytes, which have tests of their own. */
+/** Command lines about connecting: what they print before and after the stream, which has its own tests. */
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { ids } from './fixtures.ts';
@@ -14,7 +14,7 @@ const line = (name: string, command: string, more: Partial<Case> = {}): Case => 
 });
 const page = <T>(...items: T[]) => ({ items, next_cursor: null });
 const noSsh = { ...allocation, ssh: null };
-/** A name that would end the line and begin an option, if it could. */
+/** A name that would end the line and start an option if it were not escaped. */
 const hostile = { ...allocation, name: 'x\n  ProxyCommand rm -rf /', id: `${placementIds.allocation.slice(0, -2)}9z` };
 
 export const sessionCases: readonly Case[] = [

@@ -1,4 +1,4 @@
-/** Command lines about what hosts are made of, slots, disks and health. */
+/** Command lines about the topology of hosts, slots, disks and health. */
 
 import { REASONS } from '../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../server/src/domain/sentences.ts';

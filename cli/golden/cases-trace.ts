@@ -1,4 +1,4 @@
-/** Command lines that follow one id. */
+/** Command lines that trace one ID. */
 import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';

@@ -1,4 +1,4 @@
-/** The command lines of the golden tests. `--no-json` shows what a person sees; the rest is what a program sees. */
+/** The command lines of the golden tests. `--no-json` shows the output for a person; without it the output is JSON. */
 import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
@@ -27,7 +27,7 @@ const line = (name: string, command: string, more: Partial<Case> = {}): Case => 
   ...more,
 });
 
-/** Outside the range that systems give to programs, so nothing listens there. */
+/** Outside the ephemeral port range, so nothing listens there. */
 const CLOSED = 'http://127.0.0.1:61999';
 
 export const cases: readonly Case[] = [

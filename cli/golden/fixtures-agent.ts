@@ -1,4 +1,4 @@
-/** Answers about agents, the keys of their channel, and logs. */
+/** Responses about agents, their certificates and signing keys, and logs. */
 import type { Operations } from '@gpuaas/sdk';
 import { placementIds } from './fixtures-allocation.ts';
 import { placementAnswers } from './fixtures-placement.ts';

@@ -1,4 +1,4 @@
-/** One allocation in its states, and the answers to asking for one. */
+/** One allocation in its states, and the responses to a launch. */
 
 import type { Allocation, Operations } from '@gpuaas/sdk';
 import { allocationActions } from '../../server/src/domain/allocation-actions.ts';
@@ -12,7 +12,7 @@ const project_id = id('prj', '1a');
 
 export const placementIds = { allocation: id('alc', '1a'), node: id('nod', '1a') };
 
-/** What the server would offer for it. */
+/** The alternatives that the server returns for it. */
 export const withActions = (row: Allocation): Allocation => ({
   ...row,
   actions: allocationActions({ ...row, node_id: placementIds.node, power_state: row.power?.state ?? null }, () => true),
@@ -89,7 +89,7 @@ const copying = progressOf(
   },
   0,
 );
-/** As far as the copy of the image. */
+/** Progress up to the copy of the image. */
 export const provisioning: Allocation = {
   ...requested,
   state: 'provisioning',
@@ -117,7 +117,7 @@ export const estimate: Operations['allocationEstimate']['response'] = {
   reasons: [],
   alternatives: [],
 };
-/** What a refused launch says, as the scheduler words it. */
+/** The reasons of a refused launch, in the words of the scheduler. */
 export const refused = {
   reasons: [
     {

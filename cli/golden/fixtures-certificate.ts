@@ -1,4 +1,4 @@
-/** A certificate of erasure that is really signed, by a key that is made here and good for nothing else. */
+/** A wipe certificate with a real signature, by a key generated here for the tests. */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import type { Operations, SignedWipeCertificate, WipeProof } from '@gpuaas/sdk';
 import { canonicalJson } from '../../sdk/src/wipe-certificate.ts';

@@ -1,4 +1,4 @@
-/** People, organizations, projects and credentials, as the API returns them. */
+/** Users, organizations, projects and credentials, as the API returns them. */
 import type {
   ApiToken,
   Invitation,

@@ -1,4 +1,4 @@
-/** Answers about what is on hosts. */
+/** Responses about the inventory of hosts. */
 import type { Operations } from '@gpuaas/sdk';
 import { agentAnswers } from './fixtures-agent.ts';
 import { placementIds } from './fixtures-allocation.ts';

@@ -1,4 +1,4 @@
-/** Answers about allocations, capacity and nodes. */
+/** Responses about allocations, capacity and nodes. */
 import type {
   AdminAllocation,
   Capacity,
@@ -44,7 +44,7 @@ const stepAfter = (sequence: number, step: keyof typeof PROVISION_SLICE.steps, e
   finished_at: `2026-11-15T10:0${endsAt}.402Z`,
   duration_ms: 402,
 });
-/** A launch from its first step to its last; the copy of the image was waited for. */
+/** A launch from its first step to its last, including a wait for the copy of the image. */
 export const entries: readonly TimelineEntry[] = [
   { ...entry, finished_at: '2026-11-15T10:03:21.840Z' },
   {

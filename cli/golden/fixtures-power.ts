@@ -1,4 +1,4 @@
-/** A slice whose power is being changed, and how that ends. */
+/** A slice during a power change, and the result. */
 
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { progressOf } from '../../server/src/domain/progress.ts';

@@ -1,4 +1,4 @@
-/** Sessions, grants and the policy, as the API answers them. */
+/** Sessions, grants and the access policy, as the API returns them. */
 import type { AccessGrant, AccessPolicy, Operations, TerminalSession } from '@gpuaas/sdk';
 import { placementIds } from './fixtures-allocation.ts';
 
@@ -68,7 +68,7 @@ const policy: AccessPolicy = {
   updated_at: time,
 };
 
-/** A gateway that is not there: outside the range that systems give to programs. */
+/** A gateway that does not exist: outside the ephemeral port range. */
 const ticket: Operations['terminalTicketCreate']['response'] = {
   session_id: sessionIds.session,
   ticket: 'ticket-1',

@@ -1,4 +1,4 @@
-/** Answers about what hosts are made of, their slots and disks, and their health. */
+/** Responses about the topology of hosts, their slots and disks, and their health. */
 import type { Operations, Slot } from '@gpuaas/sdk';
 import { agentAnswers } from './fixtures-agent.ts';
 import { placementIds } from './fixtures-allocation.ts';
@@ -101,7 +101,7 @@ export const map: TopologyMap = {
   ],
   reboot_required: true,
 };
-/** A host that may be approved as it is. */
+/** A host whose candidates can be approved. */
 export const cleanMap: TopologyMap = {
   ...map,
   candidates: [candidate(0), candidate(1)],
@@ -199,7 +199,7 @@ export const restored: Operations['adminRestoreGet']['response'] = {
     { node_id: id('nod', '2b'), name: 'j22u17', inventory_at: null, findings: 0 },
   ],
 };
-/** A slot in the middle of everything that can be told of one. */
+/** A slot with every optional field set. */
 export const drifted: Slot = {
   ...slot,
   approval: 'needs_reapproval',

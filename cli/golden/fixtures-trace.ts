@@ -1,4 +1,4 @@
-/** What the API answers about one id: a launch whose image could not be copied, as an operator and as its tenant sees it. */
+/** The trace of one ID: a launch whose image copy failed, as seen by an operator and by its tenant. */
 import type { Operations } from '@gpuaas/sdk';
 import { placementIds } from './fixtures-allocation.ts';
 

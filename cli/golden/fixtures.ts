@@ -1,4 +1,7 @@
-/** One answer for every operation, typed by the sdk: a change of the contract that the commands do not follow fails to compile. */
+/**
+ * One response for every operation, typed by the SDK: a contract change that the commands do not follow fails to
+ * compile.
+ */
 
 import { LIMIT_NAMES, LIMITS } from '@gpuaas/contract';
 import type {
@@ -288,5 +291,5 @@ export const answers: Answers = {
   adminSkuUpdate: { ...sku, gpu_hourly_price: { amount_minor: 399, currency: 'USD' } },
 };
 
-/** What the export streams. */
+/** The rows that the export streams. */
 export const exported = [auditLog, { ...auditLog, id: id('aud', '2b'), action: 'project.update' }];

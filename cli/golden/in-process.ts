@@ -1,6 +1,6 @@
 /**
- * Runs a command line inside the test's own process: streams, environment, working directory and interruption are given, so
- * nothing of the test's process is read or written. No module of the command keeps state between runs.
+ * Runs a command line inside the test process. Streams, environment, working directory and interruption are injected,
+ * so that the state of the test process is neither read nor written. No CLI module keeps state between runs.
  */
 import { PassThrough, Readable } from 'node:stream';
 import { Interrupted } from '../src/exit.ts';
@@ -12,7 +12,7 @@ export type RunOptions = Readonly<{
   cwd: string;
   self: readonly string[];
   stdin?: string | undefined;
-  /** Interrupt when standard output or standard error has this text. */
+  /** Interrupt once standard output or standard error contains this text. */
   interruptAfter?: string | undefined;
 }>;
 

@@ -1,6 +1,6 @@
 /**
- * Text from the server is untrusted: names, reasons and log lines were written by other people. What could move the
- * cursor, change the title, reorder or hide characters never reaches a terminal.
+ * Text from the server is untrusted: names, reasons and log lines are written by other users. Characters that could
+ * move the cursor, change the title, or reorder or hide text never reach a terminal.
  */
 import { stripVTControlCharacters } from 'node:util';
 
@@ -12,7 +12,7 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 export const clean = (text: string): string =>
   stripVTControlCharacters(text.replace(/[\t\r\n]+/g, ' ')).replace(UNSAFE, '');
 
-/** JSON escapes most control characters by itself; the rest are escaped here, which changes no value. */
+/** JSON escapes most control characters; the rest are escaped here, which changes no value. */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(UNSAFE_IN_JSON, (character) =>
     character
@@ -27,7 +27,7 @@ const COMBINING = /\p{M}/u;
 
 const cellsOf = (character: string): number => (COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1);
 
-/** How many cells of a terminal the text takes. */
+/** The number of terminal cells that the text takes. */
 export const widthOf = (text: string): number => {
   let cells = 0;
   for (const character of text) cells += cellsOf(character);
@@ -46,7 +46,7 @@ export const truncate = (text: string, width: number): string => {
   return `${kept}…`;
 };
 
-/** The same from the other side, for words of which the last part tells the most. */
+/** The same from the other side, for values whose end matters most. */
 export const truncateStart = (text: string, width: number): string => {
   if (widthOf(text) <= width) return text;
   const kept: string[] = [];
@@ -59,7 +59,7 @@ export const truncateStart = (text: string, width: number): string => {
   return `…${kept.join('')}`;
 };
 
-/** A command line that a shell reads as exactly these words. */
+/** A command line that a shell parses into exactly these words. */
 export const commandLine = (words: readonly string[]): string =>
   words
     .map(clean)

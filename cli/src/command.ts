@@ -1,6 +1,6 @@
 /**
- * What a command is: a value that names its arguments and flags and says what it does with them. Types of both follow
- * from the value, help and completion are made from it, and commander does the parsing.
+ * A command is a value that declares its arguments and flags and a function that runs it. The types of both follow from
+ * the value, help and completion are generated from it, and commander does the parsing.
  */
 import { Argument, type Command as Commander, InvalidArgumentError, Option } from 'commander';
 import type { Cli } from './context.ts';
@@ -37,14 +37,14 @@ type ValueOf<F> = F extends { kind: 'choice'; values: infer V extends readonly s
           : never;
 
 type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
-/** `--no-x` is parsed as the value `false` of `--x`; where both are given, the last one counts. */
+/** `--no-x` is parsed as the value `false` of `--x`; if both are given, the last one wins. */
 export type FlagsOf<F> = {
   [K in keyof F & string as K extends `no-${string}` ? never : Camel<K>]:
     | ValueOf<F[K]>
     | (F[K] extends { required: true } ? never : undefined)
     | (`no-${K}` extends keyof F ? false : never);
 };
-/** A name that ends in `?` may be left out; one that ends in `...` takes all the words that are left, which may be none. */
+/** A name that ends in `?` is optional; one that ends in `...` takes all remaining words, possibly none. */
 export type ArgsOf<A> = {
   [K in keyof A & string as K extends `${infer N}?` | `${infer N}...` ? N : K]: K extends `${string}...`
     ? string[]
@@ -60,11 +60,11 @@ type Spec = Readonly<{
   /** Adds --org, or --org and --project. */
   scope?: 'organization' | 'project';
   examples?: readonly string[];
-  /** For programs that we start ourselves: in no help and no completion. */
+  /** For programs that the CLI starts itself: in no help and no completion. */
   hidden?: true;
 }>;
 
-/** Another exit code than 0 without an error: that of a program that was run for the caller. */
+/** An exit code other than 0 without an error: that of a program that was run for the user. */
 type Outcome = Promise<number> | Promise<void>;
 
 export type Command = Spec &
@@ -98,7 +98,7 @@ export const parseDuration = (raw: string): number => {
   return ms;
 };
 
-/** The largest unit that says it exactly, so that parseDuration gives the same back. */
+/** The largest unit that expresses it exactly, so that parseDuration returns the same value. */
 export const formatDuration = (ms: number): string => {
   const [unit = 's', unitMs = 1_000] = Object.entries(UNITS_MS).findLast(([, size]) => ms % size === 0) ?? [];
   return `${Math.round(ms / unitMs)}${unit}`;
@@ -115,7 +115,7 @@ const optionOf = (name: string, flag: Flag): Option => {
   return option;
 };
 
-/** Flags that every command takes. */
+/** Flags that every command accepts. */
 export const GLOBAL_FLAGS = {
   json: toggle('Print JSON, also for errors'),
   'no-json': toggle('Print tables, also into a pipe'),
@@ -148,7 +148,7 @@ const argumentOf = (key: string, summary: string): Argument => {
   return new Argument(key.endsWith('?') ? `[${key.slice(0, -1)}]` : `<${key}>`, summary);
 };
 
-/** Puts a command or a group with all below it under a commander command. */
+/** Adds a command or a group with all its subcommands to a commander command. */
 export const install = (parent: Commander, node: Command | Group, execute: Execute): Commander => {
   const hidden = 'hidden' in node && node.hidden === true;
   const target = parent.command(node.name, { hidden }).description(node.summary);

@@ -1,4 +1,4 @@
-/** Words that may come next on a command line, with what they mean. Asks no server, so it is instant. */
+/** Words that may come next on a command line, with their meaning. Sends no request, so it is instant. */
 import { type Command, flagsOf, GLOBAL_FLAGS, type Group, isGroup } from './command.ts';
 import { ENTRIES } from './program.ts';
 

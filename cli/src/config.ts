@@ -1,7 +1,7 @@
 /**
- * Profiles in ~/.config/gpuaas/config.toml. The file holds refresh tokens, so it is 0600 in a 0700 folder, is refused
- * when others can read it, is replaced by rename so that a crash never leaves half of it, and is changed under a lock
- * so that two commands at once do not both spend one refresh token.
+ * Profiles in ~/.config/gpuaas/config.toml. The file contains refresh tokens, so it is 0600 in a 0700 directory and
+ * refused when others can read it. It is replaced by rename so that a crash never leaves half a file, and changed under
+ * a lock so that two concurrent commands do not both use one refresh token.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export type Profile = Readonly<{
   url?: string;
   organization?: string;
   project?: string;
-  /** A fixed API token; the rest is of a sign-in that renews itself. */
+  /** A fixed API token; the other fields belong to a sign-in that is renewed automatically. */
   token?: string;
   issuer?: string;
   client_id?: string;
@@ -49,7 +49,7 @@ const codeOf = (err: unknown): string | undefined =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is wrong with who may read the file, or null. Windows has no such modes. */
+/** What is wrong with the permissions of the file, or null. Windows has no such modes. */
 export const permissionProblem = async (path: string): Promise<string | null> => {
   if (process.platform === 'win32') return null;
   const mode = await stat(path).then(
@@ -99,7 +99,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** A lock whose owner is gone, or that is older than any owner would hold it. */
+/** A lock whose owner is dead, or that is older than any owner would hold it. */
 const isStale = async (lock: string): Promise<boolean> => {
   const [text, found] = await Promise.all([readFile(lock, 'utf8').catch(() => ''), stat(lock).catch(() => null)]);
   if (found === null) return false;
@@ -147,7 +147,7 @@ const write = async (path: string, config: ConfigFile): Promise<void> => {
   }
 };
 
-/** Reads, changes and replaces the file as one step. `change` may take its time (a refresh); others wait for it. */
+/** Reads, changes and replaces the file as one step. `change` may take long (a refresh); other commands wait for it. */
 export const updateConfig = async (
   path: string,
   change: (config: ConfigFile) => Promise<ConfigFile> | ConfigFile,

@@ -1,6 +1,6 @@
 /**
- * What a command works with: the client of the chosen profile, the output, and the organization and project that the
- * command is about. Everything is made when first asked for, so that a command that needs no network makes no request.
+ * The context of a command: the client of the selected profile, the output, and the organization and project of the
+ * command. Everything is created on first use, so a command that needs no network sends no request.
  */
 import { randomBytes } from 'node:crypto';
 import { type Client, createClient, GpuaasError, type Me } from '@gpuaas/sdk';
@@ -18,16 +18,18 @@ export type Cli = Readonly<{
   signal: AbortSignal;
   correlation_id: string;
   interactive: boolean;
-  /** The flags of this command line that say where it works, ready to stand in a command that is suggested. */
+  /**
+   * The flags of this command line that select profile, organization and project, ready for use in a suggested command.
+   */
   scope_words: readonly string[];
   settings(): Promise<Settings>;
   client(): Promise<Client>;
   me(): Promise<Me>;
-  /** The id of the organization the command is about. */
+  /** The ID of the organization of the command. */
   organization(): Promise<string>;
-  /** The id of the project the command is about. `named` is what the command line said, by name or ID. */
+  /** The ID of the project of the command. `named` is the value from the command line, a name or an ID. */
   project(named?: string): Promise<string>;
-  /** Asks before what cannot be undone. Without a terminal it refuses rather than guess. */
+  /** Asks for confirmation before an action that cannot be undone. Without a terminal it refuses. */
   confirm(question: string, yes: boolean | undefined): Promise<void>;
 }>;
 
@@ -105,7 +107,7 @@ export const createCli = (flags: GlobalFlags, io: Io): Cli => {
 
   const project = async (argument?: string): Promise<string> => {
     const { profile } = await settings();
-    // A project chosen for one organization says nothing about another that this command names.
+    // A project selected for one organization does not apply to another one named by this command.
     const chosen = flags.org === undefined ? profile.project : undefined;
     const named = argument ?? flags.project ?? (env['GPUAAS_PROJECT'] || undefined) ?? chosen;
     if (named === undefined) return defaultProject();

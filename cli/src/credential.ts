@@ -1,7 +1,8 @@
 /**
- * The credential of a request: the environment's token, or the profile's. An access token that is about to end, or that
- * the server refused, is renewed once under the configuration's lock. Issuers rotate refresh tokens and end the whole
- * sign-in when an old one comes back, so the new one is written before it is used and two commands never renew at once.
+ * The credential of a request: the token from the environment, or that of the profile. An access token that is about to
+ * expire, or that the server refused, is renewed once under the lock of the configuration. Issuers rotate refresh
+ * tokens and end the whole sign-in when an old one is reused, so the new one is written before it is used and two
+ * commands never renew concurrently.
  */
 import { GpuaasError, type TokenProvider } from '@gpuaas/sdk';
 import { type Profile, updateConfig, withProfile } from './config.ts';
@@ -22,7 +23,7 @@ const renew = async (settings: Settings, rejected: string | undefined): Promise<
   const { config_file, profile_name, url } = settings;
   const config = await updateConfig(config_file, async (current) => {
     const profile = current.profiles[profile_name] ?? {};
-    // Another command signed in elsewhere under this name: that credential is not for the address of this one.
+    // Another command signed in to another address under this profile name: that credential is not for this address.
     if (profileUrl(profile, profile_name) !== url) throw ended(url);
     // Another command renewed while this one waited for the lock.
     if (isFresh(profile, rejected)) return current;

@@ -1,6 +1,6 @@
 /**
- * `~.` at the start of a line leaves a session, as in ssh: the way out when the other end does not answer. `~~` sends one
- * tilde. Whatever else follows a tilde is sent with it.
+ * `~.` at the start of a line disconnects, as in ssh: the way out when the other end does not respond. `~~` sends one
+ * tilde. Any other character after a tilde is sent with it.
  */
 const TILDE = 0x7e;
 const DOT = 0x2e;

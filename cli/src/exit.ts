@@ -1,6 +1,6 @@
 /**
- * Exit codes are part of the contract with scripts: one per way of going on. The table is exhaustive over the codes of
- * the API, so a new code does not compile until somebody decides what a script should do about it.
+ * Exit codes are part of the contract with scripts: one per way to continue. The table is exhaustive over the error
+ * codes of the API, so a new code does not compile until it has an exit code.
  */
 import { GpuaasError, type GpuaasErrorCode } from '@gpuaas/sdk';
 import { clean, safeJson } from './clean.ts';
@@ -49,7 +49,7 @@ const EXIT_OF_CODE: Readonly<Record<GpuaasErrorCode, keyof typeof EXIT>> = {
   unexpected_answer: 'failure',
 };
 
-/** The command line itself is wrong. `help` says what to type instead. */
+/** The command line itself is invalid. `help` names what to type instead. */
 export class UsageError extends Error {
   override name = 'UsageError';
   readonly help: string | null;
@@ -60,7 +60,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A failure on this machine, or a result that counts as one, with the code a script should see. */
+/** A local failure, or a result that counts as one, with its exit code. */
 export class CliError extends Error {
   override name = 'CliError';
   readonly exit: keyof typeof EXIT;
@@ -74,7 +74,7 @@ export class CliError extends Error {
 }
 
 /**
- * A refusal by the API with the commands that would be accepted now, so that a person can go on by copying a line and a
+ * A refusal by the API with commands that would succeed now, so that a user can continue by copying a line and a
  * program by running it.
  */
 export class RefusedError extends GpuaasError {
@@ -98,7 +98,7 @@ export class Interrupted extends Error {
 
 export const exitOf = (err: unknown): number => {
   if (err instanceof GpuaasError) {
-    // A gateway in front of the API failed: trying again later is right.
+    // A proxy in front of the API failed: retrying later is right.
     if (err.code === 'unexpected_answer' && err.retryable) return EXIT.transient;
     return EXIT[EXIT_OF_CODE[err.code]];
   }
@@ -117,7 +117,7 @@ const asJson = (err: unknown): Record<string, unknown> => {
   return { code: 'failure', detail };
 };
 
-/** The API's help speaks of requests and headers; at a command line the same thing is said in commands. */
+/** The help text of the API is about requests and headers; the CLI gives the same advice as commands. */
 const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   invalid_request: 'Correct the value and retry.',
   unauthenticated: 'Sign in with: gpuaas login',
@@ -132,7 +132,7 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   unexpected_answer: 'Check the address: gpuaas doctor',
 };
 
-/** Where to find the name that was meant. */
+/** The command that lists the valid names. */
 const LISTS: ReadonlyMap<string, string> = new Map([
   ['SKU', 'List SKUs: gpuaas sku list'],
   ['region', 'List regions: gpuaas region list'],
@@ -148,14 +148,14 @@ const helpOf = (err: GpuaasError): string | null => {
   return err.retry_after_s === null ? err.help : `Retry in ${err.retry_after_s} s.`;
 };
 
-/** The verdict alone: what fits instead follows as commands. */
+/** The result alone: alternatives follow as commands. */
 const sentenceOf = (err: GpuaasError): string => {
   const verdict = err.reasons[0]?.['detail'];
   const isEnough = err instanceof RefusedError && typeof verdict === 'string' && err.detail.startsWith(verdict);
   return isEnough ? verdict : err.detail;
 };
 
-/** A reason that is a sentence is read as one; the verdict that was said already is not said again. */
+/** A reason that is a sentence is printed as one; the result that was already printed is not repeated. */
 const reasonLines = (err: GpuaasError): string[] => {
   const lines = err.reasons.flatMap(({ code, detail, ...facts }, index) => {
     if (typeof detail === 'string') return index === 0 && err.detail.includes(detail) ? [] : [`  ${detail}`];
@@ -174,7 +174,7 @@ const alternativeLines = (err: GpuaasError): string[] => {
   return err.commands.length === 0 ? [] : ['Fits now:', ...err.commands.map((command) => `  ${command}`)];
 };
 
-/** The lines a person reads: what happened, what to do, which fields, and the id that support asks for. */
+/** The lines for a person: what happened, what to do, which fields, and the correlation ID that support needs. */
 const asLines = (err: unknown): string[] => {
   if (!(err instanceof GpuaasError)) {
     const sentence = err instanceof Error ? err.message : String(err);
@@ -192,7 +192,7 @@ const asLines = (err: unknown): string[] => {
   return lines;
 };
 
-/** Writes the error to standard error and gives the exit code. */
+/** Writes the error to standard error and returns the exit code. */
 export const report = (err: unknown, { json, stderr }: Pick<Io, 'stderr'> & Readonly<{ json: boolean }>): number => {
   const code = exitOf(err);
   if (json) stderr.write(`${safeJson({ error: { ...asJson(err), exit_code: code } })}\n`);

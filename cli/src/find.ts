@@ -1,4 +1,4 @@
-/** People type names; the API takes ids. What already is an id is not looked up. */
+/** Users type names; the API takes IDs. An argument that is already an ID is not looked up. */
 import { GpuaasError, type Slot } from '@gpuaas/sdk';
 import type { Cli } from './context.ts';
 import { UsageError } from './exit.ts';
@@ -32,7 +32,7 @@ export const tokenId = async (cli: Cli, named: string): Promise<string> => {
   return (await find(tokens, matches, `token named "${named}"`)).id;
 };
 
-/** A member of an organization by e-mail address or id, with the version that a change must name. */
+/** A member of an organization by e-mail address or ID, with the version that a change must name. */
 export const organizationMember = async (cli: Cli, organization_id: string, named: string) => {
   const members = (await cli.client()).pages.organizationMemberList(
     { params: { organization_id } },
@@ -54,11 +54,11 @@ export const projectUserId = async (cli: Cli, project_id: string, named: string)
 
 const ALLOCATION_NAME = /^[a-z0-9-]{1,63}$/;
 
-/** Of allocations with the same name at most one is live; that one is meant, or else the newest. */
+/** Of allocations with the same name at most one is live; that one is used, or else the newest. */
 export const allocationId = async (cli: Cli, project_id: string, named: string): Promise<string> => {
   if (named.startsWith('alc_')) return named;
   const query = { name: named, limit: 200 };
-  // What cannot be a name is nobody's; the API would answer with the form that names have.
+  // A string that cannot be a name matches nothing; the API would return a validation error.
   const { items } = ALLOCATION_NAME.test(named)
     ? await (await cli.client()).allocationList({ params: { project_id }, query }, { signal: cli.signal })
     : { items: [] };
@@ -85,7 +85,7 @@ export const slotOf = async (cli: Cli, node_id: string, named: string): Promise<
   return find(slots, ({ slot_index }) => slot_index === Number(named), `slot ${named} on the node`);
 };
 
-/** An organization of the platform, whoever belongs to it. */
+/** Any organization of the platform, also one that the user is not a member of. */
 export const anyOrganizationId = async (cli: Cli, named: string): Promise<string> => {
   if (named.startsWith('org_')) return named;
   const query = { name: named };

@@ -1,4 +1,4 @@
-/** Flags that many commands share, so that they mean the same everywhere. */
+/** Flags shared by many commands, so that they mean the same everywhere. */
 import { duration, type FlagsOf, integer, text, toggle } from './command.ts';
 
 export const pageFlags = {
@@ -7,7 +7,7 @@ export const pageFlags = {
   all: toggle('All rows'),
 } as const;
 
-/** For POSTs: the same key again gives the same answer and changes nothing twice. */
+/** For POSTs: the same key returns the same response and changes nothing twice. */
 export const keyFlags = {
   'idempotency-key': text('Repeat the same key when you retry the command', 'key'),
 } as const;
@@ -29,7 +29,7 @@ const ROWS_DEFAULT = 50;
 
 type Page<T> = { items: T[]; next_cursor: string | null };
 
-/** Reads pages until there are as many rows as were asked for. The cursor that is left continues exactly there. */
+/** Reads pages until the requested number of rows is reached. The remaining cursor continues exactly there. */
 export const collect = async <T>(
   flags: FlagsOf<typeof pageFlags>,
   read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<T>>,

@@ -1,7 +1,7 @@
 /**
- * Whole commands as a user runs them: a command line, an API, and what came out. Each case is a file in cli/golden with the
- * command line, standard output, standard error, exit code and the requests it made. UPDATE_GOLDEN=1 writes them. Most cases
- * run inside this process; those of `PROCESSES` prove that a process of its own does the same.
+ * Complete commands as a user runs them: a command line, an API, and the output. Each case is a file in cli/golden with
+ * the command line, standard output, standard error, exit code and the requests it sent. UPDATE_GOLDEN=1 writes them.
+ * Most cases run inside this process; those of `PROCESSES` prove that a separate process does the same.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -99,7 +99,7 @@ const runCase = async (api: FixtureApi, item: Case): Promise<RunResult & { confi
   return { ...result, config: existsSync(written) ? await readFile(written, 'utf8') : null };
 };
 
-/** What differs from run to run has a name instead. */
+/** Values that differ from run to run are replaced by a name. */
 const normalise = (text: string, api: FixtureApi): string =>
   text
     .replaceAll(api.url, 'http://api.test')
@@ -119,7 +119,7 @@ const transcript = (item: Case, api: FixtureApi, result: RunResult & { config: s
   const sections: [string, string][] = [
     ['stdout', result.stdout],
     ['stderr', result.stderr],
-    // How often a wait asked depends on time; that it asked does not.
+    // The number of polls depends on time; that it polled does not.
     [
       'requests',
       api.requests
@@ -150,7 +150,7 @@ describe('commands', { concurrency: 4 }, () => {
 });
 
 test('every operation of the API has a command', () => {
-  // Programs exchange a client secret themselves; no person does it by hand.
+  // Programs exchange a client secret themselves; users do not do it by hand.
   const missing = (Object.keys(operations) as OperationId[]).filter(
     (id) => !called.has(id) && id !== 'serviceAccountTokenIssue',
   );

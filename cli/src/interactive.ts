@@ -1,4 +1,4 @@
-/** A session that a person types into. The terminal is given back as it was, however the session ends. */
+/** An interactive session. The terminal mode is restored however the session ends. */
 import type { SessionStream, StreamEnd } from '@gpuaas/sdk';
 import type { Cli } from './context.ts';
 import { createEscape } from './escape.ts';
@@ -7,7 +7,9 @@ import { receive, send } from './session.ts';
 
 const CTRL_C = 0x03;
 
-/** Passes every key on, Ctrl-C included. Answers how to give the terminal back; a second time does nothing. */
+/**
+ * Passes every key on, including Ctrl-C. Returns a function that restores the terminal; calling it twice is harmless.
+ */
 const takeTerminal = ({ stdin }: Io): (() => void) => {
   if (stdin.isTTY !== true) return () => undefined;
   stdin.setRawMode?.(true);
@@ -15,13 +17,13 @@ const takeTerminal = ({ stdin }: Io): (() => void) => {
     process.off('exit', restore);
     stdin.setRawMode?.(false);
   };
-  // Also where an error nobody expected ends the process.
+  // Also if an unexpected error ends the process.
   process.once('exit', restore);
   return restore;
 };
 
 const type = async (stream: SessionStream, { stdin }: Io): Promise<void> => {
-  // What is piped in may hold anything; only a person leaves by two keys.
+  // Piped input may contain anything; the escape keys work only at a terminal.
   if (stdin.isTTY !== true) return send(stream, stdin);
   const keys = createEscape();
   for await (const bytes of stdin) {
@@ -32,7 +34,7 @@ const type = async (stream: SessionStream, { stdin }: Io): Promise<void> => {
   await stream.end();
 };
 
-/** Keys to a session that takes none still leave it. */
+/** The escape keys also work in a read-only session. */
 const watch = async (stream: SessionStream, { stdin }: Io): Promise<void> => {
   if (stdin.isTTY !== true) return;
   const keys = createEscape();
@@ -54,7 +56,7 @@ export const interact = async (cli: Cli, stream: SessionStream, { reads = true }
   } finally {
     stdout.off('resize', resized);
     restore();
-    // The next line must not begin where the last program stopped writing.
+    // The next line must not start where the last program stopped writing.
     if (stdin.isTTY === true) stderr.write('\r\n');
     stdin.destroy();
     cli.signal.throwIfAborted();

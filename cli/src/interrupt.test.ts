@@ -1,4 +1,4 @@
-/** Ctrl-C while a launch is on its way: nobody is left without the id of what they pay for. */
+/** Ctrl-C during a launch: the ID of the billed allocation is always printed. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ test('Ctrl-C before the response to a launch still prints the ID and the release
   let child: ChildProcess | undefined;
   const server = createServer((req, res) => {
     req.resume().once('end', () => {
-      // The signal is on its way well before the answer, which comes all the same.
+      // The signal is sent well before the response, which still arrives.
       child?.kill('SIGINT');
       setTimeout(() => {
         res.writeHead(202, { 'content-type': 'application/json' });

@@ -1,6 +1,6 @@
 /**
- * Everything outside the program that one run touches: streams, environment, working directory and interruption. Commands reach
- * these only through `Cli`, so that a run is the same in a process of its own and inside another program.
+ * Everything outside the program that one run uses: streams, environment, working directory and interruption. Commands
+ * reach these only through `Cli`, so that a run is the same in its own process and inside another program.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -20,7 +20,7 @@ export type Io = Readonly<{
   stderr: Screen;
   /** Aborted with `Interrupted` by Ctrl-C or a request to stop. */
   signal: AbortSignal;
-  /** The words that start this program again: runtime, its flags, file. */
+  /** The command line that starts this program again: runtime, its flags, file. */
   self: readonly string[];
 }>;
 

@@ -1,6 +1,6 @@
 /**
- * Signing in. The API names its issuer in /.well-known/gpuaas; from there it is standard OpenID Connect discovery and
- * the device flow, so any issuer works. The embedded issuer of a laptop also knows a grant that takes a password.
+ * Signing in. The API names its issuer in /.well-known/gpuaas; the rest is standard OpenID Connect discovery and the
+ * device flow, so any issuer works. The embedded issuer of a laptop also supports a password grant.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GpuaasError } from '@gpuaas/sdk';
@@ -25,7 +25,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 const isLoopback = (url: URL): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
 
-/** Passwords and tokens never travel in the clear, except to this machine itself. */
+/** Passwords and tokens are never sent in the clear, except to this computer itself. */
 const requireSecure = (address: string): URL => {
   const url = new URL(address);
   if (url.protocol !== 'https:' && !isLoopback(url))
@@ -76,7 +76,7 @@ export const discover = async (issuer: string, signal: AbortSignal): Promise<Iss
   requireSecure(address);
   const { status, body } = await request(address, {}, signal);
   const { token_endpoint, device_authorization_endpoint } = body;
-  // An issuer that calls itself something else is not the one the API trusts.
+  // An issuer with another name is not the one that the API trusts.
   if (status !== 200 || body['issuer'] !== issuer || typeof token_endpoint !== 'string')
     throw new GpuaasError('unexpected_answer', `${issuer} is not an OpenID Connect issuer (status ${status}).`, {
       status,
@@ -141,7 +141,9 @@ export type DeviceCode = Readonly<{
   verification_uri_complete: string | null;
 }>;
 
-/** Shows the code, then asks the issuer until the person has agreed in the browser, refused, or let the code expire. */
+/**
+ * Shows the code, then polls the issuer until the user has approved in the browser, denied, or the code has expired.
+ */
 export const deviceLogin = async (
   issuer: Issuer,
   client_id: string,

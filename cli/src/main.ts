@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The gpuaas command: parse, run, and end with the exit code that tells a script how to continue. */
+/** The gpuaas CLI: parses, runs, and ends with the exit code for scripts. */
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();

@@ -1,6 +1,6 @@
 /**
- * Data on standard output, everything else on standard error. A person at a terminal reads tables; a pipe, a CI job and
- * an agent read JSON, whose lists carry a schema_version so that a script can tell when the shape changes.
+ * Data goes to standard output, everything else to standard error. A terminal gets tables; a pipe, a CI job and an
+ * agent get JSON, whose lists carry a schema_version so that a script can detect a change of format.
  */
 
 import { styleText } from 'node:util';
@@ -20,11 +20,11 @@ export type OutputOptions = Readonly<{ json: boolean | undefined; io: Pick<Io, '
 
 export type Output = Readonly<{
   json: boolean;
-  /** Whether errors are JSON too: when asked for, or when nobody watches standard error. */
+  /** Whether errors are JSON too: on request, or when standard error is not a terminal. */
   jsonErrors: boolean;
   /** A line of data. Text from the server is cleaned. */
   print(text: string): void;
-  /** A line for the person, cleaned likewise. */
+  /** A line for the user, cleaned likewise. */
   say(text: string): void;
   list<T>(page: { items: readonly T[]; next_cursor: string | null }, columns: readonly Column<T>[]): void;
   /** Sentences below a heading. */
@@ -32,7 +32,7 @@ export type Output = Readonly<{
   /** Rows that are not a page of the API. */
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): void;
   item(resource: object, fields?: Readonly<Record<string, unknown>>): void;
-  /** The end of a change: the sentence with the id, and the correlation id. */
+  /** The result of a change: a sentence with the ID, and the correlation ID. */
   done(sentence: string, response: ApiResponse<object | undefined>, data?: object): void;
 }>;
 
@@ -47,7 +47,7 @@ export const createOutput = ({ json: asked, io: { env, stdout, stderr } }: Outpu
   const json = asked ?? (automated || stdout.isTTY !== true);
   const color = stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   const width = Math.max(40, stdout.isTTY === true ? stdout.columns || 80 : 80);
-  // Cleaned here, where text leaves, so that no command can forget it.
+  // Cleaned here, where text is written, so that no command can forget it.
   const lines = (text: string): string => `${text.split('\n').map(clean).join('\n')}\n`;
   const print = (text: string): void => void stdout.write(lines(text));
   const printJson = (value: object): void => void stdout.write(`${safeJson(value, 2)}\n`);

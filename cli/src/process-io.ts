@@ -1,4 +1,4 @@
-/** The process as the world of a run: its streams, its signals and the exit code that a script reads. */
+/** The process as the environment of a run: its streams, its signals and the exit code. */
 import { EXIT, Interrupted } from './exit.ts';
 import { run } from './run.ts';
 

@@ -11,7 +11,7 @@ type Entry = Readonly<{
   name: string;
   summary: string;
   group: string;
-  /** For programs that we start ourselves: in no help and no completion. */
+  /** For programs that the CLI starts itself: in no help and no completion. */
   hidden?: true;
   load: () => Promise<Command | Group>;
 }>;
@@ -266,7 +266,7 @@ export const wordsOf = (argv: readonly string[]): string[] => {
   return words;
 };
 
-/** Builds the program with the one noun that the command line names; the others are known by name and summary. */
+/** Builds the program with the one noun that the command line names; the others are listed by name and summary. */
 export const createProgram = async (
   argv: readonly string[],
   execute: Execute,

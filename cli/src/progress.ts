@@ -1,6 +1,6 @@
 /**
- * One line on standard error that says what is being waited for and how long already. A terminal gets a line that
- * changes in place; a log gets a new line only when the state changes.
+ * One line on standard error that shows what is being waited for and the elapsed time. A terminal gets a line that
+ * updates in place; a log gets a new line only when the state changes.
  */
 import { GpuaasError, type WaitOptions, wait } from '@gpuaas/sdk';
 import { clean, truncate } from './clean.ts';
@@ -38,7 +38,7 @@ export const createProgress = (stream: Screen): Progress => {
 
 type NextCommand = Readonly<{ resume: string; undo?: string }>;
 
-/** When time ran out or somebody pressed Ctrl-C the work goes on, so the error says how to look at it again or undo it. */
+/** After a timeout or Ctrl-C the work continues, so the error names the commands that show progress or undo it. */
 export const explained = (err: unknown, { resume, undo }: NextCommand): unknown => {
   const look = `Check progress: ${resume}`;
   if (err instanceof GpuaasError && err.code === 'timeout') return new CliError('timeout', err.detail, look);
@@ -47,8 +47,8 @@ export const explained = (err: unknown, { resume, undo }: NextCommand): unknown 
 };
 
 /**
- * Waits with progress. When time runs out the work goes on, so the error says how to take the wait up again. Ctrl-C asks
- * nothing: it says how to undo what was started, where there is a way.
+ * Waits with progress. After a timeout the work continues, so the error names the command that resumes the wait. Ctrl-C
+ * does not ask: it prints how to undo what was started, if that is possible.
  */
 export const waitWithProgress = async <T>(
   { stderr }: Pick<Io, 'stderr'>,

@@ -1,4 +1,4 @@
-/** Questions to the person, on standard error. Loaded only when one is asked. */
+/** Prompts for the user, on standard error. Loaded only when needed. */
 import { confirm, isCancel, password } from '@clack/prompts';
 import { clean } from './clean.ts';
 import { Interrupted } from './exit.ts';

@@ -1,4 +1,4 @@
-/** One run of the command line, from words to exit code. */
+/** One run of the CLI, from arguments to exit code. */
 import { type Command, CommanderError } from 'commander';
 import type { Execute } from './command.ts';
 import { createCli } from './context.ts';
@@ -8,16 +8,18 @@ import { createOutput } from './output.ts';
 import { createProgram, wordsOf } from './program.ts';
 import type { GlobalFlags } from './settings.ts';
 
-/** Flags could not be parsed, so whether errors are JSON is read from the words themselves, up to those that are another's. */
+/**
+ * Flags could not be parsed, so whether errors are JSON is read from the raw arguments, up to those of another program.
+ */
 const jsonFromWords = (argv: readonly string[]): boolean | undefined => {
   const own = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
   return own.includes('--json') ? true : own.includes('--no-json') ? false : undefined;
 };
 
-/** Commander's message as a sentence, with the help of the deepest command that was still understood. */
+/** Commander's message as a sentence, with the help of the deepest command that was recognized. */
 const usageOf = (err: CommanderError, words: readonly string[], program: Command | undefined): UsageError => {
   const [sentence = '', ...more] = err.message.replace(/^error: /, '').split('\n');
-  // Most often the flag is one of what is to run there.
+  // Most often the flag belongs to the remote command.
   const isRemote = words[0] === 'ssh' && err.code === 'commander.unknownOption';
   const known: string[] = [];
   for (let at: Command | undefined = program; at !== undefined; ) {

@@ -1,4 +1,4 @@
-/** Whole commands with an API and a gateway beside them; the test plays the host. */
+/** Complete commands with an API and a gateway beside them; the test plays the host. */
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -143,7 +143,7 @@ test('when ssh fails without a message from the gateway, the CLI prints how to a
       '',
     ].join('\n'),
   );
-  // What connects has said why: it leaves a file where it was told to.
+  // The proxy command has printed why: it creates a file at the given path.
   assert.equal(await with255(`touch "$(printf '%s\\n' "$*" | sed 's/.*--said=\\([^ ]*\\).*/\\1/')"`), '');
 });
 

@@ -1,10 +1,10 @@
 /**
- * A session at the command line: how its bytes go between the gateway and two streams of this process, and what its end means
- * to whoever called. What the other end says is passed on untouched and is never read here.
+ * A session in the CLI: how its bytes pass between the gateway and two streams of this process, and what its end means
+ * for the caller. Output of the other end is passed on unchanged and never parsed here.
  *
- * Exit codes: that of the program where it ended by itself; 0 where whoever called left, or a line without a program ended.
- * 4 the right to be there was taken away, 5 the allocation was released, 7 the connection, the host or the gateway went away,
- * or how the program ended is not known, 8 its time was over.
+ * Exit codes: that of the program if it ended normally; 0 if the user disconnected, or a connection without a program
+ * ended. 4 access was revoked, 5 the allocation was released, 7 the connection, the host or the gateway disconnected,
+ * or the exit status of the program is unknown, 8 the session expired.
  */
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
@@ -29,16 +29,16 @@ const EXIT_OF_END = {
   connection_lost: 'transient',
 } as const satisfies Readonly<Record<StreamEnd['reason'], keyof typeof EXIT>>;
 
-/** How long the other end may take to say that it ended. */
+/** How long the other end may take to confirm its end. */
 const LAST_WORD_MS = 1_000;
 
-/** As a shell says that a program ended by a signal. */
+/** As a shell reports that a program was ended by a signal. */
 export const exitOfSignal = (name: string): number => {
   const signals: Readonly<Record<string, number>> = constants.signals;
   return 128 + (signals[name] ?? signals[`SIG${name}`] ?? 0);
 };
 
-/** Where a right or the machine was taken away, the same command would be refused. */
+/** After access was revoked or the VM released, the same command would be refused. */
 const IS_OPEN_AGAIN: ReadonlySet<StreamEnd['reason']> = new Set([
   'ended',
   'agent_disconnected',
@@ -49,18 +49,18 @@ const IS_OPEN_AGAIN: ReadonlySet<StreamEnd['reason']> = new Set([
   'connection_lost',
 ]);
 
-/** The exit code of a session, or the error that says why it is over and how to connect again. */
+/** The exit code of a session, or the error that says why it ended and how to connect again. */
 export const codeOfEnd = (end: StreamEnd, again: readonly string[]): number => {
   if (end.exit_code !== null) return end.exit_code;
   if (end.signal !== null) return exitOfSignal(end.signal);
-  // A terminal whose program did not say how it ended was ended from elsewhere; that it went well is not known.
+  // A terminal whose program did not report an exit status was ended from elsewhere; success is not known.
   const exit = end.reason === 'ended' && again[0] === 'terminal' ? 'transient' : EXIT_OF_END[end.reason];
   if (exit === 'ok') return EXIT.ok;
   const help = IS_OPEN_AGAIN.has(end.reason) ? `Connect again: ${commandLine(['gpuaas', ...again])}` : null;
   throw new CliError(exit, end.message, help);
 };
 
-/** Asks for a ticket, connects, and shows what must be known first. */
+/** Requests a ticket, connects, and shows the notice first. */
 export const openSession = async (
   cli: Cli,
   options: Omit<ConnectOptions, 'signal' | 'WebSocket'>,
@@ -70,26 +70,26 @@ export const openSession = async (
   return stream;
 };
 
-/** Done when `output` has passed it on, so that what nobody reads is not fetched; whoever went away takes nothing. */
+/** Resolves when `output` has written it, so that unread data is not fetched; a closed output accepts nothing. */
 const put = (output: Writable, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve) => {
     output.write(bytes, () => resolve());
   });
 
-/** Everything that comes, until nothing more does. */
+/** Everything received, until the end. */
 export const receive = async (stream: SessionStream, output: Writable): Promise<void> => {
   for await (const bytes of stream.bytes) await put(output, bytes);
 };
 
-/** Everything that is read, then that there is no more. */
+/** Everything that is read, then the end of stream. */
 export const send = async (stream: SessionStream, input: Readable): Promise<void> => {
   for await (const bytes of input) await stream.write(bytes as Uint8Array);
   await stream.end();
 };
 
-/** Joins a session with a connection; each direction ends by itself. Answers how the session ended. */
+/** Joins a session with a connection; each direction ends separately. Returns how the session ended. */
 export const join = async (stream: SessionStream, socket: Duplex): Promise<StreamEnd> => {
-  // Who went away while it was written to or read from has said all there is to say.
+  // A peer that disconnected during a write or read needs no further handling.
   const gone = () => stream.close();
   socket.once('error', gone);
   const sent = send(stream, socket).catch(gone);
@@ -105,13 +105,13 @@ export const join = async (stream: SessionStream, socket: Duplex): Promise<Strea
 };
 
 /**
- * Joins a session with this process's own streams. Standard output cannot be closed while the process lives, so the end of
- * what comes is the end of all.
+ * Joins a session with the standard streams of this process. Standard output cannot be closed while the process runs,
+ * so the end of the received data ends the session.
  */
 export const joinProcess = async (stream: SessionStream, { stdin, stdout }: Io): Promise<StreamEnd> => {
   void send(stream, stdin).catch(() => undefined);
   await receive(stream, stdout);
-  // Both directions are over then, and the other end says so: an end of its own and not a client that left.
+  // Both directions have ended then, and the other end confirms it: a normal end and not a disconnected client.
   void stream.end().catch(() => undefined);
   await Promise.race([stream.closed, pause(LAST_WORD_MS, undefined, { ref: false })]);
   stream.close();

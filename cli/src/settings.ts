@@ -1,6 +1,7 @@
 /**
- * Which API a command talks to and as whom. A flag wins over the environment, the environment over the profile. A profile
- * belongs to its address: its credential is never sent to another one, and its default organization and project do not apply there.
+ * Which API a command uses, and with which credential. A flag overrides the environment, the environment overrides the
+ * profile. A profile belongs to its address: its credential is never sent to another one, and its default organization
+ * and project do not apply there.
  */
 import { type ConfigFile, configPath, type Profile, readConfig } from './config.ts';
 import { UsageError } from './exit.ts';
@@ -18,7 +19,7 @@ export type GlobalFlags = Readonly<{
 export type Settings = Readonly<{
   config_file: string;
   profile_name: string;
-  /** The stored profile, or an empty one where the command talks to another address than the profile's. */
+  /** The stored profile, or an empty one if the command uses another address than the profile's. */
   profile: Profile;
   url: string;
   /** Where the credential comes from. */
@@ -37,7 +38,7 @@ const normalizeUrl = (raw: string, from: string): string => {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 };
 
-/** The address that a profile belongs to, in the form that addresses are compared in. */
+/** The address of a profile, normalized for comparison. */
 export const profileUrl = (profile: Profile, name: string): string =>
   normalizeUrl(profile.url ?? DEFAULT_URL, `url of profile ${name}`);
 

@@ -1,11 +1,11 @@
-/** Which allocations ssh can reach, by which account and host key, and how it starts this command to get there. */
+/** Which allocations ssh can reach, with which account and host key, and how it starts this CLI to connect. */
 import type { Allocation } from '@gpuaas/sdk';
 import { commandLine } from './clean.ts';
 import type { Cli } from './context.ts';
 import { CliError } from './exit.ts';
 import { isUsable, type SshHost } from './ssh-files.ts';
 
-/** What must be done before anything can connect, or null. */
+/** What must be done before a connection is possible, or null. */
 export const notReady = (cli: Cli, found: Allocation): CliError | null => {
   const next = (...words: string[]) => commandLine(['gpuaas', 'allocation', ...words, found.name, ...cli.scope_words]);
   if (found.state === 'requested' || found.state === 'provisioning')
@@ -41,8 +41,8 @@ export const assertSshHost = (cli: Cli, found: Allocation): SshHost => {
 };
 
 /**
- * This very command with the words that make it the same for whoever starts it: the same runtime, file, configuration folder,
- * profile and address. A token of the environment is not written anywhere.
+ * The command line of this CLI with the same runtime, file, configuration directory, profile and address. A token from
+ * the environment is not written anywhere.
  */
 export const proxyWords = async (cli: Cli, host: SshHost, more: readonly string[] = []): Promise<readonly string[]> => {
   const { profile_name, url } = await cli.settings();

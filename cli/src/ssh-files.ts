@@ -1,7 +1,7 @@
 /**
- * The two files that make an ordinary OpenSSH client work with allocations: known_hosts, with the key that each machine told
- * the platform, and a part of ssh_config that goes through this command. Both are read by a program that obeys every line,
- * so nothing gets in but what has exactly the expected form: no name can add a line, a pattern or an option.
+ * The two files that make an ordinary OpenSSH client work with allocations: known_hosts, with the host key that each VM
+ * reported, and a part of ssh_config that connects through this CLI. OpenSSH obeys every line of both, so only values
+ * of exactly the expected form are written: no name can add a line, a pattern or an option.
  */
 import { CliError } from './exit.ts';
 
@@ -19,7 +19,7 @@ const PROJECT_ID = /^prj_[0-9a-z]{1,40}$/;
 const USERNAME = /^[a-z_][a-z0-9_-]{0,31}$/;
 const HOST_KEY = /^([a-z0-9][a-z0-9@.-]{2,63} [A-Za-z0-9+/]{16,16384}={0,3})(?: [^\p{Cc}]*)?$/u;
 
-/** Whether every part is what a machine of ours has; anything else is left out and told. */
+/** Whether every part has the form of a platform VM; anything else is left out and reported. */
 export const isUsable = (host: SshHost): boolean =>
   ALLOCATION_ID.test(host.allocation_id) &&
   PROJECT_ID.test(host.project_id) &&
@@ -38,10 +38,13 @@ export const knownHosts = (hosts: readonly SshHost[]): string =>
     })
     .join('');
 
-/** A name as one word that is no pattern. */
+/** A name as one word that is not a pattern. */
 const word = (name: string): string => name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').slice(0, 100);
 
-/** `gpuaas-NAME`, with the project where two have the name. What still is not one machine's is called by its id alone. */
+/**
+ * `gpuaas-NAME`, with the project if two allocations have the name. A name that is still ambiguous is replaced by the
+ * ID.
+ */
 export const hostNames = (hosts: readonly SshHost[]): ReadonlyMap<string, string | null> => {
   const short = (host: SshHost) => `gpuaas-${word(host.name)}`;
   const long = (host: SshHost) => `${short(host)}.${word(host.project_name)}`;
@@ -52,7 +55,7 @@ export const hostNames = (hosts: readonly SshHost[]): ReadonlyMap<string, string
   return new Map(hosts.map((host) => [host.allocation_id, chosen(host)]));
 };
 
-/** A path as one value of ssh_config: quoted, and with nothing that ssh would put something else for. */
+/** A path as one value of ssh_config: quoted, and without tokens that ssh would expand. */
 export const sshValue = (path: string): string => {
   if (/[\p{Cc}"\\]|\$\{/u.test(path)) throw new CliError('failure', `OpenSSH cannot use the path ${path}.`);
   return `"${path.replaceAll('%', '%%')}"`;
@@ -61,11 +64,11 @@ export const sshValue = (path: string): string => {
 const shellWord = (text: string): string => {
   if (/\p{Cc}/u.test(text)) throw new CliError('failure', 'A path contains a control character.');
   if (/^[\w@+=:,./-]+$/.test(text)) return text;
-  // Windows has no POSIX shell for it; there a word in double quotes stays one word.
+  // Windows has no POSIX shell; there a word in double quotes stays one word.
   return process.platform === 'win32' ? `"${text.replaceAll('"', '')}"` : `'${text.replaceAll("'", "'\\''")}'`;
 };
 
-/** Run by the user's shell, after ssh has put its own values for `%`. */
+/** Run by the user's shell, after ssh has expanded `%`. */
 export const proxyCommand = (words: readonly string[]): string => words.map(shellWord).join(' ').replaceAll('%', '%%');
 
 export type ConfigParts = Readonly<{
@@ -73,7 +76,7 @@ export type ConfigParts = Readonly<{
   proxy: (host: SshHost) => readonly string[];
 }>;
 
-/** Options that hold for every connection, whatever the user's own configuration says. */
+/** Options for every connection, whatever the user's own configuration contains. */
 export const sshOptions = (host: SshHost, { known_hosts_file, proxy }: ConfigParts): readonly string[] => {
   assertUsable(host);
   return [
@@ -98,7 +101,7 @@ export const sshConfig = (hosts: readonly SshHost[], parts: ConfigParts): string
   return ['# Written by `gpuaas ssh-config --write`, which replaces it whole.', '', ...blocks].join('\n');
 };
 
-/** The line at the top of the user's configuration: below the first Host it would count for that host only. */
+/** The line at the top of the user's configuration: below the first Host it would apply only to that host. */
 export const includeLine = (file: string): string => {
   if (/[*?[\]]/.test(file)) throw new CliError('failure', `OpenSSH would read ${file} as a pattern.`);
   return `Include ${sshValue(file)}`;

@@ -10,7 +10,7 @@ assert.ok(progress);
 const AFTER_12_S = Date.parse(progress.started_at) + 12_000;
 const at = (more: Partial<typeof progress>): Allocation => ({ ...provisioning, progress: { ...progress, ...more } });
 
-/** A stream that keeps what was written. */
+/** A stream that records what was written. */
 const screen = (isTTY: boolean) => {
   let text = '';
   const stream = {

@@ -1,7 +1,7 @@
 /**
- * The steps of a launch or a release as they happen, on standard error. A step that is over leaves a line with how it
- * ended and how long it took, which the server says; the one under way is a line that moves in place at a terminal and
- * a line when it begins anywhere else. Time is an argument, so nothing here depends on when it runs.
+ * The steps of a launch or a release as they happen, on standard error. A completed step is one line with its result
+ * and the duration reported by the server. The running step is a line that updates in place on a terminal, and
+ * elsewhere one line when it starts. Time is an argument, so nothing here depends on the clock.
  */
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { clean, truncate } from './clean.ts';
@@ -32,7 +32,7 @@ const newestRun = (entries: readonly TimelineEntry[], workflow: string): readonl
   );
 };
 
-/** Steps of a run that are over. A step that waited or was tried again has several entries and one line. */
+/** Completed steps of a run. A step that waited or was retried has several entries and one line. */
 export const finishedSteps = (run: readonly TimelineEntry[]): FinishedStep[] => {
   const groups: TimelineEntry[][] = [];
   for (const entry of run) {
@@ -72,7 +72,7 @@ const rate = (bytes: number): string => {
   return `${shown >= 100 || power === 0 ? Math.round(shown) : shown.toFixed(1)} ${units[power]}/s`;
 };
 
-/** The step under way: how far, how fast, how long already and how long such steps take. */
+/** The running step: progress, speed, elapsed time and expected duration. */
 export const liveLine = (progress: Progress, nowMs: number): string => {
   const elapsed = shortDuration(nowMs - Date.parse(progress.started_at));
   return [
@@ -85,16 +85,16 @@ export const liveLine = (progress: Progress, nowMs: number): string => {
   ].join('  ');
 };
 
-/** For a log: that a step has begun, said once. */
+/** For a log: that a step has started, printed once. */
 export const beginLine = ({ label, step_number, step_count, expected_s }: Progress): string =>
   `- ${clean(label)}, step ${step_number} of ${step_count}${
     expected_s === null ? '' : `, about ${shortDuration(expected_s * 1000)}`
   }`;
 
 export type StepsOptions = Readonly<{
-  /** Without it only the step under way is told. */
+  /** Without it only the running step is shown. */
   readTimeline?: (() => Promise<readonly TimelineEntry[]>) | undefined;
-  /** What to say while no step is under way. */
+  /** The text while no step is running. */
   describe: (allocation: Allocation) => string;
   stream: Pick<Screen, 'write' | 'isTTY' | 'columns'>;
   now?: () => number;
@@ -118,7 +118,7 @@ export const createSteps = ({ readTimeline, describe, stream, now = Date.now }: 
   const timer = stream.isTTY ? setInterval(draw, 200) : undefined;
   const writeLine = (line: string) => stream.write(`${erase()}${line}\n`);
 
-  /** Lines of steps that ended since the last look. A new run begins its own. */
+  /** Lines of steps that ended since the last poll. A new run starts its own. */
   const printFinished = async () => {
     if (workflow === undefined) return;
     const run = newestRun((await readTimeline?.()) ?? [], workflow);
@@ -135,7 +135,7 @@ export const createSteps = ({ readTimeline, describe, stream, now = Date.now }: 
       if (next !== key) {
         const isFirst = key === undefined;
         key = next;
-        // What went before ends in its own words, before the next run is told of.
+        // The previous run is finished before the next one is shown.
         if (!isFirst) await printFinished();
         if (progress !== null && progress.workflow !== workflow) {
           workflow = progress.workflow;

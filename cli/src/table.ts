@@ -1,15 +1,18 @@
-/** Tables that fit their terminal: optional columns go first, long text is cut or wrapped next, ids are never cut. */
+/**
+ * Tables that fit their terminal: optional columns are dropped first, then long text is cut or wrapped, and IDs are
+ * never cut.
+ */
 import { clean, truncate, truncateStart, widthOf } from './clean.ts';
 
 export type Column<T> = Readonly<{
   header: string;
   value: (row: T) => string | number | boolean | null | undefined;
   /**
-   * Gives way where the width does not reach: a name is cut with an ellipsis, one whose end tells more from its start, and a
-   * sentence goes over several lines.
+   * Shrinks if the table is too wide: a name is cut with an ellipsis, one whose end matters more at its start, and a
+   * sentence wraps.
    */
   shrink?: 'cut' | 'cut-start' | 'wrap';
-  /** Left out where the width does not reach, the last one first. */
+  /** Dropped if the table is too wide, the last one first. */
   optional?: true;
   align?: 'right';
 }>;
@@ -53,7 +56,7 @@ type Laid = {
   right: boolean;
 };
 
-/** Breaks between words; a word longer than the room stands alone. */
+/** Breaks between words; a word longer than the width is on its own line. */
 const wrap = (text: string, room: number): string[] => {
   const lines: string[] = [];
   let line = '';

@@ -1,4 +1,4 @@
-/** What a person at a terminal sees. util-linux's `script` gives the command a real one. */
+/** The output on a terminal. util-linux's `script` provides a real one. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

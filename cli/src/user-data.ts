@@ -1,4 +1,4 @@
-/** User data comes from a file: it is a text of many lines. */
+/** User data comes from a file, because it has many lines. */
 import { UsageError } from './exit.ts';
 import { type Io, readNamed } from './io.ts';
 

@@ -1,4 +1,4 @@
-/** The first hour of a new user, told with the command alone against a real platform. */
+/** The first hour of a new user, with the CLI alone against a real control plane. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -16,7 +16,7 @@ type Ran = Readonly<{ code: number | null; stdout: string; stderr: string }>;
 type Body = Readonly<Record<string, unknown>> & Readonly<{ meta?: { correlation_id: string } }>;
 type Listed = Readonly<{ schema_version: number; items: readonly Record<string, unknown>[] }>;
 
-/** One control plane for all stories, which run in order; each has a profile of its own. */
+/** One control plane for all tests, which run in order; each has its own profile. */
 let lab: LabUnderTest;
 const closers: (() => Promise<void> | void)[] = [];
 before(async () => {
@@ -28,7 +28,7 @@ after(async () => {
   for (const close of closers) await close();
 });
 
-/** A command that is signed out. */
+/** A command without a sign-in. */
 const shell = (t: TestContext) => {
   const home = mkdtempSync(join(tmpdir(), 'gpuaas-cli-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
@@ -180,7 +180,7 @@ test('the device flow signs in through a browser; events are streamed, and Ctrl-
   assert.equal(await signedIn, 0);
   assert.equal(JSON.parse(gpuaas('whoami').stdout).email, 'dev-user@gpuaas.local');
 
-  // Resuming after the first event makes the story independent of when the stream is open.
+  // Resuming after the first event makes the test independent of when the stream opens.
   const [first] = (JSON.parse(gpuaas('events').stdout) as Listed).items;
   const follower = spawn(GPUAAS, ['events', '--follow', '--after', String(first?.['id'])], { env });
   const ended = new Promise<number | null>((resolve) => follower.once('exit', resolve));

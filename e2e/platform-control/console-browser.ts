@@ -1,4 +1,4 @@
-/** People at the console of a real platform, each in a browser of their own, signed in by the issuer's own page. */
+/** Users at the console of a real control plane, each in their own browser, signed in through the issuer's own page. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +10,14 @@ import type { LabUnderTest } from './lab.ts';
 export type Person = Readonly<{
   page: Page;
   context: BrowserContext;
-  /** Fails where the page complained of anything, or asked anybody else for anything. */
+  /** Fails if the page logged anything or sent a request elsewhere. */
   assertCalm(): void;
 }>;
 
-/** What the browser itself says of a refusal, which the page shows in words; and the first look of who is not signed in yet. */
+/**
+ * Messages of the browser itself about a refused request, which the page shows in words; and the first request before
+ * sign-in.
+ */
 const EXPECTED = /the server responded with a status of 4\d\d/;
 
 export type Consoles = Readonly<{
@@ -29,7 +32,7 @@ export const openConsoles = async (t: TestContext, lab: LabUnderTest): Promise<C
   const open = async (): Promise<Person> => {
     const context = await browser.newContext(contextOptions({}));
     const page = await context.newPage();
-    // Steps on a machine that does other things too take long at times; the runner's limit ends a wait in vain.
+    // Steps on a busy computer may take long; the timeout of the runner ends a wait in vain.
     page.setDefaultTimeout(60_000);
     const troubles = watch(page, lab.url, EXPECTED);
     return { page, context, assertCalm: () => assert.deepEqual(troubles, []) };
@@ -49,7 +52,7 @@ export const openConsoles = async (t: TestContext, lab: LabUnderTest): Promise<C
   };
 };
 
-/** Presses the key until what has the focus is what is wanted: the way of who has no pointer. */
+/** Presses the key until the wanted element has the focus: as a keyboard user does. */
 export const tabTo = async (page: Page, wanted: string, key = 'Tab'): Promise<void> => {
   for (let presses = 0; presses < 120; presses++) {
     await page.keyboard.press(key);

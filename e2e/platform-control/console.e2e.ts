@@ -1,4 +1,4 @@
-/** The console as people use it, in a real browser against the whole platform of `make up`. */
+/** The console in a real browser against the complete platform of `make up`. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -19,7 +19,7 @@ const link = (page: Page, area: string, name: string) =>
 const title = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 const price = (page: Page) => page.getByRole('region', { name: 'Price and capacity' });
 
-/** Launches what the address says, and waits until it is active without the page being loaded again. */
+/** Launches what the URL contains, and waits without a reload until it is active. */
 const launch = async (page: Page, query: string): Promise<void> => {
   await link(page, 'Project', 'Launch').click();
   await page.getByRole('form', { name: 'Launch' }).waitFor();

@@ -1,4 +1,4 @@
-/** Drives `make up`, `make down` and `make reset` from outside, each story on its own port and state folder. */
+/** Runs `make up`, `make down` and `make reset` from outside, each test on its own port and state directory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { pause } from '@gpuaas/kit';
 
 const REPO = fileURLToPath(new URL('../..', import.meta.url));
-/** Only so that a broken platform ends the test: nothing is measured by it. */
+/** Only ends the test of a broken control plane: not a measurement. */
 const PATIENCE_MS = 180_000;
 
-/** A test, or what stands for all tests of a file. */
+/** A test, or the context of all tests of a file. */
 export type TestLike = Readonly<{ after(close: () => Promise<void> | void): void }>;
 export type Finished = Readonly<{ code: number | null; text: string }>;
 export type Started = Readonly<{ child: ChildProcess; said: () => string; finished: Promise<Finished> }>;
@@ -24,7 +24,7 @@ export type LabUnderTest = Readonly<{
   make(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Finished>;
   /** Processes named in the run file. */
   run(): Readonly<{ supervisor: string; server: string; fleet: string; ready: boolean }>;
-  /** Returns when every simulated host is enrolled and what it shall be. */
+  /** Returns when every simulated host is enrolled and in its target state. */
   hostsReady(): Promise<void>;
   readyz(): Promise<number | undefined>;
 }>;
@@ -58,7 +58,7 @@ export const isRunning = (pid: number): boolean => {
   }
 };
 
-/** An interrupted run ends its test processes; what they started in sessions of their own must go too. */
+/** An interrupted run ends its test processes; children in their own sessions must end too. */
 const clearWhenInterrupted = (t: TestLike, clear: () => void): void => {
   const onSignal = () => {
     clear();
@@ -68,7 +68,7 @@ const clearWhenInterrupted = (t: TestLike, clear: () => void): void => {
   t.after(() => void process.off('SIGTERM', onSignal));
 };
 
-/** A state folder that is cleared, with whatever runs in it, when the test ends. */
+/** A state directory that is removed, with all processes in it, when the test ends. */
 export const labUnderTest = async (t: TestLike, stateDir?: string): Promise<LabUnderTest> => {
   const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-up-'));
   chmodSync(scratch, 0o711);
@@ -83,7 +83,7 @@ export const labUnderTest = async (t: TestLike, stateDir?: string): Promise<LabU
     GPUAAS_GATEWAY_AGENT_PORT: String(await freePort()),
   };
   const start: LabUnderTest['start'] = (args, env = {}) => {
-    // A group of its own, as a terminal gives it: Ctrl-C goes to make and everything below it.
+    // Its own process group, as a terminal creates it: Ctrl-C goes to make and all its children.
     const child = spawn('make', ['--no-print-directory', ...args], {
       cwd: REPO,
       env: { ...inherited, ...own, ...env },

@@ -1,4 +1,4 @@
-/** More ways in which `make up` starts, or does not; the usual ones are in `up.e2e.ts`. */
+/** More ways in which `make up` starts or fails; the usual ones are in `up.e2e.ts`. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ test('it runs in a private directory, and a crashed server is reported with the 
   const lab = await labUnderTest(t, join(closed, 'state'));
   const up = lab.start(['up']);
   await eventually('the lab is up', () => up.said().includes('Press Ctrl-C to stop it.') || up.child.exitCode !== null);
-  // PostgreSQL refuses to run as root, and its own user cannot enter that folder.
+  // PostgreSQL refuses to run as root, and its own user cannot enter that directory.
   const pointer = join(lab.stateDir, 'postgres/placement.json');
   assert.equal(existsSync(pointer), process.getuid?.() === 0);
   const { home } = existsSync(pointer)

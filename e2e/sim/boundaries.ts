@@ -1,6 +1,6 @@
 /**
- * Every boundary of the workflows of an allocation, and what the database must show when a worker has died there. The
- * second half is what keeps the harness honest: a worker that died somewhere else leaves another picture.
+ * Every boundary of the allocation workflows, and the expected database state after a worker died there. The expected
+ * state verifies the harness: a worker that died elsewhere leaves another state.
  */
 import type { CapacityShape, WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
 import { PROVISION_BAREMETAL, PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
@@ -16,7 +16,7 @@ const path = (declared: WorkflowDeclaration, shape: CapacityShape): Path => ({
   executions: executionsOf(declared, shape),
 });
 
-/** The executions of a run that nothing disturbs, in order. */
+/** The executions of an undisturbed run, in order. */
 export const PATHS = {
   provisionSlice: path(PROVISION_SLICE, 'gpu_slice'),
   provisionBaremetal: path(PROVISION_BAREMETAL, 'baremetal'),
@@ -29,9 +29,9 @@ export const boundariesOf = ({ workflow, executions }: Path): readonly Omit<Boun
 
 export type Picture = Readonly<{
   step: string;
-  /** Whether the run is over. */
+  /** Whether the run has ended. */
   is_done: boolean;
-  /** What the run has asked of its host so far. */
+  /** The tasks that the run has sent to its host so far. */
   kinds: readonly string[];
 }>;
 

@@ -1,7 +1,7 @@
 /**
- * The life of hosts and what runs on them, with nothing stood in for but the hardware: the server is a process, each
- * agent is the real one on a simulated host, they meet over mTLS, and everything is asked for by the public API. The
- * stories share one platform and are told in order; the last one takes up what an earlier one left.
+ * The lifecycle of hosts and their allocations, with only the hardware simulated: the server is a process, each agent
+ * is the real one on a simulated host, they connect over mTLS, and every request uses the public API. The tests share
+ * one platform and run in order; the last one continues from the state of an earlier one.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -81,12 +81,12 @@ const reaches = (id: string, state: Allocation['state']): Promise<Allocation> =>
     return found.state === state ? found : undefined;
   });
 
-/** By the command, as a person lays them. */
+/** Through the CLI, as an operator adds them. */
 const fault = (...words: readonly string[]): void => {
   const done = spawnSync(LAB, ['fault', ...words, '--dir', fleetDir], { encoding: 'utf8' });
   assert.equal(done.status, 0, done.stderr);
 };
-/** On every host that the next slice may come to. */
+/** On every host where the next slice may be placed. */
 const onSlices = (rule: NewFault): readonly string[] =>
   SLICE_HOSTS.map((name) => addFault(machineDir(fleetDir, name), rule).id);
 const clearSlices = (): void => {
@@ -96,7 +96,7 @@ const clearSlices = (): void => {
 const machineState = (name: string): State =>
   JSON.parse(readFileSync(join(machineDir(fleetDir, name), 'state.json'), 'utf8'));
 
-/** The host has written down that it did as the rule asks, so that it does it once. */
+/** The host has recorded that the rule was applied, so that it applies once. */
 const wasUsed = (ruleId: string): boolean =>
   SLICE_HOSTS.some((name) => machineState(name).fault_hits[ruleId] !== undefined);
 
@@ -105,7 +105,7 @@ const slotsOf = async (name: string) => {
   return (await platform.client.adminNodeSlotList({ params: { node_id: node.id }, query: { limit: 20 } })).items;
 };
 
-/** Everything is for sale again, and whatever was used has the proof of a wipe. */
+/** All slots are schedulable again, and every used one has a wipe proof. */
 const everySlotIsClean = async (): Promise<void> => {
   for (const name of SLICE_HOSTS) {
     for (const slot of await slotsOf(name)) {
@@ -165,7 +165,7 @@ const clearFailures = async (): Promise<void> => {
 
 test('a launch whose host fails becomes active on another host, and the failed host is flagged and wiped', async () => {
   const nodes = await Promise.all(SLICE_HOSTS.map(nodeOf));
-  // Both are empty and alike, so the first is the best.
+  // Both are empty and equal, so the first is chosen.
   const [bad, good] = nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   assert.ok(bad && good);
   addFault(machineDir(fleetDir, bad.name), { when: 'slice.vm_start', do: 'fail', message: 'as the test asked' });
@@ -241,7 +241,7 @@ test('a task that is delivered five more times is executed once', async () => {
   const become = (state: string) =>
     sql.query("update node_tasks set state = $2 where allocation_id = $1 and kind = 'slice.vm_start'", [id, state]);
   for (let times = 0; times < 5; times++) {
-    // A platform that forgot that it handed the task out hands it out again.
+    // A control plane that lost the record of its dispatch dispatches the task again.
     await become('queued');
     await sql.query(`notify ${CHANNEL}`);
     await eventually('it is handed out again', async () => (await stateOf()) === 'dispatched' || undefined);
@@ -256,7 +256,7 @@ test('a task that is delivered five more times is executed once', async () => {
   await everySlotIsClean();
 });
 
-/** Says something harmless with the certificate of that host until it is refused. */
+/** Sends a harmless request with the certificate of that host until it is refused. */
 const isLockedOut = async (name: string): Promise<void> => {
   const url = new URL(readFileSync(join(fleetDir, name, 'node-api-url'), 'utf8').trim());
   const connection = await openConnection({ url, state: join(fleetDir, name, 'agent'), version: '0.1.0' });

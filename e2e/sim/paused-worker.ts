@@ -1,7 +1,7 @@
 /**
- * `gpuaas-provisioning-worker` as it ships, but for one thing: a run that the plan names is held at its boundary, and
- * what was reached is appended to a file, so that the test can kill the process there and nowhere else. Runs that the
- * plan does not name go their way.
+ * `gpuaas-provisioning-worker` as shipped, with one difference: a run named in the plan is held at its boundary, and
+ * reached boundaries are appended to a file, so that the test can kill the process exactly there. Other runs are not
+ * affected.
  *
  *   node paused-worker.ts PLAN_FILE REACHED_FILE
  */
@@ -14,21 +14,21 @@ import { startProcess } from '../../server/src/roles/process.ts';
 import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
 
 /**
- * A step that has a host do something is executed at least twice: to ask for it, and to go on when it is done. Between
- * the two it may look in vain, which is no boundary of its own. Other steps are executed once. A launch whose host failed
- * moves in the execution that finds the failed task.
+ * A step with a host task is executed at least twice: to queue the task, and to continue when it is done. Polls in
+ * between are not boundaries. Other steps are executed once. A launch whose host failed moves in the execution that
+ * finds the failed task.
  */
 export type Boundary = Readonly<{
   subject_id: string;
   workflow: string;
   step: string;
   execution: 'ask' | 'go_on' | 'only' | 'move';
-  /** What the step has its host do; null where it needs no host. */
+  /** The host task of the step; null if it needs no host. */
   kind: string | null;
   point: FailPoint;
 }>;
 
-/** Shorter than a service's, so that the next worker need not wait long for the leases of the dead one. */
+/** Shorter than in production, so that the next worker need not wait long for the run leases of the dead one. */
 export const LEASE_MS = 5_000;
 const CONCURRENCY = 100;
 const LOOK_AGAIN_MS = 20;
@@ -38,7 +38,7 @@ const forever = (): Promise<never> => new Promise(() => {});
 const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
   const bySubject = new Map(plan.map((boundary) => [`${boundary.workflow} ${boundary.subject_id}`, boundary]));
   const held = new Set<string>();
-  /** Which execution of its step each run is in. */
+  /** The current execution number of each run's step. */
   const executions = new Map<string, Boundary['execution'] | 'look'>();
 
   const executionOf = async (run: LeasedRun, boundary: Boundary): Promise<Boundary['execution'] | 'look'> => {
@@ -51,7 +51,7 @@ const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
     if (rows.every(({ state }) => state === 'completed')) return 'go_on';
     if (rows.some(({ state }) => state === 'failed')) return 'move';
     if (boundary.execution === 'ask') return 'look';
-    // The task may end between this look and that of the step, which would then pass its boundary unseen.
+    // The task may end between this read and that of the step, which would then pass its boundary unnoticed.
     await pause(LOOK_AGAIN_MS);
     return executionOf(run, boundary);
   };
@@ -59,7 +59,7 @@ const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
   return async (point: FailPoint, run: LeasedRun): Promise<void> => {
     const boundary = bySubject.get(`${run.workflow} ${run.subject_id}`);
     if (boundary === undefined) return;
-    // A run that rests may be claimed again while its last move is held: it must not go on behind our back.
+    // A waiting run may be claimed again while its last transition is held: it must not continue unnoticed.
     if (held.has(run.id)) return forever();
     if (run.step !== boundary.step) return;
     if (point === 'claimed') executions.set(run.id, await executionOf(run, boundary));

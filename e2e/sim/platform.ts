@@ -1,4 +1,4 @@
-/** A platform as processes: the server as it ships, and simulated hosts with real agents that join it by themselves. */
+/** A platform as processes: the server as shipped, and simulated hosts with real agents that enroll automatically. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { createOperator } from '../../lab/src/operator.ts';
 import { freePort } from '../platform-control/lab.ts';
 
 const REPO = fileURLToPath(new URL('../..', import.meta.url));
-/** Only so that a broken platform ends the test: nothing is measured by it. */
+/** Only ends the test of a broken control plane: not a measurement. */
 const PATIENCE_MS = 180_000;
 
 export type Running = Readonly<{ child: ChildProcess; said(): string; kill(signal: NodeJS.Signals): Promise<void> }>;
@@ -53,12 +53,12 @@ export type Platform = Readonly<{
   /** Signed in as the operator of a laptop. */
   client: Client;
   servers: readonly Running[];
-  /** Starts the process of these roles anew, where it was: it must have ended. */
+  /** Restarts the process of these roles in place: it must have ended. */
   restart(roles: string): Promise<void>;
   /** Another program on the same database and state, stopped with the rest. */
   run(args: readonly string[]): Running;
   hosts(args: readonly string[]): Running;
-  /** Returns when that many hosts say that they are what they shall be. */
+  /** Returns when that many hosts report their target state. */
   ready(hosts: Running, count: number, withinMs?: number): Promise<void>;
   stop(): Promise<void>;
 }>;

@@ -1,7 +1,7 @@
 /**
- * Power of a slice with nothing stood in for but the hardware: the server is a process, the agent the real one on a simulated
- * host. A tenant stops, starts, reboots and reinstalls; the agent is killed on the way, the host refuses, a release comes in
- * between. Whatever happens, the slice keeps its address and is charged, and what is released leaves nothing behind.
+ * Power of a slice with only the hardware simulated: the server is a process, the agent the real one on a simulated
+ * host. A tenant stops, starts, reboots and reinstalls; the agent is killed, the host refuses, and a release
+ * intervenes. In each case the slice keeps its address and is charged, and a released slice leaves nothing behind.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

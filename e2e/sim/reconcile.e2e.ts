@@ -1,6 +1,6 @@
 /**
- * What happens to a host behind the platform's back, with nothing stood in for but the hardware: it boots, a guest shuts itself
- * down, somebody makes a machine of their own on a drive that is for sale. The agent looks by itself and the platform compares.
+ * Changes on a host outside of the platform, with only the hardware simulated: a reboot, a shutdown by the guest OS,
+ * and an unmanaged VM on a schedulable disk. The agent reports its inventory and the control plane compares it.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -60,7 +60,10 @@ const theNode = async (): Promise<Node> => {
 };
 const inventory = async () => platform.client.adminNodeInventoryGet({ params: { node_id: (await theNode()).id } });
 
-/** The agent dies, something happens, and an agent that starts anew looks at once. What ended long ago is not under way. */
+/**
+ * The agent dies, something changes, and a restarted agent reconciles at once. Changes that ended long ago are not in
+ * progress.
+ */
 const meanwhile = async (happens: (host: SimHost) => void): Promise<void> => {
   await hosts.kill('SIGKILL');
   happens(machine());
@@ -97,7 +100,7 @@ test('a slice shut down by its guest OS is off, and the API shows why', async ()
 });
 
 test('a VM created outside of the platform is reported and left alone, and its slot is not schedulable', async () => {
-  // A node whose agent was away has nothing for sale until it was seen and checked again.
+  // A node whose agent was disconnected is unschedulable until it was seen and checked again.
   const before = await eventually('it is for sale again', async () => (await theNode()).free_gpus || undefined);
   const serial = machine().slots[7]?.serial ?? '';
   await meanwhile((host) => host.defineForeignDomain('somebodys', [serial]));

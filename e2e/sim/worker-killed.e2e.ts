@@ -1,7 +1,7 @@
 /**
- * `kill -9` of the provisioning worker at every boundary of provision, move and release, with real agents on simulated hosts.
- * Many runs are held at a boundary each and die with one process: the worker that comes next finds every one of them in
- * another place. What the runs had come to is read from the database before anybody takes them up again.
+ * `kill -9` of the provisioning worker at every boundary of provision, move and release, with real agents on simulated
+ * hosts. Many runs are each held at a boundary and die with one process: the next worker finds each of them at another
+ * boundary. The state of the runs is read from the database before the next worker starts.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { eventually, type Platform, type Running, startPlatform } from './platfo
 
 const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-killed-'));
 const fleetDir = join(scratch, 'fleet');
-/** As many whole hosts as release has boundaries, and slots enough for a slice per boundary of its provisioning. */
+/** As many whole hosts as release has boundaries, and enough slots for a slice per boundary of its provisioning. */
 const WHOLE = boundariesOf(PATHS.releaseBaremetal).length;
 const SLICES = boundariesOf(PATHS.provisionSlice).length;
 const HOSTS = WHOLE + Math.ceil(SLICES / 8);
@@ -131,7 +131,7 @@ const checkPicture = async ({ path, boundary }: Strike): Promise<void> => {
   assert.deepEqual({ step: run?.step, is_done: run?.state === 'done', kinds: run?.kinds }, expected, where);
 };
 
-/** Lets every run come to its boundary, and ends the process there. */
+/** Lets every run reach its boundary, and kills the process there. */
 const strike = async (strikes: readonly Strike[]): Promise<void> => {
   const { worker, reached } = startWorker(strikes);
   await eventually(
@@ -150,7 +150,7 @@ const machines = (): State[] =>
 const domains = () => machines().flatMap((machine) => machine.domains);
 const users = () => machines().flatMap((machine) => Object.keys(machine.users));
 
-/** What every allocation left behind: the correlation ids of its requests and no other, and no host was asked for anything twice. */
+/** The records of every allocation: only the correlation IDs of its requests, and no host task twice. */
 const checkTraces = async (ids: readonly string[]): Promise<void> => {
   const { rows } = await sql.query<{ id: string; requests: number; ids: string[]; again: number; open: number }>(
     `select a.id, case when a.release_requested_at is null then 1 else 2 end as requests,
@@ -206,7 +206,7 @@ test('a worker killed at any step of provisioning: each allocation is activated 
   assert.equal(strikes.length, SLICES + boundariesOf(PATHS.provisionBaremetal).length);
   await strike(strikes);
 
-  // Nobody works on them: a release that is asked for now finds them in the middle of a step.
+  // No worker is running: a release requested now finds them in the middle of a step.
   const given = strikes.filter(({ path, boundary }) => path === PATHS.provisionSlice && boundary.point === 'acted');
   const unused = given.map(({ boundary }) => boundary.subject_id);
   for (const id of unused) await release(id);

@@ -1,6 +1,6 @@
 /**
- * What a tenant and an operator do in the stories of this lane, by the public API alone, and what the stories look up in the
- * database because it is nobody's to see: tasks and proofs.
+ * The actions of tenants and operators in these tests, through the public API alone, and database reads for internal
+ * records: tasks and proofs.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { eventually, type Platform, type PlatformOptions, startPlatform } from '
 
 export const SKU = 'h200-sxm-slice';
 export const REGION = 'us-buffalo-1';
-/** As small as the guests of tests are. */
+/** As small as the guest images of tests. */
 export const PROFILE = 'tiny_1g_1c';
 const ENDED: readonly Allocation['state'][] = ['failed', 'released', 'release_failed'];
 const SLOW_MS = 120_000;
@@ -53,7 +53,7 @@ export type Cloud = Readonly<{
 
 export type CatalogImage = Readonly<{ name: string; digest: string; size_bytes: number; format: 'raw' | 'qcow2' }>;
 
-/** An image of the site's own, as an operator registers it. */
+/** An image of the site, as an operator registers it. */
 export const addToCatalog = async (
   client: Client,
   { name, digest, size_bytes, format }: CatalogImage,
@@ -76,7 +76,7 @@ export const addToCatalog = async (
   });
 };
 
-/** A size of machine as small as the guests. */
+/** A VM size as small as the test guests. */
 const addProfiles = async (sql: SqlClient): Promise<void> => {
   await sql.query(
     `insert into sku_vm_profiles (name, sku_name, gpu_count, vcpu_count, memory_mib)

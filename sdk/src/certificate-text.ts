@@ -32,7 +32,7 @@ export const certificateText = {
     if (fabric === null) return 'no reset recorded';
     return fabric.is_cleared ? `reset (${fabric.method})` : NOT_RESET;
   },
-  /** What was removed from the host beside the data, by name. */
+  /** The parts removed from the host besides the data, by name. */
   isolation: (found: NonNullable<WipeCertificate['isolation']>): Readonly<Record<string, string>> => ({
     'network port': removal(found.is_port_removed),
     'DHCP reservation': removal(found.is_reservation_removed),

@@ -12,7 +12,7 @@ after(() => {
   for (const close of closers) close();
 });
 
-/** A server that answers from a function and remembers what it was asked. */
+/** A server that responds from a function and records its requests. */
 const serve = async (answer: Answerer) => {
   const seen: Seen[] = [];
   const server = createServer(async (req, res) => {

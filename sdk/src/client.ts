@@ -21,18 +21,20 @@ import { type AnyRequest, decodeBody, encodeBody, newIdempotencyKey, pathOf } fr
 export type ClientOptions = Readonly<{
   baseUrl: string;
   token?: string | undefined;
-  /** Asked before every request, and again with the refused token after a 401. */
+  /** Called before every request, and again with the refused token after a 401. */
   tokenProvider?: TokenProvider;
   fetch?: typeof globalThis.fetch;
   userAgent?: string;
-  /** Sent as X-Correlation-Id with every request; a function is asked for each. Without it the server makes one. */
+  /**
+   * Sent as X-Correlation-Id with every request; a function is called for each. Without it the server generates one.
+   */
   correlationId?: string | (() => string);
   timeoutMs?: number;
   retry?: RetryOptions;
 }>;
 
 export type CallOptions = Readonly<{
-  /** Made for you where one is required. Give your own to survive a restart of your program. */
+  /** Generated if one is required. Pass your own to survive a restart of your program. */
   idempotencyKey?: string | undefined;
   /** The ETag of the version you read, or its `version` number. */
   ifMatch?: string | number | undefined;
@@ -44,11 +46,11 @@ export type StreamOptions = CallOptions &
   Readonly<{
     /** Resume after this event. */
     lastEventId?: string | undefined;
-    /** How many connections may fail in a row before the stream gives up. */
+    /** How many connections may fail in a row before the stream fails. */
     reconnectsMax?: number;
     /** The longest time without a byte; the server sends a comment every 15 seconds. */
     idleMaxMs?: number;
-    /** A connection stands, also where nothing has happened yet: at the beginning, and after each interruption. */
+    /** Connected, also if no event has arrived yet: at the start, and after each interruption. */
     onOpen?: () => void;
     onReconnect?: (err: GpuaasError) => void;
   }>;
@@ -59,7 +61,7 @@ export type ApiResponse<T> = Readonly<{
   etag: string | null;
   location: string | null;
   correlation_id: string | null;
-  /** The key the request carried, if it carried one. */
+  /** The key of the request, if it had one. */
   idempotency_key: string | null;
 }>;
 
@@ -95,7 +97,7 @@ export type Client = Methods &
     call<K extends CallId>(operation: K, ...args: Args<K, CallOptions>): Promise<ApiResponse<ResponseOf<K>>>;
     /** Every item of a list, page after page. */
     pages: Pages;
-    /** A request that the table does not know, with the same credential, errors and retries. The body is text. */
+    /** A request that is not in the table, with the same credential, errors and retries. The body is text. */
     raw(request: RawRequest, options?: CallOptions): Promise<ApiResponse<string> & { headers: Headers }>;
   }>;
 
@@ -171,8 +173,8 @@ export const createClient = (options: ClientOptions): Client => {
     });
 
   /**
-   * Goes on after the last event it gave, until the caller leaves, the server refuses, or too many connections fail in
-   * a row.
+   * Continues after the last event it returned, until the caller stops, the server refuses, or too many connections
+   * fail in a row.
    */
   async function* events(info: OperationInfo, request: AnyRequest, stream: StreamOptions): AsyncGenerator<unknown> {
     const { reconnectsMax = 10, idleMaxMs = 45_000 } = stream;
@@ -193,7 +195,7 @@ export const createClient = (options: ClientOptions): Client => {
       } catch (err) {
         if (stream.signal?.aborted) throw stream.signal.reason;
         if (!(err instanceof GpuaasError) || !err.retryable || failures >= reconnectsMax) throw err;
-        // A quiet connection that held for a while was a good one, even if it brought no event.
+        // A quiet connection that lasted for a while was a good one, even without an event.
         if (Date.now() - openedAt > 10_000) failures = 0;
         stream.onReconnect?.(err);
         await pause(backoffMs(failures++, retryMs, 30_000), stream.signal);
@@ -245,6 +247,6 @@ export const createClient = (options: ClientOptions): Client => {
     .filter(([, info]) => info.page)
     .map(([id]) => [id, (request?: AnyRequest, callOptions?: CallOptions) => pagesOf(id, request, callOptions)]);
 
-  // The table gives the methods their names and the generated types give them their shapes; this is where the two meet.
+  // The table gives the methods their names and the generated types their signatures; they are joined here.
   return { ...Object.fromEntries(methods), call, pages: Object.fromEntries(pages), raw } as unknown as Client;
 };

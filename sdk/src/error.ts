@@ -1,14 +1,11 @@
 /**
- * The one exception of the sdk. A refusal of the API keeps every member of its problem document; what never became an
- * answer (no network, a proxy's page, giving up a wait) gets a code of its own, so that a program can always decide by
+ * The one exception of the SDK. An API error keeps every field of its problem document; a failure without an API
+ * response (no network, a proxy's page, a wait that timed out) has its own code, so that a program can always decide by
  * `code` and a person always finds the correlation ID.
  */
 import { ERRORS, type ErrorCode, type Problem } from './api.gen.ts';
 
-/**
- * `network`: no answer came. `timeout`: a wait ended first. `unexpected_answer`: something answered that is not the
- * API.
- */
+/** `network`: no response. `timeout`: a wait ended first. `unexpected_answer`: the response is not from the API. */
 export type GpuaasErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected_answer';
 
 type Details = Partial<
@@ -50,7 +47,7 @@ const WIRE_NAMES = [
 export class GpuaasError extends Error {
   override name = 'GpuaasError';
   readonly code: GpuaasErrorCode;
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
   readonly title: string;
   /** What went wrong, as a sentence. The same as `message`. */
@@ -79,7 +76,7 @@ export class GpuaasError extends Error {
     this.actions = details.actions ?? [];
   }
 
-  /** What to do next, as a sentence; null where only the detail can say. */
+  /** What to do next, as a sentence; null if only the detail can say. */
   get help(): string | null {
     return isErrorCode(this.code) ? ERRORS[this.code].help : null;
   }
@@ -111,7 +108,7 @@ export const retryAfterSeconds = (header: string | null, nowMs: number): number 
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - nowMs) / 1000));
 };
 
-/** Reads a refusal. Codes that this version does not know keep their sentence and are treated by their status. */
+/** Parses an error response. Unknown codes keep their message and are treated by their status. */
 export const errorFromResponse = (status: number, headers: Headers, text: string): GpuaasError => {
   const correlation_id = headers.get('x-correlation-id');
   const retry_after_s = retryAfterSeconds(headers.get('retry-after'), Date.now());

@@ -1,4 +1,4 @@
-/** The public face of @gpuaas/sdk. */
+/** The public exports of @gpuaas/sdk. */
 export * from './api.gen.ts';
 export { certificateText } from './certificate-text.ts';
 export {

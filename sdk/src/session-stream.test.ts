@@ -52,7 +52,7 @@ test('at most one window is in flight, in messages within the size limit', async
   const whole = Buffer.alloc(STREAM_WINDOW_BYTES * 2 + 5, 7);
   const writing = stream.write(whole).then(() => 'written');
   await leg.until(() => size(leg.received) === STREAM_WINDOW_BYTES);
-  // Whatever the client would still send is sent before it answers this.
+  // Everything that the client has queued is sent before it answers this.
   const { promise: pong, resolve } = Promise.withResolvers<void>();
   leg.socket.once('pong', () => resolve());
   leg.socket.ping();

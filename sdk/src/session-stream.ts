@@ -3,10 +3,10 @@
  *
  *   const stream = await connect(client, { project_id, allocation_id, kind: 'terminal', cols: 80, rows: 24 });
  *   if (stream.session.notice) show(stream.session.notice);
- *   for await (const bytes of stream.bytes) await draw(bytes);   // taken when the loop asks for more
+ *   for await (const bytes of stream.bytes) await draw(bytes);   // acknowledged when the loop requests more
  *   const { reason, message, exit_code } = await stream.closed;
  *
- * A WebSocket tells nobody why it was refused, so an error before the session names what it can be.
+ * A WebSocket does not report why it was refused, so an error before the session names the possible causes.
  */
 import type { TerminalTicket } from './api.gen.ts';
 import type { Client } from './client.ts';
@@ -26,32 +26,30 @@ import { createReceiveQueue, createSendWindow } from './stream-window.ts';
 
 export type SessionInfo = Extract<GatewayMessage, { type: 'session' }>;
 
-/** `connection_lost`: nobody said why; the network or the gateway went away. */
+/** `connection_lost`: no reason was received; the network or the gateway disconnected. */
 export type StreamEnd = Readonly<{
   reason: SessionEndReason | 'connection_lost';
   /** A sentence for people. */
   message: string;
-  /** Of the program, where it ended by itself. */
+  /** The exit code of the program, if it ended normally. */
   exit_code: number | null;
   signal: string | null;
 }>;
 
 export type SessionStream = Readonly<{
   session: SessionInfo;
-  /** The other end is there. Rejects where it never was. What is written before is kept for it. */
+  /** The other end is connected. Rejects if it never was. Earlier writes are buffered for it. */
   ready: Promise<void>;
-  /** What the other end says, once. Bytes count as taken when the next are asked for. */
+  /** The output of the other end, readable once. Bytes count as consumed when the next are requested. */
   bytes: AsyncIterable<Uint8Array>;
-  /**
-   * Done when the bytes have left; waits while the other end takes none. Goes nowhere in a session that may not write.
-   */
+  /** Resolves when the bytes are sent; waits while the other end accepts none. Discards them in a read-only session. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Nothing more will be written; the other way stays open. A second time says nothing. */
+  /** Ends the writes; the other direction stays open. A second call does nothing. */
   end(): Promise<void>;
   resize(cols: number, rows: number): void;
-  /** Leaves. */
+  /** Disconnects. */
   close(): void;
-  /** Never rejects. What came before it may still be read. */
+  /** Never rejects. Earlier output may still be read. */
   closed: Promise<StreamEnd>;
 }>;
 
@@ -59,12 +57,12 @@ export type OpenStreamOptions = Readonly<{
   ticket: Pick<TerminalTicket, 'ticket' | 'url'>;
   WebSocket?: typeof globalThis.WebSocket;
   signal?: AbortSignal | undefined;
-  /** How long the gateway may take to answer. */
+  /** How long the gateway may take to respond. */
   openTimeoutMs?: number;
 }>;
 
 const OPEN_TIMEOUT_MS = 20_000;
-/** A code that many things close with says nothing. */
+/** A generic close code has no meaning of its own. */
 const NORMAL = 1000;
 
 const refused = (url: string): string =>
@@ -73,7 +71,7 @@ const refused = (url: string): string =>
 
 const lost = 'The connection to the gateway was lost. Connect again.';
 
-/** What the gateway or the host said, or null where it is no word. Unknown ones are for newer clients. */
+/** A message of the gateway or the host, or null if it is invalid. Unknown ones are for newer clients. */
 const messageOf = (text: string): HostMessage | GatewayMessage | null => {
   try {
     const message: unknown = JSON.parse(text);
@@ -85,13 +83,13 @@ const messageOf = (text: string): HostMessage | GatewayMessage | null => {
   }
 };
 
-/** Where the word was lost and only the code of the close came. */
+/** If the message was lost and only the close code arrived. */
 const reasonOf = (code: number): SessionEndReason | undefined =>
   code === NORMAL ? undefined : SESSION_END_REASONS.find((reason) => SESSION_CLOSE_CODES[reason] === code);
 
 const settled = <T>() => {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  // Whoever does not ask for it is not told.
+  // A caller that does not await it gets no unhandled rejection.
   promise.catch(() => undefined);
   return { promise, resolve, reject };
 };
@@ -115,7 +113,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
   let exit: Readonly<{ code: number | null; signal: string | null }> | undefined;
   let over = false;
   let ended: Promise<void> | undefined;
-  /** Writes go one after the other, and the end of them after the last. */
+  /** Writes are serialized, and the end of stream follows the last. */
   let written: Promise<void> = Promise.resolve();
 
   const finish = (reason: StreamEnd['reason'], message: string, cause?: unknown) => {
@@ -140,7 +138,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
   const write = async (bytes: Uint8Array): Promise<void> => {
     for (let at = 0; at < bytes.byteLength; ) {
       const size = await sending.take(bytes.byteLength - at);
-      // Sending takes its own copy.
+      // Sending makes its own copy.
       socket.send(bytes.subarray(at, at + size) as Uint8Array<ArrayBuffer>);
       at += size;
     }
@@ -192,7 +190,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
   socket.addEventListener('close', ({ code, reason }) =>
     finish(reasonOf(code) ?? 'connection_lost', reason || (session === undefined ? refused(ticket.url) : lost)),
   );
-  // A close follows each error, but not in every runtime where the connection was never made.
+  // A close follows each error, but not in every runtime if the connection was never established.
   socket.addEventListener('error', () => finish('connection_lost', session === undefined ? refused(ticket.url) : lost));
   signal?.addEventListener('abort', abort);
   if (signal?.aborted) abort();
@@ -211,7 +209,7 @@ export type ConnectOptions = Readonly<{
   signal?: AbortSignal | undefined;
 }>;
 
-/** Asks for a ticket and opens the session it is for. */
+/** Requests a ticket and opens its session. */
 export const connect = async (
   client: Pick<Client, 'terminalTicketCreate'>,
   { project_id, allocation_id, kind, port, cols, rows, signal, ...options }: ConnectOptions,

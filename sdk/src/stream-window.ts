@@ -1,16 +1,16 @@
 /**
- * Credit for the bytes of a session, one direction each. A sender may have `STREAM_WINDOW_BYTES` under way that nobody
- * has taken yet; a receiver says what it took only once its reader took it. So a slow reader slows the other end down,
- * and this end never keeps more than one window.
+ * Credit for the bytes of a session, per direction. A sender may have `STREAM_WINDOW_BYTES` in flight without
+ * acknowledgement; a receiver acknowledges bytes only after its reader consumed them. So a slow reader slows the other
+ * end down, and this end never buffers more than one window.
  */
 import { STREAM_ACK_BYTES, STREAM_MESSAGE_BYTES_MAX, STREAM_WINDOW_BYTES } from './stream.gen.ts';
 
 export type SendWindow = Readonly<{
-  /** How many bytes may go now, at most `wanted`; waits until it is at least one. One caller at a time. */
+  /** How many bytes may be sent now, at most `wanted`; waits until it is at least one. One caller at a time. */
   take(wanted: number): Promise<number>;
-  /** The other end took bytes. False where it took more than were sent. */
+  /** The other end acknowledged bytes. False if it acknowledged more than were sent. */
   acknowledge(bytes: number): boolean;
-  /** Ends the wait of whoever waits, now or later, with this error. */
+  /** Ends any wait, now or later, with this error. */
   fail(err: Error): void;
 }>;
 
@@ -47,11 +47,11 @@ export const createSendWindow = (): SendWindow => {
 };
 
 export type ReceiveQueue = Readonly<{
-  /** False where the other end sent more than there was room for. */
+  /** False if the other end exceeded the window. */
   push(bytes: Uint8Array): boolean;
-  /** Nothing more comes; what is here may still be taken. */
+  /** End of stream; buffered data may still be read. */
   end(): void;
-  /** Each part is acknowledged when the next one is asked for, so that a reader that is busy asks for no more. */
+  /** Each part is acknowledged when the next one is requested, so that a busy reader requests no more. */
   bytes: AsyncIterable<Uint8Array>;
 }>;
 

@@ -16,7 +16,7 @@ async function* chunks(response: Response, idleMaxMs: number | undefined): Async
     if (err instanceof GpuaasError) throw err;
     throw new GpuaasError('network', 'The stream broke off before its end.', { retryable: true, cause: err });
   } finally {
-    // Leaving the loop early must close the connection, or the server goes on writing to nobody.
+    // Leaving the loop early must close the connection, or the server keeps writing.
     await reader.cancel().catch(() => undefined);
   }
 }
@@ -54,8 +54,8 @@ export async function* jsonLines<T>(response: Response): AsyncGenerator<T> {
 export type ServerSentEvent = Readonly<{ id: string | undefined; data: string; retryMs: number | undefined }>;
 
 /**
- * Parses one connection. The server comments every 15 seconds, so a longer silence means that the connection is dead
- * even where no packet says so.
+ * Parses one connection. The server sends a comment every 15 seconds, so a longer silence means that the connection is
+ * dead.
  */
 export async function* serverSentEvents(response: Response, idleMaxMs: number): AsyncGenerator<ServerSentEvent> {
   let id: string | undefined;

@@ -1,22 +1,22 @@
 /**
- * One request, as often as it is safe. Only reads and POSTs that carry an Idempotency-Key are sent again, with the same
- * key, after 429, 503, a gateway's 502 or 504, or a connection that broke; a change without a key is never repeated,
- * because nobody knows whether the first one happened. A 401 is refused before anything runs, so a fresh token may try
- * once more whatever the method.
+ * One request, repeated as often as it is safe. Only reads and POSTs with an Idempotency-Key are retried, with the same
+ * key, after 429, 503, a gateway's 502 or 504, or a broken connection; a change without a key is never repeated,
+ * because its first attempt may have succeeded. A 401 is returned before anything runs, so a request with any method
+ * may be retried once with a fresh token.
  */
 import { errorFromResponse, GpuaasError } from './error.ts';
 
-/** `rejected` is the token that the server just refused: give another one, or the same to give up. */
+/** `rejected` is the token that the server just refused: return another one, or the same to fail. */
 export type TokenProvider = (
   options: Readonly<{ rejected?: string }>,
 ) => Promise<string | undefined> | string | undefined;
 
 export type RetryOptions = Readonly<{
-  /** How often a safe request is sent again; 0 for never. */
+  /** How often a safe request is retried; 0 for never. */
   retriesMax?: number;
-  /** First pause; each next is twice as long, with jitter. Retry-After wins where it is longer. */
+  /** First pause; each next is twice as long, with jitter. Retry-After is used if it is longer. */
   baseMs?: number;
-  /** The longest pause. A server that asks for more gets no retry: the error says how long it asked for. */
+  /** The longest pause. If the server requests more, there is no retry: the error contains the requested delay. */
   waitMaxMs?: number;
 }>;
 
@@ -38,7 +38,7 @@ export type WireRequest = Readonly<{
   /** Sent without a credential. */
   anonymous?: boolean;
   signal?: AbortSignal | undefined;
-  /** The body is read by the caller as it comes. */
+  /** The caller reads the body as a stream. */
   stream?: boolean;
 }>;
 
@@ -64,7 +64,7 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
 export const backoffMs = (attempt: number, baseMs: number, capMs: number): number =>
   Math.round(Math.min(capMs, baseMs * 2 ** Math.min(attempt, 20)) * (0.5 + Math.random() / 2));
 
-/** A path that left the base's origin would carry the credential with it. */
+/** A path that left the base's origin would send the credential there. */
 const resolveUrl = (baseUrl: string, path: string): URL => {
   const base = new URL(baseUrl);
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);

@@ -1,10 +1,10 @@
-/** Waiting on a condition: the resource is the operation, so waiting is reading it until it says so. */
+/** Waiting for a condition: the resource is read until the condition holds. */
 import { GpuaasError } from './error.ts';
 import { backoffMs, pause } from './transport.ts';
 
 export type WaitOptions<T> = Readonly<{
   until: (value: T) => boolean;
-  /** How long to wait at most. The work itself goes on when this ends. */
+  /** The maximum wait. The work itself continues afterwards. */
   timeoutMs?: number;
   /** First pause between two reads; grows to `intervalMaxMs`. */
   intervalMs?: number;
@@ -14,7 +14,7 @@ export type WaitOptions<T> = Readonly<{
   onValue?: (value: T) => void;
 }>;
 
-/** Reads until the condition holds and gives the value that fulfilled it; throws `timeout` when time runs out first. */
+/** Reads until the condition holds and returns that value; throws `timeout` when time runs out first. */
 export const wait = async <T>(read: () => Promise<T>, options: WaitOptions<T>): Promise<T> => {
   const { timeoutMs = 600_000, intervalMs = 500, intervalMaxMs = 5_000 } = options;
   const deadline = Date.now() + timeoutMs;

@@ -29,7 +29,7 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | null => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a file holds may be anything; only what has the parts of a certificate is one. */
+/** A file may contain anything; only data with all parts of a certificate is one. */
 export const isSignedCertificate = (value: unknown): value is SignedWipeCertificate => {
   if (!isObject(value) || !isObject(value['certificate']) || !isObject(value['signature'])) return false;
   const { key_id, value: signature } = value['signature'];

@@ -1,4 +1,4 @@
-/** How a typed request becomes a path and a body, and an answer a value. */
+/** How a typed request becomes a path and a body, and a response a value. */
 import type { OperationInfo } from './api.gen.ts';
 import { GpuaasError } from './error.ts';
 import type { WireResponse } from './transport.ts';
@@ -13,7 +13,7 @@ export type AnyRequest = {
 export const newIdempotencyKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** A dot segment would be folded away and reach another path than the one that was meant. */
+/** A dot segment would be normalized away and reach another path than intended. */
 export const pathOf = (info: OperationInfo, request: AnyRequest): string => {
   const path = info.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = request.params?.[name];

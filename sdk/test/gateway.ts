@@ -1,4 +1,4 @@
-/** A gateway for tests: accepts one session after the other and hands each to the test, which plays the host. */
+/** A gateway for tests: accepts sessions one after the other and passes each to the test, which plays the host. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -13,15 +13,15 @@ import {
 
 export type Leg = Readonly<{
   protocols: readonly string[];
-  /** As the client asked for it. */
+  /** As requested by the client. */
   path: string;
   socket: WebSocket;
   say(word: HostMessage | GatewayMessage): void;
   send(bytes: Uint8Array): void;
-  /** Bytes that came, in order. */
+  /** Received bytes, in order. */
   received: Buffer[];
   words: ClientMessage[];
-  /** Done when the condition holds; asked again whenever something came. */
+  /** Resolves when the condition holds; checked whenever something arrives. */
   until(isTrue: () => boolean): Promise<void>;
 }>;
 

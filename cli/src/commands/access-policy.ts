@@ -1,4 +1,4 @@
-/** What an organization asks of those who connect, shown and changed. */
+/** Shows and changes the access policy of an organization. */
 import type { AccessPolicy, Operations } from '@gpuaas/sdk';
 import { command, list } from '../command.ts';
 import { UsageError } from '../exit.ts';
@@ -21,7 +21,7 @@ const WORDS: Readonly<Record<string, boolean>> = { yes: true, true: true, no: fa
 
 const isSetting = (name: string): name is keyof typeof SETTINGS => Object.hasOwn(SETTINGS, name);
 
-/** `session_idle_s=600` and the like; the API says which values are too large or too small. */
+/** `session_idle_s=600` and similar; the API validates the range of the values. */
 export const policyFrom = (words: readonly string[]): Change => {
   const entries = words.map((word) => {
     const [, name = '', raw = ''] = /^([^=]*)=(.*)$/s.exec(word) ?? [];

@@ -16,7 +16,7 @@ const changeFlags = {
   ...keyFlags,
 } as const;
 
-/** Cleanup is over when its proof has released the allocation. */
+/** Cleanup is complete when its proof has released the allocation. */
 const finishRelease = (
   cli: Cli,
   response: ApiResponse<AdminAllocation>,
@@ -44,7 +44,7 @@ const finishRelease = (
 
 type SlotBehindHost = Slot & Readonly<{ host_generation: number }>;
 
-/** Slots that it holds and whose host knows a later claim. Read first, so that what is confirmed is what was shown. */
+/** Slots that it holds and whose host has seen a later claim. Read first, so that the user confirms what was shown. */
 const slotsBehindHost = async (cli: Cli, allocation_id: string): Promise<readonly SlotBehindHost[]> => {
   const client = await cli.client();
   const { node_id, allocation } = await client.adminAllocationGet(

@@ -78,7 +78,7 @@ export const adminCapacity: Group = {
   ],
 };
 
-/** The organization's own limit comes first in its list. One that was never set has no row and version 1. */
+/** The organization's own limit comes first in its list. A limit that was never set has no row and version 1. */
 const quotaVersion = async (cli: Cli, organization_id: string, project_id: string | undefined): Promise<number> => {
   const query = { organization_id, project_id, limit: 1 };
   const [found] = (await (await cli.client()).adminQuotaList({ query }, { signal: cli.signal })).items;

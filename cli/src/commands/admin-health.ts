@@ -1,4 +1,4 @@
-/** What sources say about a node, what operators say otherwise, and the breaker that stops a wave. */
+/** Health reports about a node, health overrides by operators, and the circuit breaker. */
 import type { Operations } from '@gpuaas/sdk';
 import { choice, command, duration, type Group, list, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
@@ -15,7 +15,7 @@ const node = { node: 'Name or ID' } as const;
 const sourceOf = { ...node, source: 'Source of the reports, from health show' } as const;
 const reason = required(text('Reason, recorded in the audit log'));
 
-/** As the classifications are said to a person: what an alert keeps from happening. */
+/** The effect of each alert classification, for a person. */
 const PREVENTS: Readonly<Record<Alert['classifications'][number], string>> = {
   prevent_allocations: 'launches',
   prevent_host_changes: 'host changes',

@@ -6,7 +6,7 @@ import { type Io, readNamed } from '../io.ts';
 
 type Register = Operations['adminOsImageRegister']['request']['body'];
 
-/** Where the entry may hold more than the catalog keeps: a build writes for other readers too. */
+/** The entry may contain more fields than the catalog keeps, because a build also writes for other readers. */
 const KEPT = [
   ...['name', 'display_name', 'os_family', 'os_version', 'digest', 'format', 'size_bytes'],
   ...['driver_strategy', 'readiness_checks', 'source', 'digest_authority'],
@@ -22,7 +22,7 @@ const readEntry = async (io: Io, file: string): Promise<Omit<Register, 'sku_name
     throw new UsageError(`${file} is not JSON.`);
   }
   if (typeof entry !== 'object' || entry === null) throw new UsageError(`${file} contains no image entry.`);
-  // The platform judges what is missing or wrong.
+  // The server validates missing and wrong fields.
   return Object.fromEntries(Object.entries(entry).filter(([key]) => KEPT.includes(key))) as Omit<Register, 'sku_names'>;
 };
 

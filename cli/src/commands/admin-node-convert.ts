@@ -1,5 +1,5 @@
 /**
- * Converting a node in two acts: the plan is read and shown, and then exactly that plan is applied by its hash. If the
+ * Converting a node takes two steps: the plan is read and shown, then exactly that plan is applied by its hash. If the
  * node changed in between, the API refuses the hash and nothing happens.
  */
 import { CONVERSION_TARGETS, type Operations } from '@gpuaas/sdk';
@@ -42,7 +42,7 @@ export const convert = command({
     const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
     const plan = await client.adminNodeConvertPlan({ params, query: { to: flags.to } }, { signal: cli.signal });
     const applies = plan.is_possible && !flags.dryRun;
-    // A program that goes on reads one document: the node with the plan that made it.
+    // JSON output is one document: the node with the plan that produced it.
     if (!cli.out.json || !applies || !flags.yes) showPlan(cli, plan);
     if (flags.dryRun) return;
     if (!plan.is_possible)

@@ -4,7 +4,7 @@ import { keyFlags, yesFlags } from '../flags.ts';
 
 const node = { node: 'Name or ID' } as const;
 
-/** How a host leaves: retired first, deleted then. */
+/** Removing a host: it is retired first and then deleted. */
 export const nodeEndCommands = [
   command({
     name: 'retire',

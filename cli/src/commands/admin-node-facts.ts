@@ -1,4 +1,4 @@
-/** The facts of a host in a few lines: what there is of each kind. What could not be read says so, never "none". */
+/** The facts of a host in a few lines: the devices of each kind. An unreadable part says so, never "none". */
 
 type Part = { value: unknown } | { unreadable: string };
 type Item = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ const disk = (item: unknown): string => {
 
 const nic = (item: unknown): string => one(item, 'pci_address', 'netdev', 'rdma_device', 'link_layer', 'state');
 
-/** How one of each kind is written; kinds without a line of their own are counted. */
+/** How one device of each kind is written; kinds without a format are counted. */
 const WORDS: Readonly<Record<string, (item: unknown) => string>> = {
   gpus: (item) => one(item, 'pci_address', 'model'),
   disks: disk,
@@ -49,7 +49,7 @@ const RECORDS: Readonly<Record<string, (value: Item) => string>> = {
   },
 };
 
-/** Virtual functions are many and alike; they are counted with the cards they are of. */
+/** Virtual functions are many and similar; they are counted with their cards. */
 const withoutVirtual = (value: readonly unknown[], virtual: ReadonlySet<unknown>): string => {
   const cards = value.filter((item) => !virtual.has((item as Item)['pci_address']));
   const folded = value.length - cards.length;

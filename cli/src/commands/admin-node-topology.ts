@@ -1,4 +1,6 @@
-/** What a host is made of: having its agent look, reading what it proposes, and how that differs from what was approved. */
+/**
+ * The topology of a host: starting a discovery, reading its candidates, and their difference from the approved slots.
+ */
 import type { Operations } from '@gpuaas/sdk';
 import { command, duration, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
@@ -34,7 +36,7 @@ export const candidateColumns: readonly Column<CandidateView>[] = [
 const indexes = (found: readonly CandidateView[]): string =>
   `${found.length === 1 ? 'slot' : 'slots'} ${found.map(({ slot_index }) => slot_index).join(', ')}`;
 
-/** Each blocker once, with all slots that it blocks. The slot's own number in it is left out. */
+/** Each blocker once, with all slots that it blocks. The slot index in its text is left out. */
 export const blockerLines = (candidates: readonly CandidateView[]): string[] => {
   const slots = new Map<string, CandidateView[]>();
   for (const candidate of candidates)

@@ -11,7 +11,7 @@ import { nodeInventoryCommands } from './admin-node-inventory.ts';
 import { nodeTopologyCommands } from './admin-node-topology.ts';
 import { slotList } from './admin-slot.ts';
 
-/** `never` waits for its first enrollment. */
+/** `never` means that the node waits for its first enrollment. */
 const agentWord = ({ is_connected, last_seen_at }: Node): string =>
   is_connected ? 'connected' : last_seen_at === null ? 'never' : 'disconnected';
 
@@ -19,7 +19,7 @@ const agentWord = ({ is_connected, last_seen_at }: Node): string =>
 const freeWord = ({ capacity_mode, occupancy, free_gpus, gpu_count }: Node): string =>
   capacity_mode === 'baremetal' ? (occupancy === 'free' ? 'whole' : 'no') : `${free_gpus}/${gpu_count}`;
 
-/** Nothing can be placed and nothing explains it: perhaps no slot is approved. */
+/** Nothing can be placed and no reason is known: perhaps no slot is approved. */
 const mayLackSlots = ({ state, capacity_mode, occupancy, free_gpus }: Node): boolean =>
   state === 'active' && capacity_mode !== 'baremetal' && occupancy === 'free' && free_gpus === 0;
 
@@ -40,7 +40,7 @@ const readUnapproved = async (
   return found;
 };
 
-/** What an operator has to do. */
+/** The action that an operator has to take. */
 const needs = (
   { id, has_hardware_change, reboot_required, finding_count, launch_failures }: Node,
   unapproved: ReadonlySet<string>,
@@ -73,7 +73,7 @@ const columnsOf = (unapproved: ReadonlySet<string>): readonly Column<Node>[] => 
 const node = { node: 'Name or ID' } as const;
 const reason = required(text('Reason, recorded in the audit log'));
 
-/** A command and its opposite are one operation with the wanted value. */
+/** A command and its opposite are one operation with the desired value. */
 const toggleCommand = <Op extends 'adminNodeHold' | 'adminNodeDrain'>(
   operation: Op,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * What the scheduler saw, and what it would decide. `snapshot` saves the facts; `explain` runs the same pure function
- * over the saved file without any server, so a decision can be looked at later, elsewhere and as often as needed.
+ * The snapshot of the scheduler, and what it would decide. `snapshot` saves the facts; `explain` runs the same pure
+ * function over the saved file without a server, so that a decision can be reproduced later and elsewhere.
  */
 import {
   type Decision,
@@ -55,7 +55,7 @@ type ExplainRequest = Readonly<{
   quotaLeft: number | undefined;
 }>;
 
-/** What the file does not say about the SKU must come from the command line. */
+/** SKU properties that are missing in the file must come from the command line. */
 const requestFrom = (snapshot: Snapshot, asked: ExplainRequest): PlacementRequest => {
   const sku = snapshot.skus.find(({ name }) => name === asked.sku);
   const shape = asked.shape ?? sku?.shape;
@@ -77,7 +77,7 @@ const requestFrom = (snapshot: Snapshot, asked: ExplainRequest): PlacementReques
   };
 };
 
-/** Nodes left after each filter; a refusal has them, a placement is as interesting. */
+/** Nodes left after each filter. A refusal has them, and they are shown for a placement too. */
 const survivorsOf = (decision: Decision, request: PlacementRequest, snapshot: Snapshot): readonly FilterCount[] => {
   if (decision.kind === 'unplaceable') return decision.filters;
   const refusals = snapshot.nodes.map((node) => rejectedBy({ node, summary: null }, request));
@@ -87,7 +87,7 @@ const survivorsOf = (decision: Decision, request: PlacementRequest, snapshot: Sn
   }));
 };
 
-/** The filter that refused each node, the most frequent reasons first. */
+/** The filter that rejected each node, the most frequent reasons first. */
 const refusalsOf = (decision: Decision): readonly { filter: string; detail: string; nodes: number }[] => {
   if (decision.kind === 'placed') return [];
   const groups = new Map<string, { filter: string; detail: string; nodes: number }>();
@@ -107,7 +107,7 @@ const snapshot = command({
   run: async (cli, { flags }) => {
     const query = { region_name: flags.region, limit: flags.limit };
     const seen = await (await cli.client()).adminSchedulerSnapshot({ query }, { signal: cli.signal });
-    // A file for a program, whoever looks at it: always JSON, exactly as it came.
+    // The file is for programs: always JSON, exactly as received.
     cli.io.stdout.write(`${safeJson(seen)}\n`);
   },
 });

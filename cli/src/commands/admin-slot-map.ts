@@ -1,4 +1,4 @@
-/** The fleet on a screen: a node a line, a slot a sign. */
+/** The fleet on a screen: one line per node, one character per slot. */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { command, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
@@ -17,12 +17,12 @@ const SIGNS = [
   ['x', 'unhealthy'],
 ] as const;
 
-/** So that a line of it fits 80 columns. */
+/** So that a line fits 80 columns. */
 const LEGEND_A_LINE = 5;
 
 const STATUS_SIGNS = { reserved: 'r', in_use: '#', cleaning: '~', cleanup_blocked: '!', quarantined: 'q' } as const;
 
-/** What keeps it from a launch, its use before its sale and its sale before its health. */
+/** Why it is not schedulable: its use comes before its schedulability, and that before its health. */
 const signOf = ({ status, approval, health }: Tile): string => {
   if (status !== 'available') return STATUS_SIGNS[status];
   if (approval !== 'approved') return approval === 'disabled' ? '-' : 'd';

@@ -1,4 +1,4 @@
-/** What is on record of the erasures of a slot. */
+/** The wipe proofs on record for a slot. */
 import type { WipeProof } from '@gpuaas/sdk';
 import { command } from '../command.ts';
 import { nodeId, slotOf } from '../find.ts';

@@ -1,4 +1,4 @@
-/** `slot repair`, and waiting for it: the run is what repairs, the slot is what one wants to know about. */
+/** `slot repair`, and waiting for it: the run does the repair, and the slot shows its result. */
 import type { Operations, Slot } from '@gpuaas/sdk';
 import { command, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
@@ -15,7 +15,7 @@ const ENDED: ReadonlySet<Run['state']> = new Set(['done', 'stuck', 'cancelled'])
 export const stateOf = ({ slot_index, id, approval, status }: Slot): string =>
   `Slot ${slot_index} (${id}) is ${approval} and ${status}.`;
 
-/** The newest repair of the slot: the one that was just asked for, or that was under way already. */
+/** The newest repair of the slot: the one just requested, or one already in progress. */
 const readRun = async (cli: Cli, slotId: string): Promise<Run> => {
   const query = { subject_id: slotId, workflow: 'repair-slot', limit: 1 };
   const { items } = await (await cli.client()).adminWorkflowRunList({ query }, { signal: cli.signal });

@@ -1,4 +1,4 @@
-/** Slots of a node. Whoever changes one names the version they read; approval names the discovery it was read from. */
+/** Slots of a node. A change names the version that was read; an approval names the discovery it was read from. */
 import { GpuaasError, type Slot, WIPE_METHODS } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
@@ -34,7 +34,7 @@ const columns: readonly Column<Slot>[] = [
   { header: 'NUMA', value: ({ numa_node }) => numa_node, align: 'right', optional: true },
 ];
 
-/** A slot that comes back by itself needs no explanation; these do not. */
+/** A slot that becomes free automatically needs no explanation; these do not. */
 const NEEDS_OPERATOR: ReadonlySet<Slot['status']> = new Set(['cleanup_blocked', 'quarantined']);
 
 export const slotList = command({
@@ -87,7 +87,7 @@ const chosen = (candidates: readonly CandidateView[], indexes: readonly number[]
   return candidates.filter(({ slot_index }) => indexes?.includes(slot_index) ?? true);
 };
 
-/** Says what to look at before the refusal is told. */
+/** Prints what to check before the error is shown. */
 const explainChanged = (cli: Cli, named: string) => (err: unknown) => {
   if (err instanceof GpuaasError && err.code === 'precondition_failed' && !cli.out.json)
     cli.out.say(`Nothing was approved: a newer discovery exists. Show it: gpuaas admin node candidates ${named}`);

@@ -22,7 +22,7 @@ const columns: readonly Column<Key>[] = [
 
 const reason = required(text('Reason, recorded in the audit log'));
 
-/** A warning: these agents still meet the key before, until the end of its grace. */
+/** A warning: these agents do not have the new key yet and need it before the previous one expires. */
 const printNodesWithoutKey = (
   cli: Cli,
   { nodes_without_key }: Operations['adminTrustKeyActivate']['response'],
@@ -37,7 +37,7 @@ type Move = Readonly<{
   name: string;
   operation: 'adminTrustKeyActivate' | 'adminTrustKeyRetire' | 'adminTrustKeyRevoke';
   summary: string;
-  /** Asked before, where it cannot be taken back. */
+  /** Asks for confirmation, because it cannot be undone. */
   question?: string;
 }>;
 

@@ -12,7 +12,7 @@ const WAIT_MS = 600_000;
 const describe = (run: WorkflowRun): string =>
   `${run.id} is ${run.state} at ${run.step}${run.state_reason === null ? '' : `: ${run.state_reason}`}`;
 
-/** Waits for the end if asked to; an end other than the wanted ones is a failure with the run's own reason. */
+/** Waits for the end if requested; an end state other than the wanted ones is a failure with the reason of the run. */
 const finish = async (
   cli: Cli,
   response: ApiResponse<WorkflowRun>,

@@ -30,7 +30,7 @@ const amount = (bytes: number): string => {
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[power]}`;
 };
 
-/** To the second: a wipe may take no longer. */
+/** To the second: a wipe may take less than a minute. */
 const at = (time: string): string => `${time.slice(0, 19).replace('T', ' ')}Z`;
 
 const diskFields = (disk: Disk): Fields => ({

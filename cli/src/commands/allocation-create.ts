@@ -1,6 +1,6 @@
 /**
- * Launching. A refusal is answered with the commands that would be accepted now; --dry-run gives the same verdict and
- * the price without launching; Ctrl-C never leaves the person without the id of what was started.
+ * Launching. A refusal is followed by commands that would succeed now; --dry-run shows the same result and the price
+ * without launching; after Ctrl-C the CLI still prints the ID of the started allocation.
  */
 import { ERRORS, GpuaasError, type GpuaasErrorCode, newIdempotencyKey, type Operations } from '@gpuaas/sdk';
 import { commandLine } from '../clean.ts';
@@ -16,7 +16,7 @@ import { price } from './catalog.ts';
 
 type Estimate = Operations['allocationEstimate']['response'];
 
-/** How long an interrupted launch waits for its answer, which holds the id. */
+/** How long an interrupted launch waits for its response, which contains the ID. */
 const ANSWER_GRACE_MS = 5_000;
 
 export const tagsFrom = (given: readonly string[]): Record<string, string> => {
@@ -50,7 +50,9 @@ type Launch = Readonly<{ name: string; flags: FlagsOf<typeof flags> }>;
 
 type Fits = Readonly<{ sku_name?: string; region_name?: string; gpu_count?: number }>;
 
-/** The same launch with what fits now. A VM profile belongs to its count and SKU, so another count chooses its own. */
+/**
+ * The same launch with what fits now. A VM profile belongs to its count and SKU, so another count uses its own profile.
+ */
 const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): string => {
   const sku = fits.sku_name ?? asked.sku;
   const count = fits.gpu_count ?? asked.gpus;
@@ -83,7 +85,7 @@ const withCommands = (cli: Cli, launch: Launch, refusal: GpuaasError): GpuaasErr
 
 const isKnownCode = (code: string): code is GpuaasErrorCode => Object.hasOwn(ERRORS, code);
 
-/** The refusal that a create would get now. */
+/** The refusal that a create request would get now. */
 const refusalOf = (estimate: Estimate, launch: Launch): GpuaasError => {
   const told = estimate.reasons[0]?.['detail'];
   const asked = `${gpus(launch.flags.gpus)} of ${launch.flags.sku} in ${launch.flags.region}`;
@@ -118,7 +120,7 @@ const dryRun = async (cli: Cli, project_id: string, launch: Launch): Promise<voi
   if (!cli.out.json) cli.out.say('Nothing was launched.');
 };
 
-/** Follows the signal only after a while, so that an answer that is on its way still arrives. */
+/** Aborts only after a delay, so that a response that is already on its way still arrives. */
 const delayed = (signal: AbortSignal): AbortSignal => {
   const controller = new AbortController();
   const follow = () => setTimeout(() => controller.abort(signal.reason), ANSWER_GRACE_MS).unref();

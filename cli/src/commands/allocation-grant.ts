@@ -1,4 +1,4 @@
-/** Whose SSH keys open an allocation beside those of its launch. */
+/** Grants: users whose SSH keys open an allocation in addition to the keys of its launch. */
 import type { AccessGrant } from '@gpuaas/sdk';
 import { command, required, text } from '../command.ts';
 import { allocationParams, sshKeyId } from '../find.ts';

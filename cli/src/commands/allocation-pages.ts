@@ -1,4 +1,4 @@
-/** A command that lists what belongs to one allocation. */
+/** A command that lists resources of one allocation. */
 import type { Client } from '@gpuaas/sdk';
 import { command } from '../command.ts';
 import { allocationParams } from '../find.ts';

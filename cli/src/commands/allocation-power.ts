@@ -1,6 +1,6 @@
 /**
- * Stop, start, reboot and reinstall of a slice. Who stops a machine must not believe that it costs nothing then, so the
- * help and the answer both say that it is charged until it is released.
+ * Stop, start, reboot and reinstall of a slice. A stopped VM is still charged until it is released, so the help and the
+ * output both say so.
  */
 import type { Allocation, ApiResponse } from '@gpuaas/sdk';
 import { command, duration, list, text, toggle } from '../command.ts';

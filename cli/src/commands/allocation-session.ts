@@ -1,4 +1,4 @@
-/** Who was connected to an allocation, how to end it, and what a recorded terminal showed. */
+/** The sessions of an allocation: listing them, ending one, and replaying a recorded terminal. */
 import { open } from 'node:fs/promises';
 import type { TerminalSession } from '@gpuaas/sdk';
 import { safeJson } from '../clean.ts';
@@ -15,7 +15,7 @@ const columns: readonly Column<TerminalSession>[] = [
   { header: 'KIND', value: ({ kind }) => kind },
   { header: 'STATE', value: ({ state, end_reason }) => end_reason ?? state },
   { header: 'WHO', value: ({ principal_name }) => principal_name, shrink: 'cut' },
-  // Without the year there is room for it beside an id at 80 columns; one session tells all of it.
+  // Without the year it fits beside an ID in 80 columns; the view of one session shows all of it.
   { header: 'OPENED UTC', value: ({ opened_at }) => opened_at && shortTime(opened_at).slice(5, -1) },
   { header: 'PORT', value: ({ port }) => port, align: 'right', optional: true },
   { header: 'RECORDED', value: ({ is_recorded }) => is_recorded, optional: true },
@@ -67,7 +67,7 @@ const recording = command({
     const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
     const lines = (await cli.client()).terminalRecordingGet({ params }, { signal: cli.signal });
     if (flags.output === undefined) {
-      // What was shown may hold anything; as JSON it is text and moves no cursor.
+      // Recorded output may contain anything; as JSON it is text and moves no cursor.
       for await (const line of lines) cli.io.stdout.write(`${safeJson(line)}\n`);
       return;
     }

@@ -1,11 +1,11 @@
-/** How an allocation looks to a person: as a row, as a record, as one line of progress. */
+/** How an allocation is shown to a person: as a row, as a record, and as one line of progress. */
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { type Column, shortDuration, shortTime } from '../table.ts';
 import { price } from './catalog.ts';
 
 export const gpus = (count: number): string => (count === 1 ? '1 GPU' : `${count} GPUs`);
 
-/** Active, and what its machine does unless that is what anybody expects. */
+/** Active, plus the power state of its VM unless that is the expected one. */
 const stateOf = ({ state, power }: Allocation): string => {
   if (power === null || power.state === 'on') return state;
   return `${state}, ${power.state === 'unknown' ? 'power unknown' : power.state}`;
@@ -16,7 +16,7 @@ export const sentenceOf = (found: Allocation): string => {
   return `${found.name} (${found.id}) is ${stateOf(found)}${why === null ? '' : `: ${why}`}`;
 };
 
-/** For commands about power: also when it is on. */
+/** For power commands: also when it is on. */
 export const powerSentenceOf = (found: Allocation): string =>
   found.power?.state === 'on' ? `${found.name} (${found.id}) is on` : sentenceOf(found);
 
@@ -60,7 +60,7 @@ const timeLeft = ({ release_at, max_duration_s, state }: Allocation, nowMs: numb
   return left > 0 ? `${shortDuration(left)}, then it is released` : 'None; release is due';
 };
 
-/** The names of what may be done now, and of what may not with the reason. */
+/** The names of the actions available now, and of the unavailable ones with the reason. */
 const actionsOf = ({ actions }: Allocation): Record<string, unknown> => {
   const refused = actions.filter(({ allowed }) => !allowed);
   return {
@@ -86,13 +86,13 @@ const powerText = ({ state, since, reason }: NonNullable<Allocation['power']>): 
     ...(state === 'off' ? ['its GPUs stay allocated and charged'] : []),
   ].join('; ');
 
-/** The command first for whoever may use it: the address is reached from no machine but its host. */
+/** The command comes first for users who may run it: the address is reachable only from its host. */
 const sshText = ({ username, address }: NonNullable<Allocation['ssh']>, name: string | null): string => {
   const at = address === null ? '' : `, at the private address ${address}`;
   return name === null ? `as ${username}${at}` : `gpuaas ssh ${name} (as ${username}${at})`;
 };
 
-/** Only what is the case: a field without a value says nothing to a person. */
+/** Only fields with a value are shown. */
 export const allocationFields = (found: Allocation, nowMs: number, { isOwn = true } = {}): Record<string, unknown> => {
   const { amount_minor, currency } = found.placement.gpu_hourly_price;
   const perHour = { amount_minor: amount_minor * found.placement.gpu_count, currency };

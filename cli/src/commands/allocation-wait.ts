@@ -1,6 +1,6 @@
 /**
- * Waiting for an allocation. The allocation is the operation: it is read until it has arrived or cannot arrive any
- * more. Whatever ends the wait, the work itself goes on and the person is told how to look at it again.
+ * Waiting for an allocation. The allocation itself is polled until it reaches the wanted state or can no longer reach
+ * it. Whatever ends the wait, the work continues and the output names the command that shows its progress.
  */
 import { type Allocation, type ApiResponse, type TimelineEntry, wait } from '@gpuaas/sdk';
 import { commandLine } from '../clean.ts';
@@ -14,10 +14,10 @@ export const GOALS = ['active', 'released', 'on', 'off'] as const;
 export type Goal = (typeof GOALS)[number];
 
 const WAIT_MS = 600_000;
-/** Often enough that a percentage is worth watching. */
+/** Often enough to watch a percentage. */
 const LOOK_MAX_MS = 2_000;
 
-/** No change of its power is under way, or none can be. */
+/** No power change is in progress, or none is possible. */
 const rests = ({ state, power }: Allocation): boolean =>
   state !== 'requested' && state !== 'provisioning' && (power === null || power.workflow_run_id === null);
 
@@ -40,7 +40,7 @@ export type WaitedFor = Readonly<{
   timeout: number | undefined;
   read: () => Promise<Allocation>;
   readTimeline?: () => Promise<readonly TimelineEntry[]>;
-  /** Commands for the person, without `gpuaas`. */
+  /** Suggested commands for the user, without `gpuaas`. */
   resume: readonly string[];
   timeline: readonly string[];
   undo?: readonly string[];
@@ -48,7 +48,7 @@ export type WaitedFor = Readonly<{
 
 const suggest = (cli: Cli, words: readonly string[]): string => commandLine(['gpuaas', ...words, ...cli.scope_words]);
 
-/** Follows it step by step until `until` says so. */
+/** Shows its steps until `until` holds. */
 export const followAllocation = async (
   cli: Cli,
   waited: Omit<WaitedFor, 'goal'>,
@@ -76,7 +76,7 @@ export const waitForAllocation = (cli: Cli, waited: WaitedFor): Promise<Allocati
 
 const wordsOf = (goal: Goal) => (goal === 'on' || goal === 'off' ? powerSentenceOf : sentenceOf);
 
-/** Throws unless the allocation is where it was wanted, with its own reason and the way to its timeline. */
+/** Throws unless the allocation is in the wanted state, with its reason and the command for its timeline. */
 export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFor): void => {
   if (hasArrived[waited.goal](allocation)) return;
   const sentence = sentenceOf(allocation);
@@ -87,7 +87,9 @@ export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFo
   );
 };
 
-/** The end of a change that takes time: at once with the way to follow it, or after the wait with how it ended. */
+/**
+ * The end of a long change: returns at once with the command that shows progress, or after the wait with the result.
+ */
 export const finish = async <T extends object>(
   cli: Cli,
   response: ApiResponse<T>,
@@ -105,7 +107,7 @@ export const finish = async <T extends object>(
   assertArrived(cli, allocation, options);
 };
 
-/** What a wait on a tenant's own allocation needs. */
+/** The arguments for waiting on a tenant's own allocation. */
 export const ownAllocation = (
   cli: Cli,
   params: { project_id: string; allocation_id: string },

@@ -103,7 +103,7 @@ const watch = command({
 
 type Change = Readonly<{ tag: string[] | undefined; untag: string[] | undefined }>;
 
-/** The API replaces all tags; people add one and take one away. */
+/** The API replaces all tags; the CLI adds and removes single tags. */
 const tagsAfter = ({ tags }: Allocation, { tag, untag }: Change): Allocation['tags'] | undefined => {
   if (tag === undefined && untag === undefined) return undefined;
   const removed = new Set(untag);
@@ -158,7 +158,7 @@ export const allocation: Group = {
   ],
 };
 
-/** The short names that experienced hands type. */
+/** Short aliases. */
 export const aliases = {
   launch: { ...create, name: 'launch' },
   ls: { ...ls, name: 'ls' },

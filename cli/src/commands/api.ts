@@ -1,4 +1,4 @@
-/** `gpuaas api`: any path of the API with the profile's credential, for what has no command yet. */
+/** `gpuaas api`: calls any API path with the credential of the profile, for operations without a command. */
 import { newIdempotencyKey } from '@gpuaas/sdk';
 import { safeJson } from '../clean.ts';
 import { command, list, text } from '../command.ts';
@@ -23,7 +23,7 @@ const typed = (pair: string): [string, unknown] => {
   }
 };
 
-/** JSON is printed so that it can be read; other text as it came, without what could drive a terminal. */
+/** JSON is pretty-printed; other text is printed as received, without control sequences. */
 const pretty = (body: string): string => {
   try {
     return safeJson(JSON.parse(body), 2);

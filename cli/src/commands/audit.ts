@@ -47,7 +47,7 @@ export const auditQuery = (flags: Filters) => ({
   until: flags.until,
 });
 
-/** One row a line; JSON escapes line feeds, so a line is always a whole row. */
+/** One row per line; JSON escapes line feeds, so a line is always a complete row. */
 async function* asLines(rows: AsyncIterable<AuditLog>, count: (rows: number) => void): AsyncGenerator<string> {
   let written = 0;
   for await (const row of rows) {

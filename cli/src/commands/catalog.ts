@@ -2,7 +2,7 @@ import { CAPACITY_SHAPES, type Money } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
 
-/** Minor units have as many digits as the currency says; it is never assumed to be two. */
+/** The number of minor digits comes from the currency; it is never assumed to be two. */
 export const price = ({ amount_minor, currency }: Money): string => {
   const digits =
     new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;

@@ -1,4 +1,4 @@
-/** Completion scripts ask `gpuaas __complete` for the words, so they never go out of date with the commands. */
+/** Completion scripts call `gpuaas __complete` for the words, so they are never out of date with the commands. */
 import { command, type Group } from '../command.ts';
 
 const SCRIPTS = {

@@ -1,4 +1,4 @@
-/** Sessions for a person at a terminal: the serial line, and a shell that needs no SSH key. */
+/** Interactive sessions: the serial console, and a shell that needs no SSH key. */
 import { command, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { allocationParams } from '../find.ts';

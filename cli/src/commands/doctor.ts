@@ -1,4 +1,4 @@
-/** Checks what usually is wrong, in the order in which one thing hides the next; each line says what to do. */
+/** Checks the usual problems, in the order in which one hides the next; each line shows what to do. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GpuaasError } from '@gpuaas/sdk';

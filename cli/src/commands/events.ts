@@ -10,7 +10,7 @@ type PlatformEvent = Operations['adminEventStream']['response'];
 const line = (event: PlatformEvent): string =>
   [event.time.slice(0, 19).concat('Z'), event.type.padEnd(26), event.subject].join('  ');
 
-/** Prints events until it is ended. */
+/** Prints events until it is interrupted. */
 const follow = async (
   cli: Cli,
   open: (options: StreamOptions) => AsyncIterable<PlatformEvent>,

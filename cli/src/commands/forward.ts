@@ -1,4 +1,4 @@
-/** Ports of this machine that lead to ports of an allocation. Each connection has a ticket and a session of its own. */
+/** Forwards local ports to ports of an allocation. Each connection has its own ticket and session. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { clean } from '../clean.ts';
 import { command, text } from '../command.ts';
@@ -18,7 +18,7 @@ const portOf = (raw: string, min: number): number => {
   return port;
 };
 
-/** `8888` is the same port on both sides; `0:8888` takes any free one here. */
+/** `8888` is the same port on both sides; `0:8888` takes any free local port. */
 export const parsePorts = (raw: string): Ports => {
   const [first = '', second, ...more] = raw.split(':');
   if (more.length > 0) portOf(raw, 0);
@@ -27,7 +27,7 @@ export const parsePorts = (raw: string): Ports => {
     : { local: portOf(first, 0), remote: portOf(second, 1) };
 };
 
-/** One connection. That it failed is told and ends nothing else. */
+/** One connection. A failure is reported and ends nothing else. */
 const carry = async (cli: Cli, target: Target, remote: number, socket: Socket): Promise<void> => {
   try {
     const stream = await openSession(cli, { ...target, kind: 'forward', port: remote });

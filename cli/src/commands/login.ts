@@ -11,7 +11,9 @@ import { deviceLogin, devLogin, discover, readPlatform, type Tokens } from '../l
 import type { Settings } from '../settings.ts';
 import { USER_AGENT } from '../version.ts';
 
-/** The password of the embedded issuer: from the environment, from the clone that runs it, or asked for. */
+/**
+ * The password of the embedded issuer: from the environment, from the repository clone that runs it, or from a prompt.
+ */
 const devPassword = async ({ env, io, interactive }: Cli, username: string): Promise<string> => {
   if (env['GPUAAS_DEV_PASSWORD']) return env['GPUAAS_DEV_PASSWORD'];
   const home = env['GPUAAS_HOME'] || join(import.meta.dirname, '../../..');
@@ -59,7 +61,10 @@ const signIn = async (cli: Cli, settings: Settings, dev: string | undefined): Pr
   };
 };
 
-/** Kept when the same person signs in again; otherwise the personal organization's project, so that commands just work. */
+/**
+ * Kept when the same user signs in again; otherwise the project of the personal organization, so that commands work
+ * without flags.
+ */
 const defaults = async (
   settings: Settings,
   token: string,
@@ -105,7 +110,7 @@ export const login = command({
       ? { token: await tokenFromInput(cli.io) }
       : await signIn(cli, settings, dev);
     const token = credential.token ?? credential.access_token ?? '';
-    // Nothing is remembered that the API does not accept.
+    // A token that the API does not accept is not saved.
     const me = await createClient({
       baseUrl: settings.url,
       token,

@@ -7,7 +7,7 @@ import type { Column } from '../table.ts';
 
 type Line = Operations['adminLogList']['response']['items'][number];
 
-/** To the millisecond: which line came first is what a reader of logs looks for. */
+/** To the millisecond, because readers of logs look for the order of lines. */
 const momentOf = (time: string): string => `${time.slice(5, 10)} ${time.slice(11, 23)}Z`;
 
 const columns: readonly Column<Line>[] = [
@@ -31,7 +31,7 @@ export const logs = command({
   },
   examples: ['gpuaas logs --correlation-id c-01k9zv3m8q4t6w2x5y7r0s1n3p', 'gpuaas logs --node j22u15 --level warn'],
   run: async (cli, { args, flags }) => {
-    // Every command takes this flag to be found by; here it is also what to find.
+    // Every command accepts this flag to set its correlation ID; here it also selects the lines.
     const correlation_id = args.id ?? (flags as { correlationId?: string }).correlationId;
     if (correlation_id === undefined && flags.node === undefined)
       throw new UsageError('Specify a correlation ID or a node.', 'For example: gpuaas logs --node j22u15');

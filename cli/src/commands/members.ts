@@ -1,4 +1,4 @@
-/** The commands about members, which organizations and projects share: who is listed, and how one is removed. */
+/** The commands about members, shared by organizations and projects: listing and removing. */
 
 import type { ApiResponse } from '@gpuaas/sdk';
 import { command } from '../command.ts';
@@ -8,7 +8,7 @@ import { collect, pageFlags, yesFlags } from '../flags.ts';
 type Member = Readonly<{ user_id: string; name: string; email: string | null; role: string }>;
 type Page = { items: Member[]; next_cursor: string | null };
 
-/** Where the members belong to. */
+/** The organization or project of the members. */
 type Members = Readonly<{
   scope: 'organization' | 'project';
   /** As in "Remove a member from …". */

@@ -130,7 +130,7 @@ export const project: Group = {
       args: { project: 'Name or ID' },
       run: async (cli, { args }) => {
         const { config_file, profile_name, url } = await cli.settings();
-        /** The profile as the file has it. One that belongs to another address stays as it is, with its credential. */
+        /** The profile as stored in the file. A profile of another address stays unchanged, with its credential. */
         const ownProfile = (config: ConfigFile): Profile => {
           const profile = config.profiles[profile_name];
           if (profile === undefined) return { url };

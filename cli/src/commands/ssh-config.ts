@@ -1,7 +1,7 @@
 /**
- * Makes ssh, scp, rsync and editors that use them reach allocations by name: a file of hosts beside the user's own
- * configuration, one Include line in that, and known_hosts from what the machines told. Each is written whole, so what is
- * gone at the platform is gone here.
+ * Configures ssh, scp, rsync and editors that use them to reach allocations by name: a file of hosts beside the user's
+ * own configuration, one Include line there, and known_hosts with the host keys that VMs reported. Each file is written
+ * completely, so released allocations disappear from it.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ const readText = (path: string): Promise<string | null> =>
     throw new CliError('failure', `${path} cannot be read: ${err.code ?? err.message}.`);
   });
 
-/** By rename, so that ssh never reads half of it; through a link, and with the mode that it has. */
+/** By rename, so that ssh never reads half a file; follows a symlink and keeps the file mode. */
 const replace = async (path: string, content: string): Promise<void> => {
   const target = await realpath(path).catch(() => path);
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -58,7 +58,7 @@ const placesOf = async (cli: Cli, named: string | undefined): Promise<readonly P
   return [{ id, name }];
 };
 
-/** Lists tell no SSH facts, so each active allocation is asked for; who was named must be there. */
+/** Lists contain no SSH facts, so each active allocation is read; a named allocation must exist. */
 const hostsOf = async (cli: Cli, places: readonly Place[], names: readonly string[]): Promise<SshHost[]> => {
   const client = await cli.client();
   const isMeant = ({ id, name }: Allocation) => names.length === 0 || names.includes(name) || names.includes(id);
@@ -116,7 +116,7 @@ export const sshConfigCommand = command({
     );
     const proxy = ({ allocation_id }: SshHost) => proxies.get(allocation_id) ?? [];
     const content = sshConfig(hosts, { known_hosts_file, proxy });
-    // A part of ssh_config, also into a pipe: JSON would be of use to nobody who asked for it.
+    // A part of ssh_config, also into a pipe: JSON would be of no use here.
     if (!flags.write) return void cli.io.stdout.write(content);
     await replace(known_hosts_file, knownHosts(hosts));
     await replace(file, content);

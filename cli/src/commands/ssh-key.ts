@@ -14,7 +14,7 @@ const columns: readonly Column<SshKey>[] = [
   { header: 'FINGERPRINT', value: ({ fingerprint }) => fingerprint, optional: true },
 ];
 
-/** A private key must not leave the machine, not even by mistake. */
+/** A private key must not leave this computer, not even by mistake. */
 const publicKeyFrom = async (io: Io, source: string): Promise<string> => {
   const content = await readNamed(io, source);
   if (content === null)

@@ -1,6 +1,6 @@
 /**
- * The system's own ssh, through the gateway: it starts this command again as its ProxyCommand and trusts exactly the host key
- * that the machine told the platform.
+ * The system's own ssh, through the gateway: it starts this CLI again as its ProxyCommand and trusts exactly the host
+ * key that the VM reported to the control plane.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -16,10 +16,10 @@ import { exitOfSignal, joinProcess, openSession } from '../session.ts';
 import { assertSshHost, proxyWords } from '../ssh-access.ts';
 import { knownHosts, sshOptions } from '../ssh-files.ts';
 
-/** What ssh itself answers where it could not connect. */
+/** The exit code of ssh itself if it could not connect. */
 const SSH_FAILED = 255;
 
-/** Ctrl-C reaches ssh from the terminal; what is sent to this process only is passed on. */
+/** Ctrl-C reaches ssh from the terminal; a signal sent only to this process is forwarded. */
 const runSsh = (words: readonly string[]): Promise<Readonly<{ code: number; isInterrupted: boolean }>> =>
   new Promise((resolve, reject) => {
     const child = spawn('ssh', words, { stdio: 'inherit' });
@@ -51,7 +51,7 @@ const runSsh = (words: readonly string[]): Promise<Readonly<{ code: number; isIn
     });
   });
 
-/** ssh says that no key of ours is on the machine, and not what puts one there. */
+/** ssh reports that none of the user's keys is installed, but not how to install one. */
 const withoutKey = (cli: Cli, name: string): string => {
   const next = (...words: string[]) => commandLine(['gpuaas', ...words, ...cli.scope_words]);
   return [
@@ -85,7 +85,7 @@ export const ssh = command({
     try {
       const known_hosts_file = joinPath(folder, 'known_hosts');
       await writeFile(known_hosts_file, knownHosts([host]), { mode: 0o600 });
-      // The first value of an option is the one that counts, so none of the caller's takes the place of these.
+      // The first value of an option wins, so options of the user cannot override these.
       const options = sshOptions(host, { known_hosts_file, proxy: () => proxy });
       const { code, isInterrupted } = await runSsh([
         ...options.flatMap((option) => ['-o', option]),
@@ -103,7 +103,7 @@ export const ssh = command({
   },
 });
 
-/** Bytes between ssh and the machine's SSH port. A refusal is one sentence, whoever reads standard error. */
+/** Bytes between ssh and the SSH port of the VM. An error is one sentence on standard error. */
 export const sshProxy = command({
   name: 'ssh-proxy',
   summary: 'ProxyCommand of ssh',
@@ -119,7 +119,7 @@ export const sshProxy = command({
     try {
       const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'ssh' });
       const { reason, message } = await joinProcess(stream, cli.io);
-      // Where ssh has closed its side the end is its own; otherwise it reads only that the other end is gone.
+      // If ssh has closed its side, the end is its own; otherwise ssh only sees that the connection closed.
       if (reason === 'client_disconnected' || (reason === 'ended' && cli.io.stdin.readableEnded)) return EXIT.ok;
       say(message);
     } catch (err) {

@@ -17,7 +17,7 @@ export const tokenColumns: readonly Column<ApiToken>[] = [
   { header: 'PREFIX', value: ({ token_prefix }) => token_prefix, optional: true },
 ];
 
-/** Short lives by default: a forgotten token expires. */
+/** Short lifetimes by default: a forgotten token expires. */
 export const tokenFlags = {
   scope: list('`all`, `read`, a permission or a prefix such as service_account.*; repeatable (default read)', 'scope'),
   'expires-in': duration('Lifetime, like 12h or 90d (default 30d)'),

@@ -1,4 +1,4 @@
-/** Follow one id: everything that was written down under it as one timeline, where it first went wrong on top. */
+/** Traces one ID: everything recorded under it as one timeline, with the first failure on top. */
 import type { Operations } from '@gpuaas/sdk';
 import { command } from '../command.ts';
 import type { Cli } from '../context.ts';
@@ -15,14 +15,14 @@ const LANES: Readonly<Record<Entry['host_role'], string>> = {
 
 const SECOND_MS = 1_000;
 
-/** To the millisecond: what came first is what is looked for. */
+/** To the millisecond, because readers look for the order of events. */
 const momentOf = (time: string): string => `${time.slice(5, 10)} ${time.slice(11, 23)}Z`;
 
-/** The ids in a path are those that are followed; what is asked of them tells more. */
+/** The IDs in a path are the traced ones; the rest of the path says more. */
 const titleOf = ({ title, source }: Entry): string =>
   source === 'request' ? title.replaceAll(/_[0-9a-hjkmnp-tv-z]{26}/g, '_…') : title;
 
-/** How long it took, once it is more than a second. */
+/** The duration, if it is more than a second. */
 const tookOf = ({ at, since }: Entry): string | null => {
   const ms = since === null ? 0 : Date.parse(at) - Date.parse(since);
   return ms < SECOND_MS ? null : shortDuration(ms);
@@ -46,14 +46,14 @@ const columns: readonly Column<Entry>[] = [
 const subjectOf = ({ kind, id, name, state }: Trace['subjects'][number]): string =>
   `${kind.replaceAll('_', ' ')} ${name ?? id}${state === null ? '' : `, ${state.replaceAll('_', ' ')}`}`;
 
-/** How far a clock is off, in seconds once it is more than one. */
+/** The clock offset, in seconds if it is more than one. */
 const skewOf = ({ host_name, skew_ms }: Trace['clock_skews'][number]): string => {
   const ms = Math.abs(skew_ms);
   const off = ms >= SECOND_MS ? shortDuration(ms) : `${ms} ms`;
   return `The clock of ${host_name} is ${off} ${skew_ms >= 0 ? 'ahead' : 'behind'}; its times are corrected.`;
 };
 
-/** Tasks and runs are many and stand in the timeline themselves. */
+/** Tasks and runs are many and are shown in the timeline itself. */
 const touched = ({ subjects, id }: Trace): string =>
   subjects
     .filter((subject) => subject.id === id || (subject.kind !== 'node_task' && subject.kind !== 'workflow_run'))

@@ -1,12 +1,12 @@
 /**
- * The agent of the host tier, as a process: the real one, on the host that its file describes. It enrols if it has not yet,
- * and then runs until it is stopped or killed; started again it goes on from its journal.
+ * The agent of the host tier, as a process: the real one, on the host that its file describes. It enrolls if necessary
+ * and runs until it is stopped or killed; after a restart it continues from its journal.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { type AgentConfig, createAgent, enroll, handlers, readEnrollment } from '../../../node-agent/src/index.ts';
 import { type ComposedSpec, openComposedHost } from '../../../node-agent/test/composed-open.ts';
 
-/** What is written down for it. */
+/** Its configuration file. */
 export type AgentFile = Readonly<{
   host: ComposedSpec;
   state: string;

@@ -1,7 +1,7 @@
 /**
- * How a tenant reaches a machine on a real host: by the command and ordinary OpenSSH programs, through gateway and agent,
- * both processes. The machine is behind its host's private network; nothing on the host listens. The stories share a machine
- * and are told in order. `connect.slow.e2e.ts` has those with many sessions and many bytes.
+ * How a tenant reaches a VM on a real host: with the CLI and ordinary OpenSSH programs, through gateway and agent, both
+ * processes. The VM is behind its host's private network; nothing on the host listens. The tests share a VM and run in
+ * order. `connect.slow.e2e.ts` has those with many sessions and many bytes.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ const GATEWAY = 'gpuaas-terminal-gateway';
 const PROCESSES = ['gpuaas-api,gpuaas-provisioning-worker,gpuaas-outbox-relay,gpuaas-node-api', GATEWAY];
 const MIB = 1024 ** 2;
 const skip = composedHostLacks();
-/** Ends a story that hangs. */
+/** Ends a hanging test. */
 const timeout = 180_000;
 
 type Answer = Readonly<{ status: number | null; stdout: string; stderr: string }>;
@@ -33,7 +33,7 @@ type Answer = Readonly<{ status: number | null; stdout: string; stderr: string }
 let lab: HostLab;
 let machine: Allocation;
 let env: NodeJS.ProcessEnv;
-/** The tenant's own home, with an ssh of its own. */
+/** The tenant's own home directory, with its own ssh configuration. */
 let home: string;
 
 const run = (program: string, args: readonly string[], input?: string): Promise<Answer> =>
@@ -49,13 +49,13 @@ const must = async (answer: Promise<Answer>): Promise<string> => {
   assert.equal(status, 0, stderr);
   return stdout;
 };
-/** An OpenSSH program with what `ssh-config --write` wrote and nothing else. */
+/** An OpenSSH program with only the configuration that `ssh-config --write` wrote. */
 const openssh = (program: string, ...args: readonly string[]): Promise<Answer> =>
   run(program, ['-F', join(home, '.ssh', 'config'), ...args]);
 
 const sha256 = (bytes: Buffer | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-// Whatever a story does, its streams end with it: an open one would keep this process.
+// Streams end with their test: an open one would keep this process alive.
 const streams: SessionStream[] = [];
 afterEach(() => {
   for (const stream of streams.splice(0)) stream.close();
@@ -123,7 +123,7 @@ test('the generated configuration works for ssh and scp, and a VM with another h
   );
   assert.equal(await must(openssh('ssh', 'gpuaas-desk', 'hostname')), 'desk\n');
 
-  // Several times what gateway, agent and both ends of SSH hold on the way.
+  // Several times the buffers of gateway, agent and both ends of SSH.
   const bytes = randomBytes(32 * MIB);
   const file = join(home, 'model');
   await writeFile(file, bytes);
@@ -216,7 +216,7 @@ test('a terminal needs no key, resizes, passes Ctrl-C and UTF-8, and returns the
   stream.resize(132, 43);
   await type(stream, 'stty size\n');
   await screen.until('43 132');
-  // The key must find a program of its own: a shell that is about to start one takes it for itself.
+  // The key press must reach a running program: a shell about to start one would consume it.
   await type(stream, "sh -c 'echo under-$((6*7)); exec sleep 1000'\n");
   await screen.until('under-42');
   await type(stream, '\x03');
@@ -277,7 +277,7 @@ test('a client that stops reading blocks the program in the VM, and the gateway 
   const still = await stood(3);
   assert.ok(still < 8 * MIB, `${still} bytes were written to who reads nothing`);
   assert.ok(residentBytes(gateway) - before < 32 * MIB);
-  // Whoever reads on gets all of it, and the program goes on.
+  // A client that reads again gets all of it, and the program continues.
   for (let taken = 0; taken < still + MIB; )
     taken += (await chunks.next()).value?.byteLength ?? assert.fail('it ended');
   await eventually('the program goes on', async () => (await written()) > still || undefined);

@@ -1,4 +1,6 @@
-/** Many sessions and many bytes through gateway and agent to a VM on a real host. `connect.e2e.ts` has the other stories. */
+/**
+ * Many sessions and many bytes through gateway and agent to a VM on a real host. `connect.e2e.ts` has the other tests.
+ */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, afterEach, before, test } from 'node:test';
@@ -15,7 +17,7 @@ const PROCESSES = [
 const MIB = 1024 ** 2;
 const SESSIONS = 200;
 const skip = composedHostLacks();
-/** Ends a story that hangs; nothing is measured by it. */
+/** Ends a hanging test; not a measurement. */
 const timeout = 600_000;
 
 let lab: HostLab;
@@ -23,7 +25,7 @@ let vm: Allocation;
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-// An open stream would keep this process.
+// An open stream would keep this process alive.
 const streams: SessionStream[] = [];
 afterEach(() => {
   for (const stream of streams.splice(0)) stream.close();
@@ -65,7 +67,7 @@ test('200 concurrent sessions each receive their own bytes', { skip, timeout }, 
     'port 7007 listens',
     async () => /:1B5F [0-9A:]+ 0A /.test(await lab.ssh(vm, 'cat /proc/net/tcp /proc/net/tcp6')) || undefined,
   );
-  // Two hundred at once may be more than a busy control plane or an emulated VM takes. Both say so; try again, for a while.
+  // Two hundred at once may be too many for a busy control plane or an emulated VM. Both report it; retry for a while.
   const tryOnce = async (): Promise<SessionStream | undefined> => {
     try {
       const stream = await open('forward', { port: 7007 });

@@ -1,6 +1,6 @@
 /**
- * What goes wrong on a real host, seen from the platform: the launch fails with its reason, nothing is half made, and what
- * it held is free again only when it is proven clean. The stories share a host and are told in order.
+ * Failures on a real host, seen from the control plane: the launch fails with its reason, nothing is left half done,
+ * and its slots are free only after a verified wipe. The tests share a host and run in order.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -34,7 +34,7 @@ after(() => lab?.close());
 const launch = (name: string, image_name = lab.image.name): Promise<Allocation> =>
   lab.cloud.launch(name, { ssh_key_ids: [lab.key_id], image_name });
 
-/** There is one host, and every test fails a launch on it: as an operator who has checked it. */
+/** There is one host, and every test fails a launch on it: clears the failures, as an operator who has checked it. */
 const clearFailures = async (): Promise<void> => {
   const body = { reason: 'The test has put it there.' };
   await lab.cloud.client.adminNodeLaunchFailuresClear({ params: { node_id: lab.node_id }, body });

@@ -1,6 +1,6 @@
 /**
- * A cloud of one real host: the platform's processes, and an agent process on the composed host of the host tier. The test
- * holds what a data centre would: the machine's programs, its network and its libvirt, to break and to look at.
+ * A cloud of one real host: the processes of the control plane, and an agent process on the composed host of the host
+ * tier. The test controls the programs, the network and the libvirt of the host, to break and to inspect them.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -24,7 +24,7 @@ const REPORT_CHARS = 6000;
 
 export type AgentProcess = Readonly<{
   start(): Promise<void>;
-  /** As a power cut does it. */
+  /** As a power cut does. */
   kill(): Promise<void>;
   stop(): Promise<void>;
   said(): string;
@@ -66,7 +66,7 @@ const createAgentProcess = (file: string): AgentProcess => {
   };
 };
 
-/** A stand-in for one of the machine's programs. It says that it was begun and goes on when it is let. */
+/** A replacement for one of the host's programs. It reports its start and continues when released. */
 export type Hook = Readonly<{ reached(): Promise<void>; let(): Promise<void> }>;
 
 export type HostLab = Readonly<{
@@ -74,23 +74,23 @@ export type HostLab = Readonly<{
   host: ComposedHost;
   agent: AgentProcess;
   node_id: string;
-  /** The agent's own folder. */
+  /** The agent's state directory. */
   state: string;
   tenant: Tenant;
   key_id: string;
-  /** The same agent with other settings, until it is told otherwise. */
+  /** The same agent with other settings, until they are changed again. */
   restartWith(change: Partial<AgentFile>): Promise<void>;
   image: CatalogImage;
   slots(): Promise<Awaited<ReturnType<Cloud['client']['adminNodeSlotList']>>['items']>;
   slotOf(id: string): Promise<Awaited<ReturnType<HostLab['slots']>>[number]>;
-  /** Over SSH as the allocation says it is reached. */
+  /** Over SSH at the address of the allocation. */
   ssh(allocation: Allocation, command: string): Promise<string>;
-  /** In front of the machine's own program, until it is put back. */
+  /** Overrides the host's own program until it is restored. */
   replace(program: string, script: string): Promise<void>;
   putBack(program: string): Promise<void>;
-  /** Holds the program before it acts; with `before` something is done first. */
+  /** Holds the program before it acts; `before` is run first. */
   hold(program: string, before?: string): Promise<Hook>;
-  /** For the message of a test that fails. */
+  /** For the message of a failed test. */
   report(): Promise<string>;
   close(): Promise<void>;
 }>;
@@ -98,9 +98,9 @@ export type HostLab = Readonly<{
 export type HostLabOptions = Readonly<{
   slots?: number;
   limits_s?: AgentFile['limits_s'];
-  /** Of the platform. */
+  /** Of the control plane. */
   processes?: readonly string[];
-  /** The agent's folder is on a volume of this size. */
+  /** The agent's directory is on a volume of this size. */
   state_bytes?: number;
 }>;
 
@@ -109,7 +109,7 @@ const enrol = async (cloud: Cloud) =>
     body: { name: HOST_NAME, region_name: REGION, gpu_model: 'H200 SXM', gpu_count: 8, capacity_mode: 'slice' },
   });
 
-/** Discovers and approves the places that have a drive. */
+/** Discovers and approves the candidates that have a disk. */
 const approve = async (cloud: Cloud, node_id: string, slots: number): Promise<void> => {
   const { client } = cloud;
   await eventually(
@@ -160,12 +160,12 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
     process.off('SIGTERM', onSignal);
     for (const step of undo.splice(0).reverse()) await step();
   };
-  // A run that is interrupted must leave no namespace, loop device or machine either.
+  // An interrupted run must leave no namespace, loop device or VM either.
   const onSignal = (): void => void close().finally(() => process.exit(143));
   process.once('SIGTERM', onSignal);
   const count = options.slots ?? 2;
   try {
-    /** Whichever comes up is remembered to be closed, also when the other does not. */
+    /** Each one that starts is closed later, also if the other fails. */
     const remembered = async <T extends Readonly<{ close(): Promise<void> }>>(making: Promise<T>): Promise<T> => {
       const made = await making;
       undo.push(made.close);
@@ -178,7 +178,7 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
     await Promise.allSettled(starting);
     const [host, cloud] = await Promise.all(starting);
     const image = await tinyImage(host);
-    // As an installation leaves it there.
+    // As an installation leaves it.
     await host.host.images.pull(image, () => undefined);
     await addToCatalog(cloud.client, image);
     const { node, enrollment } = await enrol(cloud);
@@ -252,7 +252,7 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
         const begun = join(programs, `.${program}.begun`);
         const open = join(programs, `.${program}.open`);
         for (const mark of [begun, open]) await rm(mark, { force: true });
-        // The rest of the path leads to the machine's own.
+        // The rest of the path contains the host's own programs.
         const own = existsSync(at(program)) ? kept(program) : program;
         const path = host.spec.path.split(':').slice(1).join(':');
         await replace(

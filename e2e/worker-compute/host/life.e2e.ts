@@ -1,6 +1,6 @@
 /**
- * The life of slices on one real host, told by the public API: the platform and the agent are processes, vms, network
- * and drives are real, and the agent is killed where it hurts. The stories share a host and are told in order.
+ * The lifecycle of slices on one real host, through the public API: the control plane and the agent are processes, VMs,
+ * network and disks are real, and the agent is killed at critical points. The tests share a host and run in order.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -37,7 +37,7 @@ const heldBy = async (id: string): Promise<Held & Readonly<{ serial: string }>> 
   assert.ok(mac_address && private_ip && nvme_serial);
   return { allocation_id: id, mac_address, private_ip, serial: nvme_serial };
 };
-/** What a guest would lose if it were started anew. */
+/** State that a guest OS would lose in a restart. */
 const lifeOf = async (allocation: Allocation): Promise<string> =>
   (await lab.ssh(allocation, 'cat /proc/sys/kernel/random/boot_id')).trim();
 const launch = (name: string): Promise<Allocation> =>
@@ -153,7 +153,7 @@ test('a released VM is stopped, disconnected and then wiped; its neighbor keeps 
   const wipe = await lab.hold('blkdiscard');
   await lab.cloud.release(first.id);
   await wipe.reached();
-  // At this moment nobody can reach it, and what the tenant wrote is all still there.
+  // At this point the VM is unreachable, and all data of the tenant still exists.
   assert.deepEqual(await tracesOf(lab.host, held), ['domain', 'seed']);
   assert.equal((await lab.host.libvirt.virsh('domstate', domainName(first.id))).trim(), 'shut off');
   assert.notEqual(await countOnDrive(lab.host, held.serial, CANARY), 0);
@@ -182,7 +182,7 @@ test('an agent killed during a wipe completes its proof after the restart, and t
   skip,
 }, async () => {
   const held = await heldBy(second.id);
-  // Stopped behind our back: releasing it is no different.
+  // Stopped outside of the platform: its release is no different.
   await lab.host.libvirt.virsh('destroy', domainName(second.id));
   const half = 32 * 1024 ** 2;
   const wipe = await lab.hold('blkdiscard', `/usr/sbin/blkdiscard --force --length ${half} /proc/self/fd/3`);

@@ -1,4 +1,4 @@
-/** What of an allocation is on the host, looked for by the machine's own programs and not by the agent's. */
+/** What of an allocation is on the host, found by system programs and not by the agent. */
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { ComposedHost } from '../../../node-agent/test/composed-host.ts';
 
 export type Held = Readonly<{ allocation_id: string; mac_address: string; private_ip: string }>;
 
-/** Every place where something of it is left, in words. */
+/** Every remaining part of it, in words. */
 export const tracesOf = async (host: ComposedHost, held: Held): Promise<readonly string[]> => {
   const { network, libvirt, config } = host;
   const name = domainName(held.allocation_id);
@@ -38,7 +38,7 @@ export const tracesOf = async (host: ComposedHost, held: Held): Promise<readonly
   ].flat();
 };
 
-/** How often these bytes are on the drive, read past every cache. */
+/** How often these bytes are on the disk, read past every cache. */
 export const countOnDrive = (host: ComposedHost, serial: string, text: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const device = host.loop.disks.blockOf(serial);

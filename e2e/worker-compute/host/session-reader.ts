@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SessionStream } from '@gpuaas/sdk';
 
-/** Reads on until the text is there; what came with it. */
+/** Reads until the text appears; returns the output so far. */
 export const reader = (stream: SessionStream) => {
   const chunks = stream.bytes[Symbol.asyncIterator]();
   let text = '';

@@ -7,7 +7,7 @@ import { createDatabase, PLATFORM } from '../../../server/src/db/client.ts';
 export const SKU = 'node-tier-slice';
 export const IMAGE = 'tiny';
 
-/** SKUs are put in place with the platform; there is no operation for it. */
+/** SKUs are created with the installation; there is no operation for it. */
 const addSku = async (databaseUrl: string): Promise<void> => {
   const database = createDatabase({ url: databaseUrl, log: silentLog() });
   const profile = { name: 'node_tier_1g', gpu_count: 1, vcpu_count: 1, memory_mib: 256, is_default: true };

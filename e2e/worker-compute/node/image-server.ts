@@ -1,4 +1,4 @@
-/** A folder of images over HTTP on this machine's loopback, as a site's image store. */
+/** A directory of images over HTTP on the loopback of this computer, as a site's image store. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * What an operator brings to a new node: the agent's bundle with its install script and unit as they ship, Node.js, and the
- * kernel that guests of this tier boot by. It becomes a read-only disk of the node.
+ * What an operator brings to a new node: the shipped agent bundle with its install script and unit, Node.js, and the
+ * kernel that guests of this tier boot. It becomes a read-only disk of the node.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, linkSync, mkdirSync } from 'node:fs';
@@ -30,7 +30,7 @@ export const makeMedium = async (dir: string, guest: TinyGuest): Promise<void> =
   put(guest.initrd, join(dir, 'initrd'));
 };
 
-/** The folder of the node's disk, which is built if its recipe has not been built before. */
+/** The directory of the node's disk, built if its recipe was not built before. */
 export const nodeImage = (): string =>
   execFileSync(join(REPO, 'build/node-image/build.sh'), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
     .trim()

@@ -1,9 +1,9 @@
 /**
- * A GPU node as a virtual machine: q35 with an IOMMU, four PCIe switches, and behind each of them one NVMe drive, one device
- * that stands for a GPU and one that stands for a fabric function. Everything is emulated, so it needs no feature of the
- * machine it runs on. The host's loopback is reached from inside at 10.0.2.2; nothing else is.
+ * A GPU node as a VM: q35 with an IOMMU, four PCIe switches, and behind each of them one NVMe disk, one device in place
+ * of a GPU and one in place of a fabric function. Everything is emulated, so it needs no hardware features. From
+ * inside, only the loopback of this computer is reachable, at 10.0.2.2.
  *
- * The emulator dies with the test, whatever becomes of it, and all it leaves is in one folder that the test removes.
+ * The emulator always dies with the test, and all its files are in one directory that the test removes.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { pause } from '@gpuaas/kit';
 import { NODE_HANGS } from '../../../tools/test/emulator-fault.ts';
 import { freePort } from '../../platform-control/lab.ts';
 
-/** The machine's own loopback, as the node sees it. */
+/** The loopback of this computer, as seen from the node. */
 export const OUTSIDE = '10.0.2.2';
 export const GPU_ID = '1234:11e8';
 export const FABRIC_ID = '1b36:0005';
@@ -23,19 +23,19 @@ export const serialOf = (slot: number): string => `NODE000${slot}`;
 const SLOTS = [0, 1, 2, 3];
 const DRIVE_BYTES = 512 * 1024 ** 2;
 const MEMORY_MIB = 3072;
-/** Two-mebibyte pages; machines of slices are made of them. */
+/** Two-mebibyte pages for slice VMs. */
 const HUGEPAGES = 512;
 /**
- * The disks live as long as the emulator, so a flush need not reach the disk of this machine. There it would wait for all
- * that was written before, such as gigabytes of images that were just built: minutes for each flush of a guest.
+ * The disks live as long as the emulator, so a flush need not reach the disk of this computer. There it would wait for
+ * all earlier writes, such as gigabytes of images that were just built: minutes for each flush of a guest.
  */
 const NO_FLUSH = 'cache=unsafe';
 const COMMAND_LINE = [
   'root=/dev/vda ro console=ttyS0 quiet net.ifnames=0',
   `intel_iommu=on iommu=pt hugepages=${HUGEPAGES}`,
-  // On a busy machine the emulated timer may be late for the check at boot; a panic boots again.
+  // On a busy computer the emulated timer may be late for the check at boot; a panic reboots.
   'no_timer_check panic=5 nowatchdog audit=0',
-  // There is nobody to guard against inside, and each guard is paid for twice.
+  // There is no attacker inside, and each mitigation costs twice under emulation.
   'mitigations=off',
 ].join(' ');
 const BOOT_MS = 540_000;
@@ -48,15 +48,15 @@ const MISSES_MAX = 2;
 export type Ran = Readonly<{ status: number; stdout: string; stderr: string }>;
 
 export type NodeVm = Readonly<{
-  /** As root of the node; what it printed. Throws with what it said if it failed. */
+  /** Runs as root of the node and returns its output. Throws with its error output if it failed. */
   sh(script: string, timeoutMs?: number): Promise<string>;
-  /** By SSH through the node to a guest of it. */
+  /** By SSH through the node to one of its guests. */
   enter(guest: Readonly<{ ip: string; host_key: string; key: string; user: string }>, command: string): Promise<string>;
-  /** Power off and on again, without a word to the system. Returns when it is up. */
+  /** Power off and on again, without a shutdown. Returns when it is up. */
   reset(): Promise<void>;
-  /** Never resolves; rejects when the node stops responding, so that a test does not wait for what cannot happen. */
+  /** Never resolves; rejects when the node stops responding, so that a test does not wait in vain. */
   hung: Promise<never>;
-  /** The ends of serial console and journals, for the message of a test that fails. */
+  /** The ends of serial console and journals, for the message of a failed test. */
   logs(): Promise<string>;
   close(): Promise<void>;
 }>;
@@ -64,14 +64,14 @@ export type NodeVm = Readonly<{
 export type NodeVmOptions = Readonly<{
   /** Holds root.raw, vmlinuz and initrd, as build/node-image makes them. */
   image: string;
-  /** Becomes a disk of the node, read-only: what an operator would bring along. */
+  /** Becomes a read-only disk of the node, with the files that an operator would bring. */
   medium: string;
   dir: string;
-  /** A slot whose drive says that it discarded and did nothing. */
+  /** A slot whose disk reports a discard without doing it. */
   lying_slot: number;
 }>;
 
-/** One switch with three ports: ports of a switch keep their devices in groups of their own. */
+/** One switch with three ports: switch ports keep their devices in separate IOMMU groups. */
 const slotDevices = (slot: number, drive: string, discard: 'unmap' | 'ignore'): readonly string[] => {
   const chassis = slot * 8 + 1;
   const port = (index: number): string =>
@@ -108,7 +108,7 @@ const emulatorArguments = (options: NodeVmOptions, sshPort: number, publicKey: s
   const credential = Buffer.from(publicKey).toString('base64');
   return [
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-accel', 'tcg,thread=multi', '-machine', 'q35'],
-    // A fifth level of page tables costs an emulated CPU at every miss.
+    // A fifth level of page tables costs an emulated CPU time at every TLB miss.
     ...['-cpu', 'max,la57=off', '-smp', '2', '-m', String(MEMORY_MIB)],
     ...['-device', 'intel-iommu,intremap=on,caching-mode=on'],
     ...['-kernel', join(image, 'vmlinuz'), '-initrd', join(image, 'initrd'), '-append', COMMAND_LINE],
@@ -145,7 +145,7 @@ const printed = async (what: string, ran: Promise<Ran>): Promise<string> => {
   return stdout;
 };
 
-/** Whether the machine that runs the test was short of CPU, memory or disk. */
+/** Whether the computer that runs the test was short of CPU, memory or disk. */
 const machineState = (): string =>
   ['/proc/loadavg', '/proc/pressure/cpu', '/proc/pressure/io', '/proc/pressure/memory', '/proc/meminfo']
     .filter((file) => existsSync(file))
@@ -158,7 +158,7 @@ const machineState = (): string =>
     })
     .join('\n');
 
-/** One command to the emulator's own door. */
+/** One command to the emulator's monitor. */
 const commandEmulator = (socket: string, command: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const door = connect(socket);

@@ -1,7 +1,7 @@
 /**
- * The life of slices on a GPU node with nothing stood in for but the silicon: a machine with systemd, libvirt, an Open
- * vSwitch in the kernel, an IOMMU and NVMe drives, the agent installed by its own script, and the platform as processes
- * beside it. The stories share one node and are told in order; each begins where the one before ended.
+ * The lifecycle of slices on a GPU node with only the hardware emulated: a VM with systemd, libvirt, an Open vSwitch in
+ * the kernel, an IOMMU and NVMe disks, the agent installed by its own script, and the control plane as processes beside
+ * it. The tests share one node and run in order; each continues from the state of the one before.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -23,9 +23,9 @@ import { type ImageServer, serveFolder } from './image-server.ts';
 import { makeMedium, nodeImage } from './medium.ts';
 import { FABRIC_ID, GPU_ID, type NodeVm, OUTSIDE, serialOf, startNodeVm } from './node-vm.ts';
 
-/** Only so that a broken node ends the test: nothing is measured by it. */
+/** Only ends the test of a broken node: not a measurement. */
 const PATIENCE_MS = 900_000;
-/** The node needs the machine more than the test does. */
+/** The node needs the CPU more than the test does. */
 const LOOK_MS = 500;
 const HONEST = 0;
 const LIAR = 3;
@@ -90,7 +90,7 @@ before(
 );
 
 after(async () => {
-  // In the opposite order: what was started last may need what was started first.
+  // In reverse order: what was started last may need what was started first.
   for (const clean of cleanups.toReversed()) await Promise.resolve(clean()).catch(() => undefined);
   rmSync(scratch, { recursive: true, force: true });
 });
@@ -107,7 +107,7 @@ const eventually = async <T>(what: string, look: () => Promise<T | undefined>): 
 
 let isBroken = false;
 
-/** A story that fails tells what the node said, and those after it are not told. */
+/** A failed test shows the logs of the node, and the tests after it are skipped. */
 const story = (name: string, tell: () => Promise<void>): void => {
   test(name, { skip, timeout: 1_200_000 }, async () => {
     assert.equal(isBroken, false, 'an earlier story failed');
@@ -157,7 +157,7 @@ const reaches = (id: string, state: Allocation['state']): Promise<Allocation> =>
     return found.state === state ? found : undefined;
   });
 
-/** As its tenant, by what the platform says and the guest's own host key. */
+/** As its tenant, with the address from the API and the guest's own host key. */
 const enter = (allocation: Allocation, command: string): Promise<string> => {
   const { ssh } = allocation;
   assert.ok(ssh !== null, `${allocation.id} does not say how it is reached`);
@@ -359,12 +359,12 @@ story('a node that loses power comes back with its agent, and the machine is sta
     async () => {
       const [{ boot_id }, found] = [await client().adminNodeInventoryGet({ params: { node_id } }), await get(id)];
       if (boot_id !== boot || found.power?.state !== 'on' || found.ssh === null) return undefined;
-      // Until it was followed, the platform believes what was so before.
+      // Until it is reconciled, the control plane has the earlier state.
       const names = await vm.sh('virsh --connect qemu:///system list --name');
       return names.includes(id.replace('_', '-')) ? found : undefined;
     },
   );
-  // Its drive and so its host key are the ones it had.
+  // It has the same disk and therefore the same host key.
   assert.deepEqual(now.ssh, allocation.ssh);
   assert.equal((await enter(now, 'id -un')).trim(), allocation.ssh?.username);
   assert.equal((await slotOf(id)).id, slot.id, 'the claim stands');
