@@ -142,7 +142,7 @@ describe('a reinstallation', () => {
     await stop(host, slots);
     const before = await host.hashes();
     host.fault({ when: 'images.pull', do: 'lie' });
-    await assert.rejects(again(host, slots), { code: 'drift' });
+    await assert.rejects(again(host, slots), { code: 'bad_image' });
     assert.equal(await host.hashes(), before);
     clearFaults(host.sim.dir);
     assert.deepEqual(await start(host, slots), ready);

@@ -50,7 +50,7 @@ describe('hostile input over the wire', () => {
   };
 
   describe('bodies', () => {
-    const flood = async (headers: readonly string[], chunk: Buffer): Promise<RawResponse> => {
+    const floodOnce = async (headers: readonly string[], chunk: Buffer): Promise<RawResponse> => {
       const wire = dial(url);
       wire.socket.write(message(`POST ${projects()}`, [auth(), `Idempotency-Key: ${randomUUID()}`, ...headers]));
       let left = 100;
@@ -62,6 +62,12 @@ describe('hostile input over the wire', () => {
       const answer = await wire.answer((text) => text.includes('\r\n\r\n') && text.trimEnd().endsWith('}'));
       wire.socket.destroy();
       return answer;
+    };
+
+    /** The reset of a connection with unread bytes can overtake the response, so one without response is tried again. */
+    const flood = async (headers: readonly string[], chunk: Buffer, tries = 10): Promise<RawResponse> => {
+      const response = await floodOnce(headers, chunk);
+      return response.status === 0 && tries > 1 ? flood(headers, chunk, tries - 1) : response;
     };
 
     it('of 100 MiB are 413 immediately and never held in memory', async () => {
