@@ -103,11 +103,14 @@ const hex = (value: number, width: number): string => value.toString(16).padStar
 let serial = 0;
 
 /** A verified wipe of a slot, with its audit row; its id. */
-export const aProof = (sql: Sql, of: Readonly<{ node_id: string; slot_id: string; serial: string }>): Promise<string> =>
+export const aProof = (
+  sql: Sql,
+  of: Readonly<{ node_id: string; slot_id: string; serial: string; allocation_id?: string }>,
+): Promise<string> =>
   insertWipeProof(sql as Tx, {
     node_id: of.node_id,
     slot_id: of.slot_id,
-    allocation_id: null,
+    allocation_id: of.allocation_id ?? null,
     disk_serial: of.serial,
     task_id: 'tsk_first_wipe',
     method: 'nvme_sanitize',

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
-import { aNode, anAllocation } from '../../test/placement.ts';
+import { aNode, anAllocation, aProof } from '../../test/placement.ts';
 import { PLATFORM } from './client.ts';
 import { deleteEndedUserData, removeUserData } from './statements/remove-user-data.ts';
 import { findUserData, putUserData } from './user-data.ts';
@@ -60,9 +60,20 @@ test('a task already sent to a host does not change', async (t) => {
   assert.deepEqual(await w.carriers(id), ['running']);
 });
 
-test('user data is deleted when its allocation ends, including from its tasks', async (t) => {
+test('user data is deleted when its allocation ends and is wiped, including from its tasks', async (t) => {
   const w = await world(t);
   const id = await w.started(['completed', 'failed'], 'failed');
+  assert.equal(await w.database.write(PLATFORM, (tx) => deleteEndedUserData(tx, 10)), 0, 'its slots are still claimed');
+  const { rows } = await w.sql.query<{ node_id: string; slot_id: string; serial: string }>(
+    `select c.node_id, c.slot_id, s.nvme_serial as serial from allocation_resource_claims c
+     join node_resource_slots s on s.id = c.slot_id where c.allocation_id = $1`,
+    [id],
+  );
+  for (const claimed of rows)
+    await w.sql.query(
+      'update allocation_resource_claims set released_at = clock_timestamp(), wipe_proof_id = $2 where slot_id = $1',
+      [claimed.slot_id, await aProof(w.sql, { ...claimed, allocation_id: id })],
+    );
   assert.equal(await w.database.write(PLATFORM, (tx) => deleteEndedUserData(tx, 10)), 1);
   assert.deepEqual(await w.carriers(id), []);
 });
