@@ -40,7 +40,7 @@ wait $!
 const PATH = '/run/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export const startAccountLab = async (): Promise<AccountLab> => {
-  const space = ['--pid', '--fork', '--mount-proc', '--mount', '--propagation', 'private'];
+  const space = ['--pid', '--fork', '--mount-proc', '--mount', '--propagation', 'slave'];
   const holder = spawn('unshare', [...space, 'sh', '-c', SETUP], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve) => holder.once('close', () => resolve()));
   await new Promise<void>((resolve, reject) => {

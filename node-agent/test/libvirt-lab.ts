@@ -1,7 +1,8 @@
 /**
  * libvirt and its log daemon in their own namespaces: they see empty directories below /etc, /run and /var, a /dev with
  * the disks of the test, and the network of the test. The first process of the namespace lives as long as the test
- * holds its input, and every VM dies with it, however the test ends.
+ * holds its input, and every VM dies with it, however the test ends. Its mounts are slaves of the host's: a private copy
+ * would keep a disk of another test busy that was mounted when this lab started.
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -81,7 +82,7 @@ export const startLibvirtLab = async (
   );
   const [file = 'unshare', ...args] = [
     ...(given.network_prefix ?? []),
-    ...['unshare', '--pid', '--fork', '--mount-proc', '--mount', '--propagation', 'private', 'sh', '-c', SETUP],
+    ...['unshare', '--pid', '--fork', '--mount-proc', '--mount', '--propagation', 'slave', 'sh', '-c', SETUP],
   ];
   const holder = spawn(file, args, {
     env: { ...process.env, lab: folder, drives: given.drives ?? '', kvm: existsSync('/dev/kvm') ? 'yes' : '' },

@@ -6,7 +6,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { mkdir, open, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -107,8 +107,17 @@ export const makeLoopDisks = async (
       await file.close();
     };
     const mounted = new Set<string>();
+    const mounts = join(root, 'mnt');
+    /** VMs copy the mounts of the host into their namespace. Only of a shared mount they see that it was unmounted. */
+    const shareMounts = async (): Promise<void> => {
+      if (existsSync(mounts)) return;
+      await mkdir(mounts);
+      sh('mount', '--bind', mounts, mounts);
+      sh('mount', '--make-shared', mounts);
+      undo.push(() => sh('umount', mounts));
+    };
     const unmount = (serial: string): void => {
-      const target = join(root, 'mnt', serial);
+      const target = join(mounts, serial);
       if (mounted.delete(target)) sh('umount', target);
     };
     return {
@@ -137,7 +146,8 @@ export const makeLoopDisks = async (
         // With blocks of this size the bytes there are reserved for growth that never happens.
         sh('mke2fs', '-q', '-F', '-t', 'ext4', '-b', '1024', block);
         await write(serial, 4096, buffer);
-        const target = join(root, 'mnt', serial);
+        await shareMounts();
+        const target = join(mounts, serial);
         await mkdir(target, { recursive: true });
         // Read-only: a writable file system writes on its own.
         sh('mount', '-o', 'ro,noload', '-t', 'ext4', block, target);

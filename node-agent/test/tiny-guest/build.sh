@@ -23,10 +23,20 @@ for program in /usr/sbin/dropbear /usr/bin/dropbearkey /usr/bin/rsync /usr/lib/o
     cp -L "$library" "$root$library"
   done
 done
-for module in virtio virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci virtio_blk failover net_failover \
-  virtio_net virtio_console scsi_common scsi_mod virtio_scsi cdrom sr_mod isofs evdev button; do
-  cp "$(find "$work/kernel" -name "$module.ko")" "$root/modules/"
-  echo "$module.ko" >>"$root/modules/order"
+# A module after those it depends on, which differ from kernel to kernel.
+add_module() {
+  grep -qx "$1.ko" "$root/modules/order" && return
+  file=$(find "$work/kernel" -name "$1.ko")
+  [ -n "$file" ] || { echo "$package has no module $1" >&2; exit 1; }
+  cp "$file" "$root/modules/"
+  for dependency in $(tr '\0' '\n' <"$file" | sed -n 's/^depends=//p' | tr ',' ' '); do
+    add_module "$dependency"
+  done
+  echo "$1.ko" >>"$root/modules/order"
+}
+: >"$root/modules/order"
+for module in virtio_pci virtio_blk virtio_net virtio_console virtio_scsi sr_mod isofs evdev button; do
+  add_module "$module"
 done
 # Where dropbear looks for it, and where a login's path leads.
 mkdir -p "$root/usr/lib" "$root/usr/bin"
