@@ -1,8 +1,8 @@
 /**
- * The runner behind `make test`: every test file in its own process, three at a time, the longest first, on one
- * PostgreSQL and in one browser for the whole run. Ends with one plain line, `N passed, N failed, N skipped`, and exits
- * 1 when anything failed: a test, a file that crashed, hung or held no test, or a skip where GPUAAS_REQUIRE=all allows
- * none.
+ * The runner behind `make test`: three processes at a time, the longest first, on one PostgreSQL and in one browser for
+ * the whole run. A file has a process of its own; short ones share one (sharing.ts), and what fails there runs once more
+ * alone. Ends with one plain line, `N passed, N failed, N skipped`, and exits 1 when anything failed: a test, a file that
+ * crashed, hung or held no test, or a skip where GPUAAS_REQUIRE=all allows none.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,13 +10,14 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { coverageEnv, isJudge } from './test/coverage.ts';
-import { longestFirst, readDurations, rememberDurations } from './test/durations.ts';
+import { type Durations, readDurations, rememberDurations } from './test/durations.ts';
 import { isEmulatorFault } from './test/emulator-fault.ts';
 import { LANES, type LaneName } from './test/lanes.ts';
-import { failureList, fileLine, skipList, timeList } from './test/print.ts';
-import { runFile } from './test/run-file.ts';
+import { failureList, fileLine, findingList, skipList, timeList } from './test/print.ts';
+import { type Finding, runUnit } from './test/run-unit.ts';
 import { selectFiles, TIERS, type Tier, tierOf } from './test/select.ts';
 import { needsCommitOrder, startServices } from './test/services.ts';
+import { type Unit, unitsOf } from './test/sharing.ts';
 import { closingLine, type FileVerdict, judgeFile, sum } from './test/verdict.ts';
 
 type Options = Readonly<{
@@ -73,54 +74,66 @@ const printLane = (lane: LaneName | undefined): void => {
   console.log(holds === undefined ? 'There are no such tests yet.' : `No tests here yet; lane ${lane} holds ${holds}.`);
 };
 
-/** Takes the next file off the queue; of those that need commit order to themselves only one runs at a time. */
-const createQueue = (files: readonly string[], root: string) => {
-  const waiting = [...files];
-  let ordered: string | undefined;
+/** Takes the next unit off the queue; of those that need commit order to themselves only one runs at a time. */
+const createQueue = (units: readonly Unit[], root: string) => {
+  const waiting = [...units];
+  const isOrdered = (unit: Unit): boolean => unit.some((file) => needsCommitOrder(root, file));
+  let ordered: Unit | undefined;
   return {
-    take: (): string | undefined => {
-      const index = waiting.findIndex((file) => ordered === undefined || !needsCommitOrder(root, file));
-      const [file] = index === -1 ? [] : waiting.splice(index, 1);
-      if (file !== undefined && needsCommitOrder(root, file)) ordered = file;
-      return file;
+    take: (): Unit | undefined => {
+      const index = waiting.findIndex((unit) => ordered === undefined || !isOrdered(unit));
+      const [unit] = index === -1 ? [] : waiting.splice(index, 1);
+      if (unit !== undefined && isOrdered(unit)) ordered = unit;
+      return unit;
     },
-    putBack: (file: string): void => {
-      if (ordered === file) ordered = undefined;
+    putBack: (unit: Unit): void => {
+      if (ordered === unit) ordered = undefined;
     },
   };
 };
 
-type Ran = Readonly<{ verdicts: readonly FileVerdict[]; tierMs: Readonly<Partial<Record<Tier, number>>> }>;
+type Ran = Readonly<{
+  verdicts: readonly FileVerdict[];
+  findings: readonly Finding[];
+  tierMs: Readonly<Partial<Record<Tier, number>>>;
+}>;
 
 const runAll = async (
   files: readonly string[],
-  options: Options & Readonly<{ env: NodeJS.ProcessEnv; signal: AbortSignal }>,
+  options: Options & Readonly<{ env: NodeJS.ProcessEnv; signal: AbortSignal; durations: Durations }>,
 ): Promise<Ran> => {
   const requireAll = options.env['GPUAAS_REQUIRE'] === 'all';
   const scratchDir = mkdtempSync(join(tmpdir(), 'gpuaas-run-'));
   // Hundreds of processes load the same modules: compiled once, read from the cache by the rest.
   const shared = { ...options.env, NODE_COMPILE_CACHE: join(scratchDir, 'compiled') };
   const verdicts: FileVerdict[] = [];
-  const runOne = async (file: string): Promise<void> => {
-    const hangAfterMs = options.hangAfterMs * PATIENCE[tierOf(file)];
-    const env = coverageEnv(file, shared, join(scratchDir, 'coverage'));
-    const run = async () =>
-      judgeFile(await runFile({ ...options, env, hangAfterMs, file, scratchDir }), { requireAll });
-    let verdict = await run();
-    if (tierOf(file) === 'node' && isEmulatorFault(verdict.failures)) {
-      console.log(`${fileLine(verdict)}\nThe emulator of the node failed; running the file once more.`);
-      verdict = await run();
+  const findings: Finding[] = [];
+  const runOne = async (unit: Unit): Promise<void> => {
+    const [first = ''] = unit;
+    const hangAfterMs = options.hangAfterMs * PATIENCE[tierOf(first)];
+    const env = coverageEnv(first, shared, join(scratchDir, 'coverage'));
+    const run = async (): Promise<readonly FileVerdict[]> => {
+      const ran = await runUnit(unit, { ...options, env, hangAfterMs, scratchDir });
+      findings.push(...ran.findings);
+      return ran.results.map((result) => judgeFile(result, { requireAll }));
+    };
+    let judged = await run();
+    if (tierOf(first) === 'node' && isEmulatorFault(judged.flatMap(({ failures }) => failures))) {
+      console.log(`${judged.map(fileLine).join('\n')}\nThe emulator of the node failed; running the file once more.`);
+      judged = await run();
     }
-    console.log(fileLine(verdict));
-    if (verdict.failures.length > 0) console.log(failureList(verdict.failures));
-    verdicts.push(verdict);
+    for (const verdict of judged) {
+      console.log(fileLine(verdict));
+      if (verdict.failures.length > 0) console.log(failureList(verdict.failures));
+    }
+    verdicts.push(...judged);
   };
   const runThese = async (these: readonly string[], workers: number): Promise<void> => {
-    const queue = createQueue(these, options.root);
+    const queue = createQueue(unitsOf(options.root, these, options.durations), options.root);
     const work = async () => {
-      for (let file = queue.take(); file !== undefined && !options.signal.aborted; file = queue.take()) {
-        await runOne(file);
-        queue.putBack(file);
+      for (let unit = queue.take(); unit !== undefined && !options.signal.aborted; unit = queue.take()) {
+        await runOne(unit);
+        queue.putBack(unit);
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
@@ -144,7 +157,7 @@ const runAll = async (
   } finally {
     rmSync(scratchDir, { recursive: true, force: true });
   }
-  return { verdicts: verdicts.sort((a, b) => (a.file < b.file ? -1 : 1)), tierMs };
+  return { verdicts: verdicts.sort((a, b) => (a.file < b.file ? -1 : 1)), findings, tierMs };
 };
 
 const main = async (options: Options): Promise<number> => {
@@ -160,14 +173,15 @@ const main = async (options: Options): Promise<number> => {
   const services = await startServices(options.root, files, options);
 
   const env = { ...process.env, ...services.env };
-  const ordered = longestFirst(files, readDurations(options.root));
-  const { verdicts, tierMs } = await runAll(ordered, { ...options, env, signal: interrupt.signal });
+  const durations = readDurations(options.root);
+  const { verdicts, findings, tierMs } = await runAll(files, { ...options, env, durations, signal: interrupt.signal });
   await services.stop();
   if (options.remember) rememberDurations(options.root, verdicts);
   const totals = sum(verdicts);
   const lists = [
     failureList(verdicts.flatMap((verdict) => verdict.failures)),
     skipList(verdicts.flatMap((verdict) => verdict.skips)),
+    findingList(findings),
     timeList(verdicts, tierMs),
   ].filter(Boolean);
   console.log([...lists, '', closingLine(totals)].join('\n'));

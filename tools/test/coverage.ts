@@ -34,7 +34,8 @@ export const JUDGES = {
 export const isJudge = (file: string): boolean => Object.hasOwn(JUDGES, file);
 
 const isTest = (file: string): boolean => file.endsWith('.test.ts');
-const counts = (file: string): boolean =>
+/** Whether the coverage of this test file counts. */
+export const isMeasured = (file: string): boolean =>
   Object.values<Judged>(JUDGES).some(
     ({ directories, also }) => also.includes(file) || directories.some((directory) => file.startsWith(`${directory}/`)),
   );
@@ -47,7 +48,7 @@ const directoryOf = (dir: string, file: string): string => join(dir, file.replac
  */
 export const coverageEnv = (file: string, env: NodeJS.ProcessEnv, dir: string): NodeJS.ProcessEnv => {
   if (isJudge(file)) return { ...env, [COLLECTED]: dir };
-  if (!counts(file)) return env;
+  if (!isMeasured(file)) return env;
   const { NODE_COMPILE_CACHE: _, ...rest } = env;
   return { ...rest, NODE_V8_COVERAGE: directoryOf(dir, file) };
 };

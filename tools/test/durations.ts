@@ -1,6 +1,6 @@
 /**
  * The duration of each file in the last run with `--remember`. The longest start first, so that no worker is left alone
- * with a long file at the end of the run. Only the order depends on it.
+ * with a long file at the end of the run, and short ones share a process (sharing.ts).
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,10 +16,6 @@ export const readDurations = (root: string): Durations => {
   const file = join(root, FILE);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Durations) : {};
 };
-
-/** An unlisted file is short, or new. */
-export const longestFirst = (files: readonly string[], durations: Durations): readonly string[] =>
-  [...files].sort((a, b) => (durations[b] ?? 0) - (durations[a] ?? 0) || (a < b ? -1 : 1));
 
 /** Measured durations replace the stored ones of the same files; deleted files are removed. */
 export const rememberDurations = (

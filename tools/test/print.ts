@@ -1,4 +1,5 @@
 /** The terminal output of a run: a line per file, failures in full, skips with their reasons, and the durations. */
+import type { Finding } from './run-unit.ts';
 import { TIERS, type Tier } from './select.ts';
 import type { Failure, FileVerdict, Skip } from './verdict.ts';
 
@@ -28,6 +29,19 @@ export const skipList = (skips: readonly Skip[]): string =>
   skips.length === 0
     ? ''
     : `\nSkipped:\n${skips.map((skip) => `  ${skip.file}: ${skip.name}\n    ${skip.reason}`).join('\n')}`;
+
+const findingText = ({ file, after, detail }: Finding): string =>
+  [
+    `  ${file}`,
+    indent(detail),
+    ...(after.length > 0 ? ['    after', ...after.map((other) => `      ${other}`)] : []),
+  ].join('\n');
+
+/** Passed alone, failed in a shared process: the run passes, and the test needs a fix. */
+export const findingList = (findings: readonly Finding[]): string =>
+  findings.length === 0
+    ? ''
+    : `\nPassed alone, but failed in one process with other files:\n${findings.map(findingText).join('\n')}`;
 
 const SLOWEST_MAX = 10;
 

@@ -1,7 +1,7 @@
 /**
- * Runs one test file in its own process group, so that a hang ends together with all processes that the file started. A
- * file hangs when none of its tests ends for a time; its total duration depends on the host and is not a fault. A file
- * that crashes, ends early, hangs or holds no test has a `problem`, even if tests passed.
+ * Runs a test file, or several of them, in a process group of its own, so that a hang ends together with all processes
+ * that a file started. A file hangs when none of its tests ends for a time; its total duration depends on the host and
+ * is not a fault. A file that crashes, ends early, hangs or holds no test has a `problem`, even if tests passed.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -19,9 +19,8 @@ export type FileResult = Readonly<{
   output: string;
 }>;
 
-export type RunFileOptions = Readonly<{
+export type RunOptions = Readonly<{
   root: string;
-  file: string;
   /** Temporary directory of the run. */
   scratchDir: string;
   hangAfterMs: number;
@@ -29,7 +28,15 @@ export type RunFileOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
+type ProcessResult = Readonly<{
+  lines: readonly ReportedLine[];
+  problem: string | undefined;
+  durationMs: number;
+  output: string;
+}>;
+
 const REPORTER = fileURLToPath(new URL('./reporter.ts', import.meta.url));
+const SHARED = fileURLToPath(new URL('./shared.ts', import.meta.url));
 const OUTPUT_CHARS_MAX = 20_000;
 const GRACE_MS = 5_000;
 
@@ -62,15 +69,16 @@ const findProblem = (ending: Ending, lines: readonly ReportedLine[], hangAfterMs
   return undefined;
 };
 
-export const runFile = (options: RunFileOptions): Promise<FileResult> =>
+/** `named` names the temporary files of this process, `args` is its program. */
+const runProcess = (named: string, args: readonly string[], options: RunOptions): Promise<ProcessResult> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now();
-    const events = join(options.scratchDir, `${options.file.replaceAll('/', '__')}.jsonl`);
+    const events = join(options.scratchDir, `${named.replaceAll('/', '__')}.jsonl`);
     const { NODE_TEST_CONTEXT: _, ...env } = options.env;
     const home = createTestHome(events.replace(/\.jsonl$/, '.home'));
     const child = spawn(
       process.execPath,
-      [`--test-reporter=${REPORTER}`, `--test-reporter-destination=${events}`, join(options.root, options.file)],
+      [`--test-reporter=${REPORTER}`, `--test-reporter-destination=${events}`, ...args],
       { cwd: options.root, env: { ...env, ...home.env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     );
     let output = '';
@@ -117,13 +125,41 @@ export const runFile = (options: RunFileOptions): Promise<FileResult> =>
         );
         const homeProblem = home.problem();
         home.remove();
-        resolve({
-          file: options.file,
-          tests: lines.filter((line) => line.kind === 'test'),
-          problem: problem ?? homeProblem,
-          durationMs: performance.now() - startedAt,
-          output,
-        });
+        resolve({ lines, problem: problem ?? homeProblem, durationMs: performance.now() - startedAt, output });
       });
     });
   });
+
+export const runFile = async (file: string, options: RunOptions): Promise<FileResult> => {
+  const { lines, ...ran } = await runProcess(file, [join(options.root, file)], options);
+  return { ...ran, file, tests: lines.filter((line) => line.kind === 'test') };
+};
+
+export type SharedResult = Readonly<{
+  /** Of the files that started; a file has a `problem` when its tests were not through. */
+  results: readonly FileResult[];
+  /** Of the whole process. */
+  problem: string | undefined;
+  output: string;
+}>;
+
+/** Runs the files one after the other in one process. */
+export const runShared = async (files: readonly string[], options: RunOptions): Promise<SharedResult> => {
+  const { lines, problem, output } = await runProcess(`${files[0]}+`, [SHARED, ...files], options);
+  const results: FileResult[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (line.kind !== 'file') continue;
+    const next = lines.slice(index + 1).find((other) => other.kind === 'file');
+    const own = lines.slice(index + 1, next && lines.indexOf(next));
+    const tests = own.filter((other) => other.kind === 'test');
+    const isThrough = own.some((other) => other.kind === 'file-end');
+    results.push({
+      file: line.file,
+      tests,
+      problem: isThrough ? (tests.length === 0 ? 'ran no tests' : undefined) : (problem ?? 'did not end'),
+      durationMs: (next?.startedAt ?? Date.now()) - line.startedAt,
+      output,
+    });
+  }
+  return { results, problem, output };
+};

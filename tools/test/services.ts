@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startTestCluster } from '../../server/test/cluster.ts';
 import { findProgram } from './requires.ts';
 
 export type Services = Readonly<{
@@ -36,6 +35,7 @@ const startBrowser = async (): Promise<Services> => {
 };
 
 const startCluster = async (name: string): Promise<Services> => {
+  const { startTestCluster } = await import('../../server/test/cluster.ts');
   const postgres = await startTestCluster();
   const abandon = (): void => postgres.abandon();
   return { env: { [name]: postgres.url }, stop: async () => abandon(), abandon };

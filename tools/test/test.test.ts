@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readDurations, rememberDurations } from './durations.ts';
+import { unitsOf } from './sharing.ts';
 
 const RUNNER = fileURLToPath(new URL('../test.ts', import.meta.url));
 const PASSING = `import { test } from 'node:test'; test('fine', () => {});`;
@@ -83,6 +84,114 @@ test('never', () => {});`,
   assert.match(ran.text, /c\.test\.ts: this file was ended by SIGKILL/);
   assert.match(ran.text, /d\.test\.ts: this file ended before its tests were through/);
   assert.match(ran.lines.at(-1) ?? '', /^2 passed, 4 failed, 0 skipped$/);
+});
+
+test('short files share a process, and each keeps its own tests', async (t) => {
+  const writes = `import { writeFileSync } from 'node:fs'; import { test } from 'node:test';
+test('fine', () => { writeFileSync('kit/pid', String(process.pid)); });`;
+  const reads = `import { readFileSync } from 'node:fs'; import { describe, test } from 'node:test';
+describe('beside a', () => { test('runs', () => { if (readFileSync('kit/pid', 'utf8') !== String(process.pid)) throw new Error('another process'); }); });`;
+  const ran = await runOn(t, {
+    'kit/a.test.ts': writes,
+    'kit/b.test.ts': reads,
+    'sdk/c.test.ts': `${PASSING} test('skipped', { skip: 'gpu: none' }, () => {});`,
+  });
+  assert.equal(ran.code, 0, ran.text);
+  assert.match(ran.text, /ok {3}kit\/a\.test\.ts {2}1 passed/);
+  assert.match(ran.text, /ok {3}kit\/b\.test\.ts {2}1 passed/);
+  assert.match(ran.text, /ok {3}sdk\/c\.test\.ts {2}1 passed, 1 skipped/);
+  assert.match(ran.text, /sdk\/c\.test\.ts: skipped\n\s+gpu: none/);
+  assert.doesNotMatch(ran.text, /Passed alone/);
+});
+
+test('a file does not share that changes its process, is long, a story or in a browser', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'gpuaas-runner-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const files = {
+    'kit/env.test.ts': `process.env['A'] = '1';`,
+    'kit/env-dot.test.ts': `process.env.A ??= '1';`,
+    'kit/cwd.test.ts': `process.chdir('/');`,
+    'kit/handler.test.ts': `process.on('SIGTERM', () => {});`,
+    'kit/exit.test.ts': 'process.exitCode = 1;',
+    'kit/hook.test.ts': 'beforeEach(() => {});',
+    'kit/mock.test.ts': `import { mock, test } from 'node:test';`,
+    'kit/global.test.ts': 'globalThis.fetch = fetch;',
+    'kit/long.test.ts': '',
+    'kit/seldom.slow.test.ts': '',
+    'console/page.test.ts': `import { open } from './browser.ts';`,
+    'e2e/sim/story.e2e.ts': '',
+    'scheduler/src/measured.test.ts': '',
+    'kit/reads.test.ts': `if (process.env['A'] === '1') describe('x', () => { before(() => {}); });`,
+    'kit/fine.test.ts': '',
+  };
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  const units = unitsOf(root, Object.keys(files), { 'kit/long.test.ts': 60, 'kit/fine.test.ts': 9 });
+  assert.deepEqual(
+    units.filter((unit) => unit.length > 1),
+    [['kit/fine.test.ts', 'kit/reads.test.ts']],
+  );
+  assert.deepEqual(units[0], ['kit/long.test.ts']);
+  assert.deepEqual(units.flat().sort(), Object.keys(files).sort());
+});
+
+test('a failure in a shared process is found again in the file alone, whatever it is', async (t) => {
+  const killer = (how: string) => `import { test } from 'node:test'; test('ends', async () => { ${how} });`;
+  const failing = `import { test } from 'node:test'; test('fails', () => { throw new Error('the reason'); });`;
+  const unit = (bad: string) => ({ 'kit/a.test.ts': PASSING, 'kit/b.test.ts': bad, 'kit/c.test.ts': PASSING });
+  const closing = async (bad: string, ...args: string[]) => {
+    const ran = await runOn(t, unit(bad), { args });
+    assert.doesNotMatch(ran.text, /Passed alone/);
+    assert.equal(ran.code, 1);
+    assert.match(ran.text, /^ok {3}kit\/a\.test\.ts/m);
+    assert.match(ran.text, /^ok {3}kit\/c\.test\.ts/m);
+    return [/^kit\/b\.test\.ts: (.*)$/m.exec(ran.text)?.[1], ran.lines.at(-1)];
+  };
+  assert.deepEqual(await closing(failing), ['fails', '2 passed, 1 failed, 0 skipped']);
+  assert.deepEqual(await closing(`import './missing.ts';`), [
+    'this file crashed with exit code 1',
+    '2 passed, 1 failed, 0 skipped',
+  ]);
+  assert.deepEqual(await closing(killer(`process.kill(process['pid'], 'SIGKILL');`)), [
+    'this file was ended by SIGKILL',
+    '2 passed, 1 failed, 0 skipped',
+  ]);
+  assert.deepEqual(await closing('export {};'), ['this file ran no tests', '2 passed, 1 failed, 0 skipped']);
+  assert.deepEqual(await closing(`${PASSING} setInterval(() => {}, 1000);`, '--hang-after-s', '2'), [
+    'this file hung: no test ended for 2 s',
+    '3 passed, 1 failed, 0 skipped',
+  ]);
+});
+
+test('a failure that needs a neighbour is reported with its neighbours, and does not count', async (t) => {
+  const needy = `import { test } from 'node:test';
+test('needy', () => { if (Reflect.get(globalThis, 'left')) throw new Error('something was left'); });`;
+  const ran = await runOn(t, {
+    'kit/a.test.ts': `import { test } from 'node:test'; test('leaves', () => { Reflect.set(globalThis, 'left', true); });`,
+    'kit/b.test.ts': PASSING,
+    'kit/c.test.ts': needy,
+  });
+  assert.equal(ran.code, 0, ran.text);
+  assert.equal(ran.lines.at(-1), '3 passed, 0 failed, 0 skipped');
+  assert.match(
+    ran.text,
+    /Passed alone, but failed in one process with other files:\n {2}kit\/c\.test\.ts\n[\s\S]*something was left[\s\S]*\n {4}after\n {6}kit\/a\.test\.ts\n {6}kit\/b\.test\.ts\n/,
+  );
+});
+
+test('a file that leaves global state changed is named, and the files after it do not see that', async (t) => {
+  const leaky = (body: string) => `import { test } from 'node:test'; test('leaky', () => { ${body} });`;
+  const strict = `import { test } from 'node:test'; test('strict', () => { if (process.env['LEFT']) throw new Error('seen'); });`;
+  const ran = await runOn(t, {
+    'kit/a.test.ts': leaky(`Reflect.set(process.env, 'LEFT', '1'); Reflect.set(globalThis, 'fetch', undefined);`),
+    'kit/b.test.ts': strict,
+  });
+  assert.equal(ran.code, 0, ran.text);
+  assert.equal(ran.lines.at(-1), '2 passed, 0 failed, 0 skipped');
+  assert.match(ran.text, /a\.test\.ts changes globalThis\.fetch, process\.env\.LEFT for the files after it/);
+  assert.doesNotMatch(ran.text, /seen/);
 });
 
 test('a file that hangs is ended together with the processes it started', async (t) => {
@@ -176,7 +285,7 @@ test('the longest files start first, and the run names its slowest', async (t) =
       'kit/a.test.ts': PASSING,
       'kit/b.test.ts': PASSING,
       'kit/c.test.ts': SLOW,
-      'tools/test/durations.json': '{ "kit/c.test.ts": 30, "kit/b.test.ts": 5 }',
+      'tools/test/durations.json': '{ "kit/c.test.ts": 30, "kit/b.test.ts": 20 }',
     },
     { args: ['--concurrency', '1'] },
   );

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8');
+const listed = (file: string): readonly string[] =>
+  read(file)
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim())
+    .filter(Boolean);
+
+// A package that an image of CI happens to have is missing on the next one.
+test('every Debian package that a skip names is installed by the runner, and listed once', () => {
+  const installed = [...listed('packages.txt'), ...listed('bench-packages.txt')];
+  const named = [...read('requires.ts').matchAll(/\(Debian: ([^)]+)\)/g)].flatMap(([, names = '']) =>
+    names.split(', '),
+  );
+  assert.ok(named.length > 20, 'requires.ts names packages');
+  assert.deepEqual(
+    named.filter((name) => !installed.includes(name)),
+    [],
+  );
+  assert.deepEqual(installed, [...new Set(installed)]);
+});
