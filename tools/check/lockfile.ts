@@ -1,7 +1,7 @@
 /**
  * Every package of the lockfile has a digest, so that the installed packages are the reviewed ones. Excepted are
- * development tools for other platforms than Linux x64: nothing is built, tested or shipped with them, and they are
- * never installed there.
+ * development tools for other platforms than Linux x64: nothing is built, tested or shipped with them, and there
+ * `tools/install.sh` refuses them until the person accepts them.
  */
 import { type LockedPackage, type LockedPackages, nameOf, readLockfile } from '../lockfile/lockfile.ts';
 import { type Check, verdict } from './check.ts';
