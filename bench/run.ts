@@ -8,6 +8,7 @@ import { consoleBenches } from './console.ts';
 import { contentionBench } from './contention.ts';
 import { diskBenches } from './disks.ts';
 import { fleetBench } from './fleet.ts';
+import { historiesBench } from './histories.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
 import { packingBenches } from './packing.ts';
 import { placementBench, placementScaleBench } from './placement.ts';
@@ -35,6 +36,7 @@ const BENCHES: readonly Bench[] = [
   fleetBench,
   streamsBench,
   retryElsewhereBench,
+  historiesBench,
   ...slurmBenches,
   ...agentsBenches,
   ...diskBenches,

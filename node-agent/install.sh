@@ -2,13 +2,14 @@
 # Installs or updates the node agent on a host. Run as root; running it again changes nothing.
 #
 #   install.sh --bundle gpuaas-node-agent.mjs --node-api-url https://nodes.example:8443 \
-#              --ca-sha256 <fingerprint> [--token gpe_... | --token -]
+#              --ca-sha256 <fingerprint> [--token-file FILE | --token-file -]
 #
 #   --bundle FILE         agent bundle; verified against FILE.sha256 if that file exists
 #   --sha256 HEX          expected digest of the bundle
 #   --node-api-url URL    address of the node API
 #   --ca-sha256 HEX       fingerprint of the control plane's root certificate, which the agent trusts first
-#   --token TOKEN         enroll with this token; - reads it from standard input; without it enroll later
+#   --token-file FILE     enroll with the token in FILE (mode 0600); - asks for it or reads standard input;
+#                         without it enroll later. A token is never an argument: every process could read it
 #   --node FILE           Node.js 24 or newer (default: node on the PATH)
 #   --prefix DIR          install below DIR (default /)
 #   --no-systemd          do not install or start the service
@@ -17,17 +18,19 @@ set -eu
 fail() { echo "install.sh: $*" >&2; exit 1; }
 
 here=$(cd "$(dirname "$0")" && pwd)
-bundle= sha256= url= ca= token= node= prefix= systemd=yes
+bundle= sha256= url= ca= token_file= node= prefix= systemd=yes
 while [ $# -gt 0 ]; do
   case $1 in
-    --bundle | --sha256 | --node-api-url | --ca-sha256 | --token | --node | --prefix)
+    --token | --token=* | *gpe_*)
+      fail "the token was passed as an argument, where other processes can read it; nothing was installed. Replace it (gpuaas admin node enroll <node>) and pass the new one with --token-file FILE or --token-file -" ;;
+    --bundle | --sha256 | --node-api-url | --ca-sha256 | --token-file | --node | --prefix)
       [ $# -ge 2 ] || fail "$1 needs a value"
       case $1 in
         --bundle) bundle=$2 ;;
         --sha256) sha256=${2#sha256:} ;;
         --node-api-url) url=$2 ;;
         --ca-sha256) ca=$2 ;;
-        --token) token=$2 ;;
+        --token-file) token_file=$2 ;;
         --node) node=$2 ;;
         --prefix) prefix=${2%/} ;;
       esac
@@ -96,11 +99,9 @@ set_variable GPUAAS_NODE_CA_SHA256 "$ca"
 set_variable GPUAAS_NODE_STATE_DIR "$state"
 chmod 644 "$env_file"
 
-# --- enrollment: the token goes through standard input, so that no process list shows it ---
-if [ -n "$token" ]; then
-  [ "$token" != - ] || IFS= read -r token || [ -n "$token" ] || fail "no token on standard input"
-  printf '%s\n' "$token" |
-    "$home/bin/gpuaas-node-agent" enroll --env-file "$env_file" --token -
+# --- enrollment: only the agent reads the token, so that no argument or variable of a process holds it ---
+if [ -n "$token_file" ]; then
+  "$home/bin/gpuaas-node-agent" enroll --env-file "$env_file" --token-file "$token_file"
 fi
 
 # --- service ---
@@ -120,5 +121,5 @@ fi
 if [ -f "$state/identity.json" ]; then
   echo "gpuaas-node-agent $digest is installed and enrolled."
 else
-  echo "gpuaas-node-agent $digest is installed. Enroll it: gpuaas-node-agent enroll --token TOKEN"
+  echo "gpuaas-node-agent $digest is installed. Enroll it: gpuaas-node-agent enroll --token-file FILE"
 fi

@@ -60,6 +60,27 @@ CREATE OR REPLACE FUNCTION gpuaas_principal()
  STABLE PARALLEL SAFE
 RETURN COALESCE(current_setting('gpuaas.principal_id'::text, true), ''::text);
 
+CREATE OR REPLACE FUNCTION gpuaas_settled_xid()
+ RETURNS xid8
+ LANGUAGE sql
+ STABLE PARALLEL RESTRICTED
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select coalesce((
+    select running.xid
+    from (select pg_snapshot_xip(pg_current_snapshot()) as xid) running
+    where not exists (
+        select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+        where l.locktype = 'transactionid' and l.granted and l.mode = 'ExclusiveLock'
+          and l.transactionid = running.xid::xid
+          and a.datid <> (select d.oid from pg_database d where d.datname = current_database()))
+      and not exists (
+        select from pg_prepared_xacts p
+        where p.transaction = running.xid::xid and p.database <> current_database())
+    order by running.xid limit 1
+  ), pg_snapshot_xmax(pg_current_snapshot()))
+$function$;
+
 CREATE OR REPLACE FUNCTION gpuaas_tenant()
  RETURNS text
  LANGUAGE sql
@@ -202,6 +223,26 @@ CREATE OR REPLACE FUNCTION sealed_version(sealed bytea)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN CASE WHEN (octet_length(sealed) >= 2) THEN ((get_byte(sealed, 0) * 256) + get_byte(sealed, 1)) ELSE '-1'::integer END;
+
+CREATE OR REPLACE FUNCTION signal_runs_of_task()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with woken as materialized (
+    select r.id, r.organization_id from workflow_runs r
+    where r.state in ('pending', 'running', 'waiting') and r.id in (
+      select new.workflow_run_id
+      union select o.id from workflow_runs o where o.subject_id = new.allocation_id
+      union select o.id from allocation_moves m join workflow_runs o on o.subject_id = m.id where m.allocation_id = new.allocation_id)
+    order by r.id for update),
+  signaled as (
+    update workflow_runs r set signals_pending = r.signals_pending + 1,
+      due_at = case when r.state = 'waiting' and r.waiting_for = 'task_finished' then clock_timestamp() else r.due_at end
+    from woken where r.id = woken.id)
+  insert into workflow_signals (run_id, organization_id, name) select id, organization_id, 'task_finished' from woken;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION take_wiped_at()
  RETURNS trigger
@@ -439,6 +480,8 @@ create table projects (
   version integer default 1 not null,
   created_at timestamp with time zone default now() not null,
   deleted_at timestamp with time zone,
+  records_terminals boolean default false not null,
+  requires_recording boolean default false not null,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_id_organization_id_key UNIQUE (id, organization_id),
   constraint projects_display_name_check CHECK (display_name <> ''::text),
@@ -792,6 +835,7 @@ END) stored,
   constraint slot_on_compute_host FOREIGN KEY (node_id, region_name, host_role) REFERENCES nodes(id, region_name, host_role),
   constraint wiped_with_proof FOREIGN KEY (wipe_proof_id, id, wipe_outcome) REFERENCES wipe_proofs(id, slot_id, outcome)
 );
+CREATE INDEX slots_by_discovery ON node_resource_slots USING btree (discovery_task_id) WHERE (discovery_task_id IS NOT NULL);
 CREATE INDEX slots_by_disk ON node_resource_slots USING btree (nvme_serial) WHERE (nvme_serial IS NOT NULL);
 CREATE INDEX slots_by_gpu ON node_resource_slots USING btree (gpu_uuid) WHERE (gpu_uuid IS NOT NULL);
 CREATE INDEX slots_by_status ON node_resource_slots USING btree (status, node_id) WHERE (status <> ALL (ARRAY['available'::text, 'in_use'::text]));
@@ -1224,14 +1268,17 @@ create table node_enrollments (
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  refused_hosts integer default 0 not null,
   constraint node_enrollments_pkey PRIMARY KEY (id),
   constraint node_enrollments_token_hash_key UNIQUE (token_hash),
   constraint node_enrollments_id_check CHECK (id ~~ 'enr\_%'::text),
+  constraint node_enrollments_refused_hosts_check CHECK (refused_hosts >= 0 AND refused_hosts <= 5),
   constraint node_enrollments_token_hash_check CHECK (octet_length(token_hash) = 32),
   constraint node_enrollments_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
+CREATE INDEX node_enrollments_by_age ON node_enrollments USING btree (created_at);
 CREATE UNIQUE INDEX node_enrollments_one_open ON node_enrollments USING btree (node_id) WHERE ((used_at IS NULL) AND (revoked_at IS NULL));
-grant insert, select, update on node_enrollments to gpuaas_app;
+grant delete, insert, select, update on node_enrollments to gpuaas_app;
 
 create table node_certificates (
   serial_number text not null,
@@ -1253,9 +1300,11 @@ create table node_certificates (
   constraint node_certificates_enrollment_id_fkey FOREIGN KEY (enrollment_id) REFERENCES node_enrollments(id),
   constraint node_certificates_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
+CREATE INDEX node_certificates_by_end ON node_certificates USING btree (not_after);
+CREATE INDEX node_certificates_by_enrollment ON node_certificates USING btree (enrollment_id);
 CREATE INDEX node_certificates_by_node ON node_certificates USING btree (node_id, not_after DESC);
 CREATE INDEX node_certificates_revoked ON node_certificates USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
-grant insert, select, update on node_certificates to gpuaas_app;
+grant delete, insert, select, update on node_certificates to gpuaas_app;
 
 create table node_fabric_partitions (
   node_id text not null,
@@ -1294,6 +1343,33 @@ create table node_health_reports (
   constraint node_health_reports_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 grant insert, select, update on node_health_reports to gpuaas_app;
+
+create table node_hosts (
+  node_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  product_serial text,
+  product_uuid text,
+  machine_id text,
+  named text[] default '{}'::text[] not null,
+  bound_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  ended_reason text,
+  constraint node_hosts_pkey PRIMARY KEY (node_id, created_at),
+  constraint host_has_identity CHECK (COALESCE(product_serial, product_uuid, machine_id) IS NOT NULL),
+  constraint named_fields_are_known CHECK (NOT (('product_serial'::text = ANY (named)) AND product_serial IS NULL OR ('product_uuid'::text = ANY (named)) AND product_uuid IS NULL OR ('machine_id'::text = ANY (named)) AND machine_id IS NULL)),
+  constraint named_or_bound CHECK (bound_at IS NOT NULL OR cardinality(named) > 0),
+  constraint node_hosts_check CHECK ((ended_at IS NULL) = (ended_reason IS NULL)),
+  constraint node_hosts_machine_id_check CHECK (machine_id ~ '^[0-9a-f]{32}$'::text),
+  constraint node_hosts_named_check CHECK (named <@ ARRAY['product_serial'::text, 'product_uuid'::text, 'machine_id'::text]),
+  constraint node_hosts_product_serial_check CHECK (product_serial = upper(btrim(product_serial)) AND length(product_serial) >= 3 AND length(product_serial) <= 128),
+  constraint node_hosts_product_uuid_check CHECK (product_uuid ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text),
+  constraint node_hosts_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE UNIQUE INDEX node_hosts_machine_id ON node_hosts USING btree (machine_id) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX node_hosts_one_per_node ON node_hosts USING btree (node_id) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX node_hosts_serial ON node_hosts USING btree (product_serial) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX node_hosts_uuid ON node_hosts USING btree (product_uuid) WHERE (ended_at IS NULL);
+grant insert, select, update on node_hosts to gpuaas_app;
 
 create table node_inventories (
   node_id text not null,
@@ -1383,6 +1459,7 @@ CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((
 CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
 CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
 CREATE TRIGGER only_streams_are_removed BEFORE DELETE ON node_tasks FOR EACH ROW WHEN (old.kind <> 'stream.open'::text) EXECUTE FUNCTION only_streams_are_removed();
+CREATE TRIGGER wakes_run AFTER UPDATE OF state ON node_tasks FOR EACH ROW WHEN ((old.state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.state <> ALL (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.workflow_run_id IS NOT NULL OR new.allocation_id IS NOT NULL)) EXECUTE FUNCTION signal_runs_of_task();
 grant delete, insert, select, update on node_tasks to gpuaas_app;
 
 create table oidc_records (
@@ -1689,8 +1766,9 @@ create table topology_discoveries (
   constraint topology_discoveries_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint topology_discoveries_task_id_fkey FOREIGN KEY (task_id) REFERENCES node_tasks(id)
 );
+CREATE INDEX topology_discoveries_by_age ON topology_discoveries USING btree (created_at);
 CREATE INDEX topology_discoveries_newest ON topology_discoveries USING btree (node_id, task_id DESC);
-grant insert, select on topology_discoveries to gpuaas_app;
+grant delete, insert, select on topology_discoveries to gpuaas_app;
 
 create table topology_candidates (
   id text not null,
@@ -1709,7 +1787,7 @@ create table topology_candidates (
   constraint topology_candidates_task_id_fkey FOREIGN KEY (task_id) REFERENCES topology_discoveries(task_id)
 );
 CREATE INDEX topology_candidates_by_node ON topology_candidates USING btree (node_id, task_id DESC);
-grant insert, select on topology_candidates to gpuaas_app;
+grant delete, insert, select on topology_candidates to gpuaas_app;
 
 create table usage_records (
   id text not null,
@@ -1753,6 +1831,7 @@ create table web_sessions (
   last_seen_at timestamp with time zone default clock_timestamp() not null,
   idle_expires_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  auth_time timestamp with time zone,
   constraint web_sessions_pkey PRIMARY KEY (id),
   constraint web_sessions_token_hash_key UNIQUE (token_hash),
   constraint web_sessions_check CHECK (idle_expires_at <= expires_at),
@@ -1796,6 +1875,7 @@ create table workflow_runs (
   step_count integer default 0 not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   finished_at timestamp with time zone,
+  workers_lost integer default 0 not null,
   constraint workflow_runs_pkey PRIMARY KEY (id),
   constraint workflow_runs_attempt_check CHECK (attempt >= 0),
   constraint workflow_runs_check CHECK (step = ANY (steps)),
@@ -1812,6 +1892,7 @@ create table workflow_runs (
   constraint workflow_runs_steps_check CHECK (cardinality(steps) > 0),
   constraint workflow_runs_subject_id_check CHECK (subject_id ~ '^[A-Za-z0-9_.-]{1,64}$'::text),
   constraint workflow_runs_winding_check CHECK (winding = ANY (ARRAY['cancel'::text, 'deadline'::text, 'failure'::text])),
+  constraint workflow_runs_workers_lost_check CHECK (workers_lost >= 0),
   constraint workflow_runs_workflow_check CHECK (workflow ~ '^[a-z0-9-]{1,64}$'::text),
   constraint workflow_runs_workflow_version_check CHECK (workflow_version > 0),
   constraint workflow_runs_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -1823,10 +1904,12 @@ CREATE INDEX workflow_runs_by_project ON workflow_runs USING btree (project_id, 
 CREATE INDEX workflow_runs_by_subject ON workflow_runs USING btree (subject_id, id);
 CREATE INDEX workflow_runs_deadline ON workflow_runs USING btree (deadline_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_due ON workflow_runs USING btree (workflow, workflow_version, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
+CREATE INDEX workflow_runs_ended ON workflow_runs USING btree (finished_at) WHERE (state = ANY (ARRAY['done'::text, 'cancelled'::text]));
 CREATE UNIQUE INDEX workflow_runs_live ON workflow_runs USING btree (workflow, subject_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_live_by_project ON workflow_runs USING btree (project_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_stuck ON workflow_runs USING btree (id) WHERE (state = 'stuck'::text);
-grant insert, select, update on workflow_runs to gpuaas_app;
+CREATE INDEX workflow_runs_suspect ON workflow_runs USING btree (due_at) WHERE ((state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text])) AND ((state = 'running'::text) OR (workers_lost > 0)));
+grant delete, insert, select, update on workflow_runs to gpuaas_app;
 
 create table workflow_signals (
   id bigint generated always as identity,
@@ -1840,8 +1923,9 @@ create table workflow_signals (
   constraint workflow_signals_name_check CHECK (name ~ '^[A-Za-z0-9_.-]{1,64}$'::text),
   constraint workflow_signals_run_id_fkey FOREIGN KEY (run_id) REFERENCES workflow_runs(id)
 );
+CREATE INDEX workflow_signals_by_run ON workflow_signals USING btree (run_id);
 CREATE INDEX workflow_signals_pending ON workflow_signals USING btree (run_id, id) WHERE (consumed_at IS NULL);
-grant insert, select, update on workflow_signals to gpuaas_app;
+grant delete, insert, select, update on workflow_signals to gpuaas_app;
 
 create table workflow_steps (
   run_id text not null,
@@ -1859,7 +1943,7 @@ create table workflow_steps (
   constraint workflow_steps_sequence_check CHECK (sequence > 0),
   constraint workflow_steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES workflow_runs(id)
 );
-grant insert, select, update on workflow_steps to gpuaas_app;
+grant delete, insert, select, update on workflow_steps to gpuaas_app;
 
 alter table access_policies enable row level security;
 create policy scope on access_policies
@@ -1931,6 +2015,10 @@ create policy platform_only on log_lines
 
 alter table node_enrollments enable row level security;
 create policy platform_only on node_enrollments
+  using ((gpuaas_tenant() = '*'::text));
+
+alter table node_hosts enable row level security;
+create policy platform_only on node_hosts
   using ((gpuaas_tenant() = '*'::text));
 
 alter table node_inventories enable row level security;

@@ -7,6 +7,7 @@ import { type Check, fail, toolCheck } from './check/check.ts';
 import { consoleBudget } from './check/console-budget.ts';
 import { documentPaths } from './check/documents.ts';
 import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
+import { guarantees } from './check/guarantees.ts';
 import { importRules } from './check/imports.ts';
 import { lockfileDigests } from './check/lockfile.ts';
 import { tableOwners } from './check/table-owners.ts';
@@ -36,6 +37,7 @@ const CHECKS: readonly Check[] = [
   tableOwners,
   lockfileDigests,
   documentPaths,
+  guarantees,
 ];
 
 const failures: string[] = [];

@@ -66,6 +66,9 @@ const CERTIFIED = `insert into node_certificates (serial_number, node_id, ca_key
   select c.serial_number, c.node_id, $2, 'enr_' || substr(c.node_id, 5), c.fingerprint_sha256, c.not_before, c.not_after
   from jsonb_to_recordset($1::jsonb) as c (serial_number text, node_id text, fingerprint_sha256 text, not_before timestamptz, not_after timestamptz)`;
 
+/** As each agent reports it. */
+const BOUND = `insert into node_hosts (node_id, product_serial, bound_at) select id, upper(id), clock_timestamp() from nodes`;
+
 const SEEN = `insert into node_agents (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds)
   select id, clock_timestamp(), $1, $2, $3, $4 from nodes`;
 
@@ -86,6 +89,7 @@ export const enrolAll = async (database: Database, trust: Trust, count: number):
   }
   await database.write(PLATFORM, async (tx) => {
     await tx.query(ENROLLED);
+    await tx.query(BOUND);
     await tx.query(CERTIFIED, [JSON.stringify(rows), trust.ca.id]);
     await tx.query(SEEN, [STANDING.agent_version, STANDING.boot_id, STANDING.booted_at, STANDING.kinds]);
   });

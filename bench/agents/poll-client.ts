@@ -37,7 +37,9 @@ const fail = (message: string): never => {
 
 /** Only the host's clock differs between requests, and its length is constant. */
 const requestOf = (nodeId: string): Line['request'] => {
-  const rest = JSON.stringify({ ...agents.standing, journaled_task_ids: [], wait_s: 15 });
+  // As it is bound in identity.ts.
+  const host = { product_serial: nodeId.toUpperCase(), product_uuid: null, machine_id: null };
+  const rest = JSON.stringify({ ...agents.standing, host, journaled_task_ids: [], wait_s: 15 });
   const opening = '{"clock":"';
   const closing = `",${rest.slice(1)}`;
   const length = opening.length + new Date().toISOString().length + closing.length;

@@ -18,7 +18,7 @@ export const PRINCIPAL: Principal = {
   projects: new Map(),
   audit_organization_id: null,
   home: null,
-  credential: { kind: 'oidc', id: null, scopes: ['all'], project_id: null, expires_at: null },
+  credential: { kind: 'oidc', id: null, scopes: ['all'], project_id: null, expires_at: null, auth_time: null },
 };
 
 const NO_STREAMS: Ctx['deps']['events'] = { follow: () => Promise.reject(new Error('no streams here')) };

@@ -31,13 +31,17 @@ export class Refusal {
   }
 }
 
-export type Overrides = { [K in CallId]?: Answers[K] | Refusal | ((count: number) => Answers[K] | Refusal) };
+export type Overrides = { [K in CallId]?: Answers[K] | Refusal | ((count: number) => Answers[K] | Refusal) } & {
+  eventStream?: Refusal;
+};
 
 export type FixtureApi = Readonly<{
   url: string;
   /** One line per request, in order. */
   requests: string[];
   called: Set<OperationId>;
+  /** The Idempotency-Key of each request that had one. */
+  keys: string[];
   close(): void;
 }>;
 
@@ -112,6 +116,7 @@ const issuer = (url: string, path: string, body: string, polls: { count: number 
 export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> => {
   const requests: string[] = [];
   const called = new Set<OperationId>();
+  const keys: string[] = [];
   const counts = new Map<string, number>();
   const polls = { count: 0 };
 
@@ -121,6 +126,8 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
     const facts = ['if-match', 'last-event-id'].flatMap((name) =>
       req.headers[name] ? [` ${name}=${req.headers[name]}`] : [],
     );
+    const key = req.headers['idempotency-key'];
+    if (typeof key === 'string') keys.push(key);
     requests.push(`${req.method} ${req.url}${facts.join('')}${body === '' ? '' : ` ${body}`}`);
     if (target.pathname.startsWith('/oidc') || target.pathname.startsWith('/.well-known'))
       return json(res, ...issuer(url, target.pathname, body, polls));
@@ -145,6 +152,7 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
       const rows: readonly unknown[] = route.id === 'auditLogExport' ? exported : recorded;
       return res.end(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     }
+    if (route.id === 'eventStream' && overrides.eventStream !== undefined) return refuse(overrides.eventStream);
     if (route.id === 'eventStream' || route.id === 'adminEventStream') {
       res.writeHead(200, { 'content-type': 'text/event-stream', ...correlation });
       return res.write(`: hello\n\nid: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
@@ -163,6 +171,7 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
     url,
     requests,
     called,
+    keys,
     close: () => {
       server.closeAllConnections();
       server.close();

@@ -13,8 +13,13 @@ const line = (name: string, command: string, more: Partial<Case> = {}): Case => 
 });
 
 export const agentCases: readonly Case[] = [
-  line('admin-node-create', `admin node create j22u15 --region eu-north-1 --gpu-model H200 --gpus 8 --mode slice ${T}`),
+  line(
+    'admin-node-create',
+    `admin node create j22u15 --region eu-north-1 --gpu-model H200 --gpus 8 --mode slice --serial 4J7XQR3 ${T}`,
+  ),
   line('admin-node-enroll', `admin node enroll demo-h200-01 --reason lost ${T}`),
+  line('admin-node-rebind', `admin node rebind ${node} --reason mainboard --yes ${T}`),
+  line('admin-node-rebind-needs-yes', `admin node rebind ${node} --reason mainboard ${T}`),
   line('admin-node-agent', `admin node agent ${node} ${T}`),
   line('admin-node-revoke', `admin node revoke ${node} --reason stolen --yes ${T}`),
   line('admin-node-revoke-needs-yes', `admin node revoke ${node} --reason stolen ${T}`),

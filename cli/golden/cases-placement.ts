@@ -9,6 +9,7 @@ import type { Case } from './case.ts';
 import {
   allocation,
   estimate,
+  noticed,
   placementIds,
   provisioning,
   refused,
@@ -128,6 +129,10 @@ export const placementCases: readonly Case[] = [
   line('allocation-list-state', 'ls --state active --limit 1'),
   line('allocation-get', `allocation get train ${T}`, {
     answers: { allocationGet: () => ({ ...allocation, release_at: new Date(Date.now() + 9_030_000).toISOString() }) },
+  }),
+  line('allocation-get-notices', `allocation get ${id} ${T}`, { answers: { allocationGet: noticed } }),
+  line('allocation-list-notices', `ls ${T}`, {
+    answers: { allocationList: { items: [noticed], next_cursor: null } },
   }),
   line('allocation-get-provisioning', `get ${id} ${T}`, { answers: copying }),
   line('allocation-watch', `allocation watch train ${T}`, { answers: toActive }),

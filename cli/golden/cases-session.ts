@@ -1,4 +1,5 @@
 /** Command lines about connecting: what they print before and after the stream, which has its own tests. */
+import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { ids } from './fixtures.ts';
@@ -48,6 +49,12 @@ export const sessionCases: readonly Case[] = [
   line('forward-no-port', `forward train ${T}`),
   line('forward-bad-port', `forward train 70000 ${T}`),
   line('forward', `forward train 0:8888 ${T}`, { interruptAfter: 'Press Ctrl-C to stop.' }),
+  line('forward-forbidden', `forward train 0:8888 ${T}`, {
+    answers: { terminalTicketCreate: new Refusal(403, 'policy_denied', REFUSALS.session_not_recorded('organization')) },
+  }),
+  line('ssh-proxy-forbidden', `ssh-proxy ${placementIds.allocation} --project ${ids.project}`, {
+    answers: { terminalTicketCreate: new Refusal(403, 'policy_denied', REFUSALS.session_not_recorded('project')) },
+  }),
   line('allocation-session-list', `allocation sessions train ${T}`),
   line('allocation-session-json', 'allocation sessions train'),
   line('allocation-session', `allocation session train ${session} ${T}`),

@@ -134,7 +134,11 @@ export const topologyCases: readonly Case[] = [
   ),
   line(
     'admin-health-override-replace',
-    `admin health override ${node} node-agent --replace --alert fans=loud --prevents host-changes --reason fans ${T}`,
+    `admin health override ${node} node-agent --replace --alert fans=loud --tenant-message Repairs. --prevents host-changes --reason fans ${T}`,
+  ),
+  line(
+    'admin-health-override-no-alert',
+    `admin health override ${node} node-agent --mute fans --tenant-message Repairs. --reason fans ${T}`,
   ),
   line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
   line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),

@@ -66,6 +66,8 @@ export const cases: readonly Case[] = [
   line('project-get', `project get ${T}`, { config: profile('token = "gp_test"\n') }),
   { name: 'project-create', args: ['project', 'create', 'research', '--display-name', 'Research group', T] },
   line('project-create-json', 'project create research --org acme --idempotency-key my-key-0001'),
+  line('project-update-recording', `project update default --require-recording yes --record-terminals no ${T}`),
+  line('project-update-nothing', `project update default ${T}`),
   line('project-update', `project update default --display-name x ${T}`),
   line('project-update-if-match', `project update ${project} --display-name x --if-match 9 --json`, {
     answers: { projectUpdate: new Refusal(412, 'precondition_failed', REFUSALS.changed(3)) },
@@ -125,6 +127,9 @@ export const cases: readonly Case[] = [
 
   line('events', `events ${T}`),
   line('events-follow', `events --follow --after evt_1 ${T}`, { interruptAfter: 'project.created' }),
+  line('events-follow-gone', `events --follow --after evt_1 ${T}`, {
+    answers: { eventStream: new Refusal(410, 'gone', REFUSALS.events_gone) },
+  }),
   line('events-follow-json', 'events --follow', { interruptAfter: '\n' }),
   line('admin-events', `admin events --type project.created ${T}`, { interruptAfter: 'project.created' }),
   line('workflow-run-list', `workflow-run list --state stuck ${T}`),
@@ -191,6 +196,7 @@ export const cases: readonly Case[] = [
 
   line('login-dev', `login --dev ${T}`),
   line('login-dev-wrong', 'login --dev --user dev-user', { env: { GPUAAS_DEV_PASSWORD: 'wrong guess' } }),
+  line('login-fresh', `login --fresh ${T}`),
   line('login-device', `login ${T}`),
   line('login-token', 'login --token-stdin --profile ci', { stdin: 'gp_test\n' }),
   line('login-token-refused', `login --token-stdin ${T}`, { stdin: 'gp_unknown\n' }),
@@ -230,6 +236,15 @@ export const cases: readonly Case[] = [
     answers: { skuGet: new Refusal(404, 'not_found', 'No such SKU.') },
   }),
   line('error-unauthenticated', `whoami ${T}`, { env: { GPUAAS_TOKEN: 'gp_expired' } }),
+  line('error-fresh-sign-in', `admin trust stage task_signer --reason yearly ${T}`, {
+    answers: {
+      adminTrustKeyCreate: new Refusal(
+        401,
+        'fresh_sign_in_required',
+        'This change needs a sign-in of the last 15 minutes. Yours is older. Sign in again.',
+      ),
+    },
+  }),
   line('error-denied', `admin user list ${T}`, {
     answers: {
       adminUserList: new Refusal(

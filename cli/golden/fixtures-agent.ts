@@ -15,13 +15,22 @@ type Agent = Operations['adminNodeAgentGet']['response'];
 type Line = Operations['adminLogList']['response']['items'][number];
 
 const ca_sha256 = '3f'.repeat(32);
+const host = {
+  state: 'named' as const,
+  product_serial: '4J7XQR3',
+  product_uuid: null,
+  machine_id: null,
+  bound_at: null,
+};
 const enrollment = {
   id: id('enr', '1a'),
+  node_id: placementIds.node,
+  host,
   token: 'gpe_0123456789abcdef',
   expires_at: later,
   node_api_url: 'https://node-api.example.org:8443',
   ca_sha256,
-  install_command: `sh install.sh --node-api-url https://node-api.example.org:8443 --ca-sha256 ${ca_sha256} --token gpe_0123456789abcdef`,
+  install_command: `sh install.sh --node-api-url https://node-api.example.org:8443 --ca-sha256 ${ca_sha256} --token-file -`,
 };
 const agent: Agent = {
   node_id: placementIds.node,
@@ -100,7 +109,8 @@ export const agentAnswers = {
     },
     enrollment,
   },
-  adminNodeEnrollmentCreate: enrollment,
+  adminNodeEnrollmentCreate: { ...enrollment, host: placementAnswers.adminNodeGet.host },
+  adminNodeRebind: { ...enrollment, host: { ...host, state: 'unbound', product_serial: null } },
   adminNodeAgentGet: agent,
   adminNodeAgentRevoke: { ...agent, is_connected: false },
   adminNodeAgentUpdate: task,

@@ -40,6 +40,7 @@ const active: Allocation = {
   state_since: time,
   state_deadline_at: null,
   progress: null,
+  notices: [],
   power: {
     state: 'on',
     reason: null,
@@ -65,6 +66,14 @@ const active: Allocation = {
   actions: [],
 };
 export const allocation = withActions(active);
+export const noticed: Allocation = {
+  ...allocation,
+  max_duration_s: null,
+  notices: [
+    { message: 'A GPU of this allocation is too hot\u001b[2J and throttles.', since: '2026-11-15T10:20:00.000Z' },
+    { message: 'Repairs begin at 18:00.', since: '2026-11-15T11:00:00.000Z' },
+  ],
+};
 export const requested: Allocation = withActions({
   ...active,
   state: 'requested',

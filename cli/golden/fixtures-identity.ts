@@ -52,6 +52,8 @@ export const project: Project = {
   organization_id: ids.organization,
   name: 'default',
   display_name: 'Default project of Ada with a long name',
+  records_terminals: false,
+  requires_recording: false,
   version: 3,
   created_at: time,
   actions: [

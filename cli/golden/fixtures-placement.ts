@@ -99,6 +99,13 @@ const node: Node = {
   launch_failed_at: null,
   finding_count: 0,
   reboot_reason: null,
+  host: {
+    state: 'bound',
+    product_serial: '4J7XQR3',
+    product_uuid: '4c4c4544-004a-3710-8058-b4c04f515233',
+    machine_id: '6f2b7f2a90c24a1c8a531f6d5d6a7c11',
+    bound_at: time,
+  },
   last_seen_at: time,
   is_connected: true,
   free_gpus: 3,

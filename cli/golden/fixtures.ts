@@ -130,6 +130,7 @@ export const run: WorkflowRun = {
   state_since: time,
   state_deadline_at: null,
   attempt: 3,
+  workers_lost: 0,
   wake_at: null,
   owner: null,
   correlation_id: 'corr-1',

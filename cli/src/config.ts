@@ -23,6 +23,8 @@ export type Profile = Readonly<{
   access_token?: string;
   refresh_token?: string;
   expires_at?: string;
+  /** The user of the embedded issuer, for a sign-in without a browser. */
+  dev_user?: string;
 }>;
 
 export type ConfigFile = Readonly<{ default_profile: string; profiles: Readonly<Record<string, Profile>> }>;
@@ -38,6 +40,7 @@ const KEYS = [
   'access_token',
   'refresh_token',
   'expires_at',
+  'dev_user',
 ] as const;
 
 export const configPath = (env: Env): string =>

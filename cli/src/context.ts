@@ -61,10 +61,14 @@ export const createCli = (flags: GlobalFlags, io: Io): Cli => {
     throw new UsageError('--correlation-id accepts up to 64 letters, digits, dots, dashes and underscores.');
   const settings = once(() => readSettings(flags, env));
 
+  const signInAgain = async (rejected: string) => {
+    const terminal = { env, io, interactive, signal, out, correlation_id };
+    return (await import('./sign-in.ts')).signInAgain(terminal, await settings(), rejected);
+  };
   const client = once(async () =>
     createClient({
       baseUrl: (await settings()).url,
-      tokenProvider: createTokenProvider(await settings(), env),
+      tokenProvider: createTokenProvider(await settings(), env, interactive ? signInAgain : undefined),
       userAgent: USER_AGENT,
       correlationId: correlation_id,
     }),

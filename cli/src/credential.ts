@@ -45,13 +45,21 @@ const renew = async (settings: Settings, rejected: string | undefined): Promise<
   return config.profiles[profile_name] ?? {};
 };
 
-export const createTokenProvider = (settings: Settings, env: Env): TokenProvider => {
+/** Signs the user in again, for a request that needs a fresh sign-in; null if the user declines. */
+type SignInAgain = (rejected: string) => Promise<Profile | null>;
+
+export const createTokenProvider = (settings: Settings, env: Env, signInAgain?: SignInAgain): TokenProvider => {
   let profile = settings.profile;
-  return async ({ rejected }) => {
+  return async ({ rejected, freshSignIn }) => {
     if (settings.credential === 'environment') return env['GPUAAS_TOKEN'];
     if (settings.credential === 'none')
       throw new GpuaasError('unauthenticated', `You are not signed in to ${settings.url}.`);
     if (profile.token !== undefined) return profile.token;
+    if (freshSignIn && rejected !== undefined) {
+      // A renewed token has the time of the same sign-in. The refused one again makes the request fail.
+      profile = (await signInAgain?.(rejected)) ?? profile;
+      return profile.access_token;
+    }
     if (!isFresh(profile, rejected)) profile = await renew(settings, rejected);
     return profile.access_token;
   };

@@ -23,7 +23,9 @@ const EXIT_OF_CODE: Readonly<Record<GpuaasErrorCode, keyof typeof EXIT>> = {
   invalid_request: 'usage',
   idempotency_key_missing: 'usage',
   unauthenticated: 'auth',
+  fresh_sign_in_required: 'auth',
   permission_denied: 'auth',
+  policy_denied: 'auth',
   not_found: 'not_found',
   method_not_allowed: 'failure',
   request_timeout: 'transient',
@@ -35,6 +37,7 @@ const EXIT_OF_CODE: Readonly<Record<GpuaasErrorCode, keyof typeof EXIT>> = {
   limit_exceeded: 'capacity',
   sku_disabled: 'conflict',
   region_disabled: 'conflict',
+  gone: 'conflict',
   precondition_failed: 'conflict',
   payload_too_large: 'failure',
   unsupported_media_type: 'failure',
@@ -121,6 +124,8 @@ const asJson = (err: unknown): Record<string, unknown> => {
 const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   invalid_request: 'Correct the value and retry.',
   unauthenticated: 'Sign in with: gpuaas login',
+  fresh_sign_in_required:
+    'Sign in again, then repeat the command: gpuaas login --fresh. Automation needs an API token with the scope fresh_sign_in and the scopes of its commands.',
   precondition_failed: 'It changed since you read it. Review and retry.',
   insufficient_capacity: 'Request fewer GPUs or another region, or retry later.',
   quota_exceeded: 'Release an allocation, or request a larger quota. Show quotas: gpuaas quota get',

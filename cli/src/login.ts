@@ -10,6 +10,8 @@ import { USER_AGENT } from './version.ts';
 export const DEV_GRANT = 'urn:gpuaas:grant:dev';
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const SCOPE = 'openid profile email offline_access';
+/** One second and not zero, which the library of the embedded issuer loses in the device flow. */
+const FRESH = { prompt: 'login', max_age: '1' };
 const REQUEST_TIMEOUT_MS = 20_000;
 
 export type Platform = Readonly<{
@@ -146,7 +148,7 @@ export type DeviceCode = Readonly<{
  */
 export const deviceLogin = async (
   issuer: Issuer,
-  client_id: string,
+  { client_id, fresh }: Readonly<{ client_id: string; fresh: boolean }>,
   show: (code: DeviceCode) => void,
   signal: AbortSignal,
 ): Promise<Tokens> => {
@@ -156,7 +158,8 @@ export const deviceLogin = async (
       'The issuer does not offer the device flow.',
       'Sign in with a token: gpuaas login --token-stdin',
     );
-  const { status, body } = await post(issuer.device_authorization_endpoint, { client_id, scope: SCOPE }, signal);
+  const fields = { client_id, scope: SCOPE, ...(fresh ? FRESH : {}) };
+  const { status, body } = await post(issuer.device_authorization_endpoint, fields, signal);
   const { device_code, user_code, verification_uri, verification_uri_complete } = body;
   if (
     status !== 200 ||

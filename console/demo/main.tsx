@@ -22,4 +22,6 @@ const optionsOf = (hash: string): MockOptions => {
 };
 
 const { fetch } = createMockApi(optionsOf(globalThis.location.hash));
-startConsole(createBackend({ fetch, connect: connectMock }));
+// A page that loads again is signed in again.
+const signInUrl = (returnTo: string): string => `${returnTo}${globalThis.location.hash}`;
+startConsole(createBackend({ fetch, connect: connectMock, signInUrl }));

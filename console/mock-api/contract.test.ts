@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { api as contract, type Operation, type OperationId, Problem } from '@gpuaas/contract';
+import {
+  api as contract,
+  LIMIT_NAMES,
+  LIMITS,
+  limitRefusal,
+  type Operation,
+  type OperationId,
+  Problem,
+} from '@gpuaas/contract';
 import { errorsOf } from './core/validate.ts';
 import { ask, type ScenarioRequest, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
@@ -90,4 +98,28 @@ describe('a request that violates its schema is refused with each invalid field 
         operation.path,
       );
     });
+});
+
+describe('a limit that is reached refuses every operation that adds to it', () => {
+  const limits = LIMIT_NAMES.flatMap((name) => LIMITS[name].added_by.map((id) => ({ name, id })));
+  for (const { name, id } of limits.filter((one) => one.id !== 'serviceAccountTokenIssue'))
+    test(`${name}: ${id}`, async () => {
+      const api = testApi();
+      for (const policy of api.world.policies.values()) policy.records_terminals = true;
+      const request = await requestFor(api, id);
+      api.world.limits[name] = 0;
+      const before = JSON.stringify([...api.world.sessions, ...api.world.projects, api.world.tokens]);
+      const response = await ask(api, id, request);
+      const { code, detail } = (await response.json()) as Readonly<{ code: string; detail: string }>;
+      assert.deepEqual([response.status, code, detail], [409, 'limit_exceeded', limitRefusal(name, 0)]);
+      assert.equal(JSON.stringify([...api.world.sessions, ...api.world.projects, api.world.tokens]), before);
+    });
+
+  test('a session that is not recorded adds no recording', async () => {
+    const api = testApi();
+    for (const policy of api.world.policies.values()) policy.records_terminals = false;
+    const request = await requestFor(api, 'terminalTicketCreate');
+    api.world.limits.recordings = 0;
+    assert.equal((await ask(api, 'terminalTicketCreate', request)).status, contract.terminalTicketCreate.status);
+  });
 });

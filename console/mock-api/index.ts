@@ -33,6 +33,10 @@ export type MockOptions = Readonly<{
   latencyMs?: number;
   /** Validates each response against the contract; an invalid one is a 500 with its reason on the console. */
   checksResponses?: boolean;
+  /** How long ago the user signed in (default now). */
+  signedInAgoMs?: number;
+  /** The age of a sign-in that operator changes accept (default 15 minutes, as the server's). */
+  freshSignInMaxAgeS?: number;
 }>;
 
 export type MockApi = Readonly<{
@@ -41,7 +45,7 @@ export type MockApi = Readonly<{
   seedIds: SeedIds;
   /** Applies what is due; a page calls it by a timer so that streams progress without requests. */
   tick(): void;
-  signInAs(persona: Persona): void;
+  signInAs(persona: Persona, agoMs?: number): void;
   world: World;
   close(): void;
 }>;
@@ -71,12 +75,14 @@ export const createMockApi = (options: MockOptions = {}): MockApi => {
 
   let persona: Persona = options.as ?? 'operator';
   let isSignedIn = true;
+  let authTimeMs = clock() - (options.signedInAgoMs ?? 0);
   const principal = (): Principal | null => {
     const user = world.users.get(seedIds.users[persona]);
     const session = world.webSessions.find((one) => one.user_id === user?.id && one.is_current);
     if (!isSignedIn || user === undefined || user.state === 'disabled' || session === undefined) return null;
     const { id, name, email, platform_role } = user;
-    return { id, name, email, platform_role, scopes: ['all'], web_session_id: session.id };
+    const auth_time = new Date(authTimeMs).toISOString();
+    return { id, name, email, platform_role, scopes: ['all'], web_session_id: session.id, auth_time };
   };
   const table = handlers as unknown as Readonly<Record<OperationId, AnyHandler>>;
   const identity = {
@@ -86,6 +92,7 @@ export const createMockApi = (options: MockOptions = {}): MockApi => {
     },
     signIn: () => {
       isSignedIn = true;
+      authTimeMs = clock();
     },
   };
   const tick = (): void => {
@@ -97,13 +104,15 @@ export const createMockApi = (options: MockOptions = {}): MockApi => {
     fetch: createServe(world, table, identity, {
       latencyMs: options.latencyMs ?? 0,
       checksResponses: options.checksResponses ?? false,
+      freshSignInMaxAgeS: options.freshSignInMaxAgeS ?? 900,
     }),
     seedIds,
     tick,
     world,
-    signInAs: (as) => {
+    signInAs: (as, agoMs = 0) => {
       persona = as;
       isSignedIn = true;
+      authTimeMs = clock() - agoMs;
     },
     close: () => clearInterval(timer),
   };

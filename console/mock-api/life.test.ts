@@ -57,6 +57,28 @@ test('a launch passes its named steps and is active, and charged, after about 12
   assert.equal(ssh?.username, 'ubuntu');
 });
 
+test('an alert of its host is a notice on the allocation, and an event of its project, until it ends', async () => {
+  const started = start();
+  const at = await launch(started);
+  await follow(started, at, ['active']);
+  const { world } = started.api;
+  const node_id = world.allocations.get(at.allocation_id)?.node_id ?? '';
+  const source = { params: { node_id, source: 'agent' } };
+  const since = new Date(world.now()).toISOString();
+  const alert = { id: 'work', target: 'node', since, message: 'Planned', classifications: [] };
+  const body = { mode: 'merge' as const, muted_alert_ids: [], expires_at: null, reason: 'Planned work' };
+  const alerts = [{ ...alert, tenant_message: 'Repairs begin at 18:00.' }];
+  await started.client.adminNodeHealthOverridePut({ ...source, body: { ...body, alerts } });
+  const read = async () => (await started.client.allocationGet({ params: at })).notices;
+  assert.deepEqual(await read(), [{ message: 'Repairs begin at 18:00.', since }]);
+  await started.client.adminNodeHealthOverrideDelete(source);
+  assert.deepEqual(await read(), []);
+  const told = world.events.filter(
+    ({ type, subject }) => type === 'allocation.notices_changed' && subject === at.allocation_id,
+  );
+  assert.equal(told.length, 2);
+});
+
 test('a release wipes with proof, ends charging immediately and returns a valid certificate', async () => {
   const started = start();
   const at = await launch(started, { gpu_count: 2 });

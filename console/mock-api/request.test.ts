@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERRORS, type ErrorCode, Problem } from '@gpuaas/contract';
 import { createClient } from '@gpuaas/sdk';
+import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { errorsOf } from './core/validate.ts';
 import { ask, testApi } from './test/request.ts';
 import { named } from './test/scenarios-allocation.ts';
@@ -66,6 +67,20 @@ test('a stream emits new events, resumes after the last seen event and ends when
     if (event.subject !== row.id) continue;
     assert.equal((event.data as { state?: string }).state, 'releasing');
     break;
+  }
+});
+
+test('a stream after an event that is not kept, or of another project, is refused', async () => {
+  const api = testApi();
+  const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch });
+  const params = { project_id: api.seedIds.project_id };
+  const [dropped] = (await client.eventList({ params })).items;
+  const other = api.world.events.find(({ projectid }) => projectid !== params.project_id);
+  api.world.events.splice(0, api.world.events.findIndex(({ id }) => id === dropped?.id) + 1);
+  assert.ok(dropped !== undefined && other !== undefined);
+  for (const { id } of [dropped, other]) {
+    const stream = client.eventStream({ params }, { lastEventId: id })[Symbol.asyncIterator]();
+    await assert.rejects(stream.next(), { code: 'gone', status: 410, detail: REFUSALS.events_gone });
   }
 });
 

@@ -23,6 +23,11 @@ export type Operation = Readonly<{
   idempotency: 'required' | 'none';
   /** The response carries a secret that is shown once: the stored replay is encrypted and the body is never logged. */
   secret?: true;
+  /**
+   * An operator must have signed in a short time ago (RFC 9470): a stolen session must not be enough. It concerns callers
+   * with a platform role only. An operator's change without it gives its reason in `fresh-sign-in.test.ts`.
+   */
+  freshSignIn?: true;
   /** Optimistic concurrency: the resource has a `version`, returned as ETag and required in If-Match. */
   ifMatch?: true;
   params?: TObject;

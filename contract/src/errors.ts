@@ -21,11 +21,23 @@ export const ERRORS = {
     title: 'Not signed in',
     help: 'Sign in again (`gpuaas login`) or send a valid bearer token.',
   },
+  fresh_sign_in_required: {
+    status: 401,
+    retryable: false,
+    title: 'Fresh sign-in required',
+    help: 'Sign in again (`gpuaas login --fresh`) and repeat the request with the same Idempotency-Key. A program needs an API token with the scope `fresh_sign_in`.',
+  },
   permission_denied: {
     status: 403,
     retryable: false,
     title: 'Permission denied',
     help: 'Ask an owner or admin of the organization for a role with this permission.',
+  },
+  policy_denied: {
+    status: 403,
+    retryable: false,
+    title: 'Forbidden by policy',
+    help: 'No role allows this while the policy forbids it.',
   },
   not_found: {
     status: 404,
@@ -92,6 +104,12 @@ export const ERRORS = {
     retryable: false,
     title: 'Region is disabled',
     help: 'Choose an enabled region: `gpuaas region list`.',
+  },
+  gone: {
+    status: 410,
+    retryable: false,
+    title: 'No longer available',
+    help: 'Read the resources again, then follow events without an ID.',
   },
   precondition_failed: {
     status: 412,

@@ -19,11 +19,13 @@ export { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 export { ID_PREFIXES, type IdKind } from './ids.ts';
 export {
   type CountedLimit,
+  fullRefusal,
   LIMIT_NAMES,
   LIMITS,
   type LimitName,
   type LimitValues,
   limitRefusal,
+  limitsOf,
 } from './limits.ts';
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';

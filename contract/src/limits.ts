@@ -14,6 +14,8 @@ type Limit = Readonly<{
   counts: string;
   /** How to get below it. */
   relief: string;
+  /** The operations that add to it; every one refuses at the limit. Only for `rows`. */
+  added_by: readonly string[];
 }>;
 
 export const LIMITS = {
@@ -24,6 +26,7 @@ export const LIMITS = {
     unit: 'requests per minute',
     counts: 'Requests of all members and service accounts to the organization and its projects, per API process.',
     relief: 'Send fewer requests',
+    added_by: [],
   },
   tickets_per_minute: {
     per: 'organization',
@@ -32,6 +35,7 @@ export const LIMITS = {
     unit: 'session tickets per minute',
     counts: 'Tickets for terminals, consoles, SSH and forwards, per API process.',
     relief: 'Open fewer sessions',
+    added_by: [],
   },
   streams: {
     per: 'organization',
@@ -40,6 +44,7 @@ export const LIMITS = {
     unit: 'open streams',
     counts: 'Open event streams and downloads of all members and service accounts, per API process.',
     relief: 'Close a stream',
+    added_by: [],
   },
   sessions: {
     per: 'organization',
@@ -48,6 +53,7 @@ export const LIMITS = {
     unit: 'open sessions',
     counts: 'Open terminals, consoles, SSH sessions and forwards, including valid tickets.',
     relief: 'Close a session',
+    added_by: ['terminalTicketCreate'],
   },
   recordings: {
     per: 'organization',
@@ -56,6 +62,7 @@ export const LIMITS = {
     unit: 'terminal recordings',
     counts: 'Kept recordings of terminals, including terminals being recorded. A recording holds at most 64 MiB.',
     relief: 'Keep recordings for fewer days (`recording_days` of the access policy)',
+    added_by: ['terminalTicketCreate'],
   },
   projects: {
     per: 'organization',
@@ -64,6 +71,7 @@ export const LIMITS = {
     unit: 'projects',
     counts: 'Projects of the organization.',
     relief: 'Delete a project',
+    added_by: ['projectCreate'],
   },
   service_accounts: {
     per: 'organization',
@@ -72,6 +80,7 @@ export const LIMITS = {
     unit: 'service accounts',
     counts: 'Service accounts of all projects.',
     relief: 'Delete a service account',
+    added_by: ['serviceAccountCreate'],
   },
   service_account_tokens: {
     per: 'organization',
@@ -80,6 +89,7 @@ export const LIMITS = {
     unit: 'service account tokens',
     counts: 'Valid tokens of all service accounts, including one-hour access tokens.',
     relief: 'Revoke a token, or wait for one to expire',
+    added_by: ['serviceAccountTokenCreate', 'serviceAccountTokenIssue'],
   },
   invitations: {
     per: 'organization',
@@ -88,6 +98,7 @@ export const LIMITS = {
     unit: 'pending invitations',
     counts: 'Invitations that are neither accepted, revoked nor expired.',
     relief: 'Revoke an invitation',
+    added_by: ['invitationCreate'],
   },
   organizations: {
     per: 'user',
@@ -96,6 +107,7 @@ export const LIMITS = {
     unit: 'organizations',
     counts: 'Organizations that the user created, without the personal one.',
     relief: 'Use an existing organization',
+    added_by: ['organizationCreate'],
   },
   personal_tokens: {
     per: 'user',
@@ -104,6 +116,7 @@ export const LIMITS = {
     unit: 'API tokens',
     counts: 'Valid API tokens of the user.',
     relief: 'Revoke a token',
+    added_by: ['apiTokenCreate'],
   },
   ssh_keys: {
     per: 'user',
@@ -112,6 +125,7 @@ export const LIMITS = {
     unit: 'SSH keys',
     counts: 'SSH keys of the user.',
     relief: 'Delete a key',
+    added_by: ['sshKeyCreate'],
   },
 } as const satisfies Readonly<Record<string, Limit>>;
 
@@ -126,3 +140,14 @@ export const limitRefusal = (name: LimitName, max: number): string => {
   const reached = per === 'user' ? 'You have reached your' : 'The organization has reached its';
   return `${reached} limit of ${max} ${unit}. ${relief}, or ask an operator to raise the limit ${name}.`;
 };
+
+/** Why one more is refused; null below the limit. */
+export const fullRefusal = (name: LimitName, used: number, max: number): string | null =>
+  used >= max ? limitRefusal(name, max) : null;
+
+/** The counted limits that an operation adds to. */
+export const limitsOf = (operation: string): readonly CountedLimit[] =>
+  LIMIT_NAMES.filter(
+    (name): name is CountedLimit =>
+      LIMITS[name].kind === 'rows' && (LIMITS[name].added_by as readonly string[]).includes(operation),
+  );

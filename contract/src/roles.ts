@@ -248,6 +248,12 @@ export const scopeAllows = (scopes: readonly string[], permission: Permission): 
       (scope.endsWith('.*') && permission.startsWith(scope.slice(0, -1))),
   );
 
+/**
+ * A scope without a permission: an API token has no sign-in, and one with this scope stands for a fresh one. `all` does
+ * not include it, and only an operator with a fresh sign-in can grant it.
+ */
+export const FRESH_SIGN_IN_SCOPE = 'fresh_sign_in';
+
 /** Every permission that a set of scopes can reach: the maximum for tokens created with a token. */
 export const scopeReach = (scopes: readonly string[]): ReadonlySet<Permission> =>
   new Set(PERMISSIONS.filter((permission) => scopeAllows(scopes, permission)));

@@ -68,4 +68,39 @@ describe('redaction', () => {
     ])
       assert.equal(redactText(text), text);
   });
+
+  it('removes a JWT wherever it starts, and nothing that only begins like one', () => {
+    const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2ln';
+    assert.equal(redactText(`a ${jwt}, b`), 'a [redacted], b');
+    assert.equal(redactText(`x-${jwt}`), 'x-[redacted]');
+    assert.equal(redactText(`host.example.${jwt}.tail`), 'host.example.[redacted].tail');
+    assert.equal(redactText(`${jwt.slice(0, -4)}`), '[redacted]');
+    for (const word of ['eyJhbGciOiJFZERTQSJ9', 'eyJhbGciOiJFZERTQSJ9.payload', 'eyJ.a.b', 'monkeyJumpsOverIt.a.b'])
+      assert.equal(redactText(word), word);
+  });
+
+  // A pattern that needs quadratic time takes many minutes for one of these.
+  it('takes linear time for hostile lines of a megabyte', { timeout: 60_000 }, () => {
+    for (const unit of [
+      'eyJaaaaaaaa-',
+      'eyJaaaaaaaa.',
+      'a.',
+      '-----BEGIN A ',
+      '-----BEGIN PRIVATE KEY-----',
+      '-----END A ',
+      'gp_aaa-',
+      'gpuaas_a-',
+      'Bearer ',
+      'password   ',
+      'token=a ',
+      '://a:b',
+      ':',
+      ' ',
+      '-',
+    ]) {
+      const line = unit.repeat(1_000_000 / unit.length);
+      assert.ok(redactText(line).length <= line.length * 3);
+      assert.ok(redactText(`-----BEGIN PRIVATE KEY-----${line}`).length <= line.length * 3);
+    }
+  });
 });

@@ -7,6 +7,13 @@ export const backoffMs = (
   return Math.round(ceiling * (0.5 + (options.random ?? Math.random)() / 2));
 };
 
+/** Whether the work settles in time; it is not stopped when it does not. A failure of the work is thrown. */
+export const settlesWithin = async (work: Promise<unknown>, ms: number): Promise<boolean> => {
+  const late = new AbortController();
+  const inTime = work.then(() => true);
+  return Promise.race([inTime, pause(ms, late.signal).then(() => false)]).finally(() => late.abort());
+};
+
 /** Waits, and returns immediately when the signal is aborted: resolves either way. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

@@ -25,7 +25,8 @@ continues from there. Ctrl-C or SIGTERM stops them.
   --nodes N            number of hosts (default 4)
   --demo               the four hosts of \`make up\` instead
   --url URL            public API; GPUAAS_URL or http://localhost:8080
-  --token-file FILE    an operator's API token; read again when it is refused
+  --token-file FILE    an operator's API token with the scope fresh_sign_in;
+                       read again when it is refused
   --dev                sign in as dev-admin of a laptop's \`make up\` instead
   --dir DIR            where hosts live (default: fleet/ in the state directory)
   --node-api-url URL   where agents connect (default: as the server states)

@@ -123,7 +123,13 @@ export const createFleetHost = (options: FleetHostOptions): FleetHost => {
         token,
         state,
         hostname: spec.name,
-        status: { agent_version: VERSION, boot_id, booted_at, kinds: [...host.kinds] },
+        status: {
+          agent_version: VERSION,
+          boot_id,
+          booted_at,
+          kinds: [...host.kinds],
+          host: await host.system.identity(),
+        },
       });
     },
     start: () => {

@@ -231,7 +231,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
       journaled_task_ids: () => journal.open().map((record) => record.task_id),
       onResponse,
     }),
-    keepRenewed({ connection, log, now, signal }),
+    keepRenewed({ connection, host: async () => (await status()).host, log, now, signal }),
     ...(updater === undefined ? [] : [updater.watch(signal)]),
     ...(spool === null ? [] : [keepShipping({ connection, spool, log, signal, every_ms: 2000 })]),
     ...(config.health === false

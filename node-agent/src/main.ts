@@ -1,11 +1,11 @@
 /** The program on each GPU host. See `gpuaas-node-agent --help`. */
-import { text } from 'node:stream/consumers';
 import { ConfigError } from '@gpuaas/kit';
 import { discover } from './commands/discover.ts';
 import { enrollCommand } from './commands/enroll.ts';
 import { type Io, UsageError } from './commands/io.ts';
 import { runCommand } from './commands/run.ts';
 import { statusCommand } from './commands/status.ts';
+import { readStdinLine } from './commands/stdin-line.ts';
 import { NotEnrolledError } from './control-plane/connection.ts';
 import { ControlPlaneError } from './control-plane/errors.ts';
 import { HostError } from './host/host.ts';
@@ -15,7 +15,8 @@ import { VERSION } from './version.ts';
 const USAGE = `Usage: gpuaas-node-agent <command> [options]
 
   run        Run the agent until stopped
-  enroll     Enroll this host: --token TOKEN (- reads standard input), --node-api-url URL, --ca-sha256 HEX
+  enroll     Enroll this host with the token on standard input or in --token-file FILE (mode 0600);
+             --node-api-url URL, --ca-sha256 HEX
   discover   Print the topology of this host; read-only (see discover --help)
   status     Print the state of the agent (--json)
   version    Print the version
@@ -28,7 +29,7 @@ const io: Io = {
   env: process.env,
   out: (line) => void process.stdout.write(line),
   err: (line) => void process.stderr.write(line),
-  readStdin: () => text(process.stdin),
+  readLine: readStdinLine,
 };
 
 /** Errors whose message is sufficient. */

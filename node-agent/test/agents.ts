@@ -10,11 +10,12 @@ import { type Host, HostError } from '../src/host/host.ts';
 import type { TaskHandlers } from '../src/tasks/task.ts';
 import type { Platform } from './platform.ts';
 
+export const HOST = { product_serial: 'TEST-1', product_uuid: null, machine_id: null };
 export const BOOT = { boot_id: 'b-1', booted_at: '2026-01-01T00:00:00.000Z' };
 
 /** Every other part is unreadable. */
 export const plainHost = (): Host => {
-  const system = { facts: async () => ({ ...BOOT }) };
+  const system = { facts: async () => ({ ...BOOT }), identity: async () => ({ ...HOST }) };
   const unreadable = new Proxy(
     {},
     { get: () => () => Promise.reject(new HostError('unsupported', 'there is nothing here')) },
@@ -50,7 +51,7 @@ export const temporaryFolder = async (t: TestContext): Promise<string> => {
   return folder;
 };
 
-export const status = { agent_version: '0.0.0-test', ...BOOT, kinds: [...TASK_KINDS] };
+export const status = { agent_version: '0.0.0-test', ...BOOT, kinds: [...TASK_KINDS], host: HOST };
 
 export const enrolled = async (platform: Platform, state: string, nodeId = platform.nodeId()): Promise<string> => {
   await enroll({

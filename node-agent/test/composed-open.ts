@@ -117,6 +117,7 @@ const FAR_NODE = 99;
 
 const composedSystem = (real: Host['system'], sim: Host['system'], bootId: string): Host['system'] => ({
   ...real,
+  identity: () => sim.identity(),
   facts: async () => {
     const facts = await real.facts();
     const pages = { node: FAR_NODE, size_kib: 2048, total: 1, free: 1 };

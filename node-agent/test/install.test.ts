@@ -40,7 +40,7 @@ const installed = async (t: TestContext, platform: Platform) => {
   const nodeId = platform.nodeId();
   const args = ['--bundle', path, '--prefix', prefix, '--no-systemd', '--node', process.execPath];
   const where = ['--node-api-url', platform.url.href, '--ca-sha256', platform.authority().sha256];
-  const first = await run(INSTALL, [...args, ...where, '--token', '-'], `${platform.mintToken(nodeId)}\n`);
+  const first = await run(INSTALL, [...args, ...where, '--token-file', '-'], `${platform.mintToken(nodeId)}\n`);
   assert.equal(first.status, 0, first.text);
   const home = join(prefix, 'opt/gpuaas/node-agent');
   const program = join(prefix, 'usr/local/bin/gpuaas-node-agent');

@@ -23,7 +23,7 @@ describe('the agent and the real node API', () => {
     const url = new URL(test.app.node_api?.url ?? '');
     const { node, enrollment } = await addNode(test);
     const folder = await temporaryFolder(t);
-    const host = createSimHost({ dir: join(folder, 'host'), name: 'j22u15', profile: 'dell-xe9680-h200' });
+    const host = createSimHost({ dir: join(folder, 'host'), name: node.name, profile: 'dell-xe9680-h200' });
     const { boot_id, booted_at } = await host.system.facts();
     const state = join(folder, 'state');
     await enroll({
@@ -32,7 +32,13 @@ describe('the agent and the real node API', () => {
       token: enrollment.token,
       state,
       hostname: 'j22u15',
-      status: { agent_version: '0.1.0', boot_id, booted_at, kinds: [...host.kinds] },
+      status: {
+        agent_version: '0.1.0',
+        boot_id,
+        booted_at,
+        kinds: [...host.kinds],
+        host: await host.system.identity(),
+      },
     });
     const lines: string[] = [];
     const config = {

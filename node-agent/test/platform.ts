@@ -134,6 +134,8 @@ export const startPlatform = async () => {
     unwanted: new Set<string>(),
     /** The status to return instead, by path suffix; null responds as usual. */
     fault: null as null | ((path: string) => number | null),
+    /** Runs while an enrollment waits for its response. */
+    onEnroll: null as null | (() => Promise<void>),
     lifeMs: 24 * 3600_000,
     connections: 0,
   };
@@ -265,6 +267,7 @@ export const startPlatform = async () => {
     if (fault !== null) return problem(res, fault, `told to answer ${fault}`);
     if (path === '/internal/v1/trust-bundle') return json(res, 200, trust());
     if (path === '/internal/v1/nodes/enroll') {
+      await state.onEnroll?.();
       const nodeId = tokens.get((body as { token: string }).token);
       tokens.delete((body as { token: string }).token);
       if (nodeId === undefined) return problem(res, 403, 'The token is unknown, used or over.');

@@ -92,6 +92,13 @@ const CASES: readonly Case[] = [
     holds: 'fragmented',
   },
   {
+    filter: 'count_on_one_node',
+    node: { capacity_mode: 'baremetal', slots: [], partitions: null, data_disks: 0 },
+    request: bareMetal(),
+    detail: 'no slot and no data disk is approved',
+    holds: 'unapproved',
+  },
+  {
     filter: 'fabric',
     node: { slots: onlyFree(0, 2, 4, 6) },
     request: aSlice(2),
@@ -126,7 +133,11 @@ const ACCEPTED: readonly (readonly [string, Partial<SchedulerNode>, PlacementReq
   ['a slice in the tenant’s own pool', { pool: { id: 'mine', tenant_id: 'org_a' } }, aSlice(1)],
   ['a slice whose image is there', { image_names: ['ubuntu'] }, aSlice(1, { image: 'ubuntu' })],
   ['a slice that uses up the quota', {}, aSlice(4, { quota_gpus_remaining: 4 })],
-  ['bare metal on a node without slots', { capacity_mode: 'baremetal', slots: [], partitions: null }, bareMetal()],
+  [
+    'bare metal on a node without slots',
+    { capacity_mode: 'baremetal', slots: [], partitions: null, data_disks: 1 },
+    bareMetal(),
+  ],
   ['bare metal on a node held for it', { capacity_mode: 'flexible', held_for: 'baremetal' }, bareMetal()],
   [
     'bare metal before any slice runtime was checked',

@@ -45,8 +45,10 @@ export const OCCUPANCY_HOLDS = {
 } as const;
 
 /** A whole node is allocated with all its GPUs and disks, so one unwiped or unhealthy slot refuses it. */
-const rejectWholeNode = ({ slots }: SchedulerNode, request: PlacementRequest): Refusal | null => {
-  if (slots.length === 0) return null;
+const rejectWholeNode = ({ slots, data_disks }: SchedulerNode, request: PlacementRequest): Refusal | null => {
+  // Without a slot or a disk to wipe, a release could prove nothing.
+  if (slots.length === 0)
+    return data_disks === 0 ? { detail: 'no slot and no data disk is approved', holds: 'unapproved' } : null;
   const dirty = count(slots, (slot) => slot.status !== 'available');
   if (dirty > 0) return { detail: `${dirty} of ${slots.length} slots are not available`, holds: 'fragmented' };
   const usable = count(slots, isUsable);

@@ -55,6 +55,8 @@ export type SchedulerNode = Readonly<{
   health: Health;
   /** Launches that failed on it since one last succeeded; absent in snapshots of older versions. */
   launch_failures?: number;
+  /** Data disks that a release wipes and proves; absent in snapshots of older versions. */
+  data_disks?: number;
   /** A prerequisite check newer than the node's boot has passed. */
   runtime_validated: boolean;
   /** The images it can run; null means any. */

@@ -105,6 +105,8 @@ export type Allocation = {
   progress: AllocationProgress | null;
   /** Power of an active slice; null otherwise. */
   power: AllocationPower | null;
+  /** Problems of the host that affect an active allocation, oldest first. */
+  notices: AllocationNotice[];
   ssh_key_ids: string[];
   /** SSH access of an active allocation; null otherwise, in lists and in responses to changes. */
   ssh: {
@@ -135,6 +137,12 @@ export type Allocation = {
   /** When it was requested. */
   created_at: string;
   actions: Action[];
+};
+
+export type AllocationNotice = {
+  message: string;
+  /** When the problem was first seen. */
+  since: string;
 };
 
 /** Power of an active slice; null otherwise. */
@@ -391,14 +399,17 @@ export type DiskOwnership = {
 export type Enrollment = {
   /** ID of the enrollment. */
   id: string;
-  /** Single use, shown once. */
+  /** ID of the node. */
+  node_id: string;
+  host: NodeHost;
+  /** Single use, shown once. Pass it on standard input or in a file with mode 0600: arguments and variables of a process are visible to others on the host. */
   token: string;
   /** 15 minutes after creation. */
   expires_at: string;
   node_api_url: string;
   /** Fingerprint of the CA that the agent verifies. */
   ca_sha256: string;
-  /** Run it on the host as root. */
+  /** Run it on the host as root. It asks for the token, or reads it from standard input. */
   install_command: string;
 };
 
@@ -465,6 +476,16 @@ export type Money = {
   currency: string;
 };
 
+/** The only host that may enroll as this node: each given field must match. Without it the first host that uses the token is bound to the node. */
+export type NamedHost = {
+  /** Serial number of the system, as dmidecode -s system-serial-number prints it. */
+  product_serial?: string | undefined;
+  /** UUID of the system. */
+  product_uuid?: string | undefined;
+  /** Content of /etc/machine-id. */
+  machine_id?: string | undefined;
+};
+
 export type Node = {
   /** ID of the node. */
   id: string;
@@ -499,6 +520,7 @@ export type Node = {
   reconciled_at: string | null;
   /** Differences between host and claims; see its inventory. */
   finding_count: number;
+  host: NodeHost;
   /** Last heartbeat of its agent. */
   last_seen_at: string | null;
   /** Its agent was seen within 25 seconds. */
@@ -523,6 +545,16 @@ export type NodeFinding = {
   message: string;
   /** When the finding first appeared. */
   since: string;
+};
+
+export type NodeHost = {
+  /** `unbound`: the first host that enrolls is bound. `named`: only the host that the operator named can enroll. `bound`: the node has this host. */
+  state: 'unbound' | 'named' | 'bound';
+  product_serial: string | null;
+  product_uuid: string | null;
+  machine_id: string | null;
+  /** When the host was bound. */
+  bound_at: string | null;
 };
 
 export type NodeImage = {
@@ -690,7 +722,7 @@ export type Problem = {
   detail: string;
   /** Path of the request. */
   instance: string;
-  code: 'invalid_request' | 'idempotency_key_missing' | 'unauthenticated' | 'permission_denied' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'conflict' | 'already_exists' | 'idempotency_in_flight' | 'insufficient_capacity' | 'quota_exceeded' | 'limit_exceeded' | 'sku_disabled' | 'region_disabled' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'precondition_required' | 'rate_limited' | 'header_too_large' | 'internal' | 'unavailable';
+  code: 'invalid_request' | 'idempotency_key_missing' | 'unauthenticated' | 'fresh_sign_in_required' | 'permission_denied' | 'policy_denied' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'conflict' | 'already_exists' | 'idempotency_in_flight' | 'insufficient_capacity' | 'quota_exceeded' | 'limit_exceeded' | 'sku_disabled' | 'region_disabled' | 'gone' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'precondition_required' | 'rate_limited' | 'header_too_large' | 'internal' | 'unavailable';
   correlation_id: string;
   /** Whether the same request can succeed later. */
   retryable: boolean;
@@ -721,6 +753,10 @@ export type Project = {
   /** Unique in the organization. */
   name: string;
   display_name: string;
+  /** Records terminals of this project, also where the access policy of the organization does not. */
+  records_terminals: boolean;
+  /** Allows only recorded sessions in this project: records terminals, refuses every other kind. False leaves it to the organization. */
+  requires_recording: boolean;
   version: number;
   /** When it was created. */
   created_at: string;
@@ -1058,7 +1094,7 @@ export type TimelineEntry = {
 export type TokenCreate = {
   /** Purpose. */
   name: string;
-  /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. */
+  /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. `fresh_sign_in`, which `all` does not include, stands for a fresh sign-in; only operators of the platform can grant it, for at most 7 days. */
   scopes: string[];
   /** Lifetime in seconds, at most one year. */
   expires_in_s: number;
@@ -1319,6 +1355,8 @@ export type WorkflowRun = {
   /** Deadline of the run. */
   state_deadline_at: string | null;
   attempt: number;
+  /** How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; at 5 it becomes `stuck`. */
+  workers_lost: number;
   /** When it continues automatically. */
   wake_at: string | null;
   /** The worker that holds it now. */
@@ -1369,11 +1407,23 @@ export const ERRORS = {
     "title": "Not signed in",
     "help": "Sign in again (`gpuaas login`) or send a valid bearer token."
   },
+  "fresh_sign_in_required": {
+    "status": 401,
+    "retryable": false,
+    "title": "Fresh sign-in required",
+    "help": "Sign in again (`gpuaas login --fresh`) and repeat the request with the same Idempotency-Key. A program needs an API token with the scope `fresh_sign_in`."
+  },
   "permission_denied": {
     "status": 403,
     "retryable": false,
     "title": "Permission denied",
     "help": "Ask an owner or admin of the organization for a role with this permission."
+  },
+  "policy_denied": {
+    "status": 403,
+    "retryable": false,
+    "title": "Forbidden by policy",
+    "help": "No role allows this while the policy forbids it."
   },
   "not_found": {
     "status": 404,
@@ -1440,6 +1490,12 @@ export const ERRORS = {
     "retryable": false,
     "title": "Region is disabled",
     "help": "Choose an enabled region: `gpuaas region list`."
+  },
+  "gone": {
+    "status": 410,
+    "retryable": false,
+    "title": "No longer available",
+    "help": "Read the resources again, then follow events without an ID."
   },
   "precondition_failed": {
     "status": 412,
@@ -1641,6 +1697,7 @@ export const operations = {
   adminNodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
   adminNodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
+  adminNodeRebind: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/rebind', idempotency: 'required', secret: true, body: true },
   adminNodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
   adminNodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
   adminNodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
@@ -1915,17 +1972,21 @@ export type Operations = {
     };
     response: Project;
   };
-  /** Change the display name */
+  /** Change the display name or the recording of sessions. `requires_recording` also ends open sessions that are not recorded. */
   projectUpdate: {
     request: {
       params: {
         /** ID of the project. */
         project_id: string;
       };
-      body: {
+      body?: {
         /** Display name. */
-        display_name: string;
-      };
+        display_name?: string | undefined;
+        /** Records terminals of this project, also where the access policy of the organization does not. */
+        records_terminals?: boolean | undefined;
+        /** Allows only recorded sessions in this project: records terminals, refuses every other kind. False leaves it to the organization. */
+        requires_recording?: boolean | undefined;
+      } | undefined;
     };
     response: Project;
   };
@@ -2177,7 +2238,7 @@ export type Operations = {
       body: {
         /** Purpose. */
         name: string;
-        /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. */
+        /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. `fresh_sign_in`, which `all` does not include, stands for a fresh sign-in; only operators of the platform can grant it, for at most 7 days. */
         scopes: string[];
         /** Lifetime in seconds, at most one year. */
         expires_in_s: number;
@@ -2999,7 +3060,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Stream events of the project (server-sent events). Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open. */
+  /** Stream events of the project (server-sent events). Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem. A comment line every 15 seconds keeps the connection open. */
   eventStream: {
     request: {
       params: {
@@ -3012,7 +3073,7 @@ export type Operations = {
     };
     response: ProjectEvent;
   };
-  /** Stream events of the whole platform (server-sent events). Starts now, or after the event named by Last-Event-ID. For live pages of operators. */
+  /** Stream events of the whole platform (server-sent events). Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem. For live pages of operators. */
   adminEventStream: {
     request: {
       query?: {
@@ -3599,6 +3660,8 @@ export type Operations = {
         gpu_model: string;
         gpu_count: number;
         capacity_mode: 'slice' | 'baremetal' | 'flexible';
+        /** The only host that may enroll as this node: each given field must match. Without it the first host that uses the token is bound to the node. */
+        host?: NamedHost | undefined;
         /** Private network of the slices, behind the NAT of the host. */
         private_network?: string | undefined;
       };
@@ -3716,13 +3779,28 @@ export type Operations = {
     };
     response: undefined;
   };
-  /** Create another enrollment token, if the first is lost or the certificate has expired. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
+  /** Create another enrollment token, if the first is lost or the certificate has expired. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. A node that is bound to a host accepts no other; `host` names the host of a node that is not bound yet. */
   adminNodeEnrollmentCreate: {
     request: {
       params: node;
       body: {
         /** Reason, recorded in the audit row. */
         reason: string;
+        /** The only host that may enroll as this node: each given field must match. Without it the first host that uses the token is bound to the node. */
+        host?: NamedHost | undefined;
+      };
+    };
+    response: Enrollment;
+  };
+  /** Let another host be this node, and create its enrollment token. For a replaced host or mainboard. Refused for an active node, which must be drained first, and while it has claims. Ends every slot approval, wipe proof and disk approval of the node and its discoveries: the new host is discovered, approved and wiped like a new one. */
+  adminNodeRebind: {
+    request: {
+      params: node;
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+        /** The only host that may enroll as this node: each given field must match. Without it the first host that uses the token is bound to the node. */
+        host?: NamedHost | undefined;
       };
     };
     response: Enrollment;
@@ -4076,7 +4154,7 @@ export type Operations = {
         since: string;
         /** For operators. */
         message: string;
-        /** For the tenant; null for no message. */
+        /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
         tenant_message: string | null;
         classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
       }[];
@@ -4094,7 +4172,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null for no message. */
+          /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4110,7 +4188,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null for no message. */
+          /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4135,7 +4213,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null for no message. */
+          /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4168,7 +4246,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null for no message. */
+          /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4194,7 +4272,7 @@ export type Operations = {
         since: string;
         /** For operators. */
         message: string;
-        /** For the tenant; null for no message. */
+        /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
         tenant_message: string | null;
         classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
       }[];
@@ -4212,7 +4290,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null for no message. */
+          /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4228,7 +4306,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null for no message. */
+          /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4253,7 +4331,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null for no message. */
+          /** Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];

@@ -233,6 +233,26 @@ test('an event stream refused by the server ends with that error', async () => {
   assert.equal(seen.length, 1);
 });
 
+test('a stream that cannot continue ends with gone and is not opened again, so that its reader reads everything again', async () => {
+  const { baseUrl, seen } = await serve((_, res, count) => {
+    if (count > 1) return json(res, 410, problem(410, 'gone'));
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.end(
+      `id: evt_1\nevent: x\ndata: {"id":"evt_1"}\n\nevent: problem\ndata: ${JSON.stringify(problem(410, 'gone'))}\n\n`,
+    );
+  });
+  const client = createClient({ baseUrl, token: 't', retry });
+  const got: string[] = [];
+  const read = async (lastEventId?: string) => {
+    for await (const { id } of client.eventStream({ params: { project_id: 'prj_1' } }, { lastEventId })) got.push(id);
+  };
+  await assert.rejects(read(), { code: 'gone', status: 410, detail: 'Refused: gone.', correlation_id: 'corr-1' });
+  assert.equal(seen.length, 1);
+  await assert.rejects(read('evt_1'), { code: 'gone' });
+  assert.equal(seen.length, 2);
+  assert.deepEqual(got, ['evt_1'], 'the problem is no event');
+});
+
 test('JSON lines are returned one by one, and a broken stream is an error, not a shorter file', async () => {
   const { baseUrl } = await serve((_, res, count) => {
     res.write('{"id":"aud_1"}\n{"id":');

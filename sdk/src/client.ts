@@ -5,8 +5,8 @@
  *   const project = await client.projectCreate({ params: { organization_id }, body: { name: 'research' } });
  *   for await (const sku of client.pages.skuList()) console.log(sku.name);
  */
-import { type OperationId, type OperationInfo, type Operations, operations } from './api.gen.ts';
-import { GpuaasError } from './error.ts';
+import { ERRORS, type OperationId, type OperationInfo, type Operations, operations } from './api.gen.ts';
+import { errorFromResponse, GpuaasError } from './error.ts';
 import { jsonLines, serverSentEvents } from './stream.ts';
 import {
   backoffMs,
@@ -174,7 +174,7 @@ export const createClient = (options: ClientOptions): Client => {
 
   /**
    * Continues after the last event it returned, until the caller stops, the server refuses, or too many connections
-   * fail in a row.
+   * fail in a row. It throws `gone` when it cannot continue there: read the resources again, then open a new stream.
    */
   async function* events(info: OperationInfo, request: AnyRequest, stream: StreamOptions): AsyncGenerator<unknown> {
     const { reconnectsMax = 10, idleMaxMs = 45_000 } = stream;
@@ -186,6 +186,7 @@ export const createClient = (options: ClientOptions): Client => {
         const { response } = await open(info, request, stream, lastEventId);
         stream.onOpen?.();
         for await (const event of serverSentEvents(response, idleMaxMs)) {
+          if (event.type === 'problem') throw errorFromResponse(ERRORS.gone.status, response.headers, event.data);
           failures = 0;
           lastEventId = event.id ?? lastEventId;
           retryMs = event.retryMs ?? retryMs;

@@ -51,7 +51,12 @@ export async function* jsonLines<T>(response: Response): AsyncGenerator<T> {
   for await (const line of lines(response, /\n/)) if (line.trim() !== '') yield JSON.parse(line) as T;
 }
 
-export type ServerSentEvent = Readonly<{ id: string | undefined; data: string; retryMs: number | undefined }>;
+export type ServerSentEvent = Readonly<{
+  id: string | undefined;
+  type: string | undefined;
+  data: string;
+  retryMs: number | undefined;
+}>;
 
 /**
  * Parses one connection. The server sends a comment every 15 seconds, so a longer silence means that the connection is
@@ -60,15 +65,18 @@ export type ServerSentEvent = Readonly<{ id: string | undefined; data: string; r
 export async function* serverSentEvents(response: Response, idleMaxMs: number): AsyncGenerator<ServerSentEvent> {
   let id: string | undefined;
   let retryMs: number | undefined;
+  let type: string | undefined;
   let data: string[] = [];
   for await (const line of lines(response, /\r\n|\n/, idleMaxMs)) {
     if (line === '') {
-      if (data.length > 0) yield { id, data: data.join('\n'), retryMs };
+      if (data.length > 0) yield { id, type, data: data.join('\n'), retryMs };
       data = [];
+      type = undefined;
       continue;
     }
     const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (field === 'data') data.push(value);
+    else if (field === 'event') type = value;
     else if (field === 'id' && !value.includes('\0')) id = value;
     else if (field === 'retry' && /^\d+$/.test(value)) retryMs = Number(value);
   }

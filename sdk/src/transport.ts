@@ -6,9 +6,12 @@
  */
 import { errorFromResponse, GpuaasError } from './error.ts';
 
-/** `rejected` is the token that the server just refused: return another one, or the same to fail. */
+/**
+ * `rejected` is the token that the server just refused: return another one, or the same to fail. With `freshSignIn` the
+ * token is valid, but its user must sign in again for this request: a renewed token would be refused too.
+ */
 export type TokenProvider = (
-  options: Readonly<{ rejected?: string }>,
+  options: Readonly<{ rejected?: string; freshSignIn?: true }>,
 ) => Promise<string | undefined> | string | undefined;
 
 export type RetryOptions = Readonly<{
@@ -136,8 +139,10 @@ export const createTransport = (options: TransportOptions): Transport => {
     try {
       return await attempt(request, url, token);
     } catch (err) {
-      if (!(err instanceof GpuaasError) || err.code !== 'unauthenticated' || token === undefined) throw err;
-      const fresh = await options.tokenProvider({ rejected: token });
+      if (!(err instanceof GpuaasError) || token === undefined) throw err;
+      const isTooOld = err.code === 'fresh_sign_in_required';
+      if (err.code !== 'unauthenticated' && !isTooOld) throw err;
+      const fresh = await options.tokenProvider({ rejected: token, ...(isTooOld ? { freshSignIn: true } : {}) });
       if (fresh === undefined || fresh === token) throw err;
       return attempt(request, url, fresh);
     }

@@ -57,6 +57,8 @@ export type Config = Readonly<{
   }>;
   /** How many days log lines are kept. */
   log_days: number;
+  /** How many days ended runs and other history that nothing refers to are kept. */
+  history_days: number;
   /** Directory for keys, audit chain heads and sign-in details of the laptop default. */
   state_dir: string;
   database_url: string;
@@ -67,6 +69,10 @@ export type Config = Readonly<{
   app_database_url: string | null;
   /** Listening, the relay's lock and its work each use one connection besides the requests. */
   database_pool_max: number;
+  /** How long the database may take to respond to a query before the connection is given up. */
+  database_query_timeout_ms: number;
+  /** A loop without a sign of life: after this long the process is not ready, after the second it ends. */
+  loop_stalled_ms: Readonly<{ unready: number; exit: number }>;
   oidc: Readonly<{
     issuer: string | null;
     audience: string;
@@ -79,6 +85,8 @@ export type Config = Readonly<{
   }>;
   /** Web sessions: idle time and maximum duration. */
   web_session: Readonly<{ idle_s: number; max_s: number }>;
+  /** The maximum age of an operator's sign-in for operations that need a fresh one. */
+  fresh_sign_in_max_age_s: number;
   /** Directory of the built console; null serves none. */
   console_dir: string | null;
   superadmin_emails: readonly string[];
@@ -296,10 +304,16 @@ export const readConfig = (env: Env, roles?: string): Config => {
     },
     gateway: gatewayConfig(read, mode, wantedRoles, publicUrlText),
     log_days: read.integer('GPUAAS_LOG_DAYS', 7, { min: 1, max: 3650 }),
+    history_days: read.integer('GPUAAS_HISTORY_DAYS', 90, { min: 7, max: 36_500 }),
     state_dir: stateDir,
     database_url: databaseUrl ?? '',
     app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,
     database_pool_max: read.integer('GPUAAS_DATABASE_POOL_MAX', 10, { min: 5, max: 200 }),
+    database_query_timeout_ms: read.integer('GPUAAS_DATABASE_QUERY_TIMEOUT_MS', 20_000, { min: 100, max: 600_000 }),
+    loop_stalled_ms: {
+      unready: read.integer('GPUAAS_LOOP_UNREADY_S', 90, { min: 1, max: 86_400 }) * 1_000,
+      exit: read.integer('GPUAAS_LOOP_EXIT_S', 600, { min: 1, max: 86_400 }) * 1_000,
+    },
     oidc: {
       issuer: read.optional('GPUAAS_OIDC_ISSUER')?.replace(/\/$/, '') ?? null,
       audience: read.text('GPUAAS_OIDC_AUDIENCE', 'gpuaas-api'),
@@ -312,6 +326,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       idle_s: read.integer('GPUAAS_WEB_SESSION_IDLE_S', 28_800, { min: 60, max: 2_592_000 }),
       max_s: read.integer('GPUAAS_WEB_SESSION_MAX_S', 86_400, { min: 60, max: 2_592_000 }),
     },
+    fresh_sign_in_max_age_s: read.integer('GPUAAS_FRESH_SIGN_IN_MAX_AGE_S', 900, { min: 60, max: 86_400 }),
     console_dir: consoleDir(read),
     superadmin_emails: listOf(read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '').map((email) => email.toLowerCase()),
     nats_url: read.optional('NATS_URL') ?? null,

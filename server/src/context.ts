@@ -33,6 +33,8 @@ export type Principal = Readonly<{
     /** A token may be bound to one project. */
     project_id: string | null;
     expires_at: string | null;
+    /** When the user signed in at the issuer (RFC 3339); null if it did not state it, and for tokens of ours. */
+    auth_time: string | null;
   }>;
 }>;
 

@@ -13,6 +13,8 @@ export type AppErrorDetails = Readonly<{
   reasons?: readonly (Readonly<{ code: string }> & Readonly<Record<string, unknown>>)[];
   alternatives?: readonly Readonly<Record<string, unknown>>[];
   retry_after_s?: number;
+  /** The largest age of a sign-in that is accepted, for the challenge of RFC 9470. */
+  max_age_s?: number;
   /** The subject of the refused request, for its audit row, where the path does not name it. */
   about?: Readonly<{ kind: string; id: string }>;
 }>;

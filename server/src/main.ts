@@ -13,6 +13,9 @@ import { createLogSink } from './logs/log-sink.ts';
 import { connectDatabase, startProcess } from './roles/process.ts';
 import { seedCatalog } from './seed/demo-catalog.ts';
 
+/** A stalled loop does not stop when asked to. */
+const EXIT_WITHIN_MS = 15_000;
+
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
@@ -51,6 +54,10 @@ const main = async (): Promise<void> => {
       log,
       shutdown,
       sink,
+      onStall: (loop) => {
+        setTimeout(() => process.exit(1), EXIT_WITHIN_MS);
+        void shutdown.run(`the loop ${loop} no longer runs`).then(() => process.exit(1));
+      },
       dev_password: process.env['GPUAAS_DEV_PASSWORD'] ?? randomBytes(18).toString('base64url'),
     });
   } catch (err) {

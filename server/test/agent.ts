@@ -110,6 +110,13 @@ export const STANDING = {
   kinds: [...TASK_KINDS],
 };
 
+/** A host of its own for each node. */
+export const hostOf = (nodeId: string): NodeBody<'nodeEnroll'>['host'] => ({
+  product_serial: nodeId,
+  product_uuid: null,
+  machine_id: null,
+});
+
 export const openAgent = (
   url: string,
   identity: Readonly<{ node_id: string; certificate_pem: string; private_key_pem: string; trust: Json }>,
@@ -131,6 +138,7 @@ export const openAgent = (
     wait: (ask = {}) =>
       agent.call('taskWait', {
         ...STANDING,
+        host: hostOf(identity.node_id),
         journaled_task_ids: [],
         trust_version: identity.trust.version,
         clock: new Date().toISOString(),
@@ -143,11 +151,17 @@ export const openAgent = (
   return agent;
 };
 
-export const enrollBody = async (token: string, key: KeyObject): Promise<NodeBody<'nodeEnroll'>> => ({
+/** `host`: of a host that no other node has, unless given. */
+export const enrollBody = async (
+  token: string,
+  key: KeyObject,
+  host = hostOf(`token ${token}`),
+): Promise<NodeBody<'nodeEnroll'>> => ({
   token,
   csr_pem: await newCsr(key),
   hostname: 'host',
   ...STANDING,
+  host,
 });
 
 /** Adds a node over the public API; its token is in the response. */
@@ -165,7 +179,11 @@ export const addNode = async (test: TestApp): Promise<Json> => {
 };
 
 /** Enrolls as an agent does: the root by fingerprint first, everything after over verified TLS. */
-export const enrollAgent = async (url: string, enrollment: Json): Promise<TestAgent> => {
+export const enrollAgent = async (
+  url: string,
+  enrollment: Json,
+  host = hostOf(enrollment.node_id),
+): Promise<TestAgent> => {
   const bundle = (await callNodeApi(url, anyone(), 'trustBundleGet')).body;
   const certificates = String(bundle.ca_bundle_pem).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
   const root = (certificates ?? []).find(
@@ -177,7 +195,7 @@ export const enrollAgent = async (url: string, enrollment: Json): Promise<TestAg
   if (root === undefined) throw new Error('the bundle has no CA with the fingerprint of the enrolment');
   const key = newKey();
   const tls = new Agent({ ca: root, servername: 'localhost' });
-  const answer = await callNodeApi(url, tls, 'nodeEnroll', await enrollBody(enrollment.token, key));
+  const answer = await callNodeApi(url, tls, 'nodeEnroll', await enrollBody(enrollment.token, key, host));
   if (answer.status !== 200) throw new Error(`nodeEnroll: ${JSON.stringify(answer.body)}`);
   return openAgent(url, { ...answer.body, private_key_pem: pem(key) });
 };

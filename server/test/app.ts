@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, createLog, createShutdown, type Log, silentLog } from '@gpuaas/kit';
 import type { InjectOptions } from 'fastify';
+import type { JWTPayload } from 'jose';
 import { ensureTrustKeys } from '../src/agents/trust.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { PLATFORM } from '../src/db/client.ts';
@@ -44,8 +45,8 @@ export type TestApp = Readonly<{
   bearer(token: string | null): Caller;
   /** A user, signed up at the first request; names like `dev-admin` have no special role. */
   user(name: string): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
-  /** The control plane's superadmin. */
-  admin(): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
+  /** The control plane's superadmin, with these claims in the token. */
+  admin(claims?: JWTPayload): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
   logs: Record<string, unknown>[];
   /** Sealed with the trust key of this control plane, for tests that create the keys of the channel themselves. */
   trustSecrets: Secrets;
@@ -70,6 +71,8 @@ export type TestAppOptions = Readonly<{
   db?: TestDatabase;
   /** Of the users of the embedded issuer. */
   dev_password?: string;
+  /** Instead of ending the process. */
+  onStall?: (loop: string) => void;
   /** Settings in addition to the defaults of tests. */
   env?: Readonly<Record<string, string>>;
 }>;
@@ -117,6 +120,8 @@ export const startTestApp = async (
       GPUAAS_TICKET_RATE_PER_MINUTE: '1000000',
       GPUAAS_LIMITS: 'all=1000000',
       GPUAAS_SUPERADMIN_EMAILS: ADMIN_EMAIL,
+      // As long as the tokens of the test issuer live, for tests that advance the clock.
+      GPUAAS_FRESH_SIGN_IN_MAX_AGE_S: '3600',
       ...options.env,
     }),
     ...TEST_KEYS,
@@ -130,6 +135,7 @@ export const startTestApp = async (
     log,
     shutdown,
     dev_password: options.dev_password ?? randomUUID(),
+    ...(options.onStall === undefined ? {} : { onStall: options.onStall }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const { http } = app;
@@ -168,8 +174,8 @@ export const startTestApp = async (
     };
   };
 
-  const signIn = async (name: string, email: string) => {
-    const caller = bearer(await issuer.sign({ sub: name, name, email, email_verified: true }));
+  const signIn = async (name: string, email: string, claims: JWTPayload = {}) => {
+    const caller = bearer(await issuer.sign({ sub: name, name, email, email_verified: true, ...claims }));
     const me = await caller.get('/api/v1/me');
     if (me.status !== 200) throw new Error(`sign-in of ${name} failed: ${JSON.stringify(me.body)}`);
     return {
@@ -188,6 +194,6 @@ export const startTestApp = async (
     logs,
     trustSecrets,
     user: (name) => signIn(name, `${name}@example.com`),
-    admin: () => signIn('root', ADMIN_EMAIL),
+    admin: (claims) => signIn('root', ADMIN_EMAIL, claims),
   };
 };

@@ -11,6 +11,7 @@ import { REASONS } from '../src/domain/reasons.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { candidate } from './candidate.ts';
 import { aNode, aProof, type NodeFacts, type Sql } from './placement.ts';
+import { until } from './until.ts';
 
 type Output = TaskOutput<'slice.topology_discover'>;
 let hosts = 0;
@@ -79,9 +80,15 @@ export const discover = (database: Database, nodeId: string, output: Output = di
     return id;
   });
 
-/** The first wipe of every newly approved slot is proven immediately, without a host; its run ends. */
-export const proveFirstWipes = (database: Database, nodeId: string): Promise<void> =>
+/** False while a worker executes the run of one of the wipes: it could still create a task. */
+const tryProveFirstWipes = (database: Database, nodeId: string): Promise<boolean> =>
   database.write(PLATFORM, async (tx) => {
+    const runs = await tx.query<{ state: string }>(
+      `select r.state from workflow_runs r join node_resource_slots s on s.id = r.subject_id
+       where s.node_id = $1 and r.finished_at is null order by r.id for update of r`,
+      [nodeId],
+    );
+    if (runs.rows.some(({ state }) => state === 'running')) return false;
     await lockSummary(tx, nodeId);
     const { rows } = await tx.query<{ id: string; generation: number; nvme_serial: string }>(
       'select id, generation, nvme_serial from node_resource_slots where node_id = $1 and status_reason = $2',
@@ -103,7 +110,12 @@ export const proveFirstWipes = (database: Database, nodeId: string): Promise<voi
       [nodeId],
     );
     await refreshSummary(tx, nodeId);
+    return true;
   });
+
+/** The first wipe of every newly approved slot is proven immediately, without a host; its run ends. */
+export const proveFirstWipes = (database: Database, nodeId: string): Promise<void> =>
+  until('no worker executes a first wipe', () => tryProveFirstWipes(database, nodeId));
 
 /** A node without slots whose agent was seen just now. */
 export const anEnrolledNode = async (database: Database, sql: Sql, facts: NodeFacts = {}): Promise<string> => {

@@ -4,7 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, verify } from 'node:crypto';
-import { isTaskKind, type SignedTask, TASKS, type TaskPayload, taskTreeBytes } from '@gpuaas/contract/node';
+import {
+  isTaskKind,
+  type SignedTask,
+  TASKS,
+  type TaskErrorCode,
+  type TaskPayload,
+  taskTreeBytes,
+} from '@gpuaas/contract/node';
 import { invariant, silentLog, systemClock } from '@gpuaas/kit';
 import { finish, start } from '../src/agents/task-result.ts';
 import { createTaskSender } from '../src/agents/task-sender.ts';
@@ -36,6 +43,8 @@ export const truth = (task: NodeTaskRow): Output => {
 export type HostPlay = Readonly<{
   /** Null fails the task. */
   answer?: (task: NodeTaskRow) => Output | null;
+  /** Of a failed task (default none). */
+  error_code?: TaskErrorCode;
   /** Details of a failed task besides its reason. */
   refusal?: Output | null;
   /** Another host instead of this one: executes queued tasks and returns their number. */
@@ -103,6 +112,7 @@ export const report = async (
   task: Pick<NodeTaskRow, 'id' | 'node_id' | 'attempt'>,
   output: Output | null,
   refusal: Output | null = null,
+  error_code: TaskErrorCode | null = null,
 ): Promise<boolean> => {
   const { is_accepted } = await finish(
     deps(database),
@@ -110,7 +120,7 @@ export const report = async (
     {
       attempt: task.attempt,
       state: output === null ? 'failed' : 'completed',
-      error_code: null,
+      error_code: output === null ? error_code : null,
       reason: output === null ? 'The test host failed.' : null,
       output: output ?? refusal,
       started_at: null,
@@ -123,7 +133,7 @@ export const report = async (
 /** Executes queued tasks. */
 export const playHost = async (database: Database, play: HostPlay = {}): Promise<NodeTaskRow[]> => {
   const tasks = await takeQueued(database, play.node_name);
-  for (const task of tasks) await report(database, task, (play.answer ?? truth)(task), play.refusal);
+  for (const task of tasks) await report(database, task, (play.answer ?? truth)(task), play.refusal, play.error_code);
   return tasks;
 };
 

@@ -109,6 +109,7 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
         sub: 'user-1',
         iat: now,
         exp: now + 3600,
+        auth_time: now,
         name: 'Ada Lovelace',
         email: 'ada@example.com',
         email_verified: true,

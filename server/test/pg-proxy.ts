@@ -1,6 +1,7 @@
 /**
  * A proxy between the server and PostgreSQL on loopback that breaks one connection at a chosen moment. It watches the
- * bytes for a marker that only one transaction sends, so that no other is affected.
+ * bytes for a marker that only one transaction sends, so that no other is affected. It can also go silent, as a network
+ * does whose path is lost: nothing is closed, and nothing arrives.
  */
 
 import type { AddressInfo } from 'node:net';
@@ -13,6 +14,12 @@ export type PgProxy = Readonly<{
   url: string;
   /** Cuts the next connection that sends the marker; resolves once it was cut. */
   cut(marker: string, point: CutPoint): Promise<void>;
+  /** From now on no byte passes: established connections are lost for good, new ones are accepted and get no response. */
+  silence(): void;
+  /** New connections work again; those from before stay silent, as behind a firewall that forgot them. */
+  heal(): void;
+  /** Connections that were made. */
+  connections(): number;
 }>;
 
 const COMMIT_SENT = Buffer.from('commit\0');
@@ -33,8 +40,21 @@ export const startPgProxy = async (
   const target = new URL(databaseUrl);
   let trap: Trap | undefined;
   const open = new Set<Socket>();
+  let isSilent = false;
+  let epoch = 0;
+  let connections = 0;
 
   const server = createServer((near) => {
+    connections += 1;
+    const own = epoch;
+    const isLost = () => isSilent || own !== epoch;
+    if (isLost()) {
+      open.add(near);
+      near.on('error', () => {});
+      near.on('close', () => open.delete(near));
+      near.resume();
+      return;
+    }
     const far = createConnection(upstreamOf(target));
     let caught: Trap | undefined;
     const cut = () => {
@@ -47,11 +67,14 @@ export const startPgProxy = async (
       socket.on('error', () => {});
       socket.on('close', () => {
         open.delete(socket);
+        // The other end does not notice.
+        if (isLost()) return;
         near.destroy();
         far.destroy();
       });
     }
     near.on('data', (bytes) => {
+      if (isLost()) return;
       if (trap !== undefined && bytes.includes(trap.marker)) {
         caught = trap;
         trap = undefined;
@@ -60,6 +83,7 @@ export const startPgProxy = async (
       far.write(bytes);
     });
     far.on('data', (bytes) => {
+      if (isLost()) return;
       // PostgreSQL responds to COMMIT when the transaction is durable; that response is lost.
       if (caught?.point === 'after the commit succeeded' && bytes.includes(COMMIT_DONE)) return cut();
       near.write(bytes);
@@ -80,5 +104,13 @@ export const startPgProxy = async (
       new Promise((resolve) => {
         trap = { marker: Buffer.from(marker), point, sprung: resolve };
       }),
+    silence: () => {
+      isSilent = true;
+      epoch += 1;
+    },
+    heal: () => {
+      isSilent = false;
+    },
+    connections: () => connections,
   };
 };

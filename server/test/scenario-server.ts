@@ -1,6 +1,6 @@
 /** The server as a stage of the shared scenarios: one application for all, an organization and a region for each. */
 import { randomUUID } from 'node:crypto';
-import { api, type Operation } from '@gpuaas/contract';
+import { api, LIMIT_NAMES, LIMITS, type LimitValues, type Operation } from '@gpuaas/contract';
 import { Client } from 'pg';
 import type { Person, Place, TestBed } from '../../contract/test/scenarios/scenario.ts';
 import { PLATFORM } from '../src/db/client.ts';
@@ -11,15 +11,23 @@ import { aNode } from './placement.ts';
 import { urlOf } from './request.ts';
 import { CACHE_OVER_MS, must } from './tenants.ts';
 
+const DAY_S = 86_400;
+const MANY = 1_000_000;
+/** As in the mock: rows are limited as by default, and the rate of requests is not. */
+const limits = Object.fromEntries(
+  LIMIT_NAMES.map((name) => [name, LIMITS[name].kind === 'rows' ? LIMITS[name].default : MANY]),
+) as LimitValues;
+
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 
 export const startServerStage = async (t: TestLike): Promise<TestBed> => {
   const clock = testClock();
-  const test = await startTestApp(t, { roles: ['gpuaas-api'] }, { clock });
+  const test = await startTestApp(t, { roles: ['gpuaas-api'], limits }, { clock });
   const sql = new Client({ connectionString: test.db.ownerUrl });
   await sql.connect();
   t.after(() => sql.end());
   const operator = await test.admin();
+  const stale_operator = await test.admin({ auth_time: Math.floor(Date.now() / 1000) - DAY_S });
   const { database } = test.db;
   let scenes = 0;
 
@@ -57,7 +65,7 @@ export const startServerStage = async (t: TestLike): Promise<TestBed> => {
         );
       }
       clock.advance(CACHE_OVER_MS);
-      const people: Readonly<Record<Person, Caller>> = { owner, member, viewer, operator, stranger };
+      const people: Readonly<Record<Person, Caller>> = { owner, member, viewer, operator, stale_operator, stranger };
       return {
         region_name,
         organization_id,

@@ -41,6 +41,7 @@ const atKey = async (tenants: Tenants) => {
 type Mine =
   | 'adminNodeCreate'
   | 'adminNodeEnrollmentCreate'
+  | 'adminNodeRebind'
   | 'adminNodeAgentGet'
   | 'adminNodeAgentRevoke'
   | 'adminNodeAgentUpdate'
@@ -60,6 +61,10 @@ type Mine =
 export const agentScenarios: Pick<Scenarios, Mine> = {
   adminNodeCreate: async (tenants) => ({ as: tenants.superadmin, body: newHost() }),
   adminNodeEnrollmentCreate: async (tenants) => ({ ...(await atNode(tenants)), body: because }),
+  adminNodeRebind: async (tenants) => ({
+    ...(await atNode(tenants)),
+    body: { ...because, host: { product_serial: `SN-${randomUUID()}` } },
+  }),
   adminNodeAgentGet: atNode,
   adminNodeAgentRevoke: async (tenants) => ({ ...(await atNode(tenants)), body: because }),
   adminNodeAgentUpdate: async (tenants) => {

@@ -65,10 +65,10 @@ const showHealth = (cli: Cli, health: Health): void => {
 };
 
 /** `gpu_loud=The fan is loud` as an alert of the node. */
-const alertFrom = (given: string, classifications: Alert['classifications'], since: string): Alert => {
+const alertFrom = (given: string, shared: Omit<Alert, 'id' | 'target' | 'message'>): Alert => {
   const [, id = '', message = ''] = /^([a-z0-9_.-]{1,64})=(.+)$/s.exec(given) ?? [];
   if (id === '') throw new UsageError(`"${given}" is not an alert.`, 'Use --alert "gpu_loud=The fan is loud."');
-  return { id, target: 'node', since, message, tenant_message: null, classifications };
+  return { id, target: 'node', message, ...shared };
 };
 
 const override = command({
@@ -79,6 +79,7 @@ const override = command({
     mute: list('Ignore this alert; repeatable', 'alert'),
     alert: list('Add this alert for the whole node; repeatable', 'id=message'),
     prevents: choice('What --alert blocks (default launches)', ['launches', 'host-changes'] as const),
+    'tenant-message': text('Notice that --alert shows to the tenants of the node', 'text'),
     replace: toggle('Replace all alerts of the source by those of --alert'),
     for: duration('How long the override applies, like 4h (default: until removed)'),
     reason,
@@ -89,13 +90,17 @@ const override = command({
   run: async (cli, { args, flags }) => {
     if (flags.mute === undefined && flags.alert === undefined && !flags.replace)
       throw new UsageError('No override specified.', 'Add --mute, --alert or --replace.');
+    if (flags.tenantMessage !== undefined && flags.alert === undefined)
+      throw new UsageError('--tenant-message belongs to an alert.', 'Add --alert "id=message".');
     const now = Date.now();
-    const prevented = flags.prevents === 'host-changes' ? 'prevent_host_changes' : 'prevent_allocations';
+    const prevented: Alert['classifications'][number] =
+      flags.prevents === 'host-changes' ? 'prevent_host_changes' : 'prevent_allocations';
     const since = new Date(now).toISOString();
+    const shared = { since, tenant_message: flags.tenantMessage ?? null, classifications: [prevented] };
     const params = { node_id: await nodeId(cli, args.node), source: args.source };
     const body = {
       mode: flags.replace ? ('replace' as const) : ('merge' as const),
-      alerts: (flags.alert ?? []).map((given) => alertFrom(given, [prevented], since)),
+      alerts: (flags.alert ?? []).map((given) => alertFrom(given, shared)),
       muted_alert_ids: flags.mute ?? [],
       expires_at: flags.for === undefined ? null : new Date(now + flags.for).toISOString(),
       reason: flags.reason,

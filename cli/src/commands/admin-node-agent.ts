@@ -9,6 +9,20 @@ type Enrollment = Operations['adminNodeEnrollmentCreate']['response'];
 type Task = Operations['adminNodeTaskList']['response']['items'][number];
 
 const node = { node: 'Name or ID' } as const;
+
+const hostFlags = {
+  serial: text('Only the host with this serial number can enroll', 'serial'),
+  'system-uuid': text('Only the host with this system UUID can enroll', 'uuid'),
+  'machine-id': text('Only the host with this machine ID can enroll', 'id'),
+} as const;
+
+const namedHost = (
+  flags: Readonly<{ serial?: string | undefined; systemUuid?: string | undefined; machineId?: string | undefined }>,
+) => {
+  const { serial, systemUuid, machineId } = flags;
+  if (serial === undefined && systemUuid === undefined && machineId === undefined) return undefined;
+  return { product_serial: serial, product_uuid: systemUuid, machine_id: machineId };
+};
 const reason = required(text('Reason, recorded in the audit log'));
 
 const columns: readonly Column<Task>[] = [
@@ -30,17 +44,35 @@ const columns: readonly Column<Task>[] = [
   },
 ];
 
+const HOST_NAMES = [
+  ['product_serial', 'serial number'],
+  ['product_uuid', 'system UUID'],
+  ['machine_id', 'machine ID'],
+] as const;
+
+/** Which host can use the token. */
+const describeHost = ({ host }: Enrollment): string => {
+  if (host.state === 'unbound') return 'The first host that uses the token is bound to the node.';
+  const known = HOST_NAMES.flatMap(([field, name]) => (host[field] === null ? [] : [`${name} ${host[field]}`]));
+  return `Only this host can use the token: ${known.join(', ')}.`;
+};
+
 /** The token is shown here and never again. */
-const printEnrollment = (cli: Cli, { install_command, expires_at }: Enrollment): void => {
+const printEnrollment = (cli: Cli, enrollment: Enrollment): void => {
   if (cli.out.json) return;
-  cli.out.say(`Run this on the host as root before ${shortTime(expires_at)}; the token is shown once:`);
-  cli.out.print(install_command);
+  const { install_command, token, expires_at } = enrollment;
+  cli.out.print(`On the host, as root, before ${shortTime(expires_at)}:`);
+  cli.out.print(`  ${install_command}`);
+  cli.out.print('Enter this token when asked. It is shown once and works once:');
+  cli.out.print(`  ${token}`);
+  cli.out.print(describeHost(enrollment));
+  cli.out.say('Or put it into a file with mode 0600 and use --token-file FILE. Never pass it as an argument.');
 };
 
 export const nodeAgentCommands = [
   command({
     name: 'create',
-    summary: 'Register a host and print the command that installs its agent',
+    summary: 'Register a host and print the command and token that enroll its agent',
     args: { name: 'Name of the host' },
     flags: {
       region: required(text('Region', 'name')),
@@ -49,9 +81,12 @@ export const nodeAgentCommands = [
       mode: required(choice('Capacity mode', CAPACITY_MODES)),
       pool: text('Node pool (default shared)', 'name'),
       'private-network': text('Private network of the slices on this host', 'cidr'),
+      ...hostFlags,
       ...keyFlags,
     },
-    examples: ['gpuaas admin node create j22u15 --region us-buffalo-1 --gpu-model "H200 SXM" --gpus 8 --mode slice'],
+    examples: [
+      'gpuaas admin node create j22u15 --region us-buffalo-1 --gpu-model "H200 SXM" --gpus 8 --mode slice --serial 4J7XQR3',
+    ],
     run: async (cli, { args, flags }) => {
       const body = {
         name: args.name,
@@ -61,6 +96,7 @@ export const nodeAgentCommands = [
         capacity_mode: flags.mode,
         pool_name: flags.pool,
         private_network: flags.privateNetwork,
+        host: namedHost(flags),
       };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const response = await (await cli.client()).call('adminNodeCreate', { body }, options);
@@ -71,15 +107,33 @@ export const nodeAgentCommands = [
   }),
   command({
     name: 'enroll',
-    summary: 'Print a new install command; the earlier one stops working',
+    summary: 'Print a new install command and token; the earlier token stops working',
     args: node,
-    flags: { reason, ...keyFlags },
+    flags: { reason, ...hostFlags, ...keyFlags },
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const request = { params, body: { reason: flags.reason } };
+      const request = { params, body: { reason: flags.reason, host: namedHost(flags) } };
       const response = await (await cli.client()).call('adminNodeEnrollmentCreate', request, options);
       cli.out.done(`Node ${params.node_id} can be enrolled again.`, response);
+      printEnrollment(cli, response.data);
+    },
+  }),
+  command({
+    name: 'rebind',
+    summary: 'Let another host be this node; slots must be discovered, approved and wiped again',
+    args: node,
+    flags: { reason, ...hostFlags, ...yesFlags, ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      await cli.confirm(
+        `Give node ${args.node} to another host? Its slot approvals, wipe proofs and disk approvals end.`,
+        flags.yes,
+      );
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const request = { params, body: { reason: flags.reason, host: namedHost(flags) } };
+      const response = await (await cli.client()).call('adminNodeRebind', request, options);
+      cli.out.done(`Node ${params.node_id} waits for another host.`, response);
       printEnrollment(cli, response.data);
     },
   }),

@@ -127,7 +127,10 @@ export const adminNode: Group = {
       args: node,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
-        cli.out.item(await (await cli.client()).adminNodeGet({ params }, { signal: cli.signal }));
+        const found = await (await cli.client()).adminNodeGet({ params }, { signal: cli.signal });
+        const { host, ...fields } = found;
+        const { state, bound_at, ...identity } = host;
+        cli.out.item(found, { ...fields, host: state, ...identity, host_bound_at: bound_at });
       },
     }),
     { ...slotList, name: 'slots' },

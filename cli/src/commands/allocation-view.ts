@@ -11,6 +11,12 @@ const stateOf = ({ state, power }: Allocation): string => {
   return `${state}, ${power.state === 'unknown' ? 'power unknown' : power.state}`;
 };
 
+/** In lists, notices are only counted; `get` shows them. */
+const markedStateOf = (found: Allocation): string => {
+  const count = found.notices.length;
+  return count === 0 ? stateOf(found) : `${stateOf(found)} (${count === 1 ? '1 notice' : `${count} notices`})`;
+};
+
 export const sentenceOf = (found: Allocation): string => {
   const why = found.state_reason ?? found.power?.reason ?? null;
   return `${found.name} (${found.id}) is ${stateOf(found)}${why === null ? '' : `: ${why}`}`;
@@ -23,7 +29,7 @@ export const powerSentenceOf = (found: Allocation): string =>
 export const allocationColumns: readonly Column<Allocation>[] = [
   { header: 'ID', value: ({ id }) => id },
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-  { header: 'STATE', value: stateOf },
+  { header: 'STATE', value: markedStateOf },
   { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
   { header: 'COST', value: ({ cost_so_far }) => price(cost_so_far), align: 'right' },
   { header: 'SKU', value: ({ sku_name }) => sku_name, optional: true },
@@ -113,6 +119,9 @@ export const allocationFields = (found: Allocation, nowMs: number, { isOwn = tru
     state: `${found.state} since ${shortTime(found.state_since)}`,
     ...(optional.reason === null ? {} : { reason: optional.reason }),
     ...(found.power === null ? {} : { power: powerText(found.power) }),
+    ...(found.notices.length === 0
+      ? {}
+      : { notices: found.notices.map(({ message, since }) => `${message} (since ${shortTime(since)})`) }),
     ...(found.progress === null ? {} : { progress: progressText(found.progress) }),
     sku: found.sku_name,
     region: found.region_name,

@@ -69,6 +69,9 @@ export const forward = command({
     const found = await (await cli.client()).allocationGet({ params: target }, { signal: cli.signal });
     const problem = notReady(cli, found);
     if (problem !== null) throw problem;
+    // A refusal by role or policy ends the command before anything listens. The ticket itself expires unused.
+    const body = { kind: 'forward' as const, port: ports[0]?.remote };
+    await (await cli.client()).terminalTicketCreate({ params: target, body }, { signal: cli.signal });
     const address = flags.address ?? '127.0.0.1';
     const sockets = new Set<Socket>();
     const servers = ports.map(({ remote }) =>

@@ -15,6 +15,10 @@ const columns: readonly Column<Project>[] = [
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at) },
 ];
 
+const YES_NO = ['yes', 'no'] as const;
+const isYes = (given: (typeof YES_NO)[number] | undefined): boolean | undefined =>
+  given === undefined ? undefined : given === 'yes';
+
 const named = { 'project?': 'Name or ID (default: the default project)' } as const;
 
 const members: Members = {
@@ -98,14 +102,23 @@ export const project: Group = {
     }),
     command({
       name: 'update',
-      summary: 'Change the display name',
+      summary: 'Change the display name or the recording of sessions',
       scope: 'organization',
       args: named,
-      flags: { 'display-name': required(text('Display name')), ...ifMatchFlags },
+      flags: {
+        'display-name': text('Display name'),
+        'record-terminals': choice('Record the output of terminals', YES_NO),
+        'require-recording': choice('Refuse and end every session that is not recorded', YES_NO),
+        ...ifMatchFlags,
+      },
       run: async (cli, { args, flags }) => {
+        const { displayName: display_name, recordTerminals, requireRecording } = flags;
+        const [records_terminals, requires_recording] = [isYes(recordTerminals), isYes(requireRecording)];
+        const body = { display_name, records_terminals, requires_recording };
+        if (Object.values(body).every((value) => value === undefined))
+          throw new UsageError('Nothing to change.', 'Add --display-name, --record-terminals or --require-recording.');
         const [client, params] = [await cli.client(), { project_id: await cli.project(args.project) }];
         const ifMatch = flags.ifMatch ?? (await client.projectGet({ params }, { signal: cli.signal })).version;
-        const body = { display_name: flags.displayName };
         const response = await client.call('projectUpdate', { params, body }, { ifMatch, signal: cli.signal });
         cli.out.done(`Updated project ${response.data.name} (${response.data.id}).`, response);
       },

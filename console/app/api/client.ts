@@ -5,20 +5,27 @@
 import { type Client, type ClientOptions, connect, createClient } from '@gpuaas/sdk';
 import { watchAttention } from './attention.ts';
 
+const SIGN_IN_PARAMETER = { fresh: '&fresh=1', prompt: '&prompt=login' } as const;
+
 export type Backend = Readonly<{
   client: Client;
   /** Opens a session with an allocation; the demo has its own implementation. */
   connect: typeof connect;
   /** Ends the browser's session and returns the address to go to. */
   signOut(): Promise<string>;
-  signInUrl(returnTo: string): string;
+  /** `fresh` accepts only a sign-in of the last minutes; `prompt` always asks for credentials. */
+  signInUrl(returnTo: string, how?: keyof typeof SIGN_IN_PARAMETER): string;
 }>;
 
 const CONSOLE_HEADER = { 'x-gpuaas-console': '1' };
 const UNATTENDED_HEADER = { 'x-gpuaas-unattended': '1' };
 
 export const createBackend = (
-  options: Readonly<{ fetch?: typeof globalThis.fetch; connect?: typeof connect }> = {},
+  options: Readonly<{
+    fetch?: typeof globalThis.fetch;
+    connect?: typeof connect;
+    signInUrl?: Backend['signInUrl'];
+  }> = {},
 ): Backend => {
   const { isLeft } = watchAttention(globalThis);
   const send = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
@@ -37,6 +44,9 @@ export const createBackend = (
       const { redirect_to } = JSON.parse(data) as { redirect_to: string };
       return redirect_to;
     },
-    signInUrl: (returnTo) => `/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`,
+    signInUrl:
+      options.signInUrl ??
+      ((returnTo, how) =>
+        `/auth/sign-in?return_to=${encodeURIComponent(returnTo)}${how === undefined ? '' : SIGN_IN_PARAMETER[how]}`),
   };
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import type { Client } from '@gpuaas/sdk';
+import { type Client, GpuaasError } from '@gpuaas/sdk';
 import { followEvents } from './event-stream.ts';
 
 type Options = Readonly<{ signal: AbortSignal; onOpen(): void; onReconnect(): void }>;
@@ -37,7 +37,7 @@ const aServer = () => {
   return { connections, client: { eventStream } as unknown as Client };
 };
 
-const aTab = (client: Client, scope: string) => {
+const aTab = (client: Client, scope: string, retries = false) => {
   const said: string[] = [];
   const watch = new EventTarget();
   const say = (text: string): void => {
@@ -50,7 +50,7 @@ const aTab = (client: Client, scope: string) => {
     onMissed: () => say('missed'),
     onRefused: (err) => {
       say(`refused ${String(err)}`);
-      return false;
+      return retries;
     },
   });
   const hears = async (text: string): Promise<void> => {
@@ -91,6 +91,28 @@ test('every tab shows when the stream is interrupted and when it is back, also w
   await Promise.all([first.hears('missed'), second.hears('live')]);
   first.leave();
   second.leave();
+});
+
+test('after a stream that cannot continue, a tab opens a new one from now and reads its data again', {
+  timeout: 10_000,
+}, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const opened: Options[] = [];
+  async function* eventStream(_: unknown, options: Options) {
+    opened.push(options);
+    options.onOpen();
+    yield { type: `event.${opened.length}` };
+    if (opened.length === 1) throw new GpuaasError('gone', 'The events after that ID are no longer available.');
+    await once(options.signal, 'abort');
+  }
+  const tab = aTab({ eventStream } as unknown as Client, 'prj_gone', true);
+  await tab.hears('event event.1');
+  await tab.hears('refused GpuaasError: The events after that ID are no longer available.');
+  t.mock.timers.tick(5_000);
+  await tab.hears('missed');
+  await tab.hears('event event.2');
+  assert.ok(opened.every((options) => !('lastEventId' in options)));
+  tab.leave();
 });
 
 test('an event stream that the server refuses for good is reported and not opened again', {

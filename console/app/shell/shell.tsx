@@ -8,6 +8,7 @@ import { useBackend } from '../api/backend.tsx';
 import { AccountMenu, ThemeSwitch } from './account-menu.tsx';
 import { useCurrentProject } from './current-project.ts';
 import { useFocusAfterChange } from './focus.ts';
+import { FreshSignIn } from './fresh-sign-in.tsx';
 import { LiveIndicator } from './live-indicator.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette } from './palette.tsx';
@@ -88,6 +89,7 @@ export const Shell = ({ isSignedOut, children }: Readonly<{ isSignedOut: boolean
           {children}
         </div>
       </AppShell.Main>
+      <FreshSignIn />
       <Palette
         isOpen={isSearching}
         onOpen={() => setSearching(true)}

@@ -4,7 +4,7 @@ import { useBackend } from '../api/backend.tsx';
 export const SignedOutPage = () => {
   const { signInUrl } = useBackend();
   // After signing out the user must be asked to sign in again, because the issuer may still have a session.
-  const again = `${signInUrl('/')}&prompt=login`;
+  const again = signInUrl('/', 'prompt');
   return (
     <main>
       <Stack align="center" mt="20vh" gap="sm" px="md">

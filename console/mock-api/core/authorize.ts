@@ -20,7 +20,15 @@ export type Principal = Readonly<{
   platform_role: PlatformRole | null;
   scopes: readonly string[];
   web_session_id: string | null;
+  /** When the user signed in, RFC 3339. */
+  auth_time: string | null;
 }>;
+
+/** The caller as the rules of fresh sign-ins see it: a page has a web session. */
+export const signedIn = ({ platform_role, scopes, auth_time }: Principal) => ({
+  platform_role,
+  credential: { kind: 'web_session' as const, scopes, auth_time },
+});
 
 export type Decision = Readonly<{
   organization_id: string | null;

@@ -21,7 +21,7 @@ export type ProjectMember = Item<'projectMemberList'> & { project_id: string };
 
 export type Allocation = Omit<
   ResponseRow<'allocationGet'>,
-  'actions' | 'progress' | 'cost_so_far' | 'ssh' | 'placement'
+  'actions' | 'progress' | 'notices' | 'cost_so_far' | 'ssh' | 'placement'
 > & {
   organization_id: string;
   node_id: string | null;

@@ -3,11 +3,13 @@
  * audit row. So a request that is refused here is refused by the server in the same words.
  */
 import { ERROR_CODES, type ErrorCode, locationOf, type Operation, type OperationId } from '@gpuaas/contract';
+import { freshSignInRefusal } from '../../../server/src/domain/fresh-sign-in.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type AuditedRequest, type Draft, insertAudit } from './audit.ts';
-import { authorize, type Decision, holds, type Principal } from './authorize.ts';
+import { authorize, type Decision, holds, type Principal, signedIn } from './authorize.ts';
 import type { MockCtx } from './context.ts';
 import { problemOf, Refusal } from './errors.ts';
+import { assertBelowLimits } from './limits.ts';
 import { bodyOf, correlationIdOf, type Incoming, idempotencyKeyOf, ifMatchOf, incomingOf } from './request.ts';
 import { type Match, matchRoute } from './routes.ts';
 import { streamBody } from './stream.ts';
@@ -16,7 +18,9 @@ import type { World } from './world.ts';
 
 export type AnyHandler = (ctx: MockCtx, req: never) => Promise<unknown>;
 export type Identity = Readonly<{ principal(): Principal | null; signOut(): void; signIn(): void }>;
-export type ServeOptions = Readonly<{ latencyMs: number; checksResponses: boolean }>;
+export type ServeOptions = Readonly<{ latencyMs: number; checksResponses: boolean; freshSignInMaxAgeS: number }>;
+
+const DENIALS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'permission_denied', 'fresh_sign_in_required']);
 
 type Stored = { fingerprint: string; body: unknown; isDone: boolean };
 
@@ -50,7 +54,11 @@ export const createServe = (
       return { principal, decision: { organization_id: null, project_id: null, role: null, policy: 'public' } };
     if (principal === null) throw new Refusal('unauthenticated', 'You are not signed in, or your session has ended.');
     validate('params', operation.params, params);
-    return { principal, decision: authorize(world, principal, operation, params) };
+    const decision = authorize(world, principal, operation, params);
+    const at = { now_ms: world.now(), max_age_s: options.freshSignInMaxAgeS };
+    const refusal = freshSignInRefusal(operation, signedIn(principal), at);
+    if (refusal !== null) throw new Refusal('fresh_sign_in_required', refusal);
+    return { principal, decision };
   };
 
   const requestOf = ({ operation, params }: Match, incoming: Incoming) => ({
@@ -147,7 +155,9 @@ export const createServe = (
     if (stored?.isDone) return send(match, incoming, asked.correlation_id, stored.body, true);
     const told: (() => void)[] = [];
     try {
-      const body = await handlers[match.id](contextOf(match, asked, draft, told), req as never);
+      const ctx = contextOf(match, asked, draft, told);
+      assertBelowLimits(ctx, req);
+      const body = await handlers[match.id](ctx, req as never);
       if (operation.stream !== undefined) {
         const items = streamBody(operation.stream, body as AsyncIterable<object>, incoming.signal);
         return new Response(items, {
@@ -181,7 +191,7 @@ export const createServe = (
     if (asked === null || asked.operation.audit === null || asked.principal === null) return;
     const code = err instanceof Refusal ? err.code : 'internal';
     insertAudit(world, asked, {
-      result: code === 'permission_denied' || code === 'unauthenticated' ? 'denied' : 'failure',
+      result: DENIALS.has(code) ? 'denied' : 'failure',
       error_code: code,
       draft,
     });
@@ -226,4 +236,5 @@ const NOBODY: Principal = {
   platform_role: null,
   scopes: [],
   web_session_id: null,
+  auth_time: null,
 };

@@ -1,5 +1,5 @@
 /** The state of the simulated platform: its rows, its time and its events. */
-import type { IdKind, OperationId } from '@gpuaas/contract';
+import { type IdKind, LIMIT_NAMES, LIMITS, type LimitName, type OperationId } from '@gpuaas/contract';
 import type { EventData, EventType } from '@gpuaas/contract/events';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { createMint } from './ids.ts';
@@ -43,6 +43,8 @@ const createRows = () => ({
     string,
     { organization_id: string; project_id: string | null; limit: number | null; version: number }
   >(),
+  /** As the server's defaults; a test lowers them. */
+  limits: Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])) as Record<LimitName, number>,
   allocations: new Map<string, rows.Allocation>(),
   claims: [] as rows.Claim[],
   /** Nodes that are claimed as a whole. */

@@ -1,5 +1,7 @@
-/** Events as pages and as streams. A stream starts now, or after the event that its reader saw last. */
+/** Events as pages and as streams. A stream starts now, or after the event that its reader saw last, which must still be kept. */
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, projectOf, type Req } from '../core/context.ts';
+import { Refusal } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
 import type { Event, KeptEvent } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -19,7 +21,8 @@ type Wanted<T extends KeptEvent> = Readonly<{
 const follow = <T extends KeptEvent>(world: World, { is, type, after }: Wanted<T>): AsyncIterable<T> => {
   // By ID and not by position: old events are dropped while the stream is open.
   const seen = after === undefined ? undefined : world.events.find((one) => one.id === after);
-  let last = seen?.id ?? (after === undefined ? world.events.at(-1)?.id : undefined) ?? '';
+  if (after !== undefined && (seen === undefined || !is(seen))) throw new Refusal('gone', REFUSALS.events_gone);
+  let last = seen?.id ?? world.events.at(-1)?.id ?? '';
   let isOver = false;
   let wake = Promise.withResolvers<void>();
   const listener = () => wake.resolve();

@@ -1,26 +1,17 @@
+import { messageNamingHost, NAMES_HOST } from '../../../server/src/domain/notice.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, refuse } from '../core/errors.ts';
-import type { HealthAlert, Node } from '../core/rows.ts';
+import { conflict, invalidField, refuse } from '../core/errors.ts';
+import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { refuseNode } from '../life/actions.ts';
+import { AGENT, countedAlerts, informTenants } from '../life/health.ts';
 import { slotsOf } from '../life/placement.ts';
 import { runTask } from '../life/task.ts';
 import { getNode } from './node.ts';
 import { assertConnected } from './node-agent.ts';
 
-const AGENT = 'agent';
 const CHECKS = ['pcie_links', 'ecc', 'nvme_smart', 'fabric_manager', 'kernel_log', 'temperature'];
-
-/** The effective health, after health overrides. */
-const countedAlerts = (world: World, node: Node): HealthAlert[] => {
-  const live = node.overrides.filter((one) => one.expires_at === null || Date.parse(one.expires_at) > world.now());
-  const own = live.find((one) => one.source === AGENT && one.mode === 'replace');
-  const muted = new Set(live.flatMap((one) => one.muted_alert_ids));
-  return [...(own === undefined ? node.alerts : []), ...live.flatMap((one) => one.alerts)].filter(
-    (alert) => !muted.has(alert.id),
-  );
-};
 
 const settle = (world: World, node: Node): void => {
   const alerts = countedAlerts(world, node);
@@ -75,9 +66,13 @@ export const health = {
   adminNodeHealthOverridePut: async (ctx: MockCtx, { params, body }: Req<'adminNodeHealthOverridePut'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
+    const naming = messageNamingHost(body.alerts, [node.name]);
+    if (naming !== null) throw invalidField('alerts', `"${naming}" ${NAMES_HOST}`);
     const row = { ...body, source: params.source, created_by: ctx.principal.id, created_at: world.ago() };
-    node.overrides = [...node.overrides.filter((one) => one.source !== params.source), row];
-    settle(world, node);
+    informTenants(world, node, ctx.correlation_id, () => {
+      node.overrides = [...node.overrides.filter((one) => one.source !== params.source), row];
+      settle(world, node);
+    });
     return view(world, node);
   },
   adminNodeHealthOverrideDelete: async (ctx: MockCtx, { params }: Req<'adminNodeHealthOverrideDelete'>) => {
@@ -86,8 +81,10 @@ export const health = {
       node.overrides.find((one) => one.source === params.source),
       'override',
     );
-    node.overrides = node.overrides.filter((one) => one.source !== params.source);
-    settle(ctx.world, node);
+    informTenants(ctx.world, node, ctx.correlation_id, () => {
+      node.overrides = node.overrides.filter((one) => one.source !== params.source);
+      settle(ctx.world, node);
+    });
     return undefined;
   },
   adminHealthBreakerGet: async ({ world }: MockCtx) => ({ ...world.breaker }),

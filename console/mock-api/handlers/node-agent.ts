@@ -1,5 +1,15 @@
 /** Node enrollment, agents and tasks. */
 
+import {
+  describeHost,
+  hostMismatch,
+  knownFields,
+  learnHost,
+  normalizeHost,
+  unusableField,
+} from '../../../server/src/domain/host-identity.ts';
+import { isNodeOver } from '../../../server/src/domain/node-state.ts';
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal, refuse } from '../core/errors.ts';
@@ -8,8 +18,9 @@ import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { refuseNode } from '../life/actions.ts';
+import { slotsOf } from '../life/placement.ts';
 import { runTask } from '../life/task.ts';
-import { addNode } from '../seed/fleet.ts';
+import { addNode, hostOf } from '../seed/fleet.ts';
 import { nodeView } from '../views/node.ts';
 import { emitNode, getNode, moveNode } from './node.ts';
 
@@ -29,22 +40,65 @@ const KINDS = [
 
 const enrollmentOf = (world: World, node: Node) => {
   const id = world.mint('enrollment');
-  const token = `enr_${digestOf(id, 40)}`;
+  const token = `gpe_${digestOf(id, 43)}`;
   const ca_sha256 = digestOf('the demo CA');
   return {
     id,
+    node_id: node.id,
+    host: node.host,
     token,
     expires_at: world.ago(-TOKEN_MS),
     node_api_url: NODE_API,
     ca_sha256,
-    install_command: `gpuaas-node-agent enroll --url ${NODE_API} --ca-sha256 ${ca_sha256} --node ${node.id} --token ${token}`,
+    install_command: `sh install.sh --node-api-url ${NODE_API} --ca-sha256 ${ca_sha256} --token-file -`,
   };
+};
+
+const UNBOUND = {
+  state: 'unbound',
+  product_serial: null,
+  product_uuid: null,
+  machine_id: null,
+  bound_at: null,
+} as const;
+
+/** By the rules of the server. */
+const nameHost = (
+  world: World,
+  node: Pick<Node, 'id' | 'host'>,
+  named: Req<'adminNodeRebind'>['body']['host'],
+): void => {
+  if (named === undefined) return;
+  const unusable = unusableField(named);
+  if (unusable !== undefined)
+    throw new Refusal('invalid_request', REFUSALS.host_value_unusable(unusable.name), {
+      errors: [{ pointer: `/body/host/${unusable.field}`, code: 'host', message: 'identifies no host' }],
+    });
+  const given = normalizeHost(named);
+  const isBound = node.host.state === 'bound';
+  if (isBound && hostMismatch({ host: node.host, named: [] }, given) !== null) throw conflict(REFUSALS.host_is_bound);
+  const owner = [...world.nodes.values()].find(
+    (one) =>
+      one.id !== node.id &&
+      !isNodeOver(one.state) &&
+      knownFields(given).some((field) => one.host[field] === given[field]),
+  );
+  if (owner !== undefined) throw conflict(REFUSALS.host_has_node(describeHost(given), owner.name));
+  node.host = isBound ? { ...node.host, ...learnHost(node.host, given) } : { ...UNBOUND, state: 'named', ...given };
 };
 
 /** In the demo the command is run on the host a little later. */
 const enrolSoon = (world: World, node: Node, correlation_id: string): void =>
   world.agenda.after(ENROL_MS, () => {
     if (node.state !== 'bootstrap_issued') return;
+    const { product_serial, product_uuid, machine_id } = hostOf(node.name, null);
+    node.host = {
+      state: 'bound',
+      product_serial: node.host.product_serial ?? product_serial,
+      product_uuid: node.host.product_uuid ?? product_uuid,
+      machine_id: node.host.machine_id ?? machine_id,
+      bound_at: world.ago(),
+    };
     node.is_connected = true;
     node.agent_version = '0.1.0';
     node.health = 'ok';
@@ -81,6 +135,8 @@ export const nodeAgent = {
     const { world } = ctx;
     if ([...world.nodes.values()].some((one) => one.name === body.name && one.state !== 'deleted'))
       throw new Refusal('already_exists', REFUSALS.node_name_taken(body.name));
+    const draft: Pick<Node, 'id' | 'host'> = { id: '', host: { ...UNBOUND } };
+    nameHost(world, draft, body.host);
     const node = addNode(world, body.name, world.nodes.size + 1, {
       id: world.mint('node'),
       region_name: body.region_name,
@@ -105,17 +161,42 @@ export const nodeAgent = {
       certificates: [],
       images: [],
       discovered_at: null,
+      host: draft.host,
     });
     emitNode(world, node, ctx.correlation_id);
     enrolSoon(world, node, ctx.correlation_id);
     ctx.target('node', node.id);
     return { node: nodeView(ctx)(node), enrollment: enrollmentOf(world, node) };
   },
-  adminNodeEnrollmentCreate: async (ctx: MockCtx, { params }: Req<'adminNodeEnrollmentCreate'>) => {
+  adminNodeEnrollmentCreate: async (ctx: MockCtx, { params, body }: Req<'adminNodeEnrollmentCreate'>) => {
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(ctx.world, node, 'enroll'));
+    nameHost(ctx.world, node, body.host);
     enrolSoon(ctx.world, node, ctx.correlation_id);
     return enrollmentOf(ctx.world, node);
+  },
+  adminNodeRebind: async (ctx: MockCtx, { params, body }: Req<'adminNodeRebind'>) => {
+    const { world, correlation_id } = ctx;
+    const node = getNode(ctx, params.node_id);
+    refuse(refuseNode(world, node, 'rebind'));
+    const draft: Pick<Node, 'id' | 'host'> = { id: node.id, host: { ...UNBOUND } };
+    nameHost(world, draft, body.host);
+    node.host = draft.host;
+    for (const slot of slotsOf(world, node.id))
+      Object.assign(slot, {
+        approval: 'disabled',
+        status: 'quarantined',
+        wiped_at: null,
+        status_reason: REASONS.rebound,
+      });
+    for (const one of node.certificates) {
+      one.revoked_at ??= world.ago();
+      one.revoked_reason ??= REASONS.rebound;
+    }
+    Object.assign(node, { is_connected: false, discovered_at: null, health: 'unknown', is_runtime_validated: false });
+    moveNode(world, node, { state: 'bootstrap_issued', reason: REASONS.rebound, correlation_id });
+    enrolSoon(world, node, correlation_id);
+    return enrollmentOf(world, node);
   },
   adminNodeAgentGet: async (ctx: MockCtx, { params }: Req<'adminNodeAgentGet'>) =>
     agentView(ctx.world, getNode(ctx, params.node_id)),

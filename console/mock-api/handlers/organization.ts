@@ -56,6 +56,8 @@ export const organization = {
       organization_id: row.id,
       name: 'default',
       display_name: 'Default',
+      records_terminals: false,
+      requires_recording: false,
       version: 1,
       created_at: row.created_at,
     });

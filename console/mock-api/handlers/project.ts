@@ -53,6 +53,8 @@ export const project = {
       organization_id,
       name: body.name,
       display_name: body.display_name ?? body.name,
+      records_terminals: false,
+      requires_recording: false,
       version: 1,
       created_at: world.ago(),
     };
@@ -64,7 +66,7 @@ export const project = {
   projectUpdate: async (ctx: MockCtx, { body, if_match }: Req<'projectUpdate'>) => {
     const row = get(ctx);
     assertVersion(row, if_match);
-    row.display_name = body.display_name;
+    Object.assign(row, body);
     row.version += 1;
     ctx.emit('project.updated', { subject: row.id, data: { project_id: row.id, name: row.name } });
     return view(ctx)(row);

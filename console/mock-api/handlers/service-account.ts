@@ -74,7 +74,7 @@ export const serviceAccount = {
   serviceAccountTokenCreate: async (ctx: MockCtx, { params, body }: Req<'serviceAccountTokenCreate'>) => {
     const row = get(ctx, params.service_account_id);
     if (row.state === 'disabled') throw conflict(REFUSALS.service_account_disabled);
-    const made = createToken(ctx, { owner_id: row.id, project_id: row.project_id, body });
+    const made = createToken(ctx, { owner: 'service_account', owner_id: row.id, project_id: row.project_id, body });
     ctx.target('api_token', made.api_token.id);
     return made;
   },

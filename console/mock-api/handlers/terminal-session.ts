@@ -39,11 +39,12 @@ export const terminalSession = {
     const is_writable = ctx.holds('allocation.connect', row.organization_id, row.project_id);
     if (!is_writable && body.kind !== 'console') throw new Refusal('permission_denied', REFUSALS.console_only);
     const policy = must(world.policies.get(row.organization_id), 'organization');
-    const unrecorded = recordingRefusal(policy, body.kind);
-    if (unrecorded !== null) throw new Refusal('permission_denied', unrecorded);
+    const policies = { organization: policy, project: must(world.projects.get(row.project_id), 'project') };
+    const unrecorded = recordingRefusal(policies, body.kind);
+    if (unrecorded !== null) throw new Refusal('policy_denied', unrecorded);
     const refusal = sessionRefusal(powerFacts(row), body.kind);
     if (refusal !== null) throw conflict(refusal);
-    const is_recorded = isRecorded(policy, body.kind);
+    const is_recorded = isRecorded(policies, body.kind);
     const id = world.mint('terminal_session');
     const session: Session = {
       id,

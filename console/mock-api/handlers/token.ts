@@ -1,5 +1,8 @@
 /** Tokens of users and of service accounts: shown once, identified by their first characters. */
+import { freshSignInScopeRefusal } from '../../../server/src/domain/fresh-sign-in.ts';
+import { signedIn } from '../core/authorize.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
+import { Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Token } from '../core/rows.ts';
@@ -7,12 +10,15 @@ import type { Token } from '../core/rows.ts';
 const view = ({ owner_id: _, ...row }: Token) => row;
 
 type NewToken = Readonly<{
+  owner: 'user' | 'service_account';
   owner_id: string;
   project_id: string | null;
   body: Req<'serviceAccountTokenCreate'>['body'];
 }>;
 
-export const createToken = ({ world }: MockCtx, { owner_id, project_id, body }: NewToken) => {
+export const createToken = ({ world, principal }: MockCtx, { owner, owner_id, project_id, body }: NewToken) => {
+  const refusal = freshSignInScopeRefusal(body.scopes, signedIn(principal), owner, body.expires_in_s);
+  if (refusal !== null) throw new Refusal('permission_denied', refusal);
   const id = world.mint('api_token');
   const token = `gpu_${digestOf(id, 40)}`;
   const row: Token = {
@@ -48,7 +54,12 @@ export const token = {
   apiTokenCreate: async (ctx: MockCtx, { body }: Req<'apiTokenCreate'>) => {
     const project =
       body.project_id === undefined ? undefined : must(ctx.world.projects.get(body.project_id), 'project');
-    const made = createToken(ctx, { owner_id: ctx.principal.id, project_id: project?.id ?? null, body });
+    const made = createToken(ctx, {
+      owner: 'user',
+      owner_id: ctx.principal.id,
+      project_id: project?.id ?? null,
+      body,
+    });
     ctx.target('api_token', made.api_token.id);
     return made;
   },

@@ -132,6 +132,7 @@ export const newRun = (world: World, plan: Omit<RunPlan, 'onDone'>, atMs = world
     state_since: at,
     state_deadline_at: new Date(atMs + DEADLINE_MS).toISOString(),
     attempt: 1,
+    workers_lost: 0,
     wake_at: null,
     owner: null,
     correlation_id: plan.correlation_id,

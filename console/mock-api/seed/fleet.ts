@@ -8,6 +8,15 @@ import { bindingOf, PLACES } from './host.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
+/** The host that the demo has for a node. */
+export const hostOf = (name: string, bound_at: string | null): Node['host'] => ({
+  state: 'bound',
+  product_serial: digestOf(`${name} serial`, 7).toUpperCase(),
+  product_uuid: `${digestOf(`${name} uuid`, 8)}-0042-4710-8054-${digestOf(`${name} board`, 12)}`,
+  machine_id: digestOf(`${name} machine`, 32),
+  bound_at,
+});
+
 export const addNode = (world: World, name: string, number: number, over: Partial<Node> = {}): Node => {
   const at = world.now() - 90 * DAY_MS + number * 60_000;
   const created_at = new Date(at).toISOString();
@@ -40,6 +49,7 @@ export const addNode = (world: World, name: string, number: number, over: Partia
     version: 1,
     created_at,
     private_network: '10.100.0.0/24',
+    host: hostOf(name, created_at),
     agent_version: '0.1.0',
     boot_id: `${digestOf(name, 8)}-4d2f-4c1e-9a55-${digestOf(`${name} boot`, 12)}`,
     booted_at,

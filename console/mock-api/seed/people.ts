@@ -63,7 +63,8 @@ const organization = (world: World, name: string, display_name: string, limit: n
 const project = (world: World, organization_id: string, name: string, display_name: string, limit: number): string => {
   const id = world.mint('project', world.now() - 119 * DAY_MS);
   const created_at = world.ago(119 * DAY_MS);
-  world.projects.set(id, { id, organization_id, name, display_name, version: 1, created_at });
+  const recording = { records_terminals: false, requires_recording: false };
+  world.projects.set(id, { id, organization_id, name, display_name, ...recording, version: 1, created_at });
   world.quotas.set(id, { organization_id, project_id: id, limit, version: 2 });
   return id;
 };

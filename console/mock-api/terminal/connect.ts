@@ -3,6 +3,7 @@
  * type.
  */
 import { type connect, GpuaasError, type SessionStream, type StreamEnd } from '@gpuaas/sdk';
+import { sessionNotice } from '../../../server/src/domain/session.ts';
 import { createShell } from './shell.ts';
 import { type Offer, takeTicket } from './tickets.ts';
 
@@ -117,7 +118,7 @@ const openSession = ({ world, session, allocation }: Offer): SessionStream => {
       kind: session.kind,
       is_writable: session.is_writable,
       is_recorded: session.is_recorded,
-      notice: session.is_recorded ? 'Your organization records this terminal.' : null,
+      notice: sessionNotice(session.is_recorded),
       expires_at: session.expires_at,
     },
     ready: Promise.resolve(),

@@ -59,6 +59,7 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminClaimBackfill: null,
   adminNodeCreate: 'node.changed',
   adminNodeEnrollmentCreate: null,
+  adminNodeRebind: 'node.changed',
   adminNodeAgentRevoke: 'node.changed',
   adminNodeAgentUpdate: null,
   adminNodeRetire: 'node.changed',

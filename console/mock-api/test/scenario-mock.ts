@@ -5,11 +5,15 @@ import { ask, testApi } from './request.ts';
 
 /** Longer than any work of a simulated host. */
 const SETTLED_MS = 120_000;
+/** As in the server's tests. */
+const FRESH_MAX_AGE_S = 3_600;
+const STALE_MS = 86_400_000;
 const PERSONA = {
   owner: 'owner',
   member: 'member',
   viewer: 'viewer',
   operator: 'operator',
+  stale_operator: 'operator',
   stranger: 'newcomer',
 } as const;
 
@@ -24,7 +28,7 @@ const answerOf = async (response: Response): Promise<ScenarioResponse> => {
 
 export const mockStage: TestBed = {
   newPlace: async (): Promise<Place> => {
-    const api = testApi({ seed: 'empty' });
+    const api = testApi({ seed: 'empty', freshSignInMaxAgeS: FRESH_MAX_AGE_S });
     const { world, seedIds } = api;
     const { organization_id, project_id, users } = seedIds;
     const region_name = 'scene-1';
@@ -42,12 +46,14 @@ export const mockStage: TestBed = {
       project_id,
       owner_id: users.owner,
       ask: async (as, id, parts) => {
-        api.signInAs(PERSONA[as]);
+        api.signInAs(PERSONA[as], as === 'stale_operator' ? STALE_MS : 0);
         return answerOf(await ask(api, id, parts));
       },
       addNode: async (capacity_mode) => {
         const number = world.nodes.size + 1;
         const node = addNode(world, `node-${number}`, number, {
+          // Inserted without an agent, as on the server.
+          host: { state: 'unbound', product_serial: null, product_uuid: null, machine_id: null, bound_at: null },
           region_name,
           capacity_mode,
           // As the server's test nodes, which have no agent.

@@ -97,6 +97,10 @@ export const platformScenarios = {
     },
   }),
   adminNodeEnrollmentCreate: (api) => ({ params: at(api, 'j22u17'), body: REASON }),
+  adminNodeRebind: (api) => ({
+    params: at(api, 'j22u17'),
+    body: { ...REASON, host: { product_serial: '4J7XQR3' } },
+  }),
   adminNodeAgentGet: (api) => ({ params: at(api) }),
   adminNodeAgentRevoke: (api) => ({ params: at(api), body: REASON }),
   adminNodeAgentUpdate: (api) => ({

@@ -4,6 +4,7 @@ import { GUEST_USERNAME, usernameOf } from '../../../server/src/domain/host-name
 import type { PowerFacts } from '../../../server/src/domain/power.ts';
 import type { MockCtx } from '../core/context.ts';
 import type { Allocation, AllocationView } from '../core/rows.ts';
+import { noticesFor } from '../life/health.ts';
 import { costOf } from '../life/usage.ts';
 import { progressOf } from './progress.ts';
 
@@ -35,6 +36,7 @@ export const allocationView =
     return {
       ...rest,
       progress: withProgress ? progressOf(run, row, world.now(), isDetailed) : null,
+      notices: noticesFor(world, row),
       ssh: isDetailed ? sshOf(row) : null,
       cost_so_far: { amount_minor: costOf(world, row), currency: row.placement.gpu_hourly_price.currency },
       actions: allocationActions(powerFacts(row), (permission) =>

@@ -62,6 +62,7 @@ export const nodeView =
       is_runtime_validated: node.is_runtime_validated,
       reboot_reason: node.reboot_reason,
       reconciled_at: node.is_connected ? world.ago(24_000) : node.reconciled_at,
+      host: node.host,
       last_seen_at: node.is_connected ? world.ago(4_000) : node.last_seen_at,
       version: node.version,
       created_at: node.created_at,

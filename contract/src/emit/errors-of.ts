@@ -12,11 +12,13 @@ export const errorsOf = (operation: Operation): readonly ErrorCode[] => {
     for (const code of more) codes.add(code);
   };
   if (operation.access !== 'public') add('unauthenticated', 'permission_denied');
+  if (operation.freshSignIn) add('fresh_sign_in_required');
   if (operation.params) add('not_found');
   if (operation.body) add('request_timeout', 'payload_too_large', 'unsupported_media_type');
   if (operation.idempotency === 'required')
     add('idempotency_key_missing', 'idempotency_in_flight', 'idempotency_key_reused');
   if (operation.ifMatch) add('precondition_failed', 'precondition_required');
+  if (operation.stream === 'text/event-stream') add('gone');
   add(...(operation.errors ?? []));
   return ERROR_CODES.filter((code) => codes.has(code)).sort((a, b) => ERRORS[a].status - ERRORS[b].status);
 };

@@ -118,6 +118,7 @@ export const openapi = (api: Api): JsonObject => {
     'x-audit': operation.audit,
     'x-idempotency': operation.idempotency,
     ...(operation.secret ? { 'x-secret': true } : {}),
+    ...(operation.freshSignIn ? { 'x-fresh-sign-in': true } : {}),
     security: operation.access === 'public' ? [] : [{ bearer: [] }, { oidc: [] }],
     parameters: [
       ...parameters('path', operation.params, registry),

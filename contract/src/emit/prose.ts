@@ -10,6 +10,10 @@ export const INFO: JsonObject = {
 **Sign in.** Send \`Authorization: Bearer …\` with an access token of the OpenID Connect issuer, an API token, or a token
 that a service account got at \`serviceAccountTokenIssue\`. \`x-permission\` names the permission of each operation.
 
+**Fresh sign-in.** Operations with \`x-fresh-sign-in\` refuse an operator of the platform who did not sign in a short time
+ago: 401 with the code \`fresh_sign_in_required\` and the challenge of RFC 9470, whose \`max_age\` is that time in
+seconds. The \`auth_time\` claim of the token counts. An API token needs the scope \`fresh_sign_in\` for them.
+
 **Errors** are one envelope, \`application/problem+json\`. Act on \`code\`; \`retryable\` states whether the same request
 may succeed later. A resource that you may not read returns 404.
 

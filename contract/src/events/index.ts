@@ -82,6 +82,15 @@ export const events = defineEvents({
       power_reason: Type.Union([Type.String(), Type.Null()]),
     }),
   },
+  'allocation.notices_changed': {
+    summary: 'Notices about the host of an allocation began or ended.',
+    data: Closed({
+      allocation_id: Id('allocation'),
+      ...named,
+      began: Type.Array(Type.String(), { description: 'Messages of the notices that began.' }),
+      ended: Type.Array(Type.String(), { description: 'Messages of the notices that ended.' }),
+    }),
+  },
   'allocation.updated': {
     summary: 'Name, tags, protection or maximum duration of an allocation changed.',
     data: Closed({ allocation_id: Id('allocation'), ...named }),
@@ -125,6 +134,15 @@ export const events = defineEvents({
       ...named,
       findings: Type.Integer({ minimum: 0 }),
       codes: Type.Array(Type.String()),
+    }),
+  },
+  'node.host_refused': {
+    summary: 'A host that is not the host of the node presented its enrollment token or certificate.',
+    data: Closed({
+      node_id: Id('node'),
+      ...named,
+      operation: StringEnum(['enroll', 'renew']),
+      reason: Type.String(),
     }),
   },
   'node.rebooted': {

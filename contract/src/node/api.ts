@@ -44,6 +44,16 @@ const Certificate = Closed({
   trust: TrustBundle,
 });
 
+const HostField = (description: string) => Nullable(Type.String({ maxLength: 128, description }));
+
+/** What identifies a host, as its firmware and operating system report it; null where it cannot be read. */
+const HostReport = Closed({
+  product_serial: HostField('Serial number of the system (DMI).'),
+  product_uuid: HostField('UUID of the system (DMI).'),
+  machine_id: HostField('/etc/machine-id.'),
+});
+export type HostReport = Static<typeof HostReport>;
+
 export const AgentStatus = {
   agent_version: Type.String({ maxLength: 64 }),
   boot_id: Type.String({ maxLength: 64 }),
@@ -52,6 +62,7 @@ export const AgentStatus = {
     maxItems: 100,
     description: 'Task kinds that this agent supports on this host.',
   }),
+  host: HostReport,
 };
 
 export const LogLine = Closed({
@@ -77,7 +88,8 @@ export const nodeApi = defineNode({
   nodeEnroll: {
     method: 'POST',
     path: '/internal/v1/nodes/enroll',
-    summary: 'Exchange a single-use token and a signing request for a certificate',
+    summary:
+      'Exchange a single-use token and a signing request for a certificate; refused for another host than the one of the node',
     auth: 'token',
     body: Closed({
       token: Type.String({ minLength: 20, maxLength: 200 }),
@@ -93,7 +105,7 @@ export const nodeApi = defineNode({
     summary: 'Renew the certificate, for a new key',
     auth: 'certificate',
     params: node,
-    body: Closed({ csr_pem: Pem }),
+    body: Closed({ csr_pem: Pem, host: HostReport }),
     response: Certificate,
   },
   taskWait: {

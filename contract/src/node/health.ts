@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 
+export const TENANT_MESSAGE_MAX = 200;
 export const CLASSIFICATIONS = ['prevent_allocations', 'prevent_host_changes', 'suppress_alert'] as const;
 
 export const HealthAlert = Closed({
@@ -10,7 +11,13 @@ export const HealthAlert = Closed({
   target: Type.String({ minLength: 1, maxLength: 128 }),
   since: HostTime('When it was first seen.'),
   message: Type.String({ maxLength: 500, description: 'For operators.' }),
-  tenant_message: Nullable(Type.String({ maxLength: 200, description: 'For the tenant; null for no message.' })),
+  tenant_message: Nullable(
+    Type.String({
+      maxLength: TENANT_MESSAGE_MAX,
+      description:
+        'Shown to the tenants it affects as a notice; must not name the host or a device. Null for no notice.',
+    }),
+  ),
   classifications: Type.Array(StringEnum(CLASSIFICATIONS), { maxItems: 8 }),
 });
 

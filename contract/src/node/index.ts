@@ -39,6 +39,7 @@ import type { BundlePlan as PlanSchema, TaskSlot as SlotSchema, TaskDisk as Task
 import type { DiskEvidence as EvidenceSchema } from './wipe-evidence.ts';
 
 export {
+  type HostReport,
   type NodeApi,
   type NodeBody,
   type NodeOperation,
@@ -50,7 +51,7 @@ export {
 export { TopologyMap as TopologyMapShape, WIPE_METHODS, type WipeMethod } from './candidate.ts';
 export { HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
-export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';
+export { CLASSIFICATIONS, HealthReport as HealthReportShape, TENANT_MESSAGE_MAX } from './health.ts';
 export { type DiskRange, READ_BACK, readBackFloor, readBackGap } from './read-back.ts';
 export { CLOCK_SKEW_MAX_MS, TASK_ERRORS, TaskPayload as TaskPayloadShape } from './task.ts';
 export {

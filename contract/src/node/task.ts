@@ -50,7 +50,10 @@ export const TASK_ERRORS = [
   'bad_params',
   'conflict',
   'drift',
+  /** The image itself: what its source serves has another digest, is missing or is no usable disk image. */
   'bad_image',
+  /** The image cache of this host: a fresh copy could not be kept or read. */
+  'bad_image_cache',
   'blocked',
   'vfio_group_unavailable',
   'no_space',

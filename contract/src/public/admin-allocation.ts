@@ -57,6 +57,7 @@ export const adminAllocationApi = define({
     description: 'Cleanup and wipe proof are the same as for any release.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_release',
+    freshSignIn: true,
     params: allocation,
     body: Closed({ reason: Reason }),
     status: 202,
@@ -74,6 +75,7 @@ export const adminAllocationApi = define({
       'the data on the host may be wiped. It is empty for a whole node without such slots. Only a verified wipe frees slots.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_cleanup',
+    freshSignIn: true,
     params: allocation,
     body: Closed({
       reason: Reason,

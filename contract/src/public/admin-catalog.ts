@@ -16,6 +16,7 @@ export const adminCatalogApi = define({
       'A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined.',
     permission: 'admin.region.update',
     audit: 'region.update',
+    freshSignIn: true,
     params: Closed({ region_name: Name() }),
     body: Closed(
       {
@@ -35,6 +36,7 @@ export const adminCatalogApi = define({
     description: 'A new price applies to later launches; running allocations keep their price.',
     permission: 'admin.sku.update',
     audit: 'sku.update',
+    freshSignIn: true,
     params: Closed({ sku_name: Name() }),
     body: Closed(
       {

@@ -41,6 +41,7 @@ export const adminDiskApi = define({
       'The agent never unmounts anything: it waits until the disk is free, wipes it and reads it back. Then discovery runs again.',
     permission: 'admin.slot.approve',
     audit: 'node.disk.own',
+    freshSignIn: true,
     params: node,
     body: Closed({ serial: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }), reason: Reason }),
     status: 202,

@@ -81,6 +81,7 @@ export const adminHealthApi = define({
     summary: 'Override the alerts of a source: add, mute or replace them',
     permission: 'admin.node.update',
     audit: 'node.health.override',
+    freshSignIn: true,
     params: source,
     body: Closed({
       mode: StringEnum(OVERRIDE_MODES),
@@ -100,6 +101,7 @@ export const adminHealthApi = define({
     summary: 'Remove a health override',
     permission: 'admin.node.update',
     audit: 'node.health.override_remove',
+    freshSignIn: true,
     params: source,
     status: 204,
     response: null,

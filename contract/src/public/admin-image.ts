@@ -15,6 +15,7 @@ export const adminImageApi = define({
       'New launches use the newest version that is not retired; allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return.',
     permission,
     audit: 'image.register',
+    freshSignIn: true,
     status: 201,
     body: Closed({
       name: imageName('Image slug.'),
@@ -40,6 +41,7 @@ export const adminImageApi = define({
       'New launches use the newest version that is not retired; without one the image is disabled. Running allocations continue. This cannot be undone: the same digest cannot be registered under this name again.',
     permission,
     audit: 'image.retire',
+    freshSignIn: true,
     status: 200,
     params: Closed({ image_name: imageName('Image slug.') }),
     body: Closed({

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Closed, Nullable, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { Enrollment } from './admin-enrollment.ts';
+import { Enrollment, NamedHost } from './admin-enrollment.ts';
 import { node } from './admin-node.ts';
 import { NodeTask } from './admin-node-task.ts';
 import { operatorChanges, operatorReads, Reason } from './operator.ts';
@@ -36,12 +36,30 @@ export const adminNodeAgentApi = define({
     path: '/api/v1/admin/nodes/{node_id}/enrollment',
     summary: 'Create another enrollment token, if the first is lost or the certificate has expired',
     description:
-      'An unused earlier token stops working. Using the new one revokes the earlier certificates of the node.',
+      'An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. A node that is bound to a host accepts no other; `host` names the host of a node that is not bound yet.',
     permission: 'admin.node.create',
     audit: 'node.enroll',
+    freshSignIn: true,
     secret: true,
     params: node,
-    body: Closed({ reason: Reason }),
+    body: Closed({ reason: Reason, host: Type.Optional(NamedHost) }),
+    status: 201,
+    response: Enrollment,
+    location: '/api/v1/admin/nodes/{node_id}/agent',
+    errors: ['conflict'],
+  },
+  adminNodeRebind: {
+    ...operatorChange,
+    path: '/api/v1/admin/nodes/{node_id}/rebind',
+    summary: 'Let another host be this node, and create its enrollment token',
+    description:
+      'For a replaced host or mainboard. Refused for an active node, which must be drained first, and while it has claims. Ends every slot approval, wipe proof and disk approval of the node and its discoveries: the new host is discovered, approved and wiped like a new one.',
+    permission: 'admin.node.delete',
+    audit: 'node.rebind',
+    freshSignIn: true,
+    secret: true,
+    params: node,
+    body: Closed({ reason: Reason, host: Type.Optional(NamedHost) }),
     status: 201,
     response: Enrollment,
     location: '/api/v1/admin/nodes/{node_id}/agent',
@@ -62,6 +80,7 @@ export const adminNodeAgentApi = define({
     description: 'Running allocations are untouched.',
     permission: 'admin.node.update',
     audit: 'node.agent.revoke',
+    freshSignIn: true,
     params: node,
     body: Closed({ reason: Reason }),
     status: 200,
@@ -73,6 +92,7 @@ export const adminNodeAgentApi = define({
     summary: 'Update the agent to a release, by digest',
     permission: 'admin.node.update',
     audit: 'node.agent.update',
+    freshSignIn: true,
     params: node,
     body: Closed({
       version: Type.String({ pattern: '^[0-9A-Za-z.+-]{1,64}$', examples: ['0.2.0'] }),

@@ -13,7 +13,7 @@ import {
 } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { Enrollment } from './admin-enrollment.ts';
+import { Enrollment, NamedHost, NodeHost } from './admin-enrollment.ts';
 import { operatorChanges, operatorReads, Reason } from './operator.ts';
 
 export const NODE_STATES = [
@@ -64,6 +64,7 @@ export const Node = Closed({
   ),
   reconciled_at: Nullable(Time('Last inventory report of its agent.')),
   finding_count: Type.Integer({ description: 'Differences between host and claims; see its inventory.' }),
+  host: NodeHost,
   last_seen_at: Nullable(Time('Last heartbeat of its agent.')),
   is_connected: Type.Boolean({ description: 'Its agent was seen within 25 seconds.' }),
   free_gpus: Type.Integer({ description: 'GPUs that can be launched now, as slices or as the whole node.' }),
@@ -119,6 +120,7 @@ export const adminNodeApi = define({
       'Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved.',
     permission: 'admin.node.create',
     audit: 'node.create',
+    freshSignIn: true,
     secret: true,
     body: Closed({
       name: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$', examples: ['j22u15'] }),
@@ -127,6 +129,7 @@ export const adminNodeApi = define({
       gpu_model: DisplayText('GPU model, as in the SKUs.', 64),
       gpu_count: Type.Integer({ minimum: 1, maximum: 64 }),
       capacity_mode: StringEnum(CAPACITY_MODES),
+      host: Type.Optional(NamedHost),
       private_network: Type.Optional(
         Type.String({
           pattern: '^(\\d{1,3}\\.){3}\\d{1,3}/(1[6-9]|2[0-8])$',
@@ -138,7 +141,7 @@ export const adminNodeApi = define({
     status: 201,
     response: Closed({ node: Node, enrollment: Enrollment }),
     location: '/api/v1/admin/nodes/{node.id}',
-    errors: ['already_exists'],
+    errors: ['already_exists', 'conflict'],
   },
   adminNodeHold: {
     ...operatorChange,
@@ -157,6 +160,7 @@ export const adminNodeApi = define({
     summary: 'Clear the failed launches of a node, so that placement resumes',
     permission: 'admin.node.update',
     audit: 'node.launch_failures.clear',
+    freshSignIn: true,
     params: node,
     body: Closed({ reason: Reason }),
     status: 200,
@@ -222,6 +226,7 @@ export const adminNodeApi = define({
       'Refused for an active node, which must be drained first, and while it has claims. Its certificates are revoked, open tasks cancelled, slots disabled. This cannot be undone; the host can be added again as a new node.',
     permission: 'admin.node.delete',
     audit: 'node.retire',
+    freshSignIn: true,
     params: node,
     body: Closed({ reason: Reason }),
     status: 200,
@@ -237,6 +242,7 @@ export const adminNodeApi = define({
     description: 'Refused while an approval to wipe one of its disks is open. Its history is kept.',
     permission: 'admin.node.delete',
     audit: 'node.delete',
+    freshSignIn: true,
     params: node,
     status: 204,
     response: null,

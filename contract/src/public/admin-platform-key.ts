@@ -39,6 +39,7 @@ export const adminPlatformKeyApi = define({
       'Refused while a running process lacks that version, and while an earlier rotation is not complete. Requests continue meanwhile.',
     permission: 'admin.trust.update',
     audit: 'platform_key.rotate',
+    freshSignIn: true,
     body: Closed({ kind: StringEnum(PLATFORM_KEY_KINDS), reason: Reason }),
     status: 202,
     response: PlatformKey,

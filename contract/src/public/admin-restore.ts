@@ -68,6 +68,7 @@ export const adminRestoreApi = define({
     summary: 'Record that the database was restored: end older credentials and hold destructive tasks',
     permission: 'admin.trust.update',
     audit: 'restore.begin',
+    freshSignIn: true,
     body: Closed({
       older_than: Type.Optional(Time('End credentials, sessions and tickets created before this time (default: now).')),
       reason: Reason,
@@ -81,6 +82,7 @@ export const adminRestoreApi = define({
     summary: 'Release the held destructive tasks of a node after comparing the host with the claims',
     permission: 'admin.trust.update',
     audit: 'node.restore_release',
+    freshSignIn: true,
     params: node,
     body: Closed({
       accepts_findings: Type.Optional(

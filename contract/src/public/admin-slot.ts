@@ -108,6 +108,7 @@ export const adminSlotApi = define({
       'The request names the discovery by its hash; a newer discovery returns 412. A refusal lists every blocker. A new slot is quarantined until its first wipe, which approval starts, is proven. A changed slot can be approved again only while it has no claim.',
     permission: 'admin.slot.approve',
     audit: 'node.slot.approve',
+    freshSignIn: true,
     params: node,
     body: Closed({
       map_hash: Hash,
@@ -133,6 +134,7 @@ export const adminSlotApi = define({
     summary: 'Enable a disabled slot if it still matches its approval',
     permission: 'admin.slot.approve',
     audit: 'node.slot.enable',
+    freshSignIn: true,
   },
   adminNodeSlotQuarantine: {
     ...onSlot,
@@ -148,6 +150,7 @@ export const adminSlotApi = define({
     description: 'The slot becomes available only with a wipe proof. Refused while an allocation holds the slot.',
     permission: 'admin.slot.approve',
     audit: 'node.slot.repair',
+    freshSignIn: true,
     status: 202,
     location: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}',
   },
@@ -159,6 +162,7 @@ export const adminSlotApi = define({
       'The first call requests it; a call by another operator within an hour confirms it. The wipe is recorded as overridden, never as verified: the slot becomes available only in a region that allows overrides. Refused while the slot has a claim.',
     permission: 'admin.slot.override',
     audit: 'node.slot.mark_wiped',
+    freshSignIn: true,
     params: slot,
     body: Closed({ reason: Reason }),
     status: 200,

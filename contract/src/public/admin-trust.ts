@@ -59,6 +59,7 @@ export const adminTrustApi = define({
       'The key is `requested` until a process that holds the key for its purpose has created it, and then `staged`.',
     permission: 'admin.trust.update',
     audit: 'trust_key.create',
+    freshSignIn: true,
     body: Closed({ purpose: StringEnum(TRUST_PURPOSES), reason: Reason }),
     status: 201,
     response: TrustKey,
@@ -70,6 +71,7 @@ export const adminTrustApi = define({
     path: '/api/v1/admin/trust-keys/{trust_key_id}/activate',
     summary: 'Activate a staged key; the previous key stays trusted during its grace period',
     audit: 'trust_key.activate',
+    freshSignIn: true,
     response: Closed({
       ...keyFields,
       nodes_without_key: Type.Integer({
@@ -83,11 +85,13 @@ export const adminTrustApi = define({
     path: '/api/v1/admin/trust-keys/{trust_key_id}/retire',
     summary: 'Retire a key that is staged or in its grace period',
     audit: 'trust_key.retire',
+    freshSignIn: true,
   },
   adminTrustKeyRevoke: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke',
     summary: 'Revoke a key immediately; refused for the active key',
     audit: 'trust_key.revoke',
+    freshSignIn: true,
   },
 });

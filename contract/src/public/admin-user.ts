@@ -47,6 +47,7 @@ export const adminUserApi = define({
     description: 'Takes effect within 60 seconds. The last active superadmin cannot be demoted or disabled.',
     permission: 'admin.user.update',
     audit: 'user.update',
+    freshSignIn: true,
     params: Closed({ user_id: Id('user') }),
     body: Closed(
       {

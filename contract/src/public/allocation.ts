@@ -126,6 +126,12 @@ const SshAccess = Closed(
   { description: 'SSH access of an active allocation; null otherwise, in lists and in responses to changes.' },
 );
 
+/** What the platform reports to the tenant of a host with a problem. It names no host and no device. */
+export const AllocationNotice = Closed({
+  message: Type.String({ examples: ['A GPU of this allocation is too hot and throttles.'] }),
+  since: Time('When the problem was first seen.'),
+});
+
 export const Allocation = Closed({
   id: Id('allocation'),
   project_id: Id('project'),
@@ -143,6 +149,9 @@ export const Allocation = Closed({
   state_deadline_at: Nullable(Time('Deadline of this state.')),
   progress: Nullable(AllocationProgress),
   power: Nullable(AllocationPower),
+  notices: Type.Array(AllocationNotice, {
+    description: 'Problems of the host that affect an active allocation, oldest first.',
+  }),
   ssh_key_ids: Type.Array(Type.String()),
   ssh: Nullable(SshAccess),
   tags: Tags,

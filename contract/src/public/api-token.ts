@@ -26,7 +26,7 @@ export const TokenCreate = Closed({
     maxItems: SCOPES_MAX,
     examples: [['read']],
     description:
-      '`all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds.',
+      '`all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. `fresh_sign_in`, which `all` does not include, stands for a fresh sign-in; only operators of the platform can grant it, for at most 7 days.',
   }),
   expires_in_s: Type.Integer({
     minimum: 60,
@@ -63,6 +63,7 @@ export const apiTokenApi = define({
     access: 'self',
     permission: 'self.api_token.create',
     audit: 'api_token.create',
+    freshSignIn: true,
     idempotency: 'required',
     secret: true,
     body: Closed({

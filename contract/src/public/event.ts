@@ -34,6 +34,9 @@ const read = {
   status: 200,
 } as const;
 
+const START =
+  'Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem.';
+
 export const eventApi = define({
   eventList: {
     ...read,
@@ -52,8 +55,7 @@ export const eventApi = define({
     permission: 'event.read',
     path: '/api/v1/projects/{project_id}/events/stream',
     summary: 'Stream events of the project (server-sent events)',
-    description:
-      'Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open.',
+    description: `${START} A comment line every 15 seconds keeps the connection open.`,
     query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
     response: ProjectEvent,
     stream: 'text/event-stream',
@@ -62,7 +64,7 @@ export const eventApi = define({
     ...read,
     path: '/api/v1/admin/events/stream',
     summary: 'Stream events of the whole platform (server-sent events)',
-    description: 'Starts now, or after the event named by Last-Event-ID. For live pages of operators.',
+    description: `${START} For live pages of operators.`,
     access: 'platform',
     permission: 'admin.event.read',
     query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),

@@ -4,11 +4,22 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { PROJECT_ROLES } from '../roles.ts';
 
+const recording = {
+  records_terminals: Type.Boolean({
+    description: 'Records terminals of this project, also where the access policy of the organization does not.',
+  }),
+  requires_recording: Type.Boolean({
+    description:
+      'Allows only recorded sessions in this project: records terminals, refuses every other kind. False leaves it to the organization.',
+  }),
+};
+
 export const Project = Closed({
   id: Id('project'),
   organization_id: Id('organization'),
   name: Name('Unique in the organization.'),
   display_name: Type.String(),
+  ...recording,
   version: Type.Integer(),
   created_at: Time('When it was created.'),
   actions: Type.Array(Action),
@@ -74,14 +85,18 @@ export const projectApi = define({
     method: 'PATCH',
     path: '/api/v1/projects/{project_id}',
     tag: 'Projects',
-    summary: 'Change the display name',
+    summary: 'Change the display name or the recording of sessions',
+    description: '`requires_recording` also ends open sessions that are not recorded.',
     access: 'project',
     permission: 'project.update',
     audit: 'project.update',
     idempotency: 'none',
     ifMatch: true,
     params,
-    body: Closed({ display_name: DisplayText('Display name.') }),
+    body: Type.Partial(Closed({ display_name: DisplayText('Display name.'), ...recording }), {
+      additionalProperties: false,
+      minProperties: 1,
+    }),
     status: 200,
     response: Project,
   },

@@ -87,7 +87,7 @@ export const terminalSessionApi = define({
     }),
     status: 201,
     response: TerminalTicket,
-    errors: ['conflict', 'limit_exceeded'],
+    errors: ['conflict', 'limit_exceeded', 'policy_denied'],
   },
   terminalSessionList: {
     ...read,

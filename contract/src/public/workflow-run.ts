@@ -18,6 +18,10 @@ export const WorkflowRun = Closed({
   state_since: Time('When this state began.'),
   state_deadline_at: Nullable(Time('Deadline of the run.')),
   attempt: Type.Integer(),
+  workers_lost: Type.Integer({
+    description:
+      'How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; at 5 it becomes `stuck`.',
+  }),
   wake_at: Nullable(Time('When it continues automatically.')),
   owner: Nullable(Type.String({ description: 'The worker that holds it now.' })),
   correlation_id: Type.String(),
@@ -116,6 +120,7 @@ export const workflowRunApi = define({
     access: 'platform',
     permission: 'admin.workflow_run.retry',
     audit: 'workflow_run.retry',
+    freshSignIn: true,
     idempotency: 'required',
     params: run,
     body: Closed({
@@ -140,6 +145,7 @@ export const workflowRunApi = define({
     access: 'platform',
     permission: 'admin.workflow_run.cancel',
     audit: 'workflow_run.cancel',
+    freshSignIn: true,
     idempotency: 'required',
     params: run,
     body: Closed({

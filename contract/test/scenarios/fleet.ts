@@ -31,6 +31,20 @@ export const fleetScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a notice to tenants cannot name the host',
+    play: async ({ addNode, refused }) => {
+      const node_id = await addNode('slice');
+      const since = '2026-11-15T10:00:00.000Z';
+      const alert = { id: 'work', target: 'node', since, message: 'Planned work', classifications: [] };
+      const body = { mode: 'merge' as const, muted_alert_ids: [], expires_at: null, reason: 'Planned work' };
+      for (const tenant_message of ['The host at 10.1.2.3 restarts.', 'GPU 0000:9b:00.0 is replaced.'])
+        await refused('invalid_request', 'operator', 'adminNodeHealthOverridePut', {
+          params: { node_id, source: 'agent' },
+          body: { ...body, alerts: [{ ...alert, tenant_message }] },
+        });
+    },
+  },
+  {
     name: 'a held node is kept for bare metal until it is unheld',
     play: async ({ addNode, must, refused, launch, region_name }) => {
       const node_id = await addNode('flexible');
@@ -107,6 +121,32 @@ export const fleetScenarios: readonly Scenario[] = [
         params: { node_id, slot_id: held.id },
         body: { reason: 'It was wiped by hand' },
       });
+    },
+  },
+  {
+    name: 'an operator with an old sign-in reads and disables, and must sign in again to enable, retire or create a token',
+    play: async (scene) => {
+      const { addNode, must, refused } = scene;
+      const node_id = await addNode('slice');
+      const [slot] = await slotsOf(scene, node_id);
+      await must('stale_operator', 'adminNodeGet', { params: { node_id } });
+      const over = { params: { node_id, slot_id: slot.id }, body: { reason: 'Xid 79' }, if_match: slot.version };
+      const disabled = await must('stale_operator', 'adminNodeSlotDisable', over);
+      const enable = { ...over, if_match: disabled.version };
+      const old = await refused('fresh_sign_in_required', 'stale_operator', 'adminNodeSlotEnable', enable);
+      assert.match(old.detail, /^This change needs a sign-in of the last 60 minutes\. Yours is older/);
+      const retire = { params: { node_id }, body: { reason: 'planned' } };
+      await refused('fresh_sign_in_required', 'stale_operator', 'adminNodeRetire', retire);
+      const token = { body: { name: 'night', scopes: ['read'], expires_in_s: 3600 } };
+      await refused('fresh_sign_in_required', 'stale_operator', 'apiTokenCreate', token);
+      // A caller who may not do it is not asked to sign in, and an organization's own work needs no fresh sign-in.
+      await refused('permission_denied', 'owner', 'adminNodeSlotEnable', enable);
+      await must('owner', 'apiTokenCreate', token);
+      const scoped = { body: { ...token.body, scopes: ['all', 'fresh_sign_in'] } };
+      const denied = await refused('permission_denied', 'owner', 'apiTokenCreate', scoped);
+      assert.match(denied.detail, /Only an operator/);
+      await must('operator', 'apiTokenCreate', scoped);
+      await must('operator', 'adminNodeSlotEnable', enable);
     },
   },
 ];

@@ -58,11 +58,25 @@ export const lifeScenarios: readonly Scenario[] = [
       await refused('permission_denied', 'member', 'accessPolicyUpdate', { params, body, if_match: version });
       await must('owner', 'accessPolicyUpdate', { params, body, if_match: version });
       for (const kind of ['ssh', 'console'])
-        await refused('permission_denied', 'member', 'terminalTicketCreate', { ...at, body: { kind } });
-      await refused('permission_denied', 'owner', 'terminalTicketCreate', {
+        await refused('policy_denied', 'member', 'terminalTicketCreate', { ...at, body: { kind } });
+      await refused('policy_denied', 'owner', 'terminalTicketCreate', {
         ...at,
         body: { kind: 'forward', port: 80 },
       });
+    },
+  },
+  {
+    name: 'a project may forbid access without recording that its organization allows',
+    play: async ({ addNode, must, refused, active, project_id }) => {
+      await addNode('slice');
+      const { at } = await active('recorded');
+      const params = { project_id };
+      const { version } = await must('owner', 'projectGet', { params });
+      await refused('invalid_request', 'owner', 'projectUpdate', { params, body: {}, if_match: version });
+      const body = { requires_recording: true };
+      await must('owner', 'projectUpdate', { params, body, if_match: version });
+      await refused('policy_denied', 'owner', 'terminalTicketCreate', { ...at, body: { kind: 'ssh' } });
+      await must('owner', 'projectUpdate', { params, body: { requires_recording: false }, if_match: version + 1 });
     },
   },
   {

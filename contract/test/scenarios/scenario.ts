@@ -6,8 +6,11 @@
 import assert from 'node:assert/strict';
 import { api, type Operation, type OperationId } from '@gpuaas/contract';
 
-/** `owner` and `member` and `viewer` belong to the scene's organization and project, `stranger` to neither. */
-export type Person = 'owner' | 'member' | 'viewer' | 'operator' | 'stranger';
+/**
+ * `owner` and `member` and `viewer` belong to the scene's organization and project, `stranger` to neither.
+ * `stale_operator` is the operator with yesterday's sign-in.
+ */
+export type Person = 'owner' | 'member' | 'viewer' | 'operator' | 'stale_operator' | 'stranger';
 
 // biome-ignore lint/suspicious/noExplicitAny: scenarios look into bodies whose shape each stage checks by the contract
 export type Json = any;

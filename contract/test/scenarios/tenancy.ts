@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { LIMITS } from '@gpuaas/contract';
 import { actionReason, type Scenario } from './scenario.ts';
 
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
@@ -70,6 +71,19 @@ export const tenancyScenarios: readonly Scenario[] = [
       await refused('already_exists', 'owner', 'sshKeyCreate', { body: { name: 'again', public_key: ED25519 } });
       await refused('invalid_request', 'owner', 'sshKeyCreate', { body: { name: 'bad', public_key: 'ssh-rsa AAAA' } });
       await refused('invalid_request', 'owner', 'sshKeyCreate', { body: { name: 'bad', public_key: 'not a key' } });
+    },
+  },
+  {
+    name: 'a limit that is reached refuses one more, with the limit and the way below it',
+    play: async ({ must, refused, organization_id }) => {
+      const max = LIMITS.organizations.default;
+      const create = (number: number) => ({ body: { name: `full-${organization_id.slice(-8)}-${number}` } });
+      // The owner created the organization of the scene.
+      for (let number = 1; number < max; number++) await must('owner', 'organizationCreate', create(number));
+      const problem = await refused('limit_exceeded', 'owner', 'organizationCreate', create(max));
+      assert.match(problem.detail, /^You have reached your limit of 10 organizations\. Use an existing organization,/);
+      // It is per user.
+      await must('stranger', 'organizationCreate', create(max));
     },
   },
 ];

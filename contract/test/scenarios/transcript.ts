@@ -15,6 +15,8 @@ const OWN: ReadonlySet<string> = new Set([
   'wipe_minimum',
   // Secrets.
   'client_secret',
+  'token',
+  'token_prefix',
   // Of hosts that one implementation has and the other simulates.
   'ssh',
   'image_digest',

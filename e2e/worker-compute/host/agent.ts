@@ -26,7 +26,13 @@ const host = openComposedHost(file.host);
 mkdirSync(state, { recursive: true, mode: 0o700 });
 if ((await readEnrollment(state).catch(() => undefined)) === undefined) {
   const { boot_id, booted_at } = await host.system.facts();
-  const status = { agent_version: VERSION, boot_id, booted_at, kinds: [...host.kinds] };
+  const status = {
+    agent_version: VERSION,
+    boot_id,
+    booted_at,
+    kinds: [...host.kinds],
+    host: await host.system.identity(),
+  };
   const { token, ca_sha256 } = door;
   await enroll({ url, ca_sha256, token, state, hostname: file.hostname, status });
 }

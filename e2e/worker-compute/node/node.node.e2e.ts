@@ -197,7 +197,7 @@ story('the agent is put onto a node by its own script, enrols and runs under sys
     cat >/etc/gpuaas/node-agent.env <<'END'
 ${SETTINGS()}END
     echo '${enrollment.token}' | /media/medium/install.sh --bundle /media/medium/gpuaas-node-agent.mjs \\
-      --node /opt/node/node --node-api-url '${enrollment.node_api_url}' --ca-sha256 '${enrollment.ca_sha256}' --token -
+      --node /opt/node/node --node-api-url '${enrollment.node_api_url}' --ca-sha256 '${enrollment.ca_sha256}' --token-file -
   `);
   await eventually('the platform hears of the node', async () => {
     const found = await getNode();

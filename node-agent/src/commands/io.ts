@@ -6,7 +6,8 @@ export type Io = Readonly<{
   env: Env;
   out(text: string): void;
   err(text: string): void;
-  readStdin(): Promise<string>;
+  /** The first line of standard input. A terminal shows the prompt and not what is typed. */
+  readLine(prompt: string): Promise<string>;
 }>;
 
 /** An error in the arguments of the command. */

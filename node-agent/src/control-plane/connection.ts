@@ -3,7 +3,7 @@
  * or bundle is used only after a call with it succeeded; until then the earlier one stays, in memory and on disk. If
  * the control plane refuses the certificate, one that another process enrolled is read from disk.
  */
-import type { TrustBundle } from '@gpuaas/contract/node';
+import type { HostReport, TrustBundle } from '@gpuaas/contract/node';
 import { type Signers, signersOf } from '../verify.ts';
 import { type CallOptions, createClient, type NodeClient } from './client.ts';
 import { createCsr, createKey, keyPem } from './csr.ts';
@@ -26,8 +26,8 @@ export type Connection = Readonly<{
   signers(): Signers;
   call: NodeClient['call'];
   stream: NodeClient['stream'];
-  /** The next certificate, for a new key. */
-  renew(): Promise<void>;
+  /** The next certificate, for a new key, on this host. */
+  renew(host: HostReport): Promise<void>;
   refreshTrust(): Promise<void>;
   /** True when another process enrolled this host again; its certificate is used from now on. */
   reload(): Promise<boolean>;
@@ -85,11 +85,11 @@ export const openConnection = async (
     signers: () => signers,
     call: (operation, call) => client.call(operation, call),
     stream: (operation, call) => client.stream(operation, call),
-    renew: async () => {
+    renew: async (host) => {
       const key = await createKey();
       const call: CallOptions<'certificateRenew'> = {
         params: { node_id: nodeId },
-        body: { csr_pem: createCsr(key, nodeId) },
+        body: { csr_pem: createCsr(key, nodeId), host },
       };
       const answer = await client.call('certificateRenew', call);
       if (answer.node_id !== nodeId)

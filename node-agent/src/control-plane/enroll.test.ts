@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as x509 from '@peculiar/x509';
-import { enrolled, status, temporaryFolder } from '../../test/agents.ts';
+import { enrolled, HOST, status, temporaryFolder } from '../../test/agents.ts';
 import { createAuthority, startPlatform } from '../../test/platform.ts';
 import { openConnection } from './connection.ts';
 import { createCsr, createKey } from './csr.ts';
@@ -76,11 +76,11 @@ test('renewal replaces key and certificate, and the old pair stays until the new
 
   let trustCalls = 0;
   platform.state.fault = (path) => (path.endsWith('/trust-bundle') && ++trustCalls === 1 ? 503 : null);
-  await assert.rejects(connection.renew(), is('busy'));
+  await assert.rejects(connection.renew(HOST), is('busy'));
   assert.equal(connection.identity(), first);
   assert.equal((await readEnrollment(state))?.identity.certificate_pem, first.certificate_pem);
 
-  await connection.renew();
+  await connection.renew(HOST);
   const second = connection.identity();
   assert.notEqual(second.certificate_pem, first.certificate_pem);
   assert.notEqual(second.private_key_pem, first.private_key_pem);
@@ -103,7 +103,7 @@ test('during a root rotation agents trust the old and the new root, then only th
   // The open connection was made under the old root; it delivers the new one.
   await connection.refreshTrust();
   assert.notEqual(connection.trust().version, before);
-  await connection.renew();
+  await connection.renew(HOST);
   platform.retireAuthorities();
   platform.dropConnections();
   await connection.refreshTrust();

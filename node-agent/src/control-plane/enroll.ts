@@ -24,7 +24,7 @@ export type EnrollOptions = Readonly<{
   token: string;
   state: string;
   hostname: string;
-  status: Pick<NodeBody<'nodeEnroll'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>;
+  status: Pick<NodeBody<'nodeEnroll'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds' | 'host'>;
 }>;
 
 const using = async <T>(

@@ -16,7 +16,7 @@ export type PollOptions = Readonly<{
   signal: AbortSignal;
   wait_s: number;
   retry: Readonly<{ baseMs: number; capMs: number }>;
-  status: () => Promise<Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>>;
+  status: () => Promise<Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds' | 'host'>>;
   journaled_task_ids: () => readonly string[];
   onResponse: (response: NodeResponse<'taskWait'>) => Promise<void>;
 }>;

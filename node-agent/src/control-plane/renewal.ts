@@ -1,4 +1,5 @@
 /** Renews the certificate at half its lifetime, with jitter, and retries until it succeeds. */
+import type { HostReport } from '@gpuaas/contract/node';
 import { type Log, pause } from '@gpuaas/kit';
 import { createConditionLog } from './condition.ts';
 import type { Connection } from './connection.ts';
@@ -10,6 +11,7 @@ const CHECK_MS = 60_000;
 export const keepRenewed = async (
   options: Readonly<{
     connection: Connection;
+    host: () => Promise<HostReport>;
     log: Log;
     now: () => Date;
     signal: AbortSignal;
@@ -39,7 +41,7 @@ export const keepRenewed = async (
       continue;
     }
     try {
-      await options.connection.renew();
+      await options.connection.renew(await options.host());
       condition.ok();
       options.log.info({ not_after: options.connection.identity().not_after }, 'certificate renewed');
     } catch (err) {

@@ -2,7 +2,7 @@
  * How an alert is built. The operator's message may name devices; the tenant's message never does. It states the effect
  * and what the tenant can do, and is null when there is nothing to state.
  */
-import type { CLASSIFICATIONS, HealthAlert, HostFacts } from '@gpuaas/contract/node';
+import { type CLASSIFICATIONS, type HealthAlert, type HostFacts, TENANT_MESSAGE_MAX } from '@gpuaas/contract/node';
 
 export type Classification = (typeof CLASSIFICATIONS)[number];
 
@@ -30,7 +30,6 @@ export const SUPPRESSED: readonly Classification[] = ['suppress_alert'];
 export const SHOWN: readonly Classification[] = [];
 
 const MESSAGE_MAX = 500;
-const TENANT_MESSAGE_MAX = 200;
 
 export const alertKey = (alert: Readonly<{ id: string; target: string }>): string => `${alert.id} ${alert.target}`;
 

@@ -175,7 +175,7 @@ export const checkBoot = (facts: HealthFacts, expectation: Expectation): Checked
             target: 'node',
             at: system === null ? null : new Date(system.booted_at),
             message: `The host restarted: boot ${before.from} became ${system?.boot_id ?? 'unknown'}. Its VMs are off and their devices need rebinding.`,
-            tenant_message: 'The VM stopped because its host restarted.',
+            tenant_message: 'The host of this allocation restarted. VMs that ran on it then were stopped.',
             classifications: [...SHOWN],
           },
         ]

@@ -13,6 +13,7 @@ import type {
   FabricFacts,
   GpuFacts,
   HostPort,
+  HostReport,
   HypervisorFacts,
   NetworkFacts,
   NicFacts,
@@ -29,6 +30,7 @@ export type HostErrorCode =
   | 'conflict'
   | 'drift'
   | 'bad_image'
+  | 'bad_image_cache'
   | 'blocked'
   | 'vfio_group_unavailable'
   | 'no_space'
@@ -222,6 +224,8 @@ export type Access = Readonly<{
 export type User = Readonly<{ username: string; ssh_public_keys: readonly string[] }>;
 
 export type System = Readonly<{
+  /** What identifies the host. It stays the same across boots; null where it cannot be read. */
+  identity(): Promise<HostReport>;
   facts(): Promise<SystemFacts>;
   tools(): Promise<readonly Tool[]>;
   /** Lines of the kernel's log since the host booted, oldest first. */

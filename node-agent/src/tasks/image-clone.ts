@@ -3,9 +3,10 @@
  * They must be blank and are checked before anything is written, because any leftover byte of a former tenant would be
  * passed on. A reinstall finds the tenant's own data there: see image-reinstall.ts.
  */
-import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
+import { HostError, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
+import { cloneImage, pullImage } from './image-copy.ts';
 import { cloneOver, refuseRunning, refuseUserData, reportDisk } from './image-reinstall.ts';
 import { bootSlot, domainName } from './names.ts';
 import { readBack } from './read-back.ts';
@@ -18,41 +19,22 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
     if ((params.install ?? 0) > 0 && lease.touched_at !== null)
       return reportDisk(ctx, act, params.allocation_id, async (onWriting) => {
         await refuseUserData(ctx, act, params.user_data ?? null);
-        const image = await pull(ctx, act, params.image);
+        const image = await pullImage(ctx, act, params.image);
         await refuseRunning(ctx, act, params.allocation_id);
         const given = { allocationId: params.allocation_id, image, onWriting };
         return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { ...given, disk }));
       });
     await refuseRunningVm(ctx, act, params.allocation_id);
-    const image = await pull(ctx, act, params.image);
+    const image = await pullImage(ctx, act, params.image);
     for (const slot of params.slots.filter((each) => each.slot_id !== boot.slot_id))
       await withDisk(ctx, act, slot, (disk) => refuseUnlessBlank(act, disk));
     return withDisk(ctx, act, boot, async (disk) => {
       // An interrupted clone of this lease may be on it; anything else may not.
       const is_zero = lease.touched_at === null && (await refuseUnlessBlank(act, disk));
       await touchLease(ctx.state, params.allocation_id, ctx.now());
-      return act(
-        `the clone of ${params.image.name}`,
-        ctx.host.images.clone(
-          image,
-          disk,
-          (progress) => ctx.progress({ ...progress, percent: 50 + progress.percent / 2 }),
-          {
-            is_zero,
-          },
-        ),
-      );
+      return cloneImage(ctx, act, { image, disk, is_zero });
     });
   });
-
-/** From the cache if it is there. A VM's disk is only opened for an image that the host has and has checked. */
-const pull = async (ctx: TaskContext, act: Act, asked: ImageName): Promise<ImageName> => {
-  const { digest } = await act(
-    `the download of ${asked.name}`,
-    ctx.host.images.pull(asked, (progress) => ctx.progress({ ...progress, percent: progress.percent / 2 })),
-  );
-  return { name: asked.name, digest };
-};
 
 const refuseRunningVm = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
   const name = domainName(allocationId);

@@ -6,6 +6,7 @@
 import type { TaskOutput } from '@gpuaas/contract/node';
 import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
 import type { Act } from './exclusive.ts';
+import { checkImage, cloneImage } from './image-copy.ts';
 import { domainName } from './names.ts';
 import { isWhole, readBack } from './read-back.ts';
 import type { TaskContext } from './task.ts';
@@ -65,23 +66,13 @@ export const cloneOver = async (
   given: Readonly<{ allocationId: string; image: ImageName; disk: OpenDisk; onWriting: () => void }>,
 ): Promise<Cloned> => {
   const { allocationId, image, disk, onWriting } = given;
-  await act(`the check of ${image.name}`, ctx.host.images.check(image, disk.size_bytes));
+  await checkImage(ctx, act, { image, disk });
   const name = domainName(allocationId);
   // Called also when no domain is left: its seed may be.
   await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
   onWriting();
   const is_zero = await forget(ctx, act, disk);
-  return act(
-    `the clone of ${image.name}`,
-    ctx.host.images.clone(
-      image,
-      disk,
-      (progress) => ctx.progress({ ...progress, percent: 50 + progress.percent / 2 }),
-      {
-        is_zero,
-      },
-    ),
-  );
+  return cloneImage(ctx, act, { image, disk, is_zero });
 };
 
 /** True only when the disk was read afterwards and returned zeros. A disk that does not discard is written in full. */

@@ -60,6 +60,22 @@ describe('a clone', () => {
     assert.equal(await host.hashes(), before);
   });
 
+  test('fetches a damaged copy again, and blames the cache only if the fresh one is damaged too', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    const clone = () => host.run('slice.image_clone', { ...of(slots), image: IMAGE });
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    host.fault({ state: 'image_cache_damaged' });
+    await assert.rejects(clone(), { code: 'bad_image_cache' });
+    assert.deepEqual(host.sim.state().images, [], 'no damaged copy is kept');
+    // A source that serves other bytes is told apart from the damage.
+    host.fault({ when: 'images.pull', do: 'lie' });
+    await assert.rejects(clone(), { code: 'bad_image' });
+    clearFaults(host.sim.dir);
+    host.fault({ when: 'images.clone', do: 'fail', code: 'bad_image_cache', times: 1 });
+    assert.ok((await clone()).bytes_written > 0);
+  });
+
   test('never overwrites the disk of a defined VM', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);

@@ -158,6 +158,9 @@ describe('a reinstallation', () => {
       await assert.rejects(again(host, slots), { code });
       clearFaults(host.sim.dir);
     }
+    host.fault({ state: 'image_cache_damaged' });
+    await assert.rejects(again(host, slots), { code: 'bad_image_cache' });
+    clearFaults(host.sim.dir);
     assert.equal(await host.hashes(), before, 'nothing of the boot disk is forgotten');
     assert.equal(domainOf(host)?.state, 'shut_off');
     assert.deepEqual(await start(host, slots), ready);

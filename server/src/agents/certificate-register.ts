@@ -11,7 +11,7 @@ import { type CertificateRow, listGoodCertificates, listRevoked, revokePredecess
 import { nodeIdOfNames } from '../ports/trust/x509.ts';
 import type { PublicTrust } from './trust.ts';
 
-export type Peer = Pick<CertificateRow, 'node_id' | 'node_name' | 'fingerprint_sha256' | 'enrollment_id'>;
+export type Peer = Pick<CertificateRow, 'node_id' | 'node_name' | 'fingerprint_sha256' | 'enrollment_id' | 'host'>;
 
 export type CertificateRegister = Readonly<{
   /** The node that the certificate names; undefined if the certificate is not valid. */
@@ -39,6 +39,7 @@ const toKnown = (row: CertificateRow): KnownCertificate => ({
   ca_key_id: row.ca_key_id,
   not_after_ms: Date.parse(row.not_after),
   has_predecessors: row.has_predecessors,
+  host: row.host,
 });
 
 export const createCertificateRegister = (
@@ -76,9 +77,11 @@ export const createCertificateRegister = (
   return {
     find: async (fingerprint, subjectAltName) => {
       let one = known.get(fingerprint);
-      if (one === undefined && !revoked.has(fingerprint)) {
+      // The host of a node that enrolled before hosts were bound is bound by its next poll: it is read until then.
+      if ((one === undefined || one.host === null) && !revoked.has(fingerprint)) {
         one = (await lookUp(fingerprint)).get(fingerprint);
         if (one !== undefined) known.set(fingerprint, one);
+        else known.delete(fingerprint);
       }
       if (one === undefined || !isValid(one) || one.node_id !== nodeIdOfNames(subjectAltName)) return undefined;
       if (one.has_predecessors) {

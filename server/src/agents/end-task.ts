@@ -1,5 +1,5 @@
 /**
- * Ends a task in one transaction: its row, the signal to the run that waits for it, the processor of its kind from
+ * Ends a task in one transaction: its row, the processor of its kind from
  * `result-processors.ts`, and what a launch says about its host. A result takes effect in no other way.
  */
 import { isTaskKind, type TaskKind } from '@gpuaas/contract/node';
@@ -14,8 +14,6 @@ import {
 } from '../db/node-task.ts';
 import { suspectSlots } from '../db/slot-approval.ts';
 import { quarantineReason } from '../domain/task.ts';
-import { signalRun } from '../workflows/engine/run.ts';
-import { TASK_FINISHED } from '../workflows/host-task.ts';
 import { noteLaunchTask } from './launch-failures.ts';
 import { RESULT_PROCESSORS, type ResultProcessor } from './result-processors.ts';
 
@@ -41,7 +39,8 @@ const suspect = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
 
 const end = async (tx: Tx, task: NodeTaskRow, ctx: EndContext): Promise<string | null> => {
   const processor = processorOf(task.kind);
-  if (task.workflow_run_id !== null) await signalRun(tx, { run_id: task.workflow_run_id, name: TASK_FINISHED });
+  // The database has signaled the run in this transaction.
+  tx.wake();
   const rejection =
     task.state === 'completed'
       ? ((await processor?.completed?.(tx, task, (task.output ?? {}) as never, ctx.now)) ?? null)

@@ -134,6 +134,49 @@ test('a launch that succeeds on the host, or time without a failure, ends the co
   assert.equal((await w.look(bad)).failures, LAUNCH_FAILURES_MAX);
 });
 
+const refusing = (nodes: readonly TestNode[], error_code: 'bad_image' | 'bad_image_cache'): HostPlay => ({
+  answer: (task) =>
+    task.kind === 'slice.image_clone' && nodes.some(({ id }) => id === task.node_id) ? null : truth(task),
+  error_code,
+});
+
+test('an image that two hosts refuse fails the launch, blames no host, and operators see version and hosts', async (t) => {
+  const w = await world(t);
+  const [first, second, third] = [await w.node(), await w.node(), await w.node()];
+  const made = await w.launch(first);
+  await settle(w.database, refusing([first, second, third], 'bad_image'));
+  const { rows } = await w.sql.query('select state, state_reason, image_digest from allocations where id = $1', [
+    made.id,
+  ]);
+  assert.equal(rows[0].state, 'failed');
+  assert.match(rows[0].state_reason, /2 hosts refused the image\. Choose another image;/);
+  const audit = await w.sql.query("select metadata from audit_logs where action = 'image.refuse'");
+  assert.equal(audit.rowCount, 1);
+  const { digest, node_ids } = audit.rows[0].metadata;
+  assert.deepEqual([digest, node_ids[0], new Set(node_ids).size], [rows[0].image_digest, first.id, 2]);
+  for (const one of [first, second, third])
+    assert.deepEqual([(await w.look(one)).failures, (await w.look(one)).events], [0, 0]);
+  await assertInvariants(w.database);
+});
+
+test('a host that refuses an image is blamed once another host copies it; a damaged cache counts at once', async (t) => {
+  const w = await world(t);
+  const [bad, good] = [await w.node(), await w.node()];
+  await w.launch(bad);
+  await settle(w.database, { ...refusing([bad], 'bad_image'), rounds: 3 });
+  assert.equal((await w.look(bad)).failures, 0, 'not known yet');
+  await settle(w.database, refusing([bad], 'bad_image'));
+  assert.deepEqual([(await w.look(bad)).failures, (await w.look(good)).failures], [1, 0]);
+  await w.launch(bad);
+  await settle(w.database, { ...refusing([bad], 'bad_image_cache'), rounds: 3 });
+  assert.equal((await w.look(bad)).failures, 2);
+  await settle(w.database, refusing([bad], 'bad_image_cache'));
+  assert.deepEqual([(await w.look(bad)).failures, (await w.look(good)).failures], [2, 0]);
+  const audit = await w.sql.query("select from audit_logs where action = 'image.refuse'");
+  assert.equal(audit.rowCount, 0);
+  await assertInvariants(w.database);
+});
+
 for (const code of ['timeout', 'drift'])
   test(`user data that makes a guest OS fail with ${code} moves no launch, blames no host and holds nothing`, async (t) => {
     const w = await world(t);
@@ -147,7 +190,7 @@ for (const code of ['timeout', 'drift'])
     await settle(w.database, { ...play, rounds: 5 });
     const state = await w.sql.query('select state from allocations where id = $1', [made.id]);
     assert.deepEqual(state.rows, [{ state: 'failed' }], 'its cleanup begins');
-    await purgeExpired({ database: w.database });
+    await purgeExpired({ database: w.database, history_days: 90 });
     await settle(w.database, play);
     assert.deepEqual([(await w.look(first)).failures, (await w.look(second)).failures], [0, 0]);
     const { rows } = await w.sql.query(
@@ -157,7 +200,7 @@ for (const code of ['timeout', 'drift'])
       [made.id],
     );
     assert.deepEqual(rows, [{ state: 'failed', node_id: first.id, error_code: code, held: 0 }]);
-    await purgeExpired({ database: w.database });
+    await purgeExpired({ database: w.database, history_days: 90 });
     assert.equal(await w.database.read(PLATFORM, (reader) => findUserData(reader, made.id)), null);
     await assertInvariants(w.database);
   });

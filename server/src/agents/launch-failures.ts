@@ -2,16 +2,20 @@
  * Counts launches that fail on a host, in the transaction that ends their task: the score, the alert and the event follow
  * from the count. A launch whose last host task completed ends the count, except where placement has stopped: one of
  * several launches that were under way proves too little.
+ *
+ * A refused image is counted later: against the host that refused it, once another host has copied the same image. If a
+ * second host refuses it, an audit row names the image version and the hosts, and no host is counted.
  */
+import { type ImageRefusal, listDisproved, listImageRefusals } from '../db/allocation-move.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
 import { addLaunchFailure, clearLaunchFailures, type LaunchFailures } from '../db/node.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
-import { findLaunchOfTask } from '../db/run-task.ts';
+import { findLaunchOfTask, type LaunchOfTask } from '../db/run-task.ts';
 import { isStopped, launchReport } from '../domain/launch-failures.ts';
-import { isHostAtFault } from '../domain/launch-move.ts';
+import { isHostAtFault, isImageAtFault } from '../domain/launch-move.ts';
 import { nodeLaunchFailures } from '../domain/node-event.ts';
 import { pathOf, taskKindOf } from '../domain/workflow-declaration.ts';
 import { PROVISION_BAREMETAL, PROVISION_SLICE } from '../domain/workflow-steps.ts';
@@ -47,7 +51,7 @@ export const forgetLaunchFailures = async (
   return node !== undefined;
 };
 
-const fail = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
+const fail = async (tx: Tx, task: ImageRefusal): Promise<void> => {
   const { node_id, correlation_id } = task;
   const reason = task.state_reason ?? 'The agent gave no reason.';
   await lockSummary(tx, node_id);
@@ -68,15 +72,45 @@ const fail = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
   );
 };
 
+/** For operators: the tenant is only asked to choose another image. */
+const blameImage = (
+  tx: Tx,
+  task: NodeTaskRow,
+  { image_name, image_digest }: LaunchOfTask,
+  earlier: readonly ImageRefusal[],
+): void =>
+  tx.defer(
+    insertSystemAudit(tx, {
+      organization_id: null,
+      project_id: null,
+      action: 'image.refuse',
+      target_kind: 'image',
+      target_id: image_name,
+      policy: 'hosts refused the image',
+      correlation_id: task.correlation_id,
+      metadata: {
+        digest: image_digest,
+        node_ids: [...earlier, task].map(({ node_id }) => node_id),
+        task_ids: [...earlier, task].map(({ id }) => id),
+      },
+    }),
+  );
+
 export const noteLaunchTask = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
   const isGood = task.state === 'completed';
-  if (task.workflow_run_id === null || (isGood && !LAST_KINDS.has(task.kind))) return;
+  const isCopy = task.kind === 'slice.image_clone';
+  if (task.workflow_run_id === null || (isGood && !isCopy && !LAST_KINDS.has(task.kind))) return;
   const launch = await findLaunchOfTask(tx, task.id, WORKFLOWS);
   if (launch === undefined) return;
   const { launch_failures, has_user_data } = launch;
   const kind = task.kind as Parameters<typeof isHostAtFault>[0]['kind'];
   if (!isGood) {
-    if (isHostAtFault({ kind, error_code: task.error_code, has_user_data })) await fail(tx, task);
+    const refusals = await listImageRefusals(tx, task.allocation_id ?? '');
+    const failed = { kind, error_code: task.error_code, has_user_data, image_refusals: refusals.length };
+    if (isHostAtFault(failed)) await fail(tx, task);
+    if (isImageAtFault(failed)) blameImage(tx, task, launch, refusals);
+  } else if (isCopy) {
+    for (const refusal of await listDisproved(tx, task)) await fail(tx, refusal);
   } else if (launch_failures > 0 && !isStopped(launch_failures)) {
     await lockSummary(tx, task.node_id);
     await forgetLaunchFailures(tx, task.node_id, {

@@ -27,6 +27,8 @@ type Issued = Readonly<{ ca_id: string; key: string; cert: string }>;
 export type ListenerCertificates = Readonly<{
   /** The certificate and trusted CAs; undefined when neither changed since the last call, or none was issued yet. */
   next(trust: PublicTrust): Promise<ListenerCertificate | undefined>;
+  /** The one in use; undefined before the first. */
+  current(): Pick<ListenerCertificate, 'cert'> | undefined;
 }>;
 
 export const createListenerCertificates = (
@@ -48,6 +50,7 @@ export const createListenerCertificates = (
       shownVersion = trust.bundle.version;
       return { key: issued.key, cert: issued.cert, ca: trust.bundle.ca_bundle_pem };
     },
+    current: () => issued,
   };
 };
 

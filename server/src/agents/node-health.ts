@@ -4,11 +4,14 @@
  * more hosts become unschedulable until an operator resets it. Recovery is never held back, and running allocations
  * continue either way.
  */
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { HealthReport } from '@gpuaas/contract/node';
+import { type AllocationNotices, listNoticesOfNode } from '../db/allocation.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/health-report.ts';
 import { setNodeHealth } from '../db/node.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { setSlotHealths } from '../db/slot-approval.ts';
 import {
@@ -18,6 +21,7 @@ import {
   tripsBreaker,
   type Verdict,
 } from '../domain/health.ts';
+import { noticeChange, noticesOf } from '../domain/notice.ts';
 import { conflict } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode } from '../views/node.ts';
@@ -58,9 +62,31 @@ const changesOf = (slots: Before, verdict: Verdict) =>
     return before?.health !== health || !isDeepStrictEqual(before.alerts ?? [], alerts);
   });
 
-/** Stores the verdict and updates the placement index. */
-export const applyHealth = async (tx: Tx, nodeId: string): Promise<void> => {
+/** Emits, for the tenants on the node, which notices began and ended. */
+const emitNotices = (
+  tx: Tx,
+  before: readonly AllocationNotices[],
+  after: readonly AllocationNotices[],
+  cause: string,
+) => {
+  for (const { id, organization_id, project_id, name, notices } of after) {
+    const earlier = before.find((row) => row.id === id)?.notices ?? [];
+    const change = noticeChange(noticesOf(earlier), noticesOf(notices));
+    if (change === null) continue;
+    tx.defer(
+      insertOutboxEvent(tx, {
+        event_type: 'allocation.notices_changed',
+        ...{ organization_id, project_id, subject: id, correlation_id: cause },
+        data: { allocation_id: id, name, ...change },
+      }),
+    );
+  }
+};
+
+/** Stores the verdict, updates the placement index and informs the tenants. */
+export const applyHealth = async (tx: Tx, nodeId: string, correlationId = `c-${randomUUID()}`): Promise<void> => {
   await lockSummary(tx, nodeId);
+  const noticesBefore = await listNoticesOfNode(tx, nodeId);
   const node = await getNode(tx, nodeId);
   const { slots, verdict } = await judgeHealth(tx, nodeId);
   const changed = changesOf(slots, verdict);
@@ -79,6 +105,7 @@ export const applyHealth = async (tx: Tx, nodeId: string): Promise<void> => {
   const reported = isBreakerOpen ? changed.filter((slot) => slot.health !== 'unhealthy') : changed;
   if (reported.length > 0) await setSlotHealths(tx, reported);
   await refreshSummary(tx, nodeId);
+  if (noticesBefore.length > 0) emitNotices(tx, noticesBefore, await listNoticesOfNode(tx, nodeId), correlationId);
 };
 
 /** Stores a report of a source, in the transaction that accepts it. False if a newer report is stored. */

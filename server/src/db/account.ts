@@ -3,7 +3,7 @@
  * their owner, bypasses row-level security and can change the audit log. A role taken after signing in does not bind
  * the connection, so the signed-in account decides.
  */
-import { Client } from 'pg';
+import { connectOnce } from './database-url.ts';
 
 export type AccountPowers = Readonly<{
   account: string;
@@ -13,8 +13,7 @@ export type AccountPowers = Readonly<{
 }>;
 
 export const findAccountPowers = async (url: string): Promise<AccountPowers> => {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await connectOnce(url);
   try {
     const { rows } = await client.query<AccountPowers>(
       `select r.rolname as account, r.rolsuper as is_superuser, r.rolbypassrls as bypasses_rls, exists (

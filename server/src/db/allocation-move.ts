@@ -1,6 +1,7 @@
 /** Moves of launches away from hosts that failed them. Written with the new claims by `statements/move.ts`. */
 import type { Reader } from './client.ts';
 import type { Stay } from './lifecycle.ts';
+import type { NodeTaskRow } from './node-task.ts';
 import { claimIsLive } from './predicates.ts';
 import type { AllocationMoves } from './types.gen.ts';
 
@@ -22,6 +23,28 @@ export const listMoves = async (reader: Reader, allocationIds: readonly string[]
     await reader.query<MoveRow>(
       `select ${MOVE} from allocation_moves m where m.allocation_id = any ($1) order by m.allocation_id, m.number`,
       [allocationIds],
+    )
+  ).rows;
+
+export type ImageRefusal = Readonly<Pick<NodeTaskRow, 'id' | 'node_id' | 'kind' | 'state_reason' | 'correlation_id'>>;
+
+const REFUSAL = `select t.id, t.node_id, t.kind, t.state_reason, t.correlation_id from allocation_moves m
+  join node_tasks t on t.id = m.task_id where m.allocation_id = $1 and t.error_code = 'bad_image'`;
+
+/** The tasks by which hosts refused the image of the launch, before it left them. */
+export const listImageRefusals = async (reader: Reader, allocationId: string): Promise<ImageRefusal[]> =>
+  (await reader.query<ImageRefusal>(`${REFUSAL} order by m.number`, [allocationId])).rows;
+
+/** Those that this task is the first to disprove: it copied the image. */
+export const listDisproved = async (
+  reader: Reader,
+  { id, allocation_id, kind }: Pick<NodeTaskRow, 'id' | 'allocation_id' | 'kind'>,
+): Promise<ImageRefusal[]> =>
+  (
+    await reader.query<ImageRefusal>(
+      `${REFUSAL} and not exists (select from node_tasks c where c.allocation_id = m.allocation_id and c.kind = $2
+         and c.state = 'completed' and c.id <> $3 and c.finished_at > t.finished_at) order by m.number`,
+      [allocation_id, kind, id],
     )
   ).rows;
 

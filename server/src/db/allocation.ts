@@ -1,7 +1,9 @@
 /** Allocation rows: reading them, and moving them between states with the from-states in the `where`. */
 import type { ALLOCATION_STATES, POWER_STATES } from '@gpuaas/contract';
+import { type NoticeFacts, WHOLE_HOST } from '../domain/notice.ts';
 import type { Reader, Tx } from './client.ts';
 import type { RequestedInstall } from './install.ts';
+import { claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationPlacements, Allocations, WorkflowSteps } from './types.gen.ts';
 
@@ -19,10 +21,28 @@ export type AllocationRow = Readonly<
       /** Closed usage so far, and the start of the open record. */
       closed_cost_minor: number;
       open_since: string | null;
+      /** Alerts about its devices or its whole host that have a text for the tenant. */
+      notices: NoticeFacts[];
     }
 >;
 
-const ALLOCATION = `a.*, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency,
+/**
+ * A slice gets notices of its own slots and of the whole host, a whole node of every part. No other allocation's devices are
+ * read, so that a tenant learns nothing of its neighbors.
+ */
+const NOTICES = `(select coalesce(jsonb_agg(jsonb_build_object('message', f.alert ->> 'tenant_message', 'since', f.alert ->> 'since',
+    'hidden', jsonb_build_array(f.name, f.alert ->> 'target'))), '[]')
+  from (
+    select n.name, e.alert from nodes n cross join lateral jsonb_array_elements(n.health_detail -> 'alerts') e (alert)
+    where n.id = a.node_id and (a.capacity_shape = 'baremetal' or e.alert ->> 'target' = '${WHOLE_HOST}')
+    union all
+    select n.name, e.alert from allocation_resource_claims c join nodes n on n.id = c.node_id
+    join node_resource_slots s on s.node_id = c.node_id and (s.id = c.slot_id or c.slot_id is null)
+    cross join lateral jsonb_array_elements(s.health_detail -> 'alerts') e (alert)
+    where c.allocation_id = a.id and ${claimIsLive('c')}) f
+  where a.state = 'active' and f.alert ->> 'tenant_message' is not null) as notices`;
+
+const ALLOCATION = `a.*, ${NOTICES}, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency,
   coalesce((select sum(u.cost_minor) from usage_records u where u.allocation_id = a.id), 0)::bigint as closed_cost_minor,
   (select u.started_at from usage_records u where u.allocation_id = a.id and u.ended_at is null) as open_since
   from allocations a join allocation_placements p on p.allocation_id = a.id`;
@@ -37,6 +57,20 @@ export const findProjectAllocation = async (
 ): Promise<AllocationRow | undefined> =>
   (await reader.query<AllocationRow>(`select ${ALLOCATION} where a.project_id = $1 and a.id = $2`, [projectId, id]))
     .rows[0];
+
+export type AllocationNotices = Readonly<
+  Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'notices'>
+>;
+
+/** The notices of every active allocation on the node. */
+export const listNoticesOfNode = async (reader: Reader, nodeId: string): Promise<AllocationNotices[]> =>
+  (
+    await reader.query<AllocationNotices>(
+      `select a.id, a.organization_id, a.project_id, a.name, ${NOTICES}
+       from allocations a where a.node_id = $1 and a.state = 'active' order by a.id`,
+      [nodeId],
+    )
+  ).rows;
 
 /** Locks the row against every other state change. */
 export const lockAllocation = async (tx: Tx, id: string): Promise<AllocationRow | undefined> =>

@@ -1,6 +1,6 @@
 /**
  * The queries of the sealer and the verifier. The sealer locks the one row of audit_sealer, so there is one at a time;
- * it reads rows only below the oldest transaction still running, so nothing can commit before sealed rows. The verifier
+ * it reads rows only below the oldest transaction of this database still running, so nothing can commit before sealed rows. The verifier
  * needs no snapshot: up to the ends that it read first, nothing may ever change.
  */
 import type { ChainedRow, Seal, SealedRow } from '../domain/audit-chain.ts';
@@ -31,11 +31,30 @@ export const findSealingWork = async (reader: Reader): Promise<{ rows: boolean; 
   const { rows } = await queryByIndex<{ rows: boolean; heads: boolean }>(
     reader,
     `select exists (select from audit_logs l where (l.xid, l.id) > ${SEALED_UP_TO}
-         and l.xid < pg_snapshot_xmin(pg_current_snapshot()))
+         and l.xid < (select gpuaas_settled_xid()))
          or exists (select from audit_sealer where pg_snapshot_xmax(pg_current_snapshot()) < sealed_xid) as rows,
        exists (select from audit_chains where headed_sequence < sequence) as heads`,
   );
   return rows[0] ?? { rows: false, heads: false };
+};
+
+type SealLag = Readonly<{ rows_s: number; heads_s: number }>;
+
+/** Chains without their newest head, read for the lag: a few of them show that heads are not written. */
+const LAGGING_CHAINS_READ = 100;
+
+/** The ages of the first row that is not sealed and of the oldest seal that the heads file does not cover. */
+export const sealLag = async (reader: Reader): Promise<SealLag> => {
+  const { rows } = await queryByIndex<SealLag>(
+    reader,
+    `select coalesce((select greatest(extract(epoch from clock_timestamp() - l.created_at), 0) from audit_logs l
+         where (l.xid, l.id) > ${SEALED_UP_TO} order by l.xid, l.id limit 1), 0)::float8 as rows_s,
+       coalesce((select greatest(extract(epoch from clock_timestamp() - min(s.sealed_at)), 0)
+         from (select chain, headed_sequence from audit_chains where headed_sequence < sequence order by chain limit $1) c
+           join audit_seals s on s.chain = c.chain and s.sequence = c.headed_sequence + 1), 0)::float8 as heads_s`,
+    [LAGGING_CHAINS_READ],
+  );
+  return rows[0] ?? { rows_s: 0, heads_s: 0 };
 };
 
 /** Undefined while another sealer works. */
@@ -53,7 +72,7 @@ export const listSealable = async (tx: Tx, limit: number): Promise<ChainedRow[]>
     await queryByIndex<ChainedRow>(
       tx,
       `select ${CHAINED_COLUMNS} from audit_logs l
-       where (l.xid, l.id) > ${SEALED_UP_TO} and l.xid < pg_snapshot_xmin(pg_current_snapshot())
+       where (l.xid, l.id) > ${SEALED_UP_TO} and l.xid < (select gpuaas_settled_xid())
        order by l.xid, l.id limit $1`,
       [limit],
     )
@@ -99,9 +118,9 @@ export const moveSealer = async (tx: Tx, to: Readonly<{ xid: string; id: string 
   await tx.query('update audit_sealer set sealed_xid = $1::xid8, sealed_id = $2', [to.xid, to.id]);
 };
 
-export const listUnheadedChains = async (tx: Tx, limit: number): Promise<ChainRow[]> =>
+export const listUnheadedChains = async (reader: Reader, limit: number): Promise<ChainRow[]> =>
   (
-    await tx.query<ChainRow>(
+    await reader.query<ChainRow>(
       `select chain, sequence, hash, sealed_at from audit_chains where headed_sequence < sequence
        order by chain limit $1`,
       [limit],

@@ -79,7 +79,8 @@ node as (
     case when n.health <> 'ok' then 'unhealthy' end as by_health,
     case when not ${runtimeIsValidated('n')} then 'not_ready' end as by_runtime,
     case n.occupancy when 'exclusive' then 'claimed' when 'cleaning' then 'cleaning' when 'cleanup_blocked' then 'cleanup_blocked' end as whole,
-    m.key_1, m.key_2, m.key_4, m.key_8, m.key_node, coalesce(m.free_count, 0) as free_count, coalesce(m.largest_set, 0) as largest_set
+    m.key_1, m.key_2, m.key_4, m.key_8, m.key_node, coalesce(m.free_count, 0) as free_count, coalesce(m.largest_set, 0) as largest_set,
+    n.data_disks = '[]' as is_diskless
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary m on m.node_id = n.id
   where n.host_role = 'worker_compute' and n.state in ${DELIVERED}),
 shaped as (
@@ -88,7 +89,7 @@ shaped as (
       case when shape.name = 'gpu_slice' then by_runtime when occupancy = 'sliced' or key_node is null then 'fragmented' end) as refused
   from node cross join (values ('gpu_slice', 'baremetal'), ('baremetal', 'slice')) shape (name, not_mode) where capacity_mode <> shape.not_mode),
 kinds as (
-  select ${KEY}, shape, coalesce(whole, slot.kind, case when shape = 'gpu_slice' and slot.node_id is null then 'unapproved' end, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus,
+  select ${KEY}, shape, coalesce(whole, slot.kind, case when slot.node_id is null and (shape = 'gpu_slice' or is_diskless and refused = 'fragmented') then 'unapproved' end, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus,
     sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy,
     sum(case when ${RESERVED_AS} then coalesce(slot.gpus, gpu_count) else 0 end) as reserved,
     sum(case when (whole is not null) = (shape = 'baremetal')

@@ -6,12 +6,19 @@
  * Reads take a Reader, writes a Tx, so a write outside a transaction does not compile.
  */
 import { createHash } from 'node:crypto';
-import type { Socket } from 'node:net';
-import type { Log } from '@gpuaas/kit';
-import { backoffMs, pause } from '@gpuaas/kit';
-import { Pool, type PoolClient, types } from 'pg';
+import { backoffMs, pause, reportProgress } from '@gpuaas/kit';
+import { type PoolClient, types } from 'pg';
 import { AppError } from '../errors.ts';
-import { isAborted, isRetryable, toAppError } from './errors.ts';
+import { type ConnectionOptions, createConnections, socketOf } from './connections.ts';
+import {
+  isAborted,
+  isRetryable,
+  isSilent,
+  isWriteRefused,
+  ReadOnlyServer,
+  toAppError,
+  toCommitError,
+} from './errors.ts';
 
 /** The scope: `tenant_id` is an organization, '' for none, '*' for the platform's own work. */
 export type Scope = Readonly<{ tenant_id: string; principal_id: string }>;
@@ -45,16 +52,11 @@ export interface Database {
   end(): Promise<void>;
 }
 
-export type DatabaseOptions = Readonly<{
-  url: string;
-  log: Log;
-  /** The role that every connection takes after sign-in; undefined when the URL already signs in as the application. */
-  role?: string | undefined;
-  /** Called after each commit of a transaction that requested it. Must not throw. */
-  wake?: () => void;
-  poolMax?: number;
-  statementTimeoutMs?: number;
-}>;
+export type DatabaseOptions = ConnectionOptions &
+  Readonly<{
+    /** Called after each commit of a transaction that requested it. Must not throw. */
+    wake?: () => void;
+  }>;
 
 // Times travel as RFC 3339 strings from row to JSON; counters and money fit a double or the query is wrong.
 // Every connection's time zone is UTC, so nearly always only the letters between the digits differ.
@@ -86,7 +88,7 @@ const statementName = (text: string): string | undefined => {
  * as often, which costs more than most statements do.
  */
 const holdUntilWaiting = (client: PoolClient): (() => void) => {
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  const stream = socketOf(client);
   let isHeld = false;
   return () => {
     if (isHeld) return;
@@ -114,29 +116,11 @@ const run = <R extends object>(
 const SET_SCOPE = "select set_config('gpuaas.tenant_id', $1, true), set_config('gpuaas.principal_id', $2, true)";
 
 export const createDatabase = (options: DatabaseOptions): Database => {
-  const pool = new Pool({
-    connectionString: options.url,
-    max: options.poolMax ?? 10,
-    connectionTimeoutMillis: 2_000,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    pipeline: true,
-    options: [
-      ...(options.role ? [`-c role=${options.role}`] : []),
-      `-c statement_timeout=${options.statementTimeoutMs ?? 15_000}`,
-      '-c idle_in_transaction_session_timeout=30000',
-      '-c timezone=UTC',
-    ].join(' '),
-  } as ConstructorParameters<typeof Pool>[0]);
-  // A connection that dies while idle is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'));
-  // So would one that breaks while in use: the running query reports the failure to its caller, and this only keeps the
-  // process alive.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  const connections = createConnections(options);
 
   const connect = async (): Promise<PoolClient> => {
     try {
-      return await pool.connect();
+      return await connections.connect();
     } catch (err) {
       throw toAppError(err);
     }
@@ -145,6 +129,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   const once = async <T>(mode: 'begin' | 'begin read only', scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect();
     let isWaking = false;
+    let isCommitSent = false;
     let broken: Error | undefined;
     // A dropped connection surfaces on the client as well as on the query that was running.
     const onError = (err: Error) => {
@@ -180,8 +165,11 @@ export const createDatabase = (options: DatabaseOptions): Database => {
         enter: (next) => send(SET_SCOPE, [next.tenant_id, next.principal_id]),
       });
       hold();
+      isCommitSent = mode === 'begin';
       const commit = client.query('commit');
-      commit.catch(() => {});
+      commit.catch((err: unknown) => {
+        cause ??= err;
+      });
       // Whichever arrives first, the failure that explains the others is reported.
       const failed = (await Promise.allSettled(pending)).filter((sent) => sent.status === 'rejected');
       if (failed[0] !== undefined) throw (failed.find(({ reason }) => !isAborted(reason)) ?? failed[0]).reason;
@@ -191,11 +179,20 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       if (isWaking) options.wake?.();
       return result;
     } catch (err) {
+      const first = isAborted(err) && cause !== undefined ? cause : err;
       if (broken === undefined) await client.query('rollback').catch((rollbackErr: Error) => (broken = rollbackErr));
-      throw isAborted(err) && cause !== undefined ? cause : err;
+      // The first failure explains the others: after a silent query the rest only finds a closed connection.
+      if (cause instanceof Error && isSilent(cause)) broken = cause;
+      // A standby refuses every write, so its connections are dropped and the primary is looked for.
+      if (mode === 'begin' && isWriteRefused(first)) {
+        broken = new ReadOnlyServer('the database accepts no writes', { cause: first });
+        throw broken;
+      }
+      throw isCommitSent ? toCommitError(first) : first;
     } finally {
       client.off('error', onError);
       client.release(broken);
+      reportProgress();
     }
   };
 
@@ -218,6 +215,6 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     read: (scope, fn) => withRetry('begin read only', scope, fn),
     write: (scope, fn) => withRetry('begin', scope, fn),
     connect,
-    end: () => pool.end(),
+    end: connections.end,
   };
 };

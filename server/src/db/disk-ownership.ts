@@ -122,12 +122,12 @@ export const listOpenOwnerships = async (
     )
   ).rows;
 
-/** Disks removed with the node may be approved elsewhere. */
+/** Disks removed with the node or its host may be approved elsewhere. A disk that is being wiped stays. */
 export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
   (
     await tx.query(
       `update disk_ownerships set state = 'revoked', state_reason = $2, state_since = clock_timestamp(), version = version + 1
-       where node_id = $1 and state = 'owned'`,
+       where node_id = $1 and state in ('owned', 'approved', 'blocked')`,
       [nodeId, reason],
     )
   ).rowCount;

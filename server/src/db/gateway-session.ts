@@ -42,6 +42,7 @@ export type SessionAccessRow = Readonly<{
   allows_service_accounts: boolean;
   is_recorded: boolean;
   requires_recording: boolean;
+  project_requires_recording: boolean;
   is_over: boolean;
   session_idle_s: number;
   task_state: NodeTaskState | null;
@@ -65,7 +66,7 @@ export const listSessionAccess = async (reader: Reader, ids: readonly string[]):
          coalesce(p.ends_with_sign_in, false) and (s.credential_id is null or s.credential_id like 'wse\\_%')
            and coalesce(coalesce(w.idle_expires_at, s.credential_expires_at) <= clock_timestamp(), false) as is_sign_in_over,
          coalesce(p.allows_service_accounts, false) as allows_service_accounts,
-         coalesce(p.requires_recording, false) as requires_recording,
+         coalesce(p.requires_recording, false) as requires_recording, pr.requires_recording as project_requires_recording,
          least(s.expires_at, s.created_at + make_interval(secs => coalesce(p.session_max_s, $2))) <= clock_timestamp() as is_over,
          coalesce(p.session_idle_s, $3) as session_idle_s,
          k.state as task_state, k.state_reason as task_reason, n.state = 'offline' as is_node_offline

@@ -3,7 +3,7 @@
  * changes within minutes count for neither side.
  */
 import type { Invariant } from './invariant-rule.ts';
-import { claimIsLive, taskIsHeld } from './predicates.ts';
+import { claimIsLive, NODE_OVER, taskIsHeld } from './predicates.ts';
 
 const A_WHILE = "statement_timestamp() - interval '5 minutes'";
 
@@ -27,6 +27,15 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
     sql: `select t.id as subject_id, t.kind || ' was sent at ' || t.dispatched_at as detail
       from nodes n join restores r on r.id = n.restore_hold_id join node_tasks t on t.node_id = n.id
       where t.dispatched_at > r.began_at and ${taskIsHeld('t')}`,
+  },
+  {
+    name: 'host_has_live_node',
+    rule: 'A retired or deleted node has no host, and a node whose host has ended is not schedulable before it has another.',
+    sql: `select n.id as subject_id, case when h.ended_at is null then 'the node is ' || n.state || ' and keeps its host'
+        else 'schedulable, and its last host ended at ' || h.ended_at end as detail
+      from nodes n join lateral (select * from node_hosts e where e.node_id = n.id
+        order by e.ended_at is null desc, e.ended_at desc limit 1) h on true left join node_placement_summary s on s.node_id = n.id
+      where h.ended_at is null and n.state ${NODE_OVER} or h.ended_at is not null and s.is_schedulable`,
   },
   {
     name: 'unclaimed_vm_blocks_slots',

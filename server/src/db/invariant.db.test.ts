@@ -817,6 +817,28 @@ describe('invariants', () => {
         finds: () => ['tsk_zz'],
       },
     ],
+    host_has_live_node: [
+      {
+        what: 'a schedulable node whose host ended',
+        do: () => [
+          [
+            `insert into node_hosts (node_id, product_serial, bound_at, ended_at, ended_reason)
+             select $1, 'SN-ENDED', now(), now(), 'replaced'`,
+            nodes.empty.id,
+          ],
+          ['update node_placement_summary set is_schedulable = true where node_id = $1', nodes.empty.id],
+        ],
+        finds: () => [nodes.empty.id],
+      },
+      {
+        what: 'a retired node that keeps its host',
+        do: () => [
+          ["insert into node_hosts (node_id, product_serial, bound_at) select $1, 'SN-KEPT', now()", nodes.empty.id],
+          ["update nodes set state = 'retired' where id = $1", nodes.empty.id],
+        ],
+        finds: () => [nodes.empty.id],
+      },
+    ],
     unclaimed_vm_blocks_slots: [
       {
         what: 'a slot for sale whose devices a stranger has',

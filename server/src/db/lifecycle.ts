@@ -127,13 +127,21 @@ export const findHeldNode = async (
 const DUE =
   "release_at <= clock_timestamp() and release_requested_at is null and state = 'active' and not is_protected";
 
-export const listDueAllocations = async (reader: Reader, limit: number): Promise<string[]> => {
-  const { rows } = await reader.query<{ id: string }>(
-    `select id from allocations where ${DUE} order by release_at limit $1`,
-    [limit],
-  );
-  return rows.map((row) => row.id);
-};
+export type DueAllocation = Readonly<{ id: string; release_at: string }>;
+
+/** The longest overdue first. */
+export const listDueAllocations = async (
+  reader: Reader,
+  after: DueAllocation | undefined,
+  limit: number,
+): Promise<DueAllocation[]> =>
+  (
+    await reader.query<DueAllocation>(
+      `select id, release_at::text as release_at from allocations where ${DUE}
+         and ($1::timestamptz is null or (release_at, id) > ($1, $2)) order by release_at, id limit $3`,
+      [after?.release_at ?? null, after?.id ?? null, limit],
+    )
+  ).rows;
 
 /** Locks the allocation; false when it is no longer due: released, extended or protected since it was listed. */
 export const lockDueAllocation = async (tx: Tx, id: string): Promise<boolean> =>

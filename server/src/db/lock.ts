@@ -11,6 +11,7 @@ export const LOCKS = {
   count_capacity: 4_752_011,
   trust_keys: 4_752_012,
   platform_keys: 4_752_013,
+  write_heads: 4_752_014,
 } as const;
 
 /** Runs `fn` unless another process holds the lock; returns whether it ran. */

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '@gpuaas/kit';
-import { Client } from 'pg';
+import type { Client } from 'pg';
+import { connectOnce } from './database-url.ts';
 
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../migrations/', import.meta.url));
 export const APP_ROLE = 'gpuaas_app';
@@ -41,8 +42,7 @@ const ensureAppRole = (client: Client) =>
 export const migrate = async (
   options: Readonly<{ url: string; log: Log; dir?: string }>,
 ): Promise<readonly string[]> => {
-  const client = new Client({ connectionString: options.url });
-  await client.connect();
+  const client = await connectOnce(options.url);
   try {
     const version = await client.query<{ v: number }>("select current_setting('server_version_num')::int as v");
     if ((version.rows[0]?.v ?? 0) < SERVER_VERSION_MIN) throw new Error('PostgreSQL 15 or newer is needed.');

@@ -74,20 +74,24 @@ export const countNodesWithoutKey = async (reader: Reader, trustVersion: string)
     )
   ).rows[0]?.count ?? 0;
 
+export type MisstatedNode = Readonly<{ id: string; name: string; is_seen: boolean }>;
+
 /** Nodes whose state disagrees with the last poll of their agent. Nodes that never had an agent are excluded. */
 export const listNodesWithWrongState = async (
   reader: Reader,
+  after: MisstatedNode | undefined,
   limit: number,
-): Promise<Readonly<{ id: string; name: string; is_seen: boolean }>[]> =>
+): Promise<MisstatedNode[]> =>
   (
-    await reader.query<{ id: string; name: string; is_seen: boolean }>(
-      `select n.id, n.name, false as is_seen from nodes n join node_agents a on a.node_id = n.id
-         where n.state = 'active' and not (${agentIsSeen('a')})
-       union all
-       select n.id, n.name, true from nodes n join node_agents a on a.node_id = n.id
-         where n.state = 'offline' and ${agentIsSeen('a')}
-       order by id limit $1`,
-      [limit],
+    await reader.query<MisstatedNode>(
+      `select w.* from (
+         select n.id, n.name, false as is_seen from nodes n join node_agents a on a.node_id = n.id
+           where n.state = 'active' and not (${agentIsSeen('a')})
+         union all
+         select n.id, n.name, true from nodes n join node_agents a on a.node_id = n.id
+           where n.state = 'offline' and ${agentIsSeen('a')}) w
+       where $1::text is null or w.id > $1 order by w.id limit $2`,
+      [after?.id ?? null, limit],
     )
   ).rows;
 

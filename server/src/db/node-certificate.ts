@@ -2,15 +2,20 @@
  * Authentication of agents: enrollment tokens, of which only the hash is stored, and the certificates they were
  * exchanged for.
  */
+import type { HostField, HostIdentity } from '../domain/host-identity.ts';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeState } from './node.ts';
+import { queryByIndex } from './plan.ts';
 import { NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { NodeCertificates } from './types.gen.ts';
 
 /** The first half of a lock's name; the other is the node. */
 const CERTIFICATES_LOCK = 4_752_013;
+
+/** As the check of `refused_hosts` has it. */
+const REFUSED_HOSTS_MAX = 5;
 
 /** Ends the open enrollment of a node, if there is one. */
 export const revokeEnrollments = async (tx: Tx, nodeId: string): Promise<void> => {
@@ -69,6 +74,17 @@ export const lockEnrollment = async (tx: Tx, tokenHash: Buffer): Promise<Enrollm
       [tokenHash],
     )
   ).rows[0];
+
+/** Counts a wrong host. True when it was the last one that the token allows: the token has ended. */
+export const countRefusedHost = async (tx: Tx, id: string): Promise<boolean> =>
+  (
+    await tx.query<{ is_over: boolean }>(
+      `update node_enrollments set refused_hosts = refused_hosts + 1,
+         revoked_at = case when refused_hosts + 1 >= ${REFUSED_HOSTS_MAX} then clock_timestamp() end
+       where id = $1 returning revoked_at is not null as is_over`,
+      [id],
+    )
+  ).rows[0]?.is_over ?? false;
 
 export const markEnrollmentUsed = async (tx: Tx, id: string): Promise<void> => {
   await tx.query('update node_enrollments set used_at = clock_timestamp() where id = $1', [id]);
@@ -133,6 +149,8 @@ export const revokeCertificates = async (tx: Tx, nodeId: string, reason: string)
 export type CertificateRow = Readonly<
   Pick<NodeCertificates, 'fingerprint_sha256' | 'node_id' | 'ca_key_id' | 'enrollment_id' | 'not_after'> & {
     node_name: string;
+    /** The host that the node is bound to; null before. */
+    host: (HostIdentity & Readonly<{ named: HostField[] }>) | null;
     /** Earlier ones of the same enrollment remain valid. */
     has_predecessors: boolean;
   }
@@ -150,8 +168,10 @@ export const listGoodCertificates = async (
   (
     await reader.query<CertificateRow>(
       `select c.fingerprint_sha256, c.node_id, n.name as node_name, c.ca_key_id, c.enrollment_id, c.not_after,
-         exists (select from node_certificates o where ${PREDECESSOR}) as has_predecessors
-       from node_certificates c join nodes n on n.id = c.node_id
+         exists (select from node_certificates o where ${PREDECESSOR}) as has_predecessors,
+         case when h.bound_at is not null then jsonb_build_object('product_serial', h.product_serial, 'product_uuid', h.product_uuid,
+           'machine_id', h.machine_id, 'named', h.named) end as host
+       from node_certificates c join nodes n on n.id = c.node_id left join node_hosts h on h.node_id = c.node_id and h.ended_at is null
        where c.fingerprint_sha256 = any ($1) and c.revoked_at is null and c.not_after > clock_timestamp()
          and not n.state ${NODE_OVER}`,
       [fingerprints],
@@ -197,6 +217,18 @@ export const listRevoked = async (
     )
   ).rows;
 
+/** Active nodes whose newest valid certificate ends within this many seconds, or has ended. */
+export const countEndingCertificates = async (reader: Reader, withinS: number): Promise<number> =>
+  (
+    await reader.query<{ count: number }>(
+      `select count(*) as count from nodes n cross join lateral (
+         select c.not_after from node_certificates c where c.node_id = n.id and c.revoked_at is null
+         order by c.not_after desc limit 1) newest
+       where n.state = 'active' and newest.not_after < clock_timestamp() + make_interval(secs => $1)`,
+      [withinS],
+    )
+  ).rows[0]?.count ?? 0;
+
 export type CertificateView = Readonly<
   Pick<NodeCertificates, 'serial_number' | 'not_before' | 'not_after' | 'revoked_at' | 'revoked_reason'>
 >;
@@ -210,3 +242,31 @@ export const listCertificates = async (reader: Reader, nodeId: string, limit: nu
       [nodeId, limit],
     )
   ).rows;
+
+/** Certificates that ended long ago, revoked or not: no listener accepts them, and the audit log has their issue. */
+export const deleteOldCertificates = async (tx: Tx, limit: number, days: number): Promise<number> =>
+  (
+    await queryByIndex(
+      tx,
+      `with old as materialized (
+         select serial_number from node_certificates where not_after < now() - make_interval(days => $2)
+         order by not_after limit $1 for update skip locked)
+       delete from node_certificates c using old where c.serial_number = old.serial_number`,
+      [limit, days],
+    )
+  ).rowCount;
+
+/** Enrollments that can no longer be used and have no certificate left. That of an agent in use has one. */
+export const deleteOldEnrollments = async (tx: Tx, limit: number, days: number): Promise<number> =>
+  (
+    await queryByIndex(
+      tx,
+      `with old as materialized (
+         select e.id from node_enrollments e
+         where e.created_at < now() - make_interval(days => $2) and e.expires_at < now()
+           and not exists (select from node_certificates c where c.enrollment_id = e.id)
+         order by e.created_at limit $1 for update skip locked)
+       delete from node_enrollments e using old where e.id = old.id`,
+      [limit, days],
+    )
+  ).rowCount;

@@ -3,6 +3,7 @@ import type { Reader } from './client.ts';
 import type { LiveClaimRow } from './node.ts';
 import { claimIsLive } from './predicates.ts';
 import type { SlotFact } from './slot.ts';
+import { isOfHost } from './topology.ts';
 
 export type NodeFactsRow = Readonly<{
   node_id: string;
@@ -27,7 +28,7 @@ export const listNodeFacts = async (reader: Reader, nodeIds: readonly string[]):
            union select a.id from allocations a where a.node_id = n.node_id and a.state in ('active', 'releasing', 'release_failed') order by 1) as holders,
          coalesce((select jsonb_agg(jsonb_build_object('serial', d.serial, 'state', d.state) order by d.id) from disk_ownerships d
            where d.node_id = n.node_id and d.state in ('approved', 'wiping', 'blocked')), '[]') as disks,
-         exists (select from topology_discoveries t where t.node_id = n.node_id) as has_discovery
+         exists (select from topology_discoveries t where t.node_id = n.node_id and ${isOfHost('t')}) as has_discovery
        from unnest($1::text[]) as n (node_id)`,
       [nodeIds],
     )

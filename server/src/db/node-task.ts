@@ -94,7 +94,7 @@ export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): 
   return viewOf(row);
 };
 
-/** What the host has not begun is not begun any more. */
+/** Cancels the tasks of an allocation that its host has not started. */
 export const cancelQueuedTasks = async (
   tx: Tx,
   { allocation_id, node_id }: Readonly<{ allocation_id: string; node_id: string }>,
@@ -141,15 +141,22 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
   ]);
 };
 
+export type OverdueTask = Readonly<{ id: string; expires_at: string }>;
+
 /** What nobody finished in time, the longest overdue first. A held task waits for its release, not for a host. */
-export const listOverdueTasks = async (reader: Reader, limit: number): Promise<string[]> => {
-  const { rows } = await reader.query<{ id: string }>(
-    `select id from node_tasks t where state ${TASK_OPEN} and expires_at <= clock_timestamp()
-       and not (state = 'queued' and ${taskIsHeld('t')}) order by expires_at limit $1`,
-    [limit],
-  );
-  return rows.map(({ id }) => id);
-};
+export const listOverdueTasks = async (
+  reader: Reader,
+  after: OverdueTask | undefined,
+  limit: number,
+): Promise<OverdueTask[]> =>
+  (
+    await reader.query<OverdueTask>(
+      `select id, expires_at::text as expires_at from node_tasks t
+       where state ${TASK_OPEN} and expires_at <= clock_timestamp() and not (state = 'queued' and ${taskIsHeld('t')})
+         and ($1::timestamptz is null or (expires_at, id) > ($1, $2)) order by expires_at, id limit $3`,
+      [after?.expires_at ?? null, after?.id ?? null, limit],
+    )
+  ).rows;
 
 /**
  * Undefined when it has ended, is not overdue any more, or another transaction has it. An agent acts on a task only after
@@ -182,12 +189,12 @@ export const failUnsentTask = async (tx: Tx, id: string, reason: string): Promis
   return rows[0];
 };
 
-/** The run asks anew: what this task answered has been used. */
+/** Detaches the task from its run, which has used its result, so that the run creates another. */
 export const releaseRunTask = async (tx: Tx, id: string): Promise<void> => {
   await tx.query('update node_tasks set workflow_run_id = null where id = $1', [id]);
 };
 
-/** What the run asked for and no host has begun is not begun any more. How many are being done all the same. */
+/** Cancels the tasks of a run that no host has started. Returns how many a host is running. */
 export const cancelRunTasks = async (tx: Tx, runId: string, reason: string): Promise<number> => {
   await tx.query(
     `update node_tasks set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
@@ -288,7 +295,7 @@ export const noteStart = async (tx: Tx, id: string, startedAt: string | null): P
   ]);
 };
 
-/** What no host has begun is not begun any more: nobody waits for it. */
+/** Cancels the task of a session that no host has started. */
 export const cancelStreamTask = async (tx: Tx, sessionId: string): Promise<void> => {
   await tx.query(
     `update node_tasks t set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()

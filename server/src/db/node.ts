@@ -2,6 +2,7 @@
 import type { WipeLevel } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
+import { NODE_HOST, type NodeHostView } from './node-host.ts';
 import { agentIsConnected, claimIsLive, NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, Nodes } from './types.gen.ts';
@@ -42,6 +43,7 @@ export type NodeRow = Readonly<
     is_runtime_validated: boolean;
     reconciled_at: string | null;
     finding_count: number;
+    host: NodeHostView;
     last_seen_at: string | null;
     is_connected: boolean;
     free_gpus: number;
@@ -61,10 +63,11 @@ export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('lar
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health, n.launch_failures, n.launch_failed_at,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
+  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, ${NODE_HOST}, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
   ${FREE_OF_NODE}, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
-  left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id`;
+  left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id
+  left join node_hosts h on h.node_id = n.id and h.ended_at is null`;
 
 export const findNode = async (reader: Reader, id: string): Promise<NodeRow | undefined> =>
   (await reader.query<NodeRow>(`select ${NODE} where n.id = $1 and n.state <> 'deleted'`, [id])).rows[0];
@@ -251,6 +254,16 @@ export const declareDataDisk = async (tx: Tx, nodeId: string, disk: DataDisk): P
   );
 };
 
+/** Nothing is known of the host that the node gets next. */
+export const resetHostFacts = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query(
+    `update nodes set version = version + 1, data_disks = '[]', health = 'unknown', health_detail = '{}', booted_at = null,
+       runtime_checked_at = null, is_runtime_passed = false, has_hardware_change = false, reboot_required = false,
+       reboot_wanted_at = null, reboot_reason = null where id = $1`,
+    [nodeId],
+  );
+};
+
 export const setNodeHealth = async (tx: Tx, nodeId: string, to: NewHealth, fellIll: boolean): Promise<void> => {
   await tx.query(
     `update nodes set health = $2, health_detail = health_detail || jsonb_build_object('alerts', $3::jsonb),
@@ -352,6 +365,14 @@ export const listCooledNodes = async (reader: Reader, rule: Cooldown): Promise<s
 export const isNodeCooled = async (reader: Reader, nodeId: string, rule: Cooldown): Promise<boolean> =>
   (await reader.query(`select from nodes where ${COOLED} and id = $3`, [rule.failures_max, rule.cooldown_min, nodeId]))
     .rowCount === 1;
+
+/** Nodes of the fleet by state; a state without nodes is left out. */
+export const countNodesByState = async (reader: Reader): Promise<Readonly<{ state: NodeState; count: number }>[]> =>
+  (
+    await reader.query<{ state: NodeState; count: number }>(
+      `select state, count(*) as count from nodes where not state ${NODE_OVER} group by state`,
+    )
+  ).rows;
 
 export const countFailingNodes = async (reader: Reader, failuresMax: number): Promise<number> =>
   (

@@ -1,7 +1,7 @@
 /**
  * The outbox: events commit with their change, and are read in commit order. A row carries the id of its transaction;
- * readers take only rows below the oldest transaction still running, so a row that commits late is never skipped.
- * Transaction ids are text, because they exceed a double.
+ * readers take only rows below the oldest transaction of this database still running, so a row that commits late is never
+ * skipped (`gpuaas_settled_xid`, with the reasons in its migration and in doc/architecture/events.md). Transaction ids are text, because they exceed a double.
  */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
@@ -70,15 +70,16 @@ export type OutboxRow = NewOutboxEvent & Readonly<{ id: string; xid: string; cre
 /** A place in commit order. */
 export type OutboxPosition = Readonly<{ xid: string; id: string }>;
 
-/** Numbers of up to 20 digits without leading zeros. */
-const isBelow = (a: string, b: string): boolean => (a.length === b.length ? a < b : a.length < b.length);
+/** Transaction ids: numbers of up to 20 digits without leading zeros. */
+export const isBelow = (a: string, b: string): boolean => (a.length === b.length ? a < b : a.length < b.length);
 
 /** In commit order. */
 export const isAfter = (one: OutboxPosition, other: OutboxPosition): boolean =>
   one.xid === other.xid ? one.id > other.id : isBelow(other.xid, one.xid);
 
 const COLUMNS = `id, xid::text as xid, event_type, organization_id, project_id, subject, data, correlation_id, created_at`;
-const SETTLED = 'xid < pg_snapshot_xmin(pg_current_snapshot())';
+/** A sub-select, so that it is evaluated once and not for each row. */
+const SETTLED = 'xid < (select gpuaas_settled_xid())';
 
 /** Durably committed and not yet sent, in commit order. */
 export const listUnsentEvents = async (reader: Reader, limit: number): Promise<OutboxRow[]> =>
@@ -110,13 +111,38 @@ export const recordSendFailure = async (tx: Tx, ids: readonly string[], error: s
   );
 };
 
-/** How far the relay is behind. */
+/** Counting stops here, so that a long outage does not make it slow. */
+const UNSENT_COUNTED_MAX = 10_000;
+
+/** How far the relay is behind. The age is that of the first one in commit order, which holds back the others. */
 export const outboxLag = async (reader: Reader): Promise<{ unsent: number; oldest_age_s: number }> => {
-  const { rows } = await reader.query<{ unsent: number; oldest_age_s: number }>(
-    `select count(*) as unsent, coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as oldest_age_s
-     from outbox_events where sent_at is null`,
+  const { rows } = await queryByIndex<{ unsent: number; oldest_age_s: number }>(
+    reader,
+    `select (select count(*) from (select from outbox_events where sent_at is null limit $1) o) as unsent,
+       coalesce((select greatest(extract(epoch from clock_timestamp() - created_at), 0) from outbox_events
+         where sent_at is null order by xid, id limit 1), 0)::float8 as oldest_age_s`,
+    [UNSENT_COUNTED_MAX],
   );
   return rows[0] ?? { unsent: 0, oldest_age_s: 0 };
+};
+
+/** How long committed events have waited for an older transaction of this database; 0 when none waits. */
+export const commitOrderDelay = async (reader: Reader): Promise<number> => {
+  const { rows } = await reader.query<{ delay_s: number }>(
+    `select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as delay_s
+     from outbox_events where sent_at is null and not (${SETTLED})`,
+  );
+  return rows[0]?.delay_s ?? 0;
+};
+
+/** Where a stream starts: which transactions have ended, and the position before which all of this database have. */
+export const getFeedStart = async (
+  reader: Reader,
+): Promise<Readonly<{ snapshot: string; position: OutboxPosition }>> => {
+  const { rows } = await reader.query<{ snapshot: string; settled: string }>(
+    'select pg_current_snapshot()::text as snapshot, gpuaas_settled_xid()::text as settled',
+  );
+  return { snapshot: rows[0]?.snapshot ?? '', position: { xid: rows[0]?.settled ?? '0', id: '' } };
 };
 
 /** Which transactions have ended, as text: `not pg_visible_in_snapshot` of it matches later ones. */
@@ -124,6 +150,9 @@ export const getSnapshot = async (reader: Reader): Promise<string> => {
   const { rows } = await reader.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot');
   return rows[0]?.snapshot ?? '';
 };
+
+/** The first transaction id that was not yet assigned in a snapshot. It never falls, unless the database was restored. */
+export const xmaxOf = (snapshot: string): string => snapshot.split(':')[1] ?? '0';
 
 /** The same rule for committed rows that were already read: `pg_visible_in_snapshot` of a snapshot. */
 export const visibleIn = (snapshot: string): ((xid: string) => boolean) => {

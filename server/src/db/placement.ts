@@ -9,6 +9,7 @@ export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots state whether they have a device, never which. */
 export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
+  jsonb_array_length(n.data_disks) as data_disks,
   ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
   (select json_agg(json_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
@@ -46,6 +47,7 @@ export type NodeRow = Readonly<
     capacity_mode: SchedulerNode['capacity_mode'];
     occupancy: SchedulerNode['occupancy'];
     health: SchedulerNode['health'];
+    data_disks: number;
     runtime_validated: boolean;
     pool_tenant_id: string | null;
     slots: SlotTuple[] | null;
@@ -106,6 +108,7 @@ export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode
   held_for: row.is_held ? 'baremetal' : null,
   health: row.health,
   launch_failures: row.launch_failures,
+  data_disks: row.data_disks,
   runtime_validated: row.runtime_validated,
   oldest_claim_at_s: oldestClaim(row.slots ?? []),
   image_names: null,

@@ -73,7 +73,8 @@ export const findTokenPrincipal = async (reader: Reader, tokenHash: Buffer): Pro
     )
   ).rows[0];
 
-export type WebSessionPrincipalRow = UserPrincipalRow & Readonly<{ web_session_id: string; expires_at: string }>;
+export type WebSessionPrincipalRow = UserPrincipalRow &
+  Readonly<{ web_session_id: string; expires_at: string; auth_time: string | null }>;
 
 /** Only sessions that are neither ended nor idle for too long; the database's clock decides. */
 export const findWebSessionPrincipal = async (
@@ -82,7 +83,7 @@ export const findWebSessionPrincipal = async (
 ): Promise<WebSessionPrincipalRow | undefined> =>
   (
     await reader.query<WebSessionPrincipalRow>(
-      `select w.id as web_session_id, w.expires_at, ${USER_WITH_ROLES}
+      `select w.id as web_session_id, w.expires_at, w.auth_time, ${USER_WITH_ROLES}
        from web_sessions w join users u on u.id = w.user_id
        where w.token_hash = $1 and w.idle_expires_at > clock_timestamp()`,
       [tokenHash],

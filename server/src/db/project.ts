@@ -4,13 +4,26 @@ import { claimIsLive, RUN_LIVE, SESSION_LIVE } from './predicates.ts';
 import type { ProjectMemberships, Projects, Users } from './types.gen.ts';
 
 export type ProjectRow = Readonly<
-  Pick<Projects, 'id' | 'organization_id' | 'name' | 'display_name' | 'version' | 'created_at'>
+  Pick<
+    Projects,
+    | 'id'
+    | 'organization_id'
+    | 'name'
+    | 'display_name'
+    | 'records_terminals'
+    | 'requires_recording'
+    | 'version'
+    | 'created_at'
+  >
 >;
 export type ProjectMemberRow = Readonly<
   Pick<ProjectMemberships, 'user_id' | 'role' | 'created_at'> & Pick<Users, 'name' | 'email'>
 >;
 
-const PROJECT = 'id, organization_id, name, display_name, version, created_at';
+const PROJECT = 'id, organization_id, name, display_name, records_terminals, requires_recording, version, created_at';
+export type ProjectChange = Readonly<
+  Partial<Pick<ProjectRow, 'display_name' | 'records_terminals' | 'requires_recording'>>
+>;
 const MEMBER = 'm.user_id, u.name, u.email, m.role, m.created_at';
 
 export const insertProject = (tx: Tx, row: Pick<ProjectRow, 'id' | 'organization_id' | 'name' | 'display_name'>) =>
@@ -86,12 +99,14 @@ export const updateProject = async (
   tx: Tx,
   id: string,
   version: number,
-  displayName: string,
+  change: ProjectChange,
 ): Promise<ProjectRow | undefined> =>
   (
     await tx.query<ProjectRow>(
-      `update projects set display_name = $3, version = version + 1 where id = $1 and version = $2 and deleted_at is null returning ${PROJECT}`,
-      [id, version, displayName],
+      `update projects set display_name = coalesce($3, display_name), records_terminals = coalesce($4, records_terminals),
+         requires_recording = coalesce($5, requires_recording), version = version + 1
+       where id = $1 and version = $2 and deleted_at is null returning ${PROJECT}`,
+      [id, version, change.display_name ?? null, change.records_terminals ?? null, change.requires_recording ?? null],
     )
   ).rows[0];
 

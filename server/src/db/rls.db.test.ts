@@ -25,6 +25,7 @@ const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
 const PLATFORM_ONLY = new Set([
   ...['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'node_inventories', 'log_lines'],
   ...['platform_keys', 'platform_key_holders', 'platform_secrets', 'listener_requests', 'restores'],
+  'node_hosts',
 ]);
 /** Inventory: a pool names its tenant, but it belongs to the platform, and placement reads it for all tenants. */
 const INVENTORY = new Set(['pools']);
@@ -52,6 +53,10 @@ describe('row-level security', () => {
     );
     const node = await aNode(tenants.sql);
     const left = await aNode(tenants.sql);
+    await tenants.sql.query(
+      "insert into node_hosts (node_id, product_serial, bound_at) values ($1, 'SN-TEST', now())",
+      [node.id],
+    );
     await tenants.sql.query(
       `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, expires_at)
        values ('enr_test', $1, decode(repeat('00', 32), 'hex'), 'x', 'x', now())`,

@@ -56,7 +56,12 @@ export const findRunTask = async (
   return rows[0];
 };
 
-export type LaunchOfTask = Readonly<{ launch_failures: number; has_user_data: boolean }>;
+export type LaunchOfTask = Readonly<{
+  launch_failures: number;
+  has_user_data: boolean;
+  image_name: string | null;
+  image_digest: string | null;
+}>;
 
 /** The launch that waits for the task on its node; undefined if it moved, ended or was not a launch. */
 export const findLaunchOfTask = async (
@@ -66,7 +71,7 @@ export const findLaunchOfTask = async (
 ): Promise<LaunchOfTask | undefined> =>
   (
     await reader.query<LaunchOfTask>(
-      `select n.launch_failures, exists (select from allocation_user_data u where u.allocation_id = a.id) as has_user_data
+      `select n.launch_failures, a.image_name, a.image_digest, exists (select from allocation_user_data u where u.allocation_id = a.id) as has_user_data
        from node_tasks t join workflow_runs r on r.id = t.workflow_run_id and r.workflow = any ($2)
        join allocations a on a.id = t.allocation_id and a.node_id = t.node_id and a.state in ('requested', 'provisioning')
        join nodes n on n.id = t.node_id where t.id = $1`,

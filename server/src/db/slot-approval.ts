@@ -311,6 +311,21 @@ export const disableSlots = async (tx: Tx, nodeId: string, reason: string): Prom
     )
   ).rowCount;
 
+/**
+ * Ends what was approved and proven about the slots of a host that the node no longer has; returns how many. Of another
+ * generation: no wipe and no override of before counts.
+ */
+export const endSlots = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update node_resource_slots set approval = 'disabled', status = 'quarantined', status_reason = $2, status_since = clock_timestamp(),
+         wipe_proof_id = null, wiped_at = null, wipe_outcome = null, drift = null,
+         generation = greatest(generation, host_generation) + 1, version = version + 1
+       where node_id = $1 and not ${slotIsClaimed('node_resource_slots')}`,
+      [nodeId, reason],
+    )
+  ).rowCount;
+
 /** Those of the named ones that were available. Only the proof of a repair makes them available again. */
 export const quarantineAvailable = async (
   tx: Tx,

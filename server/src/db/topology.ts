@@ -4,6 +4,7 @@ import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { findPrivateNetwork } from './node.ts';
 import { insertTask } from './node-task.ts';
+import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';
 import type { TaskView } from './task-view.ts';
 import type { TopologyCandidates, TopologyDiscoveries } from './types.gen.ts';
@@ -19,6 +20,10 @@ export const insertDiscoveryTask = async (tx: Tx, nodeId: string, correlationId:
     correlation_id: correlationId,
   });
 };
+
+/** Discovery `d` is of the host that its node has now, not of an earlier one. */
+export const isOfHost = (d: string): string =>
+  `not exists (select from node_hosts e where e.node_id = ${d}.node_id and e.ended_at >= ${d}.created_at)`;
 
 export type StoredMap = Readonly<{
   partitions: readonly FabricPartition[];
@@ -78,8 +83,8 @@ export const insertDiscovery = async (
 export const findNewestDiscovery = async (reader: Reader, nodeId: string): Promise<DiscoveryRow | undefined> =>
   (
     await reader.query<DiscoveryRow>(
-      `select task_id, node_id, map_hash, map, reboot_required, created_at from topology_discoveries
-       where node_id = $1 order by task_id desc limit 1`,
+      `select task_id, node_id, map_hash, map, reboot_required, created_at from topology_discoveries d
+       where node_id = $1 and ${isOfHost('d')} order by task_id desc limit 1`,
       [nodeId],
     )
   ).rows[0];
@@ -90,7 +95,7 @@ export const findNewestFacts = async (
 ): Promise<Readonly<Record<string, unknown>> | undefined> =>
   (
     await reader.query<{ facts: Record<string, unknown> }>(
-      'select facts from topology_discoveries where node_id = $1 order by task_id desc limit 1',
+      `select facts from topology_discoveries d where node_id = $1 and ${isOfHost('d')} order by task_id desc limit 1`,
       [nodeId],
     )
   ).rows[0]?.facts;
@@ -102,3 +107,20 @@ export const listCandidates = async (reader: Reader, taskId: string): Promise<Ca
       [taskId],
     )
   ).rows;
+
+/** Discoveries that a later one of the node has replaced and that no slot was approved by, with their candidates. */
+export const deleteOldDiscoveries = async (tx: Tx, limit: number, days: number): Promise<number> =>
+  (
+    await queryByIndex(
+      tx,
+      `with old as materialized (
+         select d.task_id from topology_discoveries d
+         where d.created_at < now() - make_interval(days => $2)
+           and d.task_id < (select max(n.task_id) from topology_discoveries n where n.node_id = d.node_id)
+           and not exists (select from node_resource_slots s where s.discovery_task_id = d.task_id)
+         order by d.created_at limit $1),
+       candidate as (delete from topology_candidates c using old where c.task_id = old.task_id)
+       delete from topology_discoveries d using old where d.task_id = old.task_id`,
+      [limit, days],
+    )
+  ).rowCount;

@@ -342,6 +342,7 @@ export interface NodeEnrollments {
   expires_at: string;
   used_at: string | null;
   revoked_at: string | null;
+  refused_hosts: number;
 }
 
 export interface NodeFabricPartitions {
@@ -369,6 +370,18 @@ export interface NodeHealthReports {
   received_at: string;
   successes: unknown;
   alerts: unknown;
+}
+
+export interface NodeHosts {
+  node_id: string;
+  created_at: string;
+  product_serial: string | null;
+  product_uuid: string | null;
+  machine_id: string | null;
+  named: string[];
+  bound_at: string | null;
+  ended_at: string | null;
+  ended_reason: string | null;
 }
 
 export interface NodeInventories {
@@ -624,6 +637,8 @@ export interface Projects {
   version: number;
   created_at: string;
   deleted_at: string | null;
+  records_terminals: boolean;
+  requires_recording: boolean;
 }
 
 export interface Quotas {
@@ -855,6 +870,7 @@ export interface WebSessions {
   last_seen_at: string;
   idle_expires_at: string;
   expires_at: string;
+  auth_time: string | null;
 }
 
 export interface WipeProofs {
@@ -908,6 +924,7 @@ export interface WorkflowRuns {
   step_count: number;
   created_at: string;
   finished_at: string | null;
+  workers_lost: number;
 }
 
 export interface WorkflowSignals {

@@ -15,7 +15,7 @@ export type HeldWebSession = Readonly<
 >;
 
 export type NewWebSession = Readonly<
-  Pick<WebSessions, 'id' | 'user_id' | 'token_hash' | 'id_token_sealed'> & {
+  Pick<WebSessions, 'id' | 'user_id' | 'token_hash' | 'id_token_sealed' | 'auth_time'> & {
     user_agent: string;
     source_ip: string;
     idle_s: number;
@@ -39,17 +39,18 @@ const PUT_WEB_SESSION = statement(
     user_id: 'text',
     token_hash: 'bytea',
     id_token_sealed: 'bytea | null',
+    auth_time: 'timestamptz | null',
     user_agent: 'text | null',
     source_ip: 'text | null',
     idle_s: 'float8',
     max_s: 'float8',
   },
-  `insert into web_sessions as w (id, user_id, token_hash, id_token_sealed, user_agent, source_ip, last_seen_at, idle_expires_at, expires_at)
-   select :id, :user_id, :token_hash, :id_token_sealed, :user_agent, :source_ip, t.at,
+  `insert into web_sessions as w (id, user_id, token_hash, id_token_sealed, auth_time, user_agent, source_ip, last_seen_at, idle_expires_at, expires_at)
+   select :id, :user_id, :token_hash, :id_token_sealed, :auth_time, :user_agent, :source_ip, t.at,
      t.at + make_interval(secs => least(:idle_s, :max_s)), t.at + make_interval(secs => :max_s)
    from (select clock_timestamp() as at) t
    on conflict (id) do update set token_hash = excluded.token_hash, id_token_sealed = excluded.id_token_sealed,
-     user_agent = excluded.user_agent, source_ip = excluded.source_ip, last_seen_at = excluded.last_seen_at,
+     auth_time = excluded.auth_time, user_agent = excluded.user_agent, source_ip = excluded.source_ip, last_seen_at = excluded.last_seen_at,
      idle_expires_at = excluded.idle_expires_at, expires_at = excluded.expires_at
    where w.user_id = excluded.user_id`,
 );

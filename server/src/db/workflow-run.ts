@@ -32,6 +32,7 @@ export type WorkflowRunRow = Readonly<
     | 'state_since'
     | 'deadline_at'
     | 'attempt'
+    | 'workers_lost'
     | 'wake_at'
     | 'lease_owner'
     | 'cancel_requested_at'
@@ -42,8 +43,8 @@ export type WorkflowRunRow = Readonly<
 >;
 
 export const RUN = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organization_id, r.project_id, r.correlation_id,
-  r.steps, r.step, r.state, r.state_reason, r.state_detail, r.state_since, r.deadline_at, r.attempt, r.wake_at,
-  r.lease_owner, r.cancel_requested_at, r.step_count, r.created_at, r.finished_at`;
+  r.steps, r.step, r.state, r.state_reason, r.state_detail, r.state_since, r.deadline_at, r.attempt, r.workers_lost,
+  r.wake_at, r.lease_owner, r.cancel_requested_at, r.step_count, r.created_at, r.finished_at`;
 
 export type NewRun = Readonly<
   Pick<WorkflowRuns, RunOrigin | 'deadline_ms'> & {
@@ -126,7 +127,7 @@ export const requestCancel = async (tx: Tx, id: string, reason: string | null): 
 export const restartRun = async (tx: Tx, id: string, step: string | null): Promise<WorkflowRunRow | undefined> => {
   const { rows } = await tx.query<WorkflowRunRow>(
     `update workflow_runs r set state = 'pending', state_since = clock_timestamp(), state_reason = null,
-       state_detail = null, step = coalesce($2, r.step), attempt = 0, finished_at = null, wake_at = null,
+       state_detail = null, step = coalesce($2, r.step), attempt = 0, workers_lost = 0, finished_at = null, wake_at = null,
        due_at = clock_timestamp(), deadline_at = clock_timestamp() + r.deadline_ms * interval '1 millisecond',
        waiting_for = null, signal_deadline_at = null, step_count = r.step_count + 1,
        winding = case when $2::text is null then r.winding end,
@@ -141,7 +142,10 @@ export const restartRun = async (tx: Tx, id: string, step: string | null): Promi
   return rows[0];
 };
 
-/** Ends runs past their deadline that no worker can execute: otherwise they would stay hidden. */
+/**
+ * Ends runs past their deadline whose version no worker can execute: otherwise they would stay hidden. Runs of workflows
+ * that this process does not have at all belong to another role.
+ */
 export const abandonUnknownRuns = async (
   tx: Tx,
   known: readonly Readonly<{ workflow: string; version: number }>[],
@@ -152,6 +156,7 @@ export const abandonUnknownRuns = async (
        select r.id from workflow_runs r
        where r.state ${RUN_LIVE} and r.deadline_at <= now() - $3 * interval '1 millisecond'
          and r.due_at <= now() - $3 * interval '1 millisecond'
+         and r.workflow = any ($1)
          and not exists (select from unnest($1::text[], $2::integer[]) as k (workflow, version)
            where k.workflow = r.workflow and k.version = r.workflow_version)
        order by r.deadline_at limit 100 for update skip locked)
@@ -194,7 +199,7 @@ export type Lease = Pick<LeasedRun, 'id' | 'lease_number'>;
 export const MS = "interval '1 millisecond'";
 
 export const LEASED = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organization_id, r.project_id, r.correlation_id,
-  r.state, r.state_detail, r.step, r.attempt, r.attempt_started_at, r.lease_number, r.winding, r.waiting_for,
+  r.state, r.state_detail, r.step, r.attempt, r.workers_lost, r.attempt_started_at, r.lease_number, r.winding, r.waiting_for,
   r.signals_pending, r.step_count, r.cancel_reason, r.cancel_requested_at is not null as cancel_requested,
   r.deadline_at <= clock_timestamp() as overdue,
   coalesce(r.signal_deadline_at <= clock_timestamp(), false) as signal_overdue,
@@ -245,6 +250,19 @@ export const lockLeasedRun = async (tx: Tx, lease: Lease): Promise<(LeasedRun & 
   return rows[0];
 };
 
+/**
+ * The run after a move of this worker whose commit may have succeeded without a reply; undefined when it did not. Another
+ * worker that took the run since has its own name on it.
+ */
+export const findMovedRun = async (reader: Reader, lease: Lease, owner: string): Promise<LeasedRun | undefined> => {
+  const { rows } = await reader.query<LeasedRun>(
+    `select ${LEASED} from workflow_runs r
+     where r.id = $1 and r.lease_number = $2 + 1 and (r.state <> 'running' or r.lease_owner = $3)`,
+    [lease.id, lease.lease_number, owner],
+  );
+  return rows[0];
+};
+
 export type MoveExtras = Readonly<{
   lease_ms: number;
   /** Signals that the step took. */
@@ -279,6 +297,7 @@ const MOVE_RUN = statement(
   `update workflow_runs r set
      state = :state, step = :step, attempt = :attempt, state_reason = :reason, state_detail = :detail, winding = :winding,
      state_since = case when r.state = :state then r.state_since else t.at end,
+     workers_lost = case when :state = 'stuck' then r.workers_lost else 0 end,
      attempt_started_at = case when :state = 'running' then t.at end,
      deadline_at = t.deadline_at,
      lease_number = r.lease_number + 1,

@@ -7,6 +7,13 @@ export type DiskUse = Readonly<{
   slot_index: number | null;
 }>;
 
+const RECHECK_MIN_MS = 30_000;
+const RECHECK_MAX_MS = 3_600_000;
+
+/** The pause before a disk in use is checked again: a quarter of the time since its approval, 30 seconds to 1 hour. */
+export const recheckDiskMs = (sinceApprovalMs: number): number =>
+  Math.min(RECHECK_MAX_MS, Math.max(RECHECK_MIN_MS, sinceApprovalMs / 4));
+
 export const whyNotErase = (use: DiskUse | undefined): string | undefined => {
   if (use === undefined) return 'The node no longer exists.';
   if (use.slot_index !== null) return `The disk belongs to slot ${use.slot_index}; repair that slot instead.`;

@@ -2,18 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TASK_ERRORS, TASK_KINDS } from '@gpuaas/contract/node';
 import fc from 'fast-check';
-import { type FailedLaunchTask, isHostAtFault, LAUNCH_HOSTS_MAX, moveRefusal } from './launch-move.ts';
+import { type FailedLaunchTask, isHostAtFault, isImageAtFault, LAUNCH_HOSTS_MAX, moveRefusal } from './launch-move.ts';
 
 const failed = (over: Partial<FailedLaunchTask> = {}): FailedLaunchTask => ({
   kind: 'slice.vm_start',
   error_code: 'host_error',
   has_user_data: false,
+  image_refusals: 0,
   ...over,
 });
 const anyTask = fc.record({
   kind: fc.constantFrom(...TASK_KINDS),
   error_code: fc.option(fc.constantFrom(...TASK_ERRORS)),
   has_user_data: fc.boolean(),
+  image_refusals: fc.nat(LAUNCH_HOSTS_MAX),
 });
 
 test('a launch is tried on a bounded number of hosts, whatever failed', () => {
@@ -41,11 +43,27 @@ test('a guest OS that runs the tenant’s user data neither blames its host nor 
     const ready = failed({ kind: 'slice.vm_readiness', error_code, has_user_data: true });
     assert.equal(isHostAtFault(ready), false);
     assert.equal(moveRefusal(ready, 1), 'Its user data may be the cause, so no other host is tried.');
-    assert.equal(isHostAtFault({ ...ready, has_user_data: false }), true);
+    assert.equal(isHostAtFault({ ...ready, has_user_data: false }), error_code !== 'bad_image');
     assert.equal(moveRefusal({ ...ready, has_user_data: false }, 1), null);
   }
 });
 
-test('whoever is blamed is left, and nobody else', () => {
-  fc.assert(fc.property(anyTask, (task) => isHostAtFault(task) === (moveRefusal(task, 1) === null)));
+test('an image is at fault when a second host refuses it; until then the launch moves and no host is blamed', () => {
+  const refused = failed({ kind: 'slice.image_clone', error_code: 'bad_image' });
+  assert.deepEqual([isHostAtFault(refused), isImageAtFault(refused), moveRefusal(refused, 1)], [false, false, null]);
+  const again = { ...refused, image_refusals: 1 };
+  assert.deepEqual([isHostAtFault(again), isImageAtFault(again)], [false, true]);
+  assert.match(moveRefusal(again, 2) ?? '', /^2 hosts refused the image\. Choose another image;/);
+  // A damaged cache is the host's own, however often it happens.
+  const cache = { ...again, error_code: 'bad_image_cache' };
+  assert.deepEqual([isHostAtFault(cache), isImageAtFault(cache), moveRefusal(cache, 2)], [true, false, null]);
+});
+
+test('whoever is blamed is left, and nobody else but a host that refused an image first', () => {
+  fc.assert(
+    fc.property(anyTask, (task) => {
+      const isLeft = moveRefusal(task, 1) === null;
+      if (isHostAtFault(task) !== isLeft) assert.ok(isLeft && task.error_code === 'bad_image' && !isImageAtFault(task));
+    }),
+  );
 });

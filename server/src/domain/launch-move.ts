@@ -2,6 +2,9 @@
  * When a launch moves to another host. A host task that failed says something about its host, unless the request itself
  * was at fault: another host would refuse that as well. A launch is tried on a bounded number of hosts.
  *
+ * An image that a host refuses may be broken at its source, or only for this host. A second host decides: if it refuses
+ * the image as well, the image is at fault; if it uses the image, the first host was.
+ *
  * User data of the tenant runs in the guest OS, so what such a guest OS reports is the tenant's word. With it a tenant
  * must be able neither to stop placement on healthy hosts nor to hold GPUs on one host after another.
  */
@@ -15,7 +18,11 @@ export type FailedLaunchTask = Readonly<{
   /** Null when the task expired or the agent gave none. */
   error_code: string | null;
   has_user_data: boolean;
+  /** Hosts that refused the image of this launch earlier. */
+  image_refusals: number;
 }>;
+
+export const IMAGE_REFUSALS_MAX = 2;
 
 /** The request itself cannot be served by any host. */
 const isRequestAtFault = ({ kind, error_code, has_user_data }: FailedLaunchTask): boolean =>
@@ -25,13 +32,21 @@ const isRequestAtFault = ({ kind, error_code, has_user_data }: FailedLaunchTask)
 const isGuestAtFault = ({ kind, has_user_data }: FailedLaunchTask): boolean =>
   has_user_data && kind === 'slice.vm_readiness';
 
-/** Whether the failure says something about the host. */
-export const isHostAtFault = (task: FailedLaunchTask): boolean => !isRequestAtFault(task) && !isGuestAtFault(task);
+const isImageRefused = ({ error_code }: FailedLaunchTask): boolean => error_code === 'bad_image';
+
+export const isImageAtFault = (task: FailedLaunchTask): boolean =>
+  isImageRefused(task) && task.image_refusals + 1 >= IMAGE_REFUSALS_MAX;
+
+/** Whether the failure says something about the host. For a refused image that is not known yet. */
+export const isHostAtFault = (task: FailedLaunchTask): boolean =>
+  !isRequestAtFault(task) && !isGuestAtFault(task) && !isImageRefused(task);
 
 /** Why the launch fails here and now, after the sentence of its step; null when another host may be tried. */
 export const moveRefusal = (task: FailedLaunchTask, hostsTried: number): string | null => {
   if (isRequestAtFault(task)) return 'Another host would refuse it as well.';
   if (isGuestAtFault(task)) return 'Its user data may be the cause, so no other host is tried.';
+  if (isImageAtFault(task))
+    return `${IMAGE_REFUSALS_MAX} hosts refused the image. Choose another image; operators see the cause.`;
   return hostsTried >= LAUNCH_HOSTS_MAX ? `It was tried on ${hostsTried} hosts.` : null;
 };
 

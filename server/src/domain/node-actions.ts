@@ -111,6 +111,13 @@ const RULES = {
     );
   },
   enroll: (node) => firstOf(whenOver(node, 'it accepts no agent')),
+  rebind: (node) =>
+    firstOf(
+      whenOver(node, 'it accepts no host'),
+      node.state === 'active' && refused('The node is active. Drain it first.'),
+      held(node),
+      erasing(node, 'rebind the node after the wipe'),
+    ),
   revoke_agent: (node) => firstOf(isNodeOver(node.state) && done('The agent already has no access.')),
 } as const satisfies Record<string, (node: NodeFacts) => Refusal | null>;
 
@@ -130,6 +137,7 @@ export const NODE_OPERATIONS = {
   retire: 'adminNodeRetire',
   delete: 'adminNodeDelete',
   enroll: 'adminNodeEnrollmentCreate',
+  rebind: 'adminNodeRebind',
   revoke_agent: 'adminNodeAgentRevoke',
 } as const satisfies Record<NodeAction, OperationId>;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nodeChanged, nodeDrift, nodeLaunchFailures, nodeRebooted } from './node-event.ts';
+import { nodeChanged, nodeDrift, nodeHostRefused, nodeLaunchFailures, nodeRebooted } from './node-event.ts';
 
 const NODE = { node_id: 'nod_01k9zv3m8q4t6w2x5y7r0s1n3p', name: 'j22u15' };
 
@@ -17,6 +17,8 @@ describe('events of nodes', () => {
     });
     assert.equal(nodeRebooted(NODE, 'c-2').event_type, 'node.rebooted');
     assert.equal(nodeDrift({ ...NODE, findings: 1, codes: ['vm_files_left'] }, 'c-3').subject, NODE.node_id);
+    const refused = nodeHostRefused({ ...NODE, operation: 'enroll', reason: 'Another host.' }, 'c-5');
+    assert.equal(refused.event_type, 'node.host_refused');
     const failing = { ...NODE, launch_failures: 3, is_placement_stopped: true, reason: 'No VM.' };
     assert.equal(nodeLaunchFailures(failing, 'c-4').event_type, 'node.launch_failures_changed');
   });

@@ -1,7 +1,12 @@
 /** Events about nodes. Nodes belong to no tenant, so operators and integrations receive them and projects do not. */
 import type { EventData } from '@gpuaas/contract/events';
 
-type NodeEventType = 'node.changed' | 'node.drift_changed' | 'node.launch_failures_changed' | 'node.rebooted';
+type NodeEventType =
+  | 'node.changed'
+  | 'node.drift_changed'
+  | 'node.host_refused'
+  | 'node.launch_failures_changed'
+  | 'node.rebooted';
 
 type NodeEvent<T extends NodeEventType> = Readonly<{
   event_type: T;
@@ -26,6 +31,11 @@ export const nodeChanged = (data: EventData<'node.changed'>, correlationId: stri
 
 export const nodeRebooted = (data: EventData<'node.rebooted'>, correlationId: string): NodeEvent<'node.rebooted'> =>
   about('node.rebooted', data, correlationId);
+
+export const nodeHostRefused = (
+  data: EventData<'node.host_refused'>,
+  correlationId: string,
+): NodeEvent<'node.host_refused'> => about('node.host_refused', data, correlationId);
 
 export const nodeDrift = (
   data: EventData<'node.drift_changed'>,

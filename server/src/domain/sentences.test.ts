@@ -25,7 +25,9 @@ test('every refusal is a sentence that names its subject', () => {
       REFUSALS.key_not_staged,
       REFUSALS.key_not_retirable,
       REFUSALS.key_not_revocable,
+      REFUSALS.host_value_unusable,
     ].map((of) => of('train')),
+    REFUSALS.host_has_node('serial number S1', 'j22u15'),
   ];
   for (const text of texts) assert.match(text, /^(?:[A-Z]|disabled_reason|\d).*\.$/);
 });

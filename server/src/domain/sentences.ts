@@ -5,6 +5,8 @@ export const REFUSALS = {
   no_resource: 'No resource exists at this path.',
   content_type: 'The content type of the body is not supported.',
   cursor: 'The cursor is not valid for this operation.',
+  events_gone: 'The events after that ID are no longer available.',
+  events_restored: 'The database was restored to an earlier time, so this stream cannot continue.',
   etag_missing: 'Send the ETag of the resource in If-Match.',
   etag_malformed: 'If-Match is not an ETag of this API.',
   idempotency_key_missing: 'This operation needs an Idempotency-Key header.',
@@ -17,8 +19,10 @@ export const REFUSALS = {
   key_already_granted: 'The key is already granted.',
   grant_of_others: 'Only its owner, its grantor or a project admin can revoke this grant.',
   session_of_others: 'Only its owner or a project admin can end this session.',
-  session_not_recorded:
-    'The access policy of the organization forbids sessions that are not recorded. Open a terminal instead.',
+  session_not_recorded: (level: 'organization' | 'project') =>
+    level === 'organization'
+      ? 'The access policy of the organization forbids sessions that are not recorded. Open a terminal (gpuaas terminal), or ask an admin of the organization to change the policy.'
+      : 'This project forbids sessions that are not recorded. Open a terminal (gpuaas terminal), or ask an admin of the project to change that.',
   console_only: 'You have read access to the console only. Other sessions need allocation.connect.',
 
   organization_name_taken: (name: string) => `The name "${name}" is taken.`,
@@ -56,6 +60,11 @@ export const REFUSALS = {
 
   agent_never_connected: 'The agent of this node has never connected. Enroll it first.',
   no_discovery: 'This node has no discovery yet. Run discovery first.',
+  host_value_unusable: (field: string) =>
+    `The ${field} identifies no host: its format is wrong, or it is a placeholder of the vendor. Name another field.`,
+  host_is_bound: 'The node is bound to another host. To replace the host, drain the node and rebind it.',
+  host_has_node: (host: string, name: string) =>
+    `The host with ${host} is node "${name}" already. Retire that node first, or correct the identity.`,
   node_name_taken: (name: string) => `A node named "${name}" exists.`,
   plan_changed: 'The node changed since the plan was made. Review the plan again.',
   too_few_free_nodes: (free: number, requested: number) =>

@@ -54,18 +54,31 @@ test('an ended allocation accepts no session', () => {
 });
 
 test('a recorded terminal announces the recording before any output', () => {
-  assert.match(sessionNotice(true) ?? '', /records/);
+  assert.match(sessionNotice(true) ?? '', /is recorded/);
   assert.equal(sessionNotice(false), null);
 });
 
 test('only terminals can be recorded, and where recording is required nothing else opens', () => {
+  const none = { records_terminals: false, requires_recording: false };
+  const some = { ...none, records_terminals: true };
+  const all = { ...none, requires_recording: true };
   for (const kind of SESSION_KINDS) {
     const isTerminal = kind === 'terminal';
-    const none = { records_terminals: false, requires_recording: false };
-    assert.deepEqual([isRecorded(none, kind), recordingRefusal(none, kind)], [false, null]);
-    const some = { ...none, records_terminals: true };
-    assert.deepEqual([isRecorded(some, kind), recordingRefusal(some, kind)], [isTerminal, null]);
-    const all = { ...none, requires_recording: true };
-    assert.deepEqual([isRecorded(all, kind), recordingRefusal(all, kind) === null], [isTerminal, isTerminal]);
+    const judge = (organization: typeof none, project: typeof none) => {
+      const policies = { organization, project };
+      return [isRecorded(policies, kind), recordingRefusal(policies, kind)];
+    };
+    assert.deepEqual(judge(none, none), [false, null]);
+    assert.deepEqual(judge(some, none), [isTerminal, null]);
+    assert.deepEqual(judge(none, some), [isTerminal, null]);
+    // A project adds to its organization and takes nothing away; the refusal names the level that can change it.
+    for (const project of [none, some, all]) {
+      const [recorded, refusal] = judge(all, project);
+      assert.deepEqual([recorded, refusal === null], [isTerminal, isTerminal]);
+      if (!isTerminal) assert.match(String(refusal), /policy of the organization .* admin of the organization/);
+    }
+    const [recorded, refusal] = judge(none, all);
+    assert.deepEqual([recorded, refusal === null], [isTerminal, isTerminal]);
+    if (!isTerminal) assert.match(String(refusal), /^This project forbids .*gpuaas terminal.* admin of the project/);
   }
 });

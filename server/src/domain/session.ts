@@ -53,16 +53,32 @@ export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string |
     : `The VM is ${facts.power_state}. Wait until that completes, or open its console.`;
 };
 
+/** Of the organization, or of one of its projects. */
 export type RecordingPolicy = Readonly<{ records_terminals: boolean; requires_recording: boolean }>;
+export type RecordingPolicies = Readonly<{ organization: RecordingPolicy; project: RecordingPolicy }>;
 
 /** Only a terminal can be recorded: the other kinds carry encrypted or arbitrary bytes, or what the VM prints anyway. */
-export const isRecorded = (policy: RecordingPolicy, kind: SessionKind): boolean =>
-  kind === 'terminal' && (policy.records_terminals || policy.requires_recording);
+export const isRecorded = ({ organization, project }: RecordingPolicies, kind: SessionKind): boolean =>
+  kind === 'terminal' &&
+  [organization, project].some(({ records_terminals, requires_recording }) => records_terminals || requires_recording);
 
-/** Why the access policy forbids a session of this kind. */
-export const recordingRefusal = (policy: RecordingPolicy, kind: SessionKind): string | null =>
-  policy.requires_recording && !isRecorded(policy, kind) ? REFUSALS.session_not_recorded : null;
+type Required = Readonly<{ organization: boolean; project: boolean }>;
 
-/** The notice before a session. */
+/** Why a session without recording is forbidden. A project can forbid what its organization allows, never the reverse. */
+export const unrecordedRefusal = ({ organization, project }: Required): string | null => {
+  if (organization) return REFUSALS.session_not_recorded('organization');
+  return project ? REFUSALS.session_not_recorded('project') : null;
+};
+
+/** Why the policies forbid a session of this kind. */
+export const recordingRefusal = (policies: RecordingPolicies, kind: SessionKind): string | null =>
+  isRecorded(policies, kind)
+    ? null
+    : unrecordedRefusal({
+        organization: policies.organization.requires_recording,
+        project: policies.project.requires_recording,
+      });
+
+/** The notice before a session. Organization or project decided it, so it names neither. */
 export const sessionNotice = (isRecorded: boolean): string | null =>
-  isRecorded ? 'Your organization records this terminal.' : null;
+  isRecorded ? 'The output of this terminal is recorded.' : null;

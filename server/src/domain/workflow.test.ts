@@ -10,12 +10,14 @@ import {
   retryRefusal,
   type StepResult,
   settle,
+  WORKERS_LOST_MAX,
   workflowMoves,
 } from './workflow.ts';
 
 const facts: RunFacts = {
   step: 'boot',
   attempt: 1,
+  workers_lost: 0,
   winding: null,
   cancel_requested: false,
   cancel_reason: null,
@@ -54,11 +56,13 @@ test('the last failed attempt is stuck with a plain reason and the error as deta
   assert.equal(settle({ ...facts, attempt: 3 }, plan, { ...failure, detail: null }).detail, 'Step boot failed.');
 });
 
-test('a run whose attempts all crashed is not retried', () => {
-  const crashed = { ...facts, attempt: 4 };
-  assert.equal(isHeldAtBoundary(crashed, plan), true);
-  const move = settle(crashed, plan, { kind: 'boundary' });
+test('a run that lost its worker again and again is stuck without another attempt and without cleanup', () => {
+  assert.equal(isHeldAtBoundary({ ...facts, workers_lost: WORKERS_LOST_MAX - 1 }), false);
+  const deadly = { ...facts, workers_lost: WORKERS_LOST_MAX };
+  assert.equal(isHeldAtBoundary(deadly), true);
+  const move = settle(deadly, { ...plan, onFailure: 'cleanUp' }, { kind: 'boundary' });
   assert.deepEqual([move.state, outcomes(move)], ['stuck', ['boot stuck']]);
+  assert.match(move.reason ?? '', /worker process stopped 5 times while it ran step boot/);
 });
 
 test('a failure step takes over once when attempts run out', () => {
@@ -83,7 +87,7 @@ test('a canceled run that cleans up ends canceled, not done', () => {
   assert.deepEqual([move.state, move.step, move.winding], ['running', 'cleanUp', 'cancel']);
   const winding = { ...facts, step: 'cleanUp', cancel_requested: true, winding: 'cancel' as const };
   assert.equal(settle(winding, withStep, { kind: 'done' }).state, 'cancelled');
-  assert.equal(isHeldAtBoundary(winding, withStep), false);
+  assert.equal(isHeldAtBoundary(winding), false);
 });
 
 test('the deadline makes a run stuck in its step, or sends it to its deadline step', () => {
@@ -104,6 +108,7 @@ test('a step that ends the run wins over cancellation and deadline', () => {
 const anyFacts = fc.record({
   step: fc.constantFrom('boot', 'check', 'cleanUp'),
   attempt: fc.integer({ min: 1, max: 3 }),
+  workers_lost: fc.constantFrom(0, 1, 5),
   winding: fc.constantFrom(null, 'cancel', 'deadline', 'failure'),
   cancel_requested: fc.boolean(),
   cancel_reason: fc.constantFrom(null, 'not needed'),

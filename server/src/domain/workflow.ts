@@ -40,12 +40,20 @@ export const cancelRefusal = (run: Readonly<{ state: WorkflowState; is_cancellin
 export type RunFacts = Readonly<{
   step: string;
   attempt: number;
+  /** How often in a row a worker stopped while it ran this step. Not a failure of the step. */
+  workers_lost: number;
   winding: Winding | null;
   cancel_requested: boolean;
   cancel_reason: string | null;
   overdue: boolean;
   state_detail: string | null;
 }>;
+
+/**
+ * A run that loses its worker this often becomes stuck. The first loss may be the fault of another run; from then on the
+ * run is executed alone, so every later loss is its own.
+ */
+export const WORKERS_LOST_MAX = 5;
 
 export type Plan = Readonly<{
   onCancel: string | null;
@@ -146,8 +154,8 @@ const interruption = (facts: RunFacts, plan: Plan, at: string): Move | undefined
   return { ...turn, entries: entry('timeout', reason) };
 };
 
-const outOfAttempts = (facts: RunFacts, plan: Plan, attempts: number, detail: string | null): NextMove => {
-  const reason = `Step ${facts.step} did not succeed in ${attempts} attempts.`;
+const outOfAttempts = (facts: RunFacts, plan: Plan, detail: string | null): NextMove => {
+  const reason = `Step ${facts.step} did not succeed in ${facts.attempt} attempts.`;
   return plan.onFailure === null || facts.winding !== null
     ? end(facts, 'stuck', reason, detail)
     : windUp(plan.onFailure, 'failure', reason, detail);
@@ -159,7 +167,7 @@ const afterFailure = (
   result: Readonly<{ reason: string; detail: string | null }>,
 ): NextMove =>
   facts.attempt >= plan.attemptsMax
-    ? outOfAttempts(facts, plan, facts.attempt, result.detail ?? result.reason)
+    ? outOfAttempts(facts, plan, result.detail ?? result.reason)
     : {
         ...rest,
         state: 'waiting',
@@ -170,6 +178,15 @@ const afterFailure = (
         wake: { kind: 'retry', ms: plan.retryDelayMs(facts.attempt) },
         winding: facts.winding,
       };
+
+/** No cleanup step: it would run in the process that this run may kill. */
+const outOfWorkers = (facts: RunFacts): NextMove =>
+  end(
+    facts,
+    'stuck',
+    `The worker process stopped ${facts.workers_lost} times while it ran step ${facts.step} of this run alone. Find the cause in the log of the workers that the timeline names, then retry the run.`,
+    facts.state_detail,
+  );
 
 const afterDone = (facts: RunFacts, failed: string | null): NextMove => {
   if (facts.winding === null) return end(facts, 'done', failed);
@@ -200,7 +217,7 @@ const proceed = (facts: RunFacts, plan: Plan, result: StepResult): NextMove => {
     case 'timeout':
       return afterFailure(facts, plan, result);
     case 'boundary':
-      return outOfAttempts(facts, plan, plan.attemptsMax, facts.state_detail);
+      return outOfWorkers(facts);
   }
 };
 
@@ -215,8 +232,8 @@ const entryOf = (facts: RunFacts, result: StepResult): TimelineEntry[] => {
 };
 
 /** True when a claimed run must be settled before its step may run. */
-export const isHeldAtBoundary = (facts: RunFacts, plan: Plan): boolean =>
-  facts.attempt > plan.attemptsMax || facts.overdue || (facts.cancel_requested && facts.winding === null);
+export const isHeldAtBoundary = (facts: RunFacts): boolean =>
+  facts.workers_lost >= WORKERS_LOST_MAX || facts.overdue || (facts.cancel_requested && facts.winding === null);
 
 export const settle = (facts: RunFacts, plan: Plan, result: StepResult): Move => {
   const entries = entryOf(facts, result);
@@ -224,7 +241,7 @@ export const settle = (facts: RunFacts, plan: Plan, result: StepResult): Move =>
   const cut = isEnding ? undefined : interruption(facts, plan, result.kind === 'next' ? result.step : facts.step);
   if (cut !== undefined) return { ...cut, entries: [...entries, ...cut.entries] };
   invariant(
-    result.kind !== 'boundary' || facts.attempt > plan.attemptsMax,
+    result.kind !== 'boundary' || facts.workers_lost >= WORKERS_LOST_MAX,
     'a run may settle without running only at a step boundary',
   );
   const turn = proceed(facts, plan, result);

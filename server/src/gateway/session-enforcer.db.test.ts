@@ -210,6 +210,15 @@ describe('a session without permission to continue', () => {
     assert.equal('status' in late && late.status, 403);
   });
 
+  it('ends when its project forbids unrecorded access, with the sentence about the project', async () => {
+    const stage = await at.stage();
+    const open = await stage.session();
+    await endsWith(stage, open, 'revoked', () =>
+      at.channel.change('update projects set requires_recording = true where id = $1', [stage.user.project_id]),
+    );
+    assert.match(open.client.words.at(-1).message, /^This project forbids sessions that are not recorded/);
+  });
+
   it('ends when its account is disabled', async () => {
     const stage = await at.stage();
     await endsWith(stage, await stage.session(), 'revoked', () =>

@@ -24,6 +24,7 @@ import * as logLine from '../services/log-line.ts';
 import * as me from '../services/me.ts';
 import * as node from '../services/node.ts';
 import * as nodeAgent from '../services/node-agent.ts';
+import * as nodeHost from '../services/node-host.ts';
 import * as nodeImage from '../services/node-image.ts';
 import * as nodeEnd from '../services/node-retire.ts';
 import * as organization from '../services/organization.ts';
@@ -145,6 +146,7 @@ export const handlers = {
   adminNodeSlotList: node.slotList,
   adminNodeCreate: nodeAgent.create,
   adminNodeEnrollmentCreate: nodeAgent.enrollmentCreate,
+  adminNodeRebind: nodeHost.rebind,
   adminNodeAgentGet: nodeAgent.get,
   adminNodeAgentRevoke: nodeAgent.revoke,
   adminNodeAgentUpdate: nodeAgent.update,

@@ -6,12 +6,13 @@
 import { api, type ErrorCode, limitRefusal, locationOf, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
+import { freshSignInPolicy, freshSignInRefusal } from '../domain/fresh-sign-in.ts';
 import { AppError, notFound } from '../errors.ts';
 import type { Authenticator, Credential } from '../identity/authenticate.ts';
 import { authorize, type Decision, type ProjectDirectory } from '../identity/authorize.ts';
 import { type Admitted, auditRefusal, mutate, readContext } from '../pipeline/pipeline.ts';
 import type { Cookies } from './cookie.ts';
-import { toAppError } from './problem.ts';
+import { toAppError, toProblem } from './problem.ts';
 import { addressBlock, type RateLimit, refuseFor } from './rate-limit.ts';
 import { etagOf, idempotencyKeyOf, ifMatchOf, isUnattended, lastEventIdOf, userAgentOf } from './request.ts';
 import { assertOwnPage } from './same-origin.ts';
@@ -93,6 +94,26 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     return error;
   };
 
+  /** After authorization: a caller who may not do it is not asked to sign in for it. */
+  const assertFreshSignIn = async (request: FastifyRequest, state: RequestState, principal: Principal) => {
+    const max_age_s = deps.config.fresh_sign_in_max_age_s;
+    const now_ms = deps.clock.now().getTime();
+    const refusal = freshSignInRefusal(operation, principal, { now_ms, max_age_s });
+    if (refusal === null) return;
+    const error = new AppError('fresh_sign_in_required', refusal, { max_age_s });
+    await auditRefusal({
+      ctx: contextOf(request, state),
+      operation,
+      params: request.params as Record<string, string>,
+      result: 'denied',
+      error_code: error.code,
+      policy: refusal,
+      organization_id: principal.audit_organization_id,
+      project_id: null,
+    });
+    throw error;
+  };
+
   /** Counts for an organization, without attempts of outsiders, who could use up its members' allowance. */
   const limitOrganization = (organizationId: string, nowMs: number): void => {
     const take = (name: keyof Gate['organizations']): void => {
@@ -154,7 +175,8 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     if (home === null && decision.organization_id !== null && (decision.allowed || decision.visible))
       limitOrganization(decision.organization_id, nowMs);
     if (!decision.allowed) throw await refuseDecision(request, state, decision);
-    state.decision = decision;
+    await assertFreshSignIn(request, state, state.principal);
+    state.decision = { ...decision, policy: `${decision.policy}${freshSignInPolicy(operation, state.principal)}` };
   };
 
   const admit = (
@@ -236,6 +258,12 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       return await sendStream(reply, format, items, {
         stillAllowed: stillAllowed(request, request.state),
         whenClosing,
+        problemOf: (err) =>
+          toProblem(err, {
+            correlation_id: request.state.correlation_id,
+            path: request.url,
+            public_url: deps.config.public_url,
+          }),
       });
     } finally {
       close();

@@ -67,6 +67,12 @@ const onClientError = (publicUrl: string, log: Log) => (err: NodeJS.ErrnoExcepti
   );
 };
 
+/** Where the credential is valid and only too old, the challenge of RFC 9470 states what the next sign-in must satisfy. */
+const challengeOf = ({ code, details }: AppError): string =>
+  code === 'fresh_sign_in_required'
+    ? `Bearer realm="gpuaas", error="insufficient_user_authentication", error_description="A fresh sign-in is required", max_age="${details.max_age_s ?? 0}"`
+    : 'Bearer realm="gpuaas"';
+
 const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, err: unknown): FastifyReply => {
   const error = toAppError(err);
   const { correlation_id } = request.state;
@@ -84,7 +90,7 @@ const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, e
   };
   if (problem.status >= 500) gate.deps.log.error({ ...fields, err: error.cause ?? error }, error.message);
   if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
-  if (problem.status === 401) reply.header('www-authenticate', 'Bearer realm="gpuaas"');
+  if (problem.status === 401) reply.header('www-authenticate', challengeOf(error));
   // The same address may be a page of the console for another client, and succeed for the same caller a moment later.
   reply.header('cache-control', 'no-store');
   return reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));

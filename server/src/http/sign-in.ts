@@ -15,6 +15,8 @@ export type SignInRoutes = Readonly<{
   signIn: SignIn;
   cookies: Cookies;
   public_url: string;
+  /** The age that a fresh sign-in may have. */
+  fresh_sign_in_max_age_s: number;
   /** Refuses by throwing: an address with too many requests. */
   admit(ip: string): void;
   /** Logs the server's own errors. */
@@ -108,7 +110,9 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
       const elsewhere = ownCookieName(request);
       if (elsewhere !== undefined) return leave(reply, elsewhere);
       const prompt = one(request.query['prompt']) === 'login' ? 'login' : undefined;
-      const begun = await signIn.begin({ return_to: returnTo, prompt });
+      // The console asks for one after a refusal; the server knows how fresh it must be.
+      const max_age_s = one(request.query['fresh']) === '1' ? routes.fresh_sign_in_max_age_s : undefined;
+      const begun = await signIn.begin({ return_to: returnTo, prompt, max_age_s });
       reply.header('set-cookie', [
         ...cookies.clearLeftSignIns(request.headers),
         cookies.setSignIn(begun.state, begun.sealed),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { it, type TestContext } from 'node:test';
 import { limitRefusal } from '@gpuaas/contract';
 import Fastify from 'fastify';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import { createStreams, sendStream } from './stream.ts';
 
@@ -28,10 +29,16 @@ const followed = (): AsyncIterable<object> => {
 
 type Caller = Parameters<typeof sendStream>[3];
 
-const open = async (t: TestContext, format: string, caller: Caller) => {
+const open = async (t: TestContext, format: string, given: Partial<Caller>, items = followed()) => {
+  const caller = {
+    stillAllowed: async () => true,
+    whenClosing,
+    problemOf: (err: AppError) => ({ code: err.code }),
+    ...given,
+  };
   const app = Fastify();
   t.after(() => app.close());
-  app.get('/', (_request, reply) => sendStream(reply, format, followed(), caller));
+  app.get('/', (_request, reply) => sendStream(reply, format, items, caller));
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const response = await fetch(`http://127.0.0.1:${port}/`);
@@ -73,6 +80,15 @@ it('a list breaks off for a caller who lost access, and does not look complete',
   const stream = await open(t, 'application/jsonl', { stillAllowed: async () => false, whenClosing });
   t.mock.timers.tick(15_000);
   await assert.rejects(stream.rest());
+});
+
+it('an event stream that cannot continue says why before it ends', async (t) => {
+  const items = (async function* () {
+    yield { id: 'evt_1' };
+    throw new AppError('gone', REFUSALS.events_restored);
+  })();
+  const stream = await open(t, 'text/event-stream', {}, items);
+  assert.ok((await stream.rest()).endsWith('\n\nevent: problem\ndata: {"code":"gone"}\n\n'));
 });
 
 it('a caller has at most 32 open streams, and others still get theirs', () => {

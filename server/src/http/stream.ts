@@ -77,7 +77,11 @@ export const sendStream = async (
   reply: FastifyReply,
   format: string,
   items: AsyncIterable<object>,
-  caller: Readonly<{ stillAllowed(): Promise<boolean>; whenClosing: Streams['whenClosing'] }>,
+  caller: Readonly<{
+    stillAllowed(): Promise<boolean>;
+    whenClosing: Streams['whenClosing'];
+    problemOf(err: AppError): object;
+  }>,
 ): Promise<FastifyReply> => {
   const iterator = items[Symbol.asyncIterator]();
   const isEvents = format === 'text/event-stream';
@@ -119,6 +123,9 @@ export const sendStream = async (
   } catch (err) {
     // The status is already sent; a broken connection is the only way left to show that data is missing.
     if (closed.signal.aborted) raw.destroy();
+    // A client that resumes would not notice: it must read everything again.
+    else if (isEvents && err instanceof AppError && err.code === 'gone')
+      raw.end(`event: problem\ndata: ${JSON.stringify(caller.problemOf(err))}\n\n`);
     else raw.destroy(err instanceof Error ? err : new Error(String(err)));
   } finally {
     clearInterval(watch);

@@ -376,7 +376,7 @@ test('a disk is taken over only when the host has let go of it, with proof, and 
   ]);
   const runId = String(rows[0]?.['id']);
   await app.app.deps.database.write(PLATFORM, async (tx) => {
-    await signalRun(tx, { run_id: runId, name: 'look_again' });
+    await signalRun(tx, { run_id: runId, name: 'recheck_disk' });
   });
   await answer(await nextTask(id, 'node.cleanup'), erased(serial ?? '', null));
   await until('it is owned', async () => (await state()).state === 'owned');

@@ -87,7 +87,8 @@ const userPrincipal = (row: UserPrincipalRow, credential: Principal['credential'
 };
 
 const tokenPrincipal = (row: TokenPrincipalRow): Principal => {
-  const credential = { id: row.token_id, scopes: row.scopes, expires_at: row.expires_at } as const;
+  const { token_id: id, scopes, expires_at } = row;
+  const credential = { id, scopes, expires_at, auth_time: null } as const;
   if (row.kind === 'personal') {
     return userPrincipal(row as UserPrincipalRow, {
       ...credential,
@@ -119,6 +120,8 @@ export const createAuthenticator = (options: Options): Authenticator => {
   const cache = new ExpiringCache<Principal>(PRINCIPALS_MAX);
   // Only decides that a lookup is worth its cost, so that a guessing neighbor does not lock out valid users.
   const recentlyValid = new ExpiringCache<true>(PRINCIPALS_MAX);
+  /** Lookups in progress: requests that arrive together with one credential share one. */
+  const pending = new Map<string, Promise<Principal>>();
   /** Sessions whose use was stored within the minute. */
   const used = new ExpiringCache<true>(PRINCIPALS_MAX);
 
@@ -138,8 +141,8 @@ export const createAuthenticator = (options: Options): Authenticator => {
   const bySession = async (token: string): Promise<Principal> => {
     const row = await database.read(PLATFORM, (reader) => findWebSessionPrincipal(reader, hashToken(token)));
     if (row === undefined) throw refuse('The web session has ended. Sign in again.');
-    const { web_session_id: id, expires_at } = row;
-    return userPrincipal(row, { kind: 'web_session', id, scopes: ['all'], project_id: null, expires_at });
+    const { web_session_id: id, expires_at, auth_time } = row;
+    return userPrincipal(row, { kind: 'web_session', id, scopes: ['all'], project_id: null, expires_at, auth_time });
   };
 
   /** Known callers count too: automatic requests must not hide real use. */
@@ -226,6 +229,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
       scopes: scopesOfSignIn(verified.scopes),
       project_id: null,
       expires_at: verified.expires_at,
+      auth_time: verified.auth_time,
     });
   };
 
@@ -235,16 +239,30 @@ export const createAuthenticator = (options: Options): Authenticator => {
     const nowMs = clock.now().getTime();
     // A cookie's value in the header is not a bearer token, and a bearer token in the cookie is not a session.
     const key = `${isSession ? 'session' : 'bearer'} ${hashToken(token).toString('base64')}`;
-    let principal = fresh ? undefined : cache.get(key, nowMs);
-    if (principal === undefined) {
-      if (recentlyValid.get(key, nowMs) === undefined) beforeLookUp?.();
-      if (isSession) principal = await bySession(token);
-      else principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
+    const lookUp = async (): Promise<Principal> => {
+      const find = isSession
+        ? bySession(token)
+        : isPlatformToken(token)
+          ? byToken(token, nowMs)
+          : byJwt(token, nowMs, request);
+      const principal = await find;
       const { expires_at } = principal.credential;
       const expiry = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
       cache.set(key, principal, Math.min(nowMs + PRINCIPAL_TTL_MS, expiry));
       recentlyValid.set(key, true, nowMs + RECENTLY_VALID_MS);
-    }
+      return principal;
+    };
+    /** A lookup that began earlier may not know what a fresh one must see, so a fresh one is never joined. */
+    const shared = (): Promise<Principal> => {
+      const running = pending.get(key);
+      if (running !== undefined) return running;
+      if (recentlyValid.get(key, nowMs) === undefined) beforeLookUp?.();
+      const started = lookUp().finally(() => pending.delete(key));
+      pending.set(key, started);
+      return started;
+    };
+    if (fresh && recentlyValid.get(key, nowMs) === undefined) beforeLookUp?.();
+    const principal = fresh ? await lookUp() : (cache.get(key, nowMs) ?? (await shared()));
     if (isSession && !isWaiting) noteUse(principal, key, nowMs);
     return principal;
   };

@@ -16,7 +16,7 @@ import {
 } from '../db/web-session.ts';
 import { SEALED_TO } from '../domain/sealed.ts';
 import { AppError } from '../errors.ts';
-import type { RelyingParty, SignInSecrets } from '../ports/identity/relying-party.ts';
+import type { RelyingParty, SignInSecrets, SignInTokens, SignInWish } from '../ports/identity/relying-party.ts';
 import type { Secrets } from '../ports/secrets/secrets.ts';
 import type { Authenticator } from './authenticate.ts';
 import { hashToken, mintToken } from './token.ts';
@@ -26,7 +26,7 @@ type PendingSignIn = SignInSecrets & Readonly<{ return_to: string; until_ms: num
 
 export type SignIn = Readonly<{
   begin(
-    wanted: Readonly<{ return_to: string; prompt: 'login' | undefined }>,
+    wanted: Readonly<{ return_to: string }> & SignInWish,
   ): Promise<Readonly<{ url: string; state: string; sealed: string }>>;
   /** The target page of a sign-in, also of a failed one; undefined where it is unknown. */
   returnTo(sealed: string | undefined): string | undefined;
@@ -133,7 +133,12 @@ export const createSignIn = (options: Options): SignIn => {
   };
 
   /** The same user in the same browser keeps open streams; another user's session ends. */
-  const keep = (principal: Principal, idToken: string | null, presented: string | undefined, request: Request) =>
+  const keep = (
+    principal: Principal,
+    { id_token: idToken, auth_time }: SignInTokens,
+    presented: string | undefined,
+    request: Request,
+  ) =>
     database.write(PLATFORM, async (tx) => {
       const before = presented === undefined ? undefined : await findWebSession(tx, hashToken(presented));
       const isRenewed = before?.user_id === principal.id;
@@ -150,6 +155,7 @@ export const createSignIn = (options: Options): SignIn => {
         user_id: principal.id,
         token_hash: hash,
         id_token_sealed: isKept ? secrets.seal(idToken, SEALED_TO.id_token(id)) : null,
+        auth_time,
         user_agent: request.user_agent,
         source_ip: request.source_ip,
         idle_s: options.idle_s,
@@ -180,8 +186,8 @@ export const createSignIn = (options: Options): SignIn => {
   };
 
   return {
-    begin: async ({ return_to, prompt }) => {
-      const { url, secrets: own } = await relyingParty.begin(prompt);
+    begin: async ({ return_to, ...wish }) => {
+      const { url, secrets: own } = await relyingParty.begin(wish);
       const until_ms = clock.now().getTime() + options.sign_in_s * 1000;
       const pending: PendingSignIn = { ...own, return_to, until_ms };
       return {
@@ -199,9 +205,9 @@ export const createSignIn = (options: Options): SignIn => {
           'This sign-in was already used, timed out, or started in another browser.',
         );
       if (pending.until_ms <= clock.now().getTime()) throw new AppError('invalid_request', 'This sign-in timed out.');
-      const { access_token, id_token } = await relyingParty.finish(query, pending);
-      const principal = await findPerson(access_token, request);
-      const token = await keep(principal, id_token, presented, request);
+      const tokens = await relyingParty.finish(query, pending);
+      const principal = await findPerson(tokens.access_token, request);
+      const token = await keep(principal, tokens, presented, request);
       log.info({ correlation_id: request.correlation_id, principal_id: principal.id }, 'signed in with a browser');
       return { token, max_age_s: options.max_s, return_to: pending.return_to };
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
-import { anyone, callNodeApi, newCsr, newKey, openAgent, type TestAgent } from '../../test/agent.ts';
+import { anyone, callNodeApi, hostOf, newCsr, newKey, openAgent, type TestAgent } from '../../test/agent.ts';
 import { testClock } from '../../test/app.ts';
 import { useChannel } from '../../test/channel.ts';
 import { until } from '../../test/until.ts';
@@ -135,7 +135,10 @@ describe('certificates of agents', () => {
     await ended;
     const again = agent.again();
     assert.equal((await again.wait()).status, 403);
-    assert.equal((await again.call('certificateRenew', { csr_pem: await newCsr(newKey()) })).status, 403);
+    assert.equal(
+      (await again.call('certificateRenew', { csr_pem: await newCsr(newKey()), host: hostOf(agent.node_id) })).status,
+      403,
+    );
     again.close();
     agent.close();
   });
@@ -148,7 +151,7 @@ describe('certificates of agents', () => {
     );
   const renew = async (agent: TestAgent) => {
     const key = newKey();
-    const answer = await agent.call('certificateRenew', { csr_pem: await newCsr(key) });
+    const answer = await agent.call('certificateRenew', { csr_pem: await newCsr(key), host: hostOf(agent.node_id) });
     const private_key_pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
     return { answer, open: () => openAgent(channel().url, { ...answer.body, private_key_pem }) };
   };

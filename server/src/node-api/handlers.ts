@@ -8,7 +8,8 @@ import type { Dispatcher } from '../agents/poll-dispatcher.ts';
 import type { Caller } from '../agents/refusal-audit.ts';
 import { type RefusalDeps, recordRefusals } from '../agents/task-refusal.ts';
 import { finish, health, progress, type ResultDeps, start } from '../agents/task-result.ts';
-import { notFound } from '../errors.ts';
+import { hostMismatch, normalizeHost } from '../domain/host-identity.ts';
+import { AppError, notFound } from '../errors.ts';
 import { type InventoryDeps, record } from '../services/inventory.ts';
 import { type ShipDeps, ship } from '../services/log-line.ts';
 import { type EnrollDeps, enroll, renew } from '../services/node-enroll.ts';
@@ -42,8 +43,12 @@ export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
   trustBundleGet: async () => deps.trust().bundle,
   nodeEnroll: ({ caller }, { body }) => enroll(deps, caller, body),
   certificateRenew: ({ caller, peer }, { body }) => renew(deps, caller, peer, body),
-  taskWait: ({ peer, onDisconnect }, { body }) => {
-    const no_tasks_reason = deps.heartbeats.record(peer.node_id, body);
+  taskWait: async ({ peer, onDisconnect }, { body }) => {
+    const host = normalizeHost(body.host);
+    // A certificate that was copied to another host gets no task there.
+    const wrong = peer.host === null ? null : hostMismatch({ host: peer.host, named: peer.host.named }, host);
+    if (wrong !== null) throw new AppError('permission_denied', wrong.sentence);
+    const no_tasks_reason = deps.heartbeats.record(peer.node_id, body, peer.host === null ? host : null);
     const held = deps.dispatcher.wait(peer.node_id, { ...body, no_tasks_reason });
     onDisconnect(held.abandon);
     return held.response;

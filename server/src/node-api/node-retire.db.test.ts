@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { addNode, anyone, callNodeApi, enrollBody, newKey, type TestAgent } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
+import { discover } from '../../test/discovered.ts';
 import { aCatalog, aNode, anAllocation, aSlot } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -52,6 +53,66 @@ describe('retiring a node', () => {
     });
     return agent;
   };
+
+  it('a rebind admits another host and leaves nothing of the earlier one approved, proven or schedulable', async () => {
+    const { rows, test, url } = channel();
+    const agent = await aWorkingNode();
+    const id = agent.node_id;
+    await discover(test.db.database, id);
+    const rebind = async (more: object = {}) => (await admin()).post(`${NODES}/${id}/rebind`, { ...because, ...more });
+    assert.match((await rebind()).body.detail, /active\. Drain it first/);
+    assert.equal((await drain(id)).status, 200);
+    const schedulable = () =>
+      rows<{ approval: string; status: string; wipe_proof_id: string | null; is_schedulable: boolean }>(
+        `select s.approval, s.status, s.wipe_proof_id, p.is_schedulable from node_resource_slots s
+         join node_placement_summary p on p.node_id = s.node_id where s.node_id = $1 order by s.slot_index`,
+        [id],
+      );
+    const generations = async () =>
+      (
+        await rows<{ sum: number }>('select sum(generation)::int as sum from node_resource_slots where node_id = $1', [
+          id,
+        ])
+      )[0];
+    const before = await generations();
+    const offered = await schedulable();
+    assert.ok(offered.every(({ wipe_proof_id }) => wipe_proof_id !== null));
+    const refusedName = await rebind({ host: { product_serial: 'None' } });
+    assert.equal(refusedName.status, 400);
+    assert.deepEqual(await schedulable(), offered, 'a refusal changes nothing');
+
+    const serial = `SN-${id.slice(-12)}`;
+    const { status, body: enrollment } = await rebind({ host: { product_serial: serial } });
+    assert.equal(status, 201, JSON.stringify(enrollment));
+    assert.equal(enrollment.host.state, 'named');
+    const gone = { approval: 'disabled', status: 'quarantined', wipe_proof_id: null, is_schedulable: false };
+    assert.deepEqual(await schedulable(), [gone, gone]);
+    assert.equal((await generations())?.sum, (before?.sum ?? 0) + 2, 'no wipe or override of before counts');
+    const row = (await nodeRow(id)).body;
+    assert.deepEqual([row.state, row.health, row.is_runtime_validated], ['bootstrap_issued', 'unknown', false]);
+    const approve = row.actions.find(({ name }: { name: string }) => name === 'approve');
+    assert.match(approve.reason, /no discovery yet/, 'candidates of the earlier host are not approved');
+    await refused(agent);
+    const enroll = async (host: object) =>
+      callNodeApi(url, anyone(), 'nodeEnroll', { ...(await enrollBody(enrollment.token, newKey())), host } as never);
+    const none = { product_uuid: null, machine_id: null };
+    assert.equal((await enroll({ product_serial: id, ...none })).status, 403, 'the earlier host is another one now');
+    assert.equal((await enroll({ product_serial: serial, ...none })).status, 200);
+    const audits = await rows<{ metadata: Record<string, unknown> }>(
+      "select metadata from audit_logs where action = 'node.rebind' and result = 'success' and target_id = $1",
+      [id],
+    );
+    assert.deepEqual(
+      audits.map(({ metadata }) => [metadata.slots_disabled, metadata.certificates_revoked]),
+      [[2, 1]],
+    );
+    const told = await rows(
+      "select 1 from outbox_events where event_type = 'node.changed' and subject = $1 and data ->> 'state' = 'bootstrap_issued'",
+      [id],
+    );
+    assert.equal(told.length, 2, 'created, and given to another host');
+    agent.close();
+  });
 
   it('an active node is not retired, a drained one is: locked out, tasks canceled, slots unschedulable', async () => {
     const { ask, stateOf, rows } = channel();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { SignedTask } from '@gpuaas/contract/node';
-import { newCsr, newKey, openAgent, shownBy, type TestAgent } from '../../test/agent.ts';
+import { hostOf, newCsr, newKey, openAgent, shownBy, type TestAgent } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
 import { until } from '../../test/until.ts';
 import { endGrace } from '../reconcilers/end-grace.ts';
@@ -44,7 +44,7 @@ describe('rotation of the keys of the agent channel', () => {
     const csr_pem = await newCsr(key);
     let renewed = agent;
     await until('certificates are of the new CA', async () => {
-      const { status, body } = await agent.call('certificateRenew', { csr_pem });
+      const { status, body } = await agent.call('certificateRenew', { csr_pem, host: hostOf(agent.node_id) });
       // Until then a certificate this young is not renewed.
       if (status === 429) return false;
       renewed = openAgent(channel().url, { ...body, private_key_pem });

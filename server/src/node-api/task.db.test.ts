@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type SignedTask, taskTreeBytes } from '@gpuaas/contract/node';
-import { payloadOf } from '../../test/agent.ts';
+import { hostOf, payloadOf } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
 import { until } from '../../test/until.ts';
 
@@ -266,6 +266,7 @@ describe('tasks of agents', () => {
     await agent.call('taskWait', {
       agent_version: '0.1.0',
       boot_id: 'boot-2',
+      host: hostOf(agent.node_id),
       booted_at: new Date().toISOString(),
       kinds: [],
       journaled_task_ids: [],

@@ -7,6 +7,7 @@ import { anEvent } from '../../test/rows.ts';
 import { until } from '../../test/until.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { insertOutboxEvent, type NewOutboxEvent, type OutboxRow } from '../db/outbox.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { createEventFeed } from './event-feed.ts';
@@ -24,17 +25,31 @@ const feedOf = async (t: TestContext) => {
     host_role: 'platform_control',
     destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
   });
-  const seen = { shared: 0, sharedNow: 0, sharedAtOnce: 0, own: 0, ownNow: 0, ownAtOnce: 0, isDown: false };
+  const seen = {
+    shared: 0,
+    sharedNow: 0,
+    sharedAtOnce: 0,
+    own: 0,
+    ownNow: 0,
+    ownAtOnce: 0,
+    isDown: false,
+    isRestored: false,
+  };
   const fail = async () => {
     if (seen.isDown) throw new AppError('unavailable', 'The database does not answer.');
   };
+  /** With the snapshots of a database that has fewer transactions. */
+  const restored = (tx: Reader): Reader => ({
+    query: (text, values) =>
+      tx.query(seen.isRestored ? text.replaceAll('pg_current_snapshot()', "'700:700:'::pg_snapshot") : text, values),
+  });
   const counting: Pick<Database, 'read'> = {
     read: async (scope, fn) => {
       seen.shared += 1;
       seen.sharedAtOnce = Math.max(seen.sharedAtOnce, ++seen.sharedNow);
       try {
         await fail();
-        return await database.read(scope, fn);
+        return await database.read(scope, (tx) => fn(restored(tx)));
       } finally {
         seen.sharedNow -= 1;
       }
@@ -48,7 +63,7 @@ const feedOf = async (t: TestContext) => {
     seen.ownAtOnce = Math.max(seen.ownAtOnce, ++seen.ownNow);
     try {
       await fail();
-      return await database.read({ tenant_id: 'org_a', principal_id: 'usr_a' }, fn);
+      return await database.read({ tenant_id: 'org_a', principal_id: 'usr_a' }, (tx) => fn(restored(tx)));
     } finally {
       seen.ownNow -= 1;
     }
@@ -151,6 +166,35 @@ test('a stream continues after an outage from its last event, and the outage is 
     lines.map(({ message }) => message),
     ['failed to read the outbox; event streams wait', 'event streams continue'],
   );
+});
+
+test('all streams end when the database was restored to older transactions, and later ones start anew', async (t) => {
+  const { emit, follow, hub, lines, seen } = await feedOf(t);
+  const quiet = await follow();
+  const busy = await follow();
+  await emit({ subject: 's0' });
+  const [last] = await take(busy, 1);
+  await take(quiet, 1);
+  const resumed = await follow(last?.id);
+  const waiting = [quiet, busy, resumed].map((rows) =>
+    assert.rejects(Promise.resolve(rows.next()), { code: 'gone', message: REFUSALS.events_restored }),
+  );
+  seen.isRestored = true;
+  hub.wake();
+  await Promise.all(waiting);
+  assert.deepEqual(
+    lines.map(({ message, streams }) => [message, streams]),
+    [['the database has fewer transactions than before; event streams end', 3]],
+  );
+  await assert.rejects(
+    follow(last?.id),
+    { code: 'gone', message: REFUSALS.events_gone },
+    'its transaction is not here yet',
+  );
+  const fresh = await follow();
+  seen.isRestored = false;
+  await emit({ subject: 's1' });
+  assert.deepEqual(subjects(await take(fresh, 1)), ['s1']);
 });
 
 test('however often a stream is cut and resumed during writes, every event is delivered once, in order', async (t) => {

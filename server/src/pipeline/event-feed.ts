@@ -9,18 +9,26 @@
  *
  * A stream joins before it notes where it starts. What the reader handed out earlier had therefore committed by then, and
  * everything later reaches the queue: no event is lost or repeated between the two sources.
+ *
+ * A stream never starts from now in place of an event that is gone: it is refused. Transaction ids fall only when the
+ * database was restored or lost its last transactions. All streams then end, because later events could be taken for
+ * known ones.
  */
-import { backoffMs, type Log, pause } from '@gpuaas/kit';
+import { backoffMs, type Log, type LoopWatch, pause } from '@gpuaas/kit';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import {
   findEventPosition,
+  getFeedStart,
   getSnapshot,
   isAfter,
+  isBelow,
   listEvents,
   type OutboxPosition,
   type OutboxRow,
   visibleIn,
+  xmaxOf,
 } from '../db/outbox.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import type { EventHub } from '../ports/events/hub.ts';
 import { createTurns } from './turns.ts';
@@ -41,7 +49,7 @@ type Followed = Readonly<{
   /** Null: every event of the control plane. */
   of: Readonly<{ organization_id: string; project_id: string }> | null;
   type?: string | undefined;
-  /** An event of the same stream that the caller already has; unknown or purged means from now on. */
+  /** An event of the same stream that the caller already has; `gone` if it is unknown or purged. */
   after_id?: string | undefined;
   signal?: AbortSignal;
 }>;
@@ -49,7 +57,7 @@ type Followed = Readonly<{
 export type EventFeed = Readonly<{
   /**
    * Records its start before it returns, so that later commits are delivered. Ends when the signal is aborted or the
-   * consumer returns, immediately also while it waits.
+   * consumer returns, immediately also while it waits. Throws `gone` when the database was restored to an earlier time.
    */
   follow(options: Followed): Promise<AsyncIterableIterator<OutboxRow, void>>;
 }>;
@@ -60,8 +68,11 @@ type Stream = {
   queue: OutboxRow[];
   /** Events are missing from the queue: the stream must read on its own. */
   isBehind: boolean;
+  isRestored: boolean;
   wake(): void;
 };
+
+const gone = (sentence: string): AppError => new AppError('gone', sentence);
 
 const offer = (stream: Stream, row: OutboxRow): void => {
   if (stream.isBehind || (stream.type !== undefined && stream.type !== row.event_type)) return;
@@ -74,18 +85,21 @@ const offer = (stream: Stream, row: OutboxRow): void => {
   stream.wake();
 };
 
-/** Everything before the oldest transaction still running is settled. A snapshot prints as xmin:xmax:list. */
-const startOf = (snapshot: string): OutboxPosition => ({ xid: snapshot.split(':')[0] ?? '0', id: '' });
+/** The highest `xmaxOf` that the reader or a stream has read. */
+type Newest = { xmax: string };
+const note = (newest: Newest, snapshot: string): void => {
+  if (isBelow(newest.xmax, xmaxOf(snapshot))) newest.xmax = xmaxOf(snapshot);
+};
 
 export const createEventFeed = (
-  deps: Readonly<{ database: Pick<Database, 'read'>; hub: EventHub; log: Log }>,
+  deps: Readonly<{ database: Pick<Database, 'read'>; hub: EventHub; log: Log; loops?: LoopWatch }>,
 ): EventFeed => {
   const { database, hub, log } = deps;
   const turn = createTurns(OWN_READS_MAX);
   /** By project; those of the control plane under null. */
   const streams = new Map<string | null, Set<Stream>>();
   /** Set while there are streams. */
-  let reader: Readonly<{ started: Promise<void>; stop: AbortController }> | undefined;
+  let reader: Readonly<{ started: Promise<void>; stop: AbortController; newest: Newest }> | undefined;
 
   const hand = (row: OutboxRow): void => {
     for (const stream of streams.get(null) ?? []) offer(stream, row);
@@ -93,17 +107,34 @@ export const createEventFeed = (
     for (const stream of streams.get(row.project_id) ?? []) offer(stream, row);
   };
 
-  const readOn = async (start: OutboxPosition, signal: AbortSignal): Promise<void> => {
+  const endAll = (): void => {
+    const all = [...streams.values()].flatMap((some) => [...some]);
+    log.warn({ streams: all.length }, 'the database has fewer transactions than before; event streams end');
+    for (const stream of all) {
+      stream.isRestored = true;
+      leave(stream);
+    }
+  };
+
+  const readOn = async (start: OutboxPosition, newest: Newest, signal: AbortSignal): Promise<void> => {
     let after = start;
     let failures = 0;
+    const watch = deps.loops?.add('read-events', Math.max(POLL_MS, BACKOFF.capMs));
+    signal.addEventListener('abort', () => watch?.end(), { once: true });
     while (!signal.aborted) {
       // Requested before the read, so that a wake-up during the read is not lost.
       const woken = hub.wait(POLL_MS, signal);
       try {
-        const rows = await database.read(PLATFORM, (tx) =>
-          listEvents(tx, { project_id: null, after, limit: PAGE_ROWS }),
-        );
+        const read = () =>
+          database.read(PLATFORM, (tx) =>
+            Promise.all([getSnapshot(tx), listEvents(tx, { project_id: null, after, limit: PAGE_ROWS })]),
+          );
+        // Only snapshots that were complete before this read must be older.
+        const floor = newest.xmax;
+        const [snapshot, rows] = await (watch === undefined ? read() : watch.turn(read));
         if (signal.aborted) return;
+        if (isBelow(xmaxOf(snapshot), floor)) return endAll();
+        note(newest, snapshot);
         if (failures > 0) log.info({ failures }, 'event streams continue');
         failures = 0;
         for (const row of rows) hand(row);
@@ -119,23 +150,27 @@ export const createEventFeed = (
 
   const startReader = (): NonNullable<typeof reader> => {
     const stop = new AbortController();
-    const started = database.read(PLATFORM, getSnapshot).then((snapshot) => {
-      void readOn(startOf(snapshot), stop.signal);
+    const newest: Newest = { xmax: '0' };
+    const started = database.read(PLATFORM, getFeedStart).then(({ position, snapshot }) => {
+      note(newest, snapshot);
+      void readOn(position, newest, stop.signal);
     });
-    const own = { started, stop };
+    const own = { started, stop, newest };
     started.catch(() => {
       if (reader === own) reader = undefined;
     });
     return own;
   };
 
-  const join = (stream: Stream): Promise<void> => {
+  const join = async (stream: Stream): Promise<Newest> => {
     const key = stream.of?.project_id ?? null;
     const others = streams.get(key);
     if (others === undefined) streams.set(key, new Set([stream]));
     else others.add(stream);
     reader ??= startReader();
-    return reader.started;
+    const { started, newest } = reader;
+    await started;
+    return newest;
   };
 
   const leave = (stream: Stream): void => {
@@ -156,25 +191,30 @@ export const createEventFeed = (
     const project_id = of?.project_id ?? null;
     const ownRead = <T>(fn: (tx: Reader) => Promise<T>): Promise<T> => turn(of?.organization_id ?? '*', () => read(fn));
     let wake = (): void => {};
-    const stream: Stream = { of, type, queue: [], isBehind: false, wake: () => wake() };
+    const stream: Stream = { of, type, queue: [], isBehind: false, isRestored: false, wake: () => wake() };
     signal.addEventListener('abort', () => leave(stream), { once: true });
 
     const begin = async () => {
-      await join(stream);
-      return ownRead((tx) =>
+      const newest = await join(stream);
+      const [start, known] = await ownRead((tx) =>
         Promise.all([
-          getSnapshot(tx),
+          getFeedStart(tx),
           after_id === undefined ? undefined : findEventPosition(tx, project_id, after_id),
         ]),
       );
+      // A row from a dump may carry an id that this database has not assigned yet.
+      if (after_id !== undefined && (known === undefined || !isBelow(known.xid, xmaxOf(start.snapshot))))
+        throw gone(REFUSALS.events_gone);
+      note(newest, start.snapshot);
+      return [start, known] as const;
     };
-    const [snapshot, known] = await begin().catch((err: unknown) => {
+    const [start, known] = await begin().catch((err: unknown) => {
       closed.abort(CLOSED);
       throw err;
     });
-    const not_in = known === undefined ? snapshot : undefined;
+    const not_in = known === undefined ? start.snapshot : undefined;
     const isKnown = not_in === undefined ? () => false : visibleIn(not_in);
-    let after: OutboxPosition = known ?? startOf(snapshot);
+    let after: OutboxPosition = known ?? start.position;
     if (known !== undefined) stream.isBehind = true;
     if (signal.aborted) leave(stream);
 
@@ -193,12 +233,14 @@ export const createEventFeed = (
 
     const events = (async function* (): AsyncGenerator<OutboxRow, void> {
       while (!signal.aborted) {
+        if (stream.isRestored) throw gone(REFUSALS.events_restored);
         if (stream.isBehind) {
           // The queue fills from here on, so nothing is missing between the last page and its first row.
           stream.isBehind = false;
           let rows: readonly OutboxRow[];
           do {
             rows = await ownPage();
+            if (stream.isRestored) break;
             for (const row of rows) {
               if (signal.aborted) return;
               yield row;

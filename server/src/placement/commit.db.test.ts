@@ -202,6 +202,17 @@ describe('committing a placement', () => {
     assert.deepEqual(rows, [{ is_schedulable: false, key_1: null, key_8: null, key_node: null }]);
   });
 
+  it('bare metal needs a slot or a data disk, whose wipe can be proven', async () => {
+    const keyOf = async (facts: Parameters<typeof aNode>[1]) => {
+      const { id } = await aNode(owner, { capacity_mode: 'baremetal', slots: false, ...facts });
+      await db.database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+      const { rows } = await owner.query('select key_node from node_placement_summary where node_id = $1', [id]);
+      return rows[0].key_node;
+    };
+    assert.equal(await keyOf({ data_disks: [] }), null);
+    assert.notEqual(await keyOf({}), null);
+  });
+
   it('the index row written by a claim equals a freshly computed one', async () => {
     const look = () =>
       owner.query('select * from node_placement_summary where node_id = any ($1) order by node_id', [nodeIds]);

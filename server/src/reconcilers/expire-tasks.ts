@@ -4,23 +4,17 @@
  */
 import { expireTask } from '../agents/end-task.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
-import { listOverdueTasks } from '../db/node-task.ts';
+import { listOverdueTasks, type OverdueTask } from '../db/node-task.ts';
+import { eachRow } from './each-row.ts';
 
 const BATCH_ROWS = 100;
 
 /** Returns how many expired. Throws after the last one if any could not be ended. */
-export const expireTasks = async (deps: Readonly<{ database: Database }>, signal?: AbortSignal): Promise<number> => {
-  const ids = await deps.database.read(PLATFORM, (reader) => listOverdueTasks(reader, BATCH_ROWS));
-  const failures: unknown[] = [];
-  let expired = 0;
-  for (const id of ids) {
-    if (signal?.aborted) break;
-    try {
-      if (await deps.database.write(PLATFORM, (tx) => expireTask(tx, id, { now: new Date() }))) expired += 1;
-    } catch (err) {
-      failures.push(err);
-    }
-  }
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${ids.length} could not be ended`);
-  return expired;
-};
+export const expireTasks = ({ database }: Readonly<{ database: Database }>, signal?: AbortSignal): Promise<number> =>
+  eachRow({
+    list: (after: OverdueTask | undefined) =>
+      database.read(PLATFORM, (reader) => listOverdueTasks(reader, after, BATCH_ROWS)),
+    handle: ({ id }) => database.write(PLATFORM, (tx) => expireTask(tx, id, { now: new Date() })),
+    failed: 'could not be ended',
+    signal,
+  });

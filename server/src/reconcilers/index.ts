@@ -7,12 +7,14 @@ import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import { reseal } from '../sealing/reseal.ts';
 import type { InvariantWatch } from './check-invariants.ts';
 import { createCapacityCounter } from './count-capacity.ts';
+import type { NodeCounter } from './count-nodes.ts';
 import { endCooldown } from './end-cooldown.ts';
 import { endGrace } from './end-grace.ts';
 import { ensureTrustKeys } from './ensure-trust-keys.ts';
 import { expireTasks } from './expire-tasks.ts';
 import { keepLogPartitions } from './keep-log-partitions.ts';
 import { markOffline } from './mark-offline.ts';
+import type { HeadsDisk } from './measure-heads-disk.ts';
 import { purgeExpired } from './purge-expired.ts';
 import { releaseDue } from './release-due.ts';
 import { revokeGrants } from './revoke-grants.ts';
@@ -20,7 +22,7 @@ import { sampleCapacity } from './sample-capacity.ts';
 import { sealAudit } from './seal-audit.ts';
 
 export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock'> &
-  Readonly<{ watch: InvariantWatch }>;
+  Readonly<{ watch: InvariantWatch; nodes: NodeCounter; headsDisk: HeadsDisk }>;
 
 type ReconcilerRun = (signal: AbortSignal) => Promise<unknown>;
 
@@ -48,8 +50,11 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   {
     name: 'purge-expired',
     interval_ms: 60_000,
-    does: 'deletes expired rows',
-    create: (deps) => (signal) => purgeExpired(deps, signal),
+    does: 'deletes expired rows, and history after `GPUAAS_HISTORY_DAYS`',
+    create:
+      ({ config, database }) =>
+      (signal) =>
+        purgeExpired({ database, history_days: config.history_days }, signal),
   },
   {
     name: 'release-due',
@@ -117,6 +122,18 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     interval_ms: 3_600_000,
     does: 'creates the next days’ partitions of `log_lines` and drops expired ones',
     create: (deps) => () => keepLogPartitions({ database: deps.database, days: deps.config.log_days }),
+  },
+  {
+    name: 'count-nodes',
+    interval_ms: 30_000,
+    does: 'counts nodes by state and certificates that end soon, for the metrics',
+    create: (deps) => deps.nodes.run,
+  },
+  {
+    name: 'measure-heads-disk',
+    interval_ms: 60_000,
+    does: 'measures the free space beside the audit heads file, for the metrics',
+    create: (deps) => deps.headsDisk.run,
   },
   {
     name: 'check-invariants',

@@ -6,12 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { moveNode } from '../db/node.ts';
-import { isAgentSeen, listNodesWithWrongState } from '../db/node-agent.ts';
+import { isAgentSeen, listNodesWithWrongState, type MisstatedNode } from '../db/node-agent.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { nodeChanged } from '../domain/node-event.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { eachRow } from './each-row.ts';
 
 export type MarkOfflineDeps = Readonly<{ database: Database }>;
 
@@ -50,23 +51,11 @@ const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boole
   });
 
 /** Returns how many nodes moved. Throws after the last one if any failed. */
-export const markOffline = async (deps: MarkOfflineDeps, signal?: AbortSignal): Promise<number> => {
-  const failures: unknown[] = [];
-  let moved = 0;
-  for (;;) {
-    const nodes = await deps.database.read(PLATFORM, (reader) => listNodesWithWrongState(reader, BATCH_ROWS));
-    let movedNow = 0;
-    for (const { id, name } of nodes) {
-      if (signal?.aborted) return moved;
-      try {
-        if (await markOne(deps, id, name)) movedNow += 1;
-      } catch (err) {
-        failures.push(err);
-      }
-    }
-    moved += movedNow;
-    if (nodes.length < BATCH_ROWS || movedNow === 0) break;
-  }
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} nodes could not be marked`);
-  return moved;
-};
+export const markOffline = (deps: MarkOfflineDeps, signal?: AbortSignal): Promise<number> =>
+  eachRow({
+    list: (after: MisstatedNode | undefined) =>
+      deps.database.read(PLATFORM, (reader) => listNodesWithWrongState(reader, after, BATCH_ROWS)),
+    handle: ({ id, name }) => markOne(deps, id, name),
+    failed: 'could not be marked',
+    signal,
+  });

@@ -2,7 +2,7 @@
  * Runs one function repeatedly: never twice at once, at its interval or when woken, slower while it fails. A failure is
  * logged when it starts, changes and ends, not every time.
  */
-import { backoffMs, type Log, pause } from '@gpuaas/kit';
+import { backoffMs, type Log, type LoopWatch, pause } from '@gpuaas/kit';
 
 export type Reconciler = Readonly<{
   /** Ends the loop; resolves when the current turn has ended. */
@@ -18,6 +18,8 @@ export type ReconcilerOptions = Readonly<{
   hub?: Readonly<{ wait(ms: number, signal?: AbortSignal): Promise<void> }>;
   log: Log;
   signal: AbortSignal;
+  /** Reports a turn that does not end. */
+  loops?: LoopWatch;
 }>;
 
 const BACKOFF = { baseMs: 200, capMs: 5_000 };
@@ -27,6 +29,8 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
   const wait = options.hub?.wait ?? pause;
+  const watch = options.loops?.add(name, Math.max(intervalMs, BACKOFF.capMs));
+  const turn = () => options.run(signal);
 
   const loop = async (): Promise<void> => {
     let failures = 0;
@@ -35,7 +39,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
       // Requested before the turn, so that a wake-up during the turn is not lost.
       const woken = wait(intervalMs, signal);
       try {
-        await options.run(signal);
+        await (watch === undefined ? turn() : watch.turn(turn));
         if (failures > 0) log.info({ reconciler: name, failures }, 'reconciler recovered');
         failures = 0;
         lastMessage = '';
@@ -48,6 +52,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
         await pause(backoffMs(failures, BACKOFF), signal);
       }
     }
+    watch?.end();
   };
   const running = loop();
   return {

@@ -7,9 +7,10 @@ import { invariant } from '@gpuaas/kit';
 import { findAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { listDueAllocations, lockDueAllocation } from '../db/lifecycle.ts';
+import { type DueAllocation, listDueAllocations, lockDueAllocation } from '../db/lifecycle.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { startRelease } from '../workflows/start-cleanup.ts';
+import { eachRow } from './each-row.ts';
 
 const BATCH_ROWS = 100;
 export const DUE_REASON = REASONS.duration_passed;
@@ -44,19 +45,11 @@ const releaseOne = (deps: ReleaseDueDeps, id: string): Promise<boolean> =>
   });
 
 /** Returns how many were released. Throws after the last one if any could not be released. */
-export const releaseDue = async (deps: ReleaseDueDeps, signal?: AbortSignal): Promise<number> => {
-  const ids = await deps.database.read(PLATFORM, (reader) => listDueAllocations(reader, BATCH_ROWS));
-  const failures: unknown[] = [];
-  let released = 0;
-  for (const id of ids) {
-    if (signal?.aborted) break;
-    try {
-      if (await releaseOne(deps, id)) released += 1;
-    } catch (err) {
-      failures.push(err);
-    }
-  }
-  if (failures.length > 0)
-    throw new AggregateError(failures, `${failures.length} of ${ids.length} could not be released`);
-  return released;
-};
+export const releaseDue = (deps: ReleaseDueDeps, signal?: AbortSignal): Promise<number> =>
+  eachRow({
+    list: (after: DueAllocation | undefined) =>
+      deps.database.read(PLATFORM, (reader) => listDueAllocations(reader, after, BATCH_ROWS)),
+    handle: ({ id }) => releaseOne(deps, id),
+    failed: 'could not be released',
+    signal,
+  });

@@ -52,6 +52,29 @@ test('a row that commits late is sealed after rows unknown to it, and none is le
   assert.equal((await verifyAudit({ database, heads, only: null })).intact, true);
 });
 
+test('rows are sealed while the heads file cannot be written, and the next turn that can writes the missing heads', async (t) => {
+  const { database } = await testDatabase(t);
+  const heads = headsFile(t);
+  const full = {
+    ...heads,
+    append: () => Promise.reject(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })),
+  };
+  const linesOf = async (): Promise<number> => {
+    let lines = 0;
+    for await (const line of heads.lines()) lines += Number(line.isSigned());
+    return lines;
+  };
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action: 'first' })));
+  await assert.rejects(sealAudit({ database, heads: full }), /ENOSPC/);
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action: 'second' })));
+  await assert.rejects(sealAudit({ database, heads: full }), /ENOSPC/);
+  assert.deepEqual(await countSeals(database), { rows: 2, seals: 2, sealed_rows: 2 });
+  assert.equal(await linesOf(), 0);
+  await sealAudit({ database, heads });
+  assert.equal(await linesOf(), 1);
+  assert.equal((await verifyAudit({ database, heads, only: null })).intact, true);
+});
+
 test('many writers and two sealers give no false alarm and one seal per row', async (t) => {
   const { database, ownerUrl } = await testDatabase(t, { poolMax: 12 });
   const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
@@ -144,4 +167,33 @@ test('the application may neither change nor delete audit rows and seals', async
       database.write(PLATFORM, (tx) => tx.query(sql)),
       /permission denied/,
     );
+});
+
+test('a heads file that hangs delays no seal; the log names it, and the heads follow when it responds', async (t) => {
+  const { database } = await testDatabase(t);
+  const file = headsFile(t);
+  const hung = Promise.withResolvers<void>();
+  let appends = 0;
+  const heads: typeof file = {
+    ...file,
+    append: async (...args) => {
+      appends += 1;
+      await hung.promise;
+      return file.append(...args);
+    },
+  };
+  const seal = () => sealAudit({ database, heads, heads_wait_ms: 1 });
+  for (let row = 1; row <= 3; row++) {
+    await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow()));
+    await assert.rejects(seal(), /heads file has not responded/);
+    assert.equal((await countSeals(database)).seals, row);
+  }
+  assert.equal(appends, 1, 'a write that hangs is not started again');
+  hung.resolve();
+  await sealAudit({ database, heads });
+  await sealAudit({ database, heads });
+  assert.equal((await verifyAudit({ database, heads: file, only: null })).intact, true);
+  let lines = 0;
+  for await (const _ of file.lines()) lines += 1;
+  assert.ok(lines > 0);
 });

@@ -3,9 +3,10 @@
  * a head is written only for durable seals, and heads missed by a crash are found by the next run. If the crash happens
  * between the file and its record in the database, the head is written twice, which is harmless.
  */
-
+import { settlesWithin } from '@gpuaas/kit';
 import {
   findSealingWork,
+  getSealer,
   insertSeals,
   listChainEnds,
   listSealable,
@@ -16,12 +17,19 @@ import {
   moveSealer,
 } from '../db/audit-seal.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
+import { runExclusively } from '../db/lock.ts';
 import { chainOf, sealRows } from '../domain/audit-chain.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
 
-export type SealerDeps = Readonly<{ database: Database; heads: HeadsFile }>;
+export type SealerDeps = Readonly<{
+  database: Database;
+  heads: HeadsFile;
+  /** How long a turn waits for the heads file. */
+  heads_wait_ms?: number;
+}>;
 
 const BATCH_ROWS = 500;
+const HEADS_WAIT_MS = 5_000;
 
 /** Seals one batch and returns whether there may be more. */
 const sealBatch = (database: Database): Promise<boolean> =>
@@ -39,20 +47,50 @@ const sealBatch = (database: Database): Promise<boolean> =>
     return rows.length === BATCH_ROWS;
   });
 
-const writeHeads = (deps: SealerDeps): Promise<boolean> =>
-  deps.database.write(PLATFORM, async (tx) => {
-    const [state, chains] = await Promise.all([lockSealer(tx), listUnheadedChains(tx, BATCH_ROWS)]);
-    if (state === undefined || chains.length === 0) return false;
-    const end = await deps.heads.append(
-      chains.map((chain) => ({ ...chain, hash: chain.hash.toString('hex') })),
-      { line: state.heads_line, hash: state.heads_hash.toString('hex') },
-    );
-    await moveHeads(tx, chains, end);
-    return chains.length === BATCH_ROWS;
+/**
+ * No transaction is open while the file is written, and sealing does not wait for it: a file system may hang. The lock
+ * keeps other processes away until the write has ended.
+ */
+const writeHeads = ({ database, heads }: SealerDeps): Promise<boolean> =>
+  runExclusively(database, 'write_heads', async () => {
+    for (let isMore = true; isMore; ) {
+      const [state, chains] = await database.read(PLATFORM, (reader) =>
+        Promise.all([getSealer(reader), listUnheadedChains(reader, BATCH_ROWS)]),
+      );
+      if (chains.length === 0) return;
+      const end = await heads.append(
+        chains.map((chain) => ({ ...chain, hash: chain.hash.toString('hex') })),
+        { line: state.heads_line, hash: state.heads_hash.toString('hex') },
+      );
+      await database.write(PLATFORM, (tx) => moveHeads(tx, chains, end));
+      isMore = chains.length === BATCH_ROWS;
+    }
   });
+
+type Writing = Readonly<{ since: number; done: Promise<unknown> }>;
+/** Also across turns: a write that hangs is not started a second time. */
+const writing = new WeakMap<HeadsFile, Writing>();
+
+const startWriting = (deps: SealerDeps): Writing => {
+  const done = writeHeads(deps).finally(() => writing.delete(deps.heads));
+  // When no turn waits any more, the next one starts again and reports the failure.
+  done.catch(() => {});
+  const own = { since: performance.now(), done };
+  writing.set(deps.heads, own);
+  return own;
+};
+
+const awaitHeads = async (deps: SealerDeps): Promise<void> => {
+  const { since, done } = writing.get(deps.heads) ?? startWriting(deps);
+  const limit = deps.heads_wait_ms ?? HEADS_WAIT_MS;
+  if (await settlesWithin(done, Math.max(0, since + limit - performance.now()))) return;
+  throw new Error(
+    `The heads file has not responded for ${Math.round((performance.now() - since) / 1_000)} s. Sealing continues; check its file system.`,
+  );
+};
 
 export const sealAudit = async (deps: SealerDeps, signal?: AbortSignal): Promise<void> => {
   const work = await deps.database.read(PLATFORM, findSealingWork);
   if (work.rows) while (!signal?.aborted && (await sealBatch(deps.database)));
-  if (work.rows || work.heads) while (await writeHeads(deps));
+  if (work.rows || work.heads || writing.has(deps.heads)) await awaitHeads(deps);
 };

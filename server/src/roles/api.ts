@@ -118,6 +118,7 @@ export const createApi = async ({
         signIn: browserSignIn(deps, authenticate, { url: issuerUrl, fetch }),
         cookies,
         public_url: config.public_url,
+        fresh_sign_in_max_age_s: config.fresh_sign_in_max_age_s,
         admit: (ip) => refuseFor(anonymousLimit.take(addressBlock(ip), now())),
         onFault: (err, correlation_id) =>
           log.error({ err: err.cause ?? err, correlation_id, internal: err.details.internal }, err.message),

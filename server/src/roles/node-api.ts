@@ -15,16 +15,23 @@ import { createLogQuota } from '../logs/log-quota.ts';
 import { createNodeHandlers } from '../node-api/handlers.ts';
 import { createNodeApi, type NodeApiServer } from '../node-api/server.ts';
 import { createAgentReleases } from '../ports/objects/agent-releases.ts';
-import { startReconciler } from '../reconcilers/reconciler.ts';
 import { reseal } from '../sealing/reseal.ts';
 import { createAgentMetrics } from '../telemetry/agent-metrics.ts';
+import { addCertificateGauge } from '../telemetry/certificate-gauges.ts';
 import type { RoleContext } from './role.ts';
 
 const REFRESH_INTERVAL_MS = 1_000;
 
 export type NodeApi = Readonly<{ url: string; dispatcher: Dispatcher; server: NodeApiServer }>;
 
-export const startNodeApi = async ({ deps, trustSecrets, hub, shutdown, telemetry }: RoleContext): Promise<NodeApi> => {
+export const startNodeApi = async ({
+  deps,
+  trustSecrets,
+  hub,
+  startLoop,
+  shutdown,
+  telemetry,
+}: RoleContext): Promise<NodeApi> => {
   const { config, database, clock, log } = deps;
   invariant(trustSecrets !== null, 'the node API holds the trust key');
   const secrets = trustSecrets;
@@ -34,6 +41,19 @@ export const startNodeApi = async ({ deps, trustSecrets, hub, shutdown, telemetr
   const register = createCertificateRegister({ database, clock, trust });
   await register.refresh();
   const certificates = createListenerCertificates({ clock, obtain: issueHere({ names, clock, trust }) });
+  addCertificateGauge(telemetry, {
+    name: 'gpuaas_node_api_certificate_remaining_seconds',
+    help: 'Time until the certificate of the node API ends.',
+    clock,
+    pem: () => certificates.current()?.cert,
+  });
+  addCertificateGauge(telemetry, {
+    name: 'gpuaas_node_ca_remaining_seconds',
+    help: 'Time until the CA that signs certificates of nodes ends.',
+    clock,
+    // The active one comes first.
+    pem: () => trust().bundle.ca_bundle_pem,
+  });
   const identity = await certificates.next(trust());
   if (identity === undefined) throw new Error('a new listener has no certificate yet');
   const heartbeats = createHeartbeats({ database, clock, log });
@@ -87,10 +107,7 @@ export const startNodeApi = async ({ deps, trustSecrets, hub, shutdown, telemetr
     },
     { name: 'reseal-trust', run: async (signal: AbortSignal) => void (await reseal({ database, secrets }, signal)) },
   ];
-  for (const loop of loops) {
-    const running = startReconciler({ ...loop, intervalMs: REFRESH_INTERVAL_MS, log, signal: shutdown.signal });
-    shutdown.add(loop.name, () => running.stop());
-  }
+  for (const loop of loops) startLoop({ ...loop, intervalMs: REFRESH_INTERVAL_MS });
   shutdown.add('presence', () => heartbeats.flush());
   shutdown.add('node-api', async () => {
     const closed = server.close();

@@ -5,7 +5,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { type Clock, type Log, type Shutdown, systemClock } from '@gpuaas/kit';
+import { type Clock, createLoopWatch, type Log, type LoopWatch, type Shutdown, systemClock } from '@gpuaas/kit';
 import type { FastifyInstance } from 'fastify';
 import { type Config, ROLES, type Role } from '../config.ts';
 import type { Deps } from '../context.ts';
@@ -21,7 +21,7 @@ import { createWaker } from '../ports/events/waker.ts';
 import { createInvariantWatch } from '../reconcilers/check-invariants.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
 import { openKeyRings } from '../sealing/key-ring.ts';
-import { addGauges, addInvariantGauge } from '../telemetry/gauges.ts';
+import { addGauges, addInvariantGauge, addLoopGauge } from '../telemetry/gauges.ts';
 import { createReadiness } from '../telemetry/readiness.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { createApi } from './api.ts';
@@ -42,6 +42,8 @@ export type AppOptions = Readonly<{
   sink?: LogSink;
   /** Overrides of workflow execution: tests hold runs at a boundary. No process setting reaches this. */
   workflows?: WorkflowOptions;
+  /** Called when a loop no longer completes its turns: the process must end, so that its supervisor restarts it. */
+  onStall?: (loop: string) => void;
 }>;
 export type App = Readonly<{
   deps: Deps;
@@ -63,6 +65,7 @@ export const connectDatabase = (config: Config, log: Log, wake: () => void = () 
     log,
     role: config.app_database_url === null ? APP_ROLE : undefined,
     poolMax: config.database_pool_max,
+    queryTimeoutMs: config.database_query_timeout_ms,
     wake,
   });
 
@@ -108,6 +111,22 @@ const STARTS: Readonly<Record<Role, (context: RoleContext) => Promise<Started>>>
   'gpuaas-terminal-gateway': async (context) => ({ gateway: await startTerminalGateway(context) }),
 };
 
+const STALL_CHECKS_PER_LIMIT = 20;
+
+/** A process that only seems alive is worse than one that ends. */
+const watchLoops = ({ config, log, shutdown, onStall }: AppOptions, loops: LoopWatch): void => {
+  const limit = config.loop_stalled_ms.exit;
+  const timer = setInterval(() => {
+    const [first] = loops.stalled(limit);
+    if (first === undefined || onStall === undefined) return;
+    clearInterval(timer);
+    log.fatal({ loop: first.loop, silent_ms: Math.round(first.silent_ms) }, 'a loop no longer runs; the process ends');
+    onStall(first.loop);
+  }, limit / STALL_CHECKS_PER_LIMIT);
+  timer.unref();
+  shutdown.add('loop watch', () => clearInterval(timer));
+};
+
 const listen = async (http: FastifyInstance, { deps, shutdown }: RoleContext): Promise<number> => {
   const { host, port } = deps.config;
   shutdown.add('http', () => http.close());
@@ -130,6 +149,12 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   });
   shutdown.add('telemetry', () => telemetry.stop());
   addGauges(telemetry, database);
+  const loops = createLoopWatch();
+  addLoopGauge(telemetry, loops);
+  const startLoop: RoleContext['startLoop'] = (loop) => {
+    const running = startReconciler({ ...loop, log, loops, signal: shutdown.signal });
+    shutdown.add(loop.name, () => running.stop());
+  };
   const hub = createEventHub();
   const waker = createWaker({ database, hub, log });
   shutdown.add('waker', () => waker.stop());
@@ -140,32 +165,32 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
     trust_keys: config.trust_keys,
   });
   shutdown.add('key holder', () => rings.leave());
-  const following = startReconciler({
-    ...{ name: 'follow-platform-keys', run: rings.follow, log, signal: shutdown.signal },
-    intervalMs: FOLLOW_KEYS_INTERVAL_MS,
-  });
-  shutdown.add('platform keys', () => following.stop());
+  startLoop({ name: 'follow-platform-keys', run: rings.follow, intervalMs: FOLLOW_KEYS_INTERVAL_MS });
   const deps: Deps = {
     config,
     database,
     log,
     clock: options.clock ?? systemClock,
     secrets: rings.secrets,
-    events: createEventFeed({ database, hub, log }),
+    events: createEventFeed({ database, hub, log, loops }),
   };
   const watch = createInvariantWatch({ database, log });
   addInvariantGauge(telemetry, watch);
-  const listener = startListening({ database, hub, log, signal: shutdown.signal });
+  const listener = startListening({ database, hub, log, loops, signal: shutdown.signal });
   shutdown.add('event notifications', () => listener.stop());
 
   const lastMigration = (await readMigrations()).at(-1)?.name ?? '';
   const probes: Probes = {
-    readiness: createReadiness(database, lastMigration),
+    readiness: createReadiness({
+      ...{ database, loops },
+      expected_migration: lastMigration,
+      stalled_ms: config.loop_stalled_ms.unready,
+    }),
     metrics: () => telemetry.registry.metrics(),
     metricsAllowed: metricsGate(config),
   };
   const context: RoleContext = {
-    ...{ deps, hub, telemetry, probes, watch, shutdown },
+    ...{ deps, hub, telemetry, probes, watch, loops, startLoop, shutdown },
     trustSecrets: rings.trustSecrets,
     dev_password: options.dev_password,
     workflows: options.workflows,
@@ -174,6 +199,7 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   for (const role of ROLES.filter((one) => config.roles.includes(one)))
     Object.assign(started, await STARTS[role](context));
   const { http = createProbeServer(probes), node_api = null, gateway = null } = started;
+  watchLoops(options, loops);
   const port = await listen(http, context);
   return { deps, http, url: `http://${config.host}:${port}`, node_api, gateway };
 };

@@ -1,8 +1,11 @@
 /** The role `gpuaas-provisioning-worker`: the workflows of allocations, slots and disks, and the reconcilers. */
+import type { Database } from '../db/client.ts';
+import { createNodeCounter } from '../reconcilers/count-nodes.ts';
 import { RECONCILERS } from '../reconcilers/index.ts';
-import { startReconciler } from '../reconcilers/reconciler.ts';
+import { createHeadsDisk } from '../reconcilers/measure-heads-disk.ts';
+import { addWorkerGauges } from '../telemetry/worker-gauges.ts';
 import { createAllocationDeps } from '../workflows/allocation-deps.ts';
-import { createRegistry } from '../workflows/engine/registry.ts';
+import { createRegistry, type Registry } from '../workflows/engine/registry.ts';
 import { createWorker } from '../workflows/engine/worker.ts';
 import { bind } from '../workflows/engine/workflow.ts';
 import { createKeysDeps, installKeys } from '../workflows/install-keys.ts';
@@ -14,33 +17,39 @@ import { createRepairDeps, repairSlot } from '../workflows/repair-slot.ts';
 import { createDiskDeps, wipeDisk } from '../workflows/wipe-disk.ts';
 import type { RoleContext } from './role.ts';
 
-const startReconcilers = ({ deps, watch, shutdown }: RoleContext): void => {
+const startReconcilers = ({ deps, watch, telemetry, startLoop }: RoleContext): void => {
+  const nodes = createNodeCounter(deps);
+  const headsDisk = createHeadsDisk({ file: deps.config.audit_heads_file, clock: deps.clock });
+  addWorkerGauges(telemetry, { nodes, headsDisk });
   for (const { name, interval_ms, create } of RECONCILERS) {
-    const turn = create({ ...deps, watch });
-    const run = async (signal: AbortSignal): Promise<void> => void (await turn(signal));
-    const reconciler = startReconciler({ name, run, intervalMs: interval_ms, log: deps.log, signal: shutdown.signal });
-    shutdown.add(name, () => reconciler.stop());
+    const turn = create({ ...deps, watch, nodes, headsDisk });
+    startLoop({ name, run: async (signal) => void (await turn(signal)), intervalMs: interval_ms });
   }
 };
 
 /** Every workflow this process runs. Ended versions stay until their last run has ended. */
-const startWorkflows = ({ deps, hub, shutdown, workflows }: RoleContext): void => {
-  const allocations = createAllocationDeps({ database: deps.database });
+export const provisioningWorkflows = (database: Database): Registry => {
+  const allocations = createAllocationDeps({ database });
+  return createRegistry([
+    bind(provisionSlice, allocations),
+    bind(provisionBaremetal, allocations),
+    bind(releaseAllocation, allocations),
+    bind(cleanLeftHost, allocations),
+    ...bindPower(allocations),
+    bind(installKeys, createKeysDeps({ database })),
+    bind(wipeDisk, createDiskDeps(database)),
+    bind(repairSlot, createRepairDeps(database)),
+  ]);
+};
+
+const startWorkflows = ({ deps, hub, loops, shutdown, workflows }: RoleContext): void => {
   const worker = createWorker({
     database: deps.database,
-    registry: createRegistry([
-      bind(provisionSlice, allocations),
-      bind(provisionBaremetal, allocations),
-      bind(releaseAllocation, allocations),
-      bind(cleanLeftHost, allocations),
-      ...bindPower(allocations),
-      bind(installKeys, createKeysDeps({ database: deps.database })),
-      bind(wipeDisk, createDiskDeps(deps.database)),
-      bind(repairSlot, createRepairDeps(deps.database)),
-    ]),
+    registry: provisioningWorkflows(deps.database),
     log: deps.log,
     service: 'gpuaas-provisioning-worker',
     hub,
+    loops,
     ...workflows,
   });
   worker.start();

@@ -16,8 +16,8 @@ import { createAgentListener } from '../gateway/agent-listener.ts';
 import { createClientListener } from '../gateway/client-listener.ts';
 import { createRegistry, type Registry } from '../gateway/registry.ts';
 import { createSessionEnforcer } from '../gateway/session-enforcer.ts';
-import { startReconciler } from '../reconcilers/reconciler.ts';
 import { createGatewaySessions } from '../sessions/gateway-session.ts';
+import { addCertificateGauge } from '../telemetry/certificate-gauges.ts';
 import { createGatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { RoleContext } from './role.ts';
 
@@ -63,7 +63,7 @@ const firstCertificate = async ({
   throw new Error('stopped before the node API signed a certificate');
 };
 
-export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleContext): Promise<Gateway> => {
+export const startTerminalGateway = async ({ deps, telemetry, startLoop, shutdown }: RoleContext): Promise<Gateway> => {
   const { config, database, clock, log } = deps;
   const { gateway } = config;
   const nowMs = (): number => clock.now().getTime();
@@ -77,12 +77,18 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
     clock,
     obtain: requestIssue({ names: gateway.names, database }),
   });
+  addCertificateGauge(telemetry, {
+    name: 'gpuaas_gateway_certificate_remaining_seconds',
+    help: 'Time until the certificate of the listener for agents ends.',
+    clock,
+    pem: () => certificates.current()?.cert,
+  });
   const identity = await firstCertificate({ publicTrust, certificates, log, signal: shutdown.signal });
   const register = createCertificateRegister({ database, clock, trust });
   await register.refresh();
 
   let agentUrl = gateway.agent_url;
-  const metrics = createGatewayMetrics(telemetry, () => registry.size());
+  const metrics = createGatewayMetrics(telemetry, () => registry.size(), gateway.sessions_max);
   const sessions = createGatewaySessions({
     database,
     secrets: deps.secrets,
@@ -142,10 +148,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   // Bound before any session: a session names the address of this replica for hosts.
   const agentPort = await agents.listen();
   agentUrl = reached(gateway.agent_url, gateway.agent_port, agentPort);
-  for (const loop of loops) {
-    const running = startReconciler({ ...loop, log, signal: shutdown.signal });
-    shutdown.add(loop.name, () => running.stop());
-  }
+  for (const loop of loops) startLoop(loop);
   shutdown.add('gateway', async () => {
     const closed = clients.close();
     registry.endAll({

@@ -27,6 +27,7 @@ import { forceCleanup } from './allocation-admin.ts';
 import { probe } from './health-report.ts';
 import * as node from './node.ts';
 import * as nodeAgent from './node-agent.ts';
+import * as nodeHost from './node-host.ts';
 import * as nodeEnd from './node-retire.ts';
 import * as slot from './slot.ts';
 import { approve } from './slot-approve.ts';
@@ -48,7 +49,7 @@ const principal = (over: Partial<Principal> = {}): Principal => ({
   projects: new Map(),
   audit_organization_id: null,
   home: null,
-  credential: { kind: 'oidc', id: null, scopes: ['all'], project_id: null, expires_at: null },
+  credential: { kind: 'oidc', id: null, scopes: ['all'], project_id: null, expires_at: null, auth_time: null },
   ...over,
 });
 
@@ -125,6 +126,7 @@ describe('available actions of nodes and slots', () => {
       retire: (ctx) => nodeEnd.retire(ctx, request(params)),
       delete: (ctx) => nodeEnd.remove(ctx, request(params)),
       enroll: (ctx) => nodeAgent.enrollmentCreate(ctx, request(params)),
+      rebind: (ctx) => nodeHost.rebind(ctx, request(params)),
       revoke_agent: (ctx) => nodeAgent.revoke(ctx, request(params)),
     };
   };

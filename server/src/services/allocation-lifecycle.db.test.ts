@@ -297,6 +297,31 @@ describe('maximum duration', () => {
     ]);
   });
 
+  it('releases the last one although hundreds before it fail', async (t) => {
+    const { sql, make, database } = await world(t);
+    const { id: due } = await make({ state: 'active', max_duration_s: 3600 });
+    await sql.query("update allocations set release_at = now() - interval '1 hour'");
+    // Copies that are due earlier. They hold nothing and cannot be released.
+    const { rows: columns } = await sql.query<{ list: string }>(
+      `select string_agg(quote_ident(column_name), ', ') as list from information_schema.columns
+       where table_name = 'allocations' and is_generated = 'NEVER' and column_name not in ('id', 'name', 'release_at')`,
+    );
+    const list = columns[0]?.list;
+    await sql.query('set session_replication_role = replica');
+    await sql.query(
+      `insert into allocations (id, name, release_at, ${list})
+       select 'alc_broken' || n, 'broken-' || n, release_at - interval '1 hour', ${list} from allocations, generate_series(1, 250) n`,
+    );
+    await sql.query('set session_replication_role = origin');
+    const release = async (tx: Parameters<typeof startRelease>[0], allocation_id: string, reason: string) => {
+      if (allocation_id !== due) throw new Error('it cannot be released');
+      return startRelease(tx, { allocation_id, reason });
+    };
+    await assert.rejects(releaseDue({ database, release }), /^AggregateError: 250 of 251 could not be released$/);
+    const { rows } = await sql.query('select state from allocations where id = $1', [due]);
+    assert.deepEqual(rows, [{ state: 'releasing' }]);
+  });
+
   it('skips allocations extended after listing, and one failure does not block other releases', async (t) => {
     const { sql, make, database } = await world(t);
     const broken = await make({ state: 'active', max_duration_s: 3600 });

@@ -192,6 +192,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     currency: sku.currency,
     closed_cost_minor: 0,
     open_since: null,
+    notices: [],
   });
 };
 

@@ -34,7 +34,7 @@ const projectBinding = async (ctx: WriteCtx, wanted: string | undefined): Promis
 
 export const create = async (ctx: WriteCtx, { body }: Req<'apiTokenCreate'>) => {
   const caller = principalOf(ctx);
-  assertScopesWithin(caller, body.scopes);
+  assertScopesWithin(caller, body.scopes, 'user', body.expires_in_s);
   const project_id = await projectBinding(ctx, body.project_id);
   await assertBelowLimit(ctx, 'personal_tokens', caller.id);
   const { token, hash, prefix } = mintToken('personal');

@@ -7,6 +7,7 @@ import { anEvent } from '../../test/rows.ts';
 import type { ReadCtx } from '../context.ts';
 import { createDatabase, type Database, PLATFORM, type Reader, type Scope } from '../db/client.ts';
 import { insertOutboxEvent, listEvents, type NewOutboxEvent } from '../db/outbox.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { createEventFeed } from '../pipeline/event-feed.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { startListening } from '../ports/events/listen.ts';
@@ -92,23 +93,31 @@ test('a malformed cursor is a bad request, not a failed query', async (t) => {
   }
 });
 
-test('a stream starts now, or after the event it names, and from now when that event is unknown', async (t) => {
-  const { database } = await testDatabase(t);
+test('a stream starts now, or after the event it names, and is refused when that event is unknown, of others or purged', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
   const ctx = contextOf(database, 'eventStream');
   await emit(database, { subject: 's0' });
   await emit(database, { subject: 's1' });
   const [s0] = (await eventList(contextOf(database, 'eventList'), request({}))).items;
   const fresh = await iterate(ctx);
   const resumed = await iterate(ctx, {}, s0?.id);
-  const unknown = await iterate(ctx, {}, 'evt_00000000000000000000000000');
   const typed = await iterate(ctx, { type: 'project.created' });
   await emit(database, { subject: 's2' });
   await emit(database, { subject: 's3', event_type: 'project.created' });
   assert.deepEqual(await take(fresh, 2), ['s2', 's3']);
   assert.deepEqual(await take(resumed, 3), ['s1', 's2', 's3']);
-  assert.deepEqual(await take(unknown, 2), ['s2', 's3']);
   assert.deepEqual(await take(typed, 1), ['s3']);
-  for (const stream of [fresh, resumed, unknown, typed]) await stream.return?.();
+  for (const stream of [fresh, resumed, typed]) await stream.return?.();
+
+  await emit(database, { subject: 'elsewhere', project_id: 'prj_b' });
+  const { rows } = await database.read(PLATFORM, (tx) =>
+    tx.query<{ id: string }>("select id from outbox_events where subject = 'elsewhere'"),
+  );
+  const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
+  t.after(() => owner.end());
+  await owner.write(PLATFORM, (tx) => tx.query('delete from outbox_events where id = $1', [s0?.id]));
+  for (const id of ['evt_00000000000000000000000000', 'no id', rows[0]?.id, s0?.id])
+    await assert.rejects(iterate(ctx, {}, id), { code: 'gone', message: REFUSALS.events_gone }, id);
 });
 
 test('a stream delivers an event that commits late, and not one committed before it began', async (t) => {

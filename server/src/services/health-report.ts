@@ -8,8 +8,9 @@ import type { Reader } from '../db/client.ts';
 import * as db from '../db/health-report.ts';
 import { insertTask } from '../db/node-task.ts';
 import { findOpenTask } from '../db/task-view.ts';
+import { messageNamingHost, NAMES_HOST } from '../domain/notice.ts';
 import { REFUSALS } from '../domain/sentences.ts';
-import { conflict, notFound } from '../errors.ts';
+import { conflict, invalidField, notFound } from '../errors.ts';
 import { callerId, resourceChanged } from '../pipeline/caller.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 
@@ -58,8 +59,10 @@ export const probe = async (ctx: WriteCtx, { params }: Req<'adminNodeHealthProbe
 
 export const overridePut = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHealthOverridePut'>) => {
   const node = await getNode(ctx.tx, params.node_id);
+  const naming = messageNamingHost(body.alerts, [node.name]);
+  if (naming !== null) throw invalidField('alerts', `"${naming}" ${NAMES_HOST}`);
   await db.putOverride(ctx.tx, node.id, { source: params.source, ...body, created_by: callerId(ctx) });
-  await applyHealth(ctx.tx, node.id);
+  await applyHealth(ctx.tx, node.id, ctx.correlation_id);
   ctx.target('node', node.id);
   ctx.note({ source: params.source, mode: body.mode, muted: body.muted_alert_ids, reason: body.reason });
   return view(node.id, await judgeHealth(ctx.tx, node.id));
@@ -68,7 +71,7 @@ export const overridePut = async (ctx: WriteCtx, { params, body }: Req<'adminNod
 export const overrideDelete = async (ctx: WriteCtx, { params }: Req<'adminNodeHealthOverrideDelete'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   if (!(await db.deleteOverride(ctx.tx, node.id, params.source))) throw notFound('override');
-  await applyHealth(ctx.tx, node.id);
+  await applyHealth(ctx.tx, node.id, ctx.correlation_id);
   ctx.target('node', node.id);
   ctx.note({ source: params.source });
   return undefined;

@@ -17,7 +17,7 @@ it('log lines above a node’s daily limit are dropped, reported once and counte
     destination: { write: (text: string) => void said.push(text) },
   });
   const deps = { database, clock, log, log_quota: createLogQuota(clock, { lines: 3, bytes: 10_000 }) };
-  const peer = { node_id: 'nod_a', node_name: 'host-a', fingerprint_sha256: '', enrollment_id: '' };
+  const peer = { node_id: 'nod_a', node_name: 'host-a', fingerprint_sha256: '', enrollment_id: '', host: null };
   const tell = (first_number: number) => {
     const line = { level: 'info' as const, message: 'said', correlation_id: null, error_code: null, fields: {} };
     const lines = [line, line].map((one) => ({ ...one, timestamp: clock.now().toISOString() }));

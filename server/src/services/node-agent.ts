@@ -2,7 +2,6 @@
  * Operator actions on agents: add a host, enroll its agent, inspect it, lock it out, update it. A token is shown once,
  * and one per node is open at a time.
  */
-import { randomBytes } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
@@ -11,28 +10,21 @@ import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { insertNode, setPrivateNetwork } from '../db/node.ts';
 import { findAgent } from '../db/node-agent.ts';
-import {
-  insertEnrollment,
-  listCertificates,
-  lockCertificates,
-  revokeCertificates,
-  revokeEnrollments,
-} from '../db/node-certificate.ts';
+import { listCertificates, lockCertificates, revokeCertificates, revokeEnrollments } from '../db/node-certificate.ts';
 import { insertTask } from '../db/node-task.ts';
 import { ensureSharedPool, findPoolId } from '../db/pool.ts';
 import { findOpenTask, listNodeTasks } from '../db/task-view.ts';
-import { findShownFingerprint } from '../db/trust-key.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict } from '../errors.ts';
-import { hashToken } from '../identity/token.ts';
-import { callerId, onlyText } from '../pipeline/caller.ts';
+import { onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode, nodeView, refuseNode } from '../views/node.ts';
+import { createEnrollment } from './enrollment.ts';
+import { nameHost } from './node-host.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-const TOKEN_LIFE_S = 15 * 60;
 const CERTIFICATES_SHOWN = 20;
 const SHARED = 'shared';
 
@@ -40,32 +32,6 @@ const unknownName = (field: string, noun: string, name: string): AppError =>
   new AppError('invalid_request', `There is no ${noun} named "${name}".`, {
     errors: [{ pointer: `/body/${field}`, code: 'unknown', message: `names no ${noun}` }],
   });
-
-const createEnrollment = async (ctx: WriteCtx, nodeId: string) => {
-  const { config } = ctx.deps;
-  const ca_sha256 = await findShownFingerprint(ctx.tx);
-  if (ca_sha256 === undefined)
-    throw new AppError('unavailable', 'gpuaas-node-api has not created the CA of hosts yet. Start it and retry.', {
-      retry_after_s: 5,
-    });
-  const token = `gpe_${randomBytes(32).toString('base64url')}`;
-  const id = mintId('enr');
-  // Of two simultaneous enrollments, the later one ends the earlier.
-  await lockCertificates(ctx.tx, nodeId);
-  await revokeEnrollments(ctx.tx, nodeId);
-  const expires_at = await insertEnrollment(ctx.tx, {
-    id,
-    node_id: nodeId,
-    token_hash: hashToken(token),
-    created_by: callerId(ctx),
-    correlation_id: ctx.correlation_id,
-    life_s: TOKEN_LIFE_S,
-  });
-  ctx.note({ enrollment_id: id });
-  const node_api_url = config.node_api.url;
-  const install_command = `sh install.sh --node-api-url ${node_api_url} --ca-sha256 ${ca_sha256} --token ${token}`;
-  return { id, token, expires_at, node_api_url, ca_sha256, install_command };
-};
 
 const poolFor = async (tx: Tx, name: string): Promise<string> => {
   if (name === SHARED) await ensureSharedPool(tx);
@@ -118,6 +84,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminNodeCreate'>) =>
   await refreshSummary(ctx.tx, id);
   ctx.target('node', id);
   ctx.note({ name: body.name, region_name: body.region_name });
+  await nameHost(ctx, id, body.host);
   const enrollment = await createEnrollment(ctx, id);
   ctx.emit('node.changed', {
     subject: id,
@@ -131,6 +98,8 @@ export const enrollmentCreate = async (ctx: WriteCtx, { params, body }: Req<'adm
   await refuseNode(ctx.tx, node, 'enroll');
   ctx.target('node', node.id);
   ctx.note({ reason: body.reason });
+  await lockCertificates(ctx.tx, node.id);
+  await nameHost(ctx, node.id, body.host);
   return createEnrollment(ctx, node.id);
 };
 

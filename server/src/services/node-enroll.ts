@@ -2,16 +2,21 @@
  * Enrollment of a host as a node. A token works once: its first use returns a certificate, and in the same transaction
  * the token is used up and earlier certificates of the node are revoked, so there is one agent per node. Allocations on
  * the host are not affected. Renewal needs a valid certificate, and returns one for a new key.
+ *
+ * Both bind the node to the host. A wrong host does not use up the token: an operator who mistyped an identity can correct it,
+ * and a thief of a token gets nothing. A token ends after a few wrong hosts, so that no identity can be guessed.
  */
 import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import type { Peer } from '../agents/certificate-register.ts';
+import { bindHost, type HostRefusal } from '../agents/host-binding.ts';
 import type { Caller } from '../agents/refusal-audit.ts';
 import type { Trust } from '../agents/trust.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { moveNode } from '../db/node.ts';
 import {
+  countRefusedHost,
   findCertificate,
   findEnrollmentNode,
   insertCertificate,
@@ -22,7 +27,8 @@ import {
 } from '../db/node-certificate.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
-import { nodeChanged } from '../domain/node-event.ts';
+import { type HostIdentity, normalizeHost } from '../domain/host-identity.ts';
+import { nodeChanged, nodeHostRefused } from '../domain/node-event.ts';
 import { isNodeOver } from '../domain/node-state.ts';
 import { AppError } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
@@ -102,6 +108,36 @@ const refusalOf = (door: Awaited<ReturnType<typeof lockEnrollment>>): Refused | 
   return undefined;
 };
 
+const hostPolicy = 'a node is for one host, and a host has one node';
+
+/** What an operator needs to find the wrong host; the response names the field only. */
+const hostDetails = (refusal: HostRefusal, reported: HostIdentity): Record<string, unknown> => ({
+  field: refusal.field,
+  reported,
+  ...(refusal.owner === null ? {} : { other_node_id: refusal.owner.node_id, other_node_name: refusal.owner.name }),
+});
+
+type WrongHost = Readonly<{
+  operation: 'enroll' | 'renew';
+  node: Readonly<{ node_id: string; name: string }>;
+  refusal: HostRefusal;
+  reported: HostIdentity;
+}>;
+
+const recordWrongHost = async (tx: Tx, caller: Caller, wrong: WrongHost): Promise<void> => {
+  const { operation, node, refusal, reported } = wrong;
+  await audit(tx, caller, {
+    action: operation === 'enroll' ? 'node.enroll' : 'node.certificate.renew',
+    result: 'denied',
+    node_id: node.node_id,
+    policy: hostPolicy,
+    error_code: 'permission_denied',
+    metadata: hostDetails(refusal, reported),
+  });
+  const data = { ...node, operation, reason: refusal.sentence };
+  tx.defer(insertOutboxEvent(tx, nodeHostRefused(data, caller.correlation_id)));
+};
+
 export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'nodeEnroll'>): Promise<Certificate> => {
   const trust = deps.trust();
   const outcome = await deps.database.write(PLATFORM, async (tx): Promise<Refused | Certificate> => {
@@ -120,6 +156,17 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
     // Before the token is used up: a bad request costs nothing.
     const issued = await issue(deps, trust, { node_id: door.node_id, csr_pem: body.csr_pem });
     await lockSummary(tx, door.node_id);
+    const reported = normalizeHost(body.host);
+    const refusal = await bindHost(tx, door.node_id, reported);
+    if (refusal !== null) {
+      const node = { node_id: door.node_id, name: door.node_name };
+      await recordWrongHost(tx, caller, { operation: 'enroll', node, refusal, reported });
+      const isOver = await countRefusedHost(tx, door.id);
+      const so = isOver
+        ? 'The token has ended after 5 refused hosts. Request a new one from an operator.'
+        : 'Nothing was changed; the token still works on the host of the node.';
+      return { node_id: door.node_id, error: new AppError('permission_denied', `${refusal.sentence} ${so}`) };
+    }
     await markEnrollmentUsed(tx, door.id);
     const revoked = await revokeCertificates(tx, door.node_id, 'The node was re-enrolled.');
     await insertCertificate(tx, {
@@ -147,6 +194,7 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
         serial_number: issued.serial_number,
         certificates_revoked: revoked,
         hostname: body.hostname,
+        host: reported,
         agent_version: body.agent_version,
       },
     });
@@ -186,12 +234,19 @@ export const renew = async (
 ): Promise<Certificate> => {
   const trust = deps.trust();
   const issued = await issue(deps, trust, { node_id: peer.node_id, csr_pem: body.csr_pem });
-  await deps.database.write(PLATFORM, async (tx) => {
+  const reported = normalizeHost(body.host);
+  const wrong = await deps.database.write(PLATFORM, async (tx): Promise<HostRefusal | null> => {
     // A concurrent revocation is either seen here, or sees the new certificate.
     await lockCertificates(tx, peer.node_id);
     const shown = await findCertificate(tx, peer.fingerprint_sha256);
     if (shown === undefined) throw new AppError('permission_denied', 'The certificate was revoked.');
     refuseTooSoon(shown, trust.ca.id, deps.clock.now().getTime());
+    const refusal = await bindHost(tx, peer.node_id, reported);
+    if (refusal !== null) {
+      const node = { node_id: peer.node_id, name: peer.node_name };
+      await recordWrongHost(tx, caller, { operation: 'renew', node, refusal, reported });
+      return refusal;
+    }
     await insertCertificate(tx, {
       ...issued,
       node_id: peer.node_id,
@@ -205,6 +260,8 @@ export const renew = async (
       policy: 'a valid certificate',
       metadata: { serial_number: issued.serial_number },
     });
+    return null;
   });
+  if (wrong !== null) throw new AppError('permission_denied', wrong.sentence);
   return responseOf(deps, trust, peer.node_id, issued);
 };

@@ -9,6 +9,7 @@ import type { WriteCtx } from '../context.ts';
 import { revokeOwnedDisks } from '../db/disk-ownership.ts';
 import { moveNode, type NodeRow } from '../db/node.ts';
 import { lockCertificates, revokeCertificates, revokeEnrollments } from '../db/node-certificate.ts';
+import { endHost } from '../db/node-host.ts';
 import { cancelNodeTasks } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { disableSlots } from '../db/slot-approval.ts';
@@ -32,6 +33,7 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminNodeReti
   await lockSummary(tx, id);
   const node = await getNode(tx, id);
   await refuseNode(tx, node, 'retire');
+  await endHost(tx, id, 'The node was retired.');
   const slots_disabled = await disableSlots(tx, id, 'The node was retired.');
   await moveNode(tx, { id, from: MAY_RETIRE, to: 'retired', reason });
   await refreshSummary(tx, id);

@@ -161,3 +161,36 @@ test('an organization has one request allowance for all its users and service ac
   clock.advance(60_000);
   assert.equal((await acme.owner.get(url)).status, 200);
 });
+
+test('an organization has one allowance of session tickets for all its users; requests do not use it up', async (t) => {
+  const clock = stillClock();
+  const max = 3;
+  const env = { GPUAAS_LIMITS: `all=1000000,tickets_per_minute=${max}` };
+  const closers: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    for (const close of closers) await close();
+  });
+  const last = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
+  const tenants = await makeTenants(last, await startTestApp(last, {}, { clock, env }), clock);
+  const { acme, rival, actors } = tenants;
+  const slice = await newActive(tenants);
+  const allocation = `/api/v1/projects/${acme.ids.project_id}/allocations/${slice.id}`;
+  const ask = (caller: Pick<typeof acme.owner, 'call'>) =>
+    caller.call('POST', `${allocation}/terminal-ticket`, { kind: 'console' });
+  clock.advance(60_000);
+  const viewer = actors['viewer']?.caller ?? assert.fail('viewer');
+  // Outsiders use up nothing of it.
+  for (let n = 0; n < max + 1; n++) assert.equal((await ask(rival.owner)).status, 404);
+  for (let n = 0; n < max; n++) must(await ask(n % 2 === 0 ? acme.owner : viewer), 201);
+  for (const caller of [acme.owner, viewer]) {
+    const refused = await ask(caller);
+    assert.deepEqual(
+      [refused.status, refused.body.code, refused.body.detail],
+      [429, 'rate_limited', limitRefusal('tickets_per_minute', max)],
+    );
+    assert.ok(Number(refused.headers['retry-after']) > 0);
+  }
+  must(await acme.owner.get(allocation), 200);
+  clock.advance(60_000);
+  must(await ask(acme.owner), 201);
+});

@@ -83,11 +83,12 @@ export const get = (ctx: ReadCtx) =>
 
 export const update = async (ctx: WriteCtx, req: Req<'projectUpdate'>) => {
   const id = projectOf(ctx);
-  const row = await db.updateProject(ctx.tx, id, req.if_match, req.body.display_name);
+  const row = await db.updateProject(ctx.tx, id, req.if_match, req.body);
   if (row === undefined) {
     const current = await db.findProject(ctx.tx, id);
     throw current === undefined ? notFound('project') : resourceChanged(current.version);
   }
+  ctx.note({ ...req.body });
   ctx.emit('project.updated', { subject: id, data: { project_id: id, name: row.name } });
   return view(ctx, row, await holdingsOf(ctx.tx, id));
 };

@@ -34,7 +34,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'serviceAccountCreate'
   const project_id = projectOf(ctx);
   if (!(await holdProject(ctx.tx, project_id))) throw notFound('project');
   await assertStillAllowed(ctx, 'service_account.create');
-  assertScopesWithin(principalOf(ctx), ROLES.service_account);
+  assertScopesWithin(principalOf(ctx), ROLES.service_account, 'service_account');
   await assertBelowLimit(ctx, 'service_accounts', organizationOf(ctx));
   try {
     const service_account = await db.insertServiceAccount(ctx.tx, {
@@ -89,7 +89,7 @@ export const secretRotate = async (ctx: WriteCtx, { params, body }: Req<'service
   const { token: client_secret, hash } = mintToken('client_secret');
   const overlapS = body.overlap_s ?? 0;
   await assertStillAllowed(ctx, 'service_account.update');
-  assertScopesWithin(principalOf(ctx), ROLES.service_account);
+  assertScopesWithin(principalOf(ctx), ROLES.service_account, 'service_account');
   const service_account = await db.rotateSecret(ctx.tx, projectOf(ctx), params.service_account_id, hash, overlapS);
   if (service_account === undefined) throw notFound('service account');
   ctx.note({ overlap_s: overlapS });
@@ -120,7 +120,7 @@ export const tokenCreate = async (ctx: WriteCtx, { params, body }: Req<'serviceA
   if (account === undefined) throw notFound('service account');
   if (account.state !== 'enabled') throw conflict(REFUSALS.service_account_disabled);
   await assertStillAllowed(ctx, 'service_account.token.create');
-  assertScopesWithin(principalOf(ctx), body.scopes);
+  assertScopesWithin(principalOf(ctx), body.scopes, 'service_account');
   await assertBelowLimit(ctx, 'service_account_tokens', organizationOf(ctx));
   const { token, hash, prefix } = mintToken('service_account');
   const id = mintId('tok');

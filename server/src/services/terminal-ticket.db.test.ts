@@ -136,7 +136,7 @@ describe('a ticket', () => {
   it('states that a terminal is recorded where it is, and records nothing else', async () => {
     await setPolicy({ records_terminals: true });
     const terminal = await ask(tenants.acme.owner, { kind: 'terminal' });
-    assert.match(must(terminal, 201).body.notice, /records/);
+    assert.match(must(terminal, 201).body.notice, /is recorded/);
     assert.equal((await rowOf(terminal)).is_recorded, true);
     const ssh = await ask(tenants.acme.owner, { kind: 'ssh' });
     assert.deepEqual([ssh.body.notice, (await rowOf(ssh)).is_recorded], [null, false]);
@@ -146,14 +146,36 @@ describe('a ticket', () => {
   it('is for a recorded terminal only, where the policy forbids unrecorded access', async () => {
     await setPolicy({ requires_recording: true });
     const terminal = await ask(tenants.acme.owner, { kind: 'terminal' });
-    assert.match(must(terminal, 201).body.notice, /records/);
+    assert.match(must(terminal, 201).body.notice, /is recorded/);
     assert.equal((await rowOf(terminal)).is_recorded, true);
     for (const body of [{ kind: 'ssh' }, { kind: 'console' }, { kind: 'forward', port: 8080 }]) {
       const refused = await ask(tenants.acme.owner, body);
-      assert.deepEqual([refused.status, refused.body.code], [403, 'permission_denied'], body.kind);
-      assert.match(refused.body.detail, /not recorded/);
+      assert.deepEqual([refused.status, refused.body.code], [403, 'policy_denied'], body.kind);
+      assert.match(refused.body.detail, /^The access policy of the organization forbids .*gpuaas terminal/);
+      assert.doesNotMatch(refused.body.help ?? '', /for a role/);
     }
     await setPolicy({ requires_recording: false });
+  });
+
+  it('follows a project that is stricter than its organization; a project that is not changes nothing', async () => {
+    const path = `/api/v1/projects/${tenants.acme.ids.project_id}`;
+    const setProject = async (body: object) => {
+      const { version } = must(await tenants.acme.owner.get(path), 200).body;
+      return must(await tenants.acme.owner.call('PATCH', path, body, { 'if-match': `"v${version}"` }), 200).body;
+    };
+    assert.equal((await setProject({ requires_recording: true })).requires_recording, true);
+    const refused = await ask(tenants.acme.owner, { kind: 'ssh' });
+    assert.deepEqual([refused.status, refused.body.code], [403, 'policy_denied']);
+    assert.match(refused.body.detail, /^This project forbids .*admin of the project/);
+    assert.equal((await rowOf(await ask(tenants.acme.owner, { kind: 'terminal' }))).is_recorded, true);
+    await setProject({ requires_recording: false, records_terminals: true });
+    assert.equal((await rowOf(await ask(tenants.acme.owner, { kind: 'terminal' }))).is_recorded, true);
+    must(await ask(tenants.acme.owner, { kind: 'ssh' }), 201);
+    await setProject({ records_terminals: false });
+    await setPolicy({ requires_recording: true });
+    assert.match((await ask(tenants.acme.owner, { kind: 'ssh' })).body.detail, /policy of the organization/);
+    await setPolicy({ requires_recording: false });
+    must(await ask(tenants.acme.owner, { kind: 'ssh' }), 201);
   });
 
   it('is refused above the session limit of an allocation; ended and unused ones do not count', async () => {

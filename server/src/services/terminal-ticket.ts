@@ -10,10 +10,12 @@ import { invariant, mintId } from '@gpuaas/kit';
 import type { Ctx, WriteCtx } from '../context.ts';
 import { ACCESS_DEFAULTS, type AccessSettings, findAccessPolicy } from '../db/access-policy.ts';
 import { lockAllocation } from '../db/allocation.ts';
+import { findProject } from '../db/project.ts';
 import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import {
   isRecorded,
+  type RecordingPolicies,
   recordingRefusal,
   SESSIONS_MAX,
   sessionNotice,
@@ -43,14 +45,14 @@ const mayConnect = (ctx: Ctx): boolean =>
   callerHolds(ctx, 'allocation.connect', organizationOf(ctx), projectOf(ctx)) &&
   scopeAllows(principalOf(ctx).credential.scopes, 'allocation.connect');
 
-const assertAllowed = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boolean => {
+const assertAllowed = (ctx: Ctx, kind: SessionKind, policy: AccessSettings, policies: RecordingPolicies): boolean => {
   if (principalOf(ctx).kind === 'service_account' && !policy.allows_service_accounts)
     throw new AppError(
-      'permission_denied',
-      'The access policy of the organization does not allow service accounts to connect. An owner can change it.',
+      'policy_denied',
+      'The access policy of the organization does not allow service accounts to connect. An admin of the organization can change it.',
     );
-  const unrecorded = recordingRefusal(policy, kind);
-  if (unrecorded !== null) throw new AppError('permission_denied', unrecorded);
+  const unrecorded = recordingRefusal(policies, kind);
+  if (unrecorded !== null) throw new AppError('policy_denied', unrecorded);
   const isWritable = mayConnect(ctx);
   if (!isWritable && kind !== 'console') throw new AppError('permission_denied', REFUSALS.console_only);
   return isWritable;
@@ -66,22 +68,24 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicke
   const { tx } = ctx;
   const principal = principalOf(ctx);
   // The allocation is locked, so that concurrent tickets cannot exceed the limit.
-  const [row, policyRow, live] = await Promise.all([
+  const [row, policyRow, project, live] = await Promise.all([
     lockAllocation(tx, allocation_id),
     findAccessPolicy(tx, organizationOf(ctx)),
+    findProject(tx, projectOf(ctx)),
     countLiveSessions(tx, allocation_id),
   ]);
   // Of this project: an allocation of another counts as missing.
-  if (row === undefined || row.project_id !== projectOf(ctx)) throw notFound('allocation');
+  if (row === undefined || project === undefined || row.project_id !== project.id) throw notFound('allocation');
   assertPort(kind, body.port);
   const policy = policyRow ?? ACCESS_DEFAULTS;
-  const is_writable = assertAllowed(ctx, kind, policy);
+  const policies = { organization: policy, project };
+  const is_writable = assertAllowed(ctx, kind, policy, policies);
   const refusal = sessionRefusal(row, kind);
   if (refusal !== null) throw conflict(refusal);
   if (live >= SESSIONS_MAX)
     throw conflict(`The allocation has reached its limit of ${live} sessions. Close one, or wait for one to end.`);
   await assertBelowLimit(ctx, 'sessions', row.organization_id);
-  const is_recorded = isRecorded(policy, kind);
+  const is_recorded = isRecorded(policies, kind);
   if (is_recorded) await assertBelowLimit(ctx, 'recordings', row.organization_id);
   invariant(row.node_id !== null, `allocation ${row.id} is somewhere`);
   const id = mintId('ses');

@@ -43,6 +43,7 @@ const runView = (ctx: Ctx, audience: Audience) => (run: db.WorkflowRunRow) => ({
   state_since: run.state_since,
   state_deadline_at: isLive(run.state) ? run.deadline_at : null,
   attempt: run.attempt,
+  workers_lost: run.workers_lost,
   wake_at: run.wake_at,
   owner: audience === 'operator' ? run.lease_owner : null,
   correlation_id: run.correlation_id,

@@ -6,7 +6,7 @@
 import { type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { SessionAccessRow } from '../db/gateway-session.ts';
 import type { SessionEnd } from '../db/terminal-session.ts';
-import { REFUSALS } from '../domain/sentences.ts';
+import { unrecordedRefusal } from '../domain/session.ts';
 
 /** Facts known only to the replica that carries the bytes. */
 export type SessionActivity = Readonly<{
@@ -57,7 +57,9 @@ const endOfAccess = (row: SessionAccessRow): SessionEnd | null => {
     return revoked('The sign-in that opened the session has expired, and the organization requires a new one.');
   if (row.principal_kind === 'service_account' && !row.allows_service_accounts)
     return revoked('The organization does not allow service accounts to connect.');
-  if (row.requires_recording && !row.is_recorded) return revoked(REFUSALS.session_not_recorded);
+  const required = { organization: row.requires_recording, project: row.project_requires_recording };
+  const unrecorded = row.is_recorded ? null : unrecordedRefusal(required);
+  if (unrecorded !== null) return revoked(unrecorded);
   const isReached = row.token_scopes === null || scopeAllows(row.token_scopes, permissionOf(row));
   if (roleOfSession(row) === undefined || row.is_token_elsewhere || !isReached)
     return revoked('The role that allowed the session was removed.');

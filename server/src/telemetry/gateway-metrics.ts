@@ -10,8 +10,15 @@ export type GatewayMetrics = Readonly<{
   bytes(direction: 'in' | 'out', bytes: number): void;
 }>;
 
-export const createGatewayMetrics = (telemetry: Telemetry, openSessions: () => number): GatewayMetrics => {
+export const createGatewayMetrics = (
+  telemetry: Telemetry,
+  openSessions: () => number,
+  sessionsMax: number,
+): GatewayMetrics => {
   const registers = [telemetry.registry];
+  telemetry.gauge('gpuaas_terminal_sessions_max', 'Sessions that this process accepts.', [], async () => [
+    { labels: {}, value: sessionsMax },
+  ]);
   telemetry.gauge('gpuaas_terminal_sessions_open', 'Sessions of this process.', [], async () => [
     { labels: {}, value: openSessions() },
   ]);

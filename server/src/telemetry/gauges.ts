@@ -1,9 +1,12 @@
 /** Gauges from database queries, run when metrics are scraped. An unavailable database omits them. */
+import type { LoopWatch } from '@gpuaas/kit';
 import { countAllocationsByState } from '../db/allocation.ts';
+import { sealLag } from '../db/audit-seal.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
+import { queryReadOnly } from '../db/health.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
 import { countFailingNodes } from '../db/node.ts';
-import { outboxLag } from '../db/outbox.ts';
+import { commitOrderDelay, outboxLag } from '../db/outbox.ts';
 import { countHeldNodes } from '../db/restore.ts';
 import { countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';
 import { countRunsByState } from '../db/workflow-run-view.ts';
@@ -20,10 +23,31 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
   telemetry.gauge('gpuaas_database_up', 'Whether the database is reachable.', [], () =>
     ask((reader) => reader.query('select 1 as one').then(() => [{ labels: {}, value: 1 }]), [{ labels: {}, value: 0 }]),
   );
-  telemetry.gauge('gpuaas_outbox_unsent', 'Committed events not yet delivered.', [], async () => {
+  telemetry.gauge('gpuaas_database_read_only', 'Whether the database refuses writes.', [], async () => {
+    const is = await ask(queryReadOnly, null);
+    return is === null ? [] : [{ labels: {}, value: Number(is) }];
+  });
+  telemetry.gauge('gpuaas_audit_seal_lag_seconds', 'Age of the oldest audit row that is not sealed.', [], async () => {
+    const lag = await ask(sealLag, null);
+    return lag === null ? [] : [{ labels: {}, value: lag.rows_s }];
+  });
+  telemetry.gauge('gpuaas_audit_heads_lag_seconds', 'Age of the oldest seal without a signed head.', [], async () => {
+    const lag = await ask(sealLag, null);
+    return lag === null ? [] : [{ labels: {}, value: lag.heads_s }];
+  });
+  telemetry.gauge('gpuaas_outbox_unsent', 'Committed events not yet delivered, counted up to 10000.', [], async () => {
     const lag = await ask(outboxLag, null);
     return lag === null ? [] : [{ labels: {}, value: lag.unsent }];
   });
+  telemetry.gauge(
+    'gpuaas_commit_order_delay_seconds',
+    'How long committed events have waited for an older transaction of this database.',
+    [],
+    async () => {
+      const delay = await ask(commitOrderDelay, null);
+      return delay === null ? [] : [{ labels: {}, value: delay }];
+    },
+  );
   telemetry.gauge('gpuaas_outbox_lag_seconds', 'Age of the oldest event not yet delivered.', [], async () => {
     const lag = await ask(outboxLag, null);
     return lag === null ? [] : [{ labels: {}, value: lag.oldest_age_s }];
@@ -116,5 +140,11 @@ export const addInvariantGauge = (
     'Time since the last check of an invariant.',
     ['invariant'],
     async () => perInvariant(watch.ages()),
+  );
+};
+
+export const addLoopGauge = (telemetry: Telemetry, loops: LoopWatch): void => {
+  telemetry.gauge('gpuaas_loop_silent_seconds', 'Time since a loop last showed a sign of life.', ['loop'], async () =>
+    loops.ages().map(({ loop, silent_ms }) => ({ labels: { loop }, value: silent_ms / 1_000 })),
   );
 };

@@ -4,6 +4,7 @@ import type { AllocationRow } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
 import { allocationActions } from '../domain/allocation-actions.ts';
 import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
+import { noticesOf } from '../domain/notice.ts';
 import type { Progress } from '../domain/progress.ts';
 import { costSoFar } from '../domain/usage.ts';
 
@@ -64,6 +65,7 @@ export const allocationView = (
   state_deadline_at: row.state_deadline_at,
   progress,
   power: powerOf(row),
+  notices: noticesOf(row.notices),
   ssh_key_ids: row.ssh_key_ids,
   ssh: sshOf(row, ssh),
   tags: row.tags,

@@ -31,8 +31,9 @@ export type AllocationTaskRequest = Readonly<{
 
 export type AllocationTaskProgress =
   | Readonly<{ kind: 'completed' | 'failed' | 'gone' }>
+  /** Wait for this task, or for another one of the allocation. */
   | Readonly<{ kind: 'open' }>
-  /** Wait for the next try, or for another task of the allocation. */
+  /** Wait for the next try. */
   | Readonly<{ kind: 'later'; ms: number }>;
 
 export type JudgedWipe = Readonly<{ task_id: string; node_id: string; verdict: WipeVerdict; may_try_again: boolean }>;

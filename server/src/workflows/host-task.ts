@@ -13,11 +13,13 @@ import { isTaskOpen } from '../domain/task.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 
-/** The signal to a run when one of its tasks ended. */
+/**
+ * The signal to a run when a task of it, or of its allocation, ended. A trigger sends it in the transaction that ends the
+ * task, whatever the reason.
+ */
 export const TASK_FINISHED = 'task_finished';
-/** The cost of a lost signal. */
-const RECHECK_MS = 5_000;
-const BUSY_RETRY_MS = 1_000;
+/** A safety net: no path needs it. */
+const RECHECK_MS = 60_000;
 
 /** Delay after the n-th failed task. */
 export type RetryDelay = (tries: number) => number;
@@ -39,8 +41,9 @@ export type TaskProgress<K extends TaskKind> =
   | Readonly<{ kind: 'completed'; task_id: string; created_at: string; output: TaskOutput<K> }>
   | Readonly<{ kind: 'failed'; reason: string }>
   | Readonly<{ kind: 'skipped'; reason: string }>
+  /** Wait for this task, or for another one of the allocation that its host may be running. */
   | Readonly<{ kind: 'open' }>
-  /** Wait for the next try, or for another task of the allocation. */
+  /** Wait for the next try. */
   | Readonly<{ kind: 'later'; ms: number }>;
 
 /** The progress of this run's task, which is created if it does not exist. */
@@ -67,7 +70,7 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, request: TaskReques
     const ms = request.retryDelayMs(task.tries) - task.age_ms;
     if (ms > 0) return { kind: 'later', ms };
   }
-  if (running > 0) return { kind: 'later', ms: BUSY_RETRY_MS };
+  if (running > 0) return { kind: 'open' };
   const prepared = await request.prepare();
   if ('skip' in prepared) return { kind: 'skipped', reason: prepared.skip };
   await insertTask(tx, {
@@ -90,7 +93,10 @@ export const waitForTask = (progress: Readonly<{ kind: 'open' } | { kind: 'later
     : wait(progress.ms, `${doing} It is retried shortly.`);
 
 /** Called before a step reads its task, which already holds what the signal announced. */
-export const consumeTaskSignal = (ctx: StepContext): void => void ctx.signals.take(TASK_FINISHED);
+export const consumeTaskSignal = (ctx: StepContext): void => {
+  let signal = ctx.signals.take(TASK_FINISHED);
+  while (signal !== undefined) signal = ctx.signals.take(TASK_FINISHED);
+};
 
 export type HostTaskRequest<K extends TaskKind> = Readonly<{
   node_id: string;

@@ -5,7 +5,7 @@
  */
 import { mintId } from '@gpuaas/kit';
 import type { AllocationRow } from '../db/allocation.ts';
-import { listMoves } from '../db/allocation-move.ts';
+import { listImageRefusals, listMoves } from '../db/allocation-move.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { findNode } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
@@ -27,13 +27,19 @@ export const whyNotMove = async (
   row: AllocationRow,
   { run_id, node_id, kind }: Omit<HostFailure, 'reason'>,
 ): Promise<string | null> => {
-  const [task, moves, userData, node] = await Promise.all([
+  const [task, moves, userData, node, refusals] = await Promise.all([
     findRunTask(reader, { run_id, node_id, kind }),
     listMoves(reader, [row.id]),
     findUserData(reader, row.id),
     findNode(reader, node_id),
+    listImageRefusals(reader, row.id),
   ]);
-  const failed = { kind, error_code: task?.error_code ?? null, has_user_data: userData !== null };
+  const failed = {
+    kind,
+    error_code: task?.error_code ?? null,
+    has_user_data: userData !== null,
+    image_refusals: refusals.length,
+  };
   const refusal = moveRefusal(failed, moves.length + 1);
   if (refusal !== null) return refusal;
   const except = [node_id, ...moves.map(({ from_node_id }) => from_node_id)];

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { mintId } from '@gpuaas/kit';
+import { mintId, silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { DISK_BYTES } from '../../test/candidate.ts';
 import { testDatabase } from '../../test/database.ts';
 import { playHost } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, REGION } from '../../test/placement.ts';
-import { runFaults, undisturbedPath } from '../../test/workflow-faults.ts';
+import { passTime, runFaults, undisturbedPath } from '../../test/workflow-faults.ts';
 import { PLATFORM } from '../db/client.ts';
 import { insertOwnership } from '../db/disk-ownership.ts';
 import type { WorkflowRunRow } from '../db/workflow-run.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { createRegistry } from './engine/registry.ts';
+import { retryRun, startRun } from './engine/run.ts';
+import { createWorker } from './engine/worker.ts';
+import { bind } from './engine/workflow.ts';
 import { createRepairDeps, repairSlot } from './repair-slot.ts';
 import { createDiskDeps, wipeDisk } from './wipe-disk.ts';
 
@@ -23,7 +27,18 @@ const open = async (t: TestContext) => {
   await sql.connect();
   clients.push(sql);
   const node = () => aNode(sql, { gpu_count: 1, partitions: false, capacity_mode: 'slice' });
-  return { database, sql, node, answer: async () => void (await playHost(database)) };
+  /** An approved disk of a new node. */
+  const approve = async (): Promise<string> => {
+    const { id: node_id } = await node();
+    await database.write(PLATFORM, (tx) => refreshSummary(tx, node_id));
+    const id = mintId('dsk');
+    const disk = { serial: `SN-${id}`, device: `/dev/disk/by-id/${id}`, size_bytes: DISK_BYTES };
+    const facts = { id, node_id, region_name: REGION, ...disk };
+    const by = { approved_by: 'usr_00000000000000000000000000', reason: 'Test.', correlation_id: mintId('cor') };
+    await database.write(PLATFORM, (tx) => insertOwnership(tx, { ...facts, ...by }));
+    return id;
+  };
+  return { database, sql, node, approve, answer: async () => void (await playHost(database)) };
 };
 
 const isWhole = ({ state, state_reason }: WorkflowRunRow): boolean => state === 'done' && state_reason === null;
@@ -60,22 +75,48 @@ test('repair-slot survives every fault: available with a proof of its own disk, 
   await assertInvariants(database);
 });
 
+test('wipe-disk gives up after ten failed tries with a reason, and a retry starts it again', async (t) => {
+  const { database, sql, approve } = await open(t);
+  const disk = await approve();
+  const worker = createWorker({
+    database,
+    registry: createRegistry([bind(wipeDisk, createDiskDeps(database))]),
+    log: silentLog(),
+  });
+  const of = { organization_id: null, project_id: null, correlation_id: 'cor-1' };
+  const { id } = await database.write(PLATFORM, (tx) => startRun(tx, { workflow: wipeDisk, subject_id: disk, ...of }));
+  /** Lets the pauses between tries pass too. */
+  const play = async (rounds: number, answer?: () => null) => {
+    for (let round = 0; round < rounds; round++) {
+      await worker.tick();
+      await playHost(database, answer === undefined ? {} : { answer });
+      await sql.query(
+        "update node_tasks set finished_at = finished_at - interval '1 hour' where finished_at is not null",
+      );
+      await passTime(database, id);
+    }
+  };
+  const read = async () => ({
+    run: (await sql.query('select state from workflow_runs where id = $1', [id])).rows[0]?.state,
+    ...(await sql.query('select state, state_reason from disk_ownerships where id = $1', [disk])).rows[0],
+    tasks: (await sql.query("select count(*)::int as n from node_tasks where kind = 'node.cleanup'")).rows[0].n,
+  });
+  await play(40, () => null);
+  const reason = `The wipe did not succeed in 10 tries. The test host failed. Fix the cause, then run: gpuaas admin workflow-run retry ${id}`;
+  assert.deepEqual(await read(), { run: 'stuck', state: 'blocked', state_reason: reason, tasks: 10 });
+  await database.write(PLATFORM, (tx) => retryRun(tx, { run_id: id }));
+  await play(4);
+  assert.deepEqual(await read(), { run: 'done', state: 'owned', state_reason: null, tasks: 11 });
+  await assertInvariants(database);
+});
+
 test('wipe-disk survives every fault: approved with a proof, or not approved and with a reason', async (t) => {
-  const { database, sql, node, answer } = await open(t);
+  const { database, sql, approve, answer } = await open(t);
   const deps = createDiskDeps(database);
   await runFaults({
     database,
     workflow: wipeDisk,
-    fresh: async () => {
-      const { id: node_id } = await node();
-      await database.write(PLATFORM, (tx) => refreshSummary(tx, node_id));
-      const id = mintId('dsk');
-      const disk = { serial: `SN-${id}`, device: `/dev/disk/by-id/${id}`, size_bytes: DISK_BYTES };
-      const facts = { id, node_id, region_name: REGION, ...disk };
-      const by = { approved_by: 'usr_00000000000000000000000000', reason: 'Test.', correlation_id: mintId('cor') };
-      await database.write(PLATFORM, (tx) => insertOwnership(tx, { ...facts, ...by }));
-      return { deps, subject_id: id };
-    },
+    fresh: async () => ({ deps, subject_id: await approve() }),
     answer,
     check: async ({ subject_id }, run) => {
       const { rows } = await sql.query<{

@@ -20,6 +20,7 @@ import { refreshSummary } from '../placement/summary.ts';
 import { type Adopted, adoptHostGenerations } from './adopt-generation.ts';
 import { allocationChanged, auditRun, resumeCleanup } from './allocation-transitions.ts';
 import { newRun, runChanged, type StartRun, signalRun, startRun } from './engine/run.ts';
+import { TASK_FINISHED } from './host-task.ts';
 import { POWER_WORKFLOWS } from './power-slice.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
@@ -134,7 +135,11 @@ const restart = async (tx: Tx, stay: Stay, run: StartRun, cleanup: Cleanup): Pro
   if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, stay, cleanup.adopted);
   await resumeCleanup(tx, stay, cleanup.cause);
   const { id: run_id } = await startRun(tx, run);
-  if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id, name: RUNTIME_ABSENT });
+  if (cleanup.runtime_verified_absent) {
+    await signalRun(tx, { run_id, name: RUNTIME_ABSENT });
+    // The run may be waiting for its stop task.
+    await signalRun(tx, { run_id, name: TASK_FINISHED });
+  }
   return run_id;
 };
 

@@ -1,6 +1,7 @@
 /**
  * Wipes an approved disk with proof, then starts a new discovery. A disk that the host uses is neither wiped nor
- * unmounted: the ownership states the blocker, and the run checks again until the disk is free.
+ * unmounted: the ownership states the blocker, and the run checks again after growing pauses. A wipe that fails in all
+ * its tries, or whose disk never becomes free, leaves the ownership `blocked` with the reason and the way to start again.
  */
 import type { TaskOutput, WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -10,7 +11,7 @@ import { cancelRunTasks, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
-import { whyNotErase } from '../domain/disk-use.ts';
+import { recheckDiskMs, whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { WIPE_DISK } from '../domain/workflow-steps.ts';
@@ -29,9 +30,11 @@ export type DiskDeps = Readonly<{
 }>;
 
 /** Never sent yet: the wait ends by its timeout. */
-const RECHECK = 'look_again';
+const RECHECK = 'recheck_disk';
 
-const RECHECK_MS = 30_000;
+const ABORT_RECHECK_MS = 30_000;
+/** With the growing pauses of `createRunHostTask` between them. */
+const TRIES_MAX = 10;
 const DAYS_14_MS = 14 * 24 * 3_600_000;
 const OPEN = ['approved', 'wiping', 'blocked'] as const;
 
@@ -43,6 +46,10 @@ const blockedBy =
   async (tx) => {
     await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'blocked', reason });
   };
+
+/** The ownership no longer claims that a wipe is in progress, so it can also be revoked. */
+const blockAndStop = (disk: DiskOwnershipRow, reason: string, runId: string) =>
+  stuck(reason, blockedBy(disk, `${reason} Fix the cause, then run: gpuaas admin workflow-run retry ${runId}`));
 
 /** A disk that was claimed after this approval is not wiped for it: its host refuses. */
 const generationOf = ({ created_at }: DiskOwnershipRow): number => Math.floor(Date.parse(created_at) / 1000);
@@ -101,13 +108,15 @@ export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_
           slots: [],
           wipe_minimum: await deps.wipeMinimum(disk.node_id),
         },
-        tries_max: Number.MAX_SAFE_INTEGER,
+        tries_max: TRIES_MAX,
         doing: WIPE_DISK.steps.wipe.doing,
         unless: (tx) => reserveForWipe(tx, disk),
       });
       if (result.kind === 'waiting') return result.outcome;
       if (result.kind !== 'completed')
-        return result.kind === 'failed' ? stuck(result.reason) : next('awaitFree', blockedBy(disk, result.reason));
+        return result.kind === 'failed'
+          ? blockAndStop(disk, `The wipe did not succeed in ${TRIES_MAX} tries. ${result.reason}`, ctx.run.id)
+          : next('awaitFree', blockedBy(disk, result.reason));
       const blocked = blockedReason(result.output, disk.serial);
       if (blocked !== undefined)
         return next('awaitFree', async (tx, run) => {
@@ -124,20 +133,23 @@ export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_
         return next('rediscover', (tx) =>
           recordWiped(tx, disk, { task_id: result.task_id, method: evidence.method, evidence: evidence.evidence }),
         );
-      return stuck(verdict.reason ?? 'The wipe could not be verified.');
+      return blockAndStop(disk, verdict.reason ?? 'The wipe could not be verified.', ctx.run.id);
     },
     awaitFree: async (_deps, disk, ctx) => {
       if (ctx.signals.take(RECHECK) !== undefined || ctx.signals.timedOut(RECHECK)) return next('wipe');
-      return waitForSignal(RECHECK, RECHECK_MS, disk.state_reason ?? 'The disk is in use.');
+      const pauseMs = recheckDiskMs(Date.now() - Date.parse(disk.created_at));
+      return waitForSignal(RECHECK, pauseMs, disk.state_reason ?? 'The disk is in use.');
     },
     rediscover: async (_deps, disk, ctx) =>
       done(async (tx) => {
         await insertDiscoveryTask(tx, disk.node_id, ctx.run.correlation_id);
       }),
     abort: async (deps, disk, ctx) => {
-      const reason = 'The run ended before the disk was wiped.';
+      const reason =
+        'The run ended before the disk was wiped. Revoke the approval and approve the disk again to restart it.';
       // A task that runs cannot be cancelled: until its result the disk does not count as safe.
-      if ((await deps.cancelTasks(ctx.run.id, reason)) > 0) return wait(RECHECK_MS, 'The agent is wiping the disk.');
+      if ((await deps.cancelTasks(ctx.run.id, reason)) > 0)
+        return wait(ABORT_RECHECK_MS, 'The agent is wiping the disk.');
       return done(blockedBy(disk, reason));
     },
   },

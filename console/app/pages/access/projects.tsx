@@ -15,9 +15,12 @@ import { FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { NamedForm, RenameForm } from './named-form.tsx';
+import { ProjectRecordingForm } from './project-recording-form.tsx';
 import { useOrganizationFlag } from './use-cli-scope.ts';
 
-type OpenDialog = Readonly<{ what: 'create' }> | Readonly<{ what: 'rename' | 'delete'; project: Project }>;
+type OpenDialog =
+  | Readonly<{ what: 'create' }>
+  | Readonly<{ what: 'rename' | 'recording' | 'delete'; project: Project }>;
 
 export const Projects = ({ organizationId }: Readonly<{ organizationId: string }>) => {
   const projects = useAll('projectList', { params: { organization_id: organizationId } });
@@ -50,6 +53,15 @@ export const Projects = ({ organizationId }: Readonly<{ organizationId: string }
             onClick={() => setAsked({ what: 'rename', project })}
           >
             Rename
+          </ActionButton>
+          <ActionButton
+            size="xs"
+            variant="default"
+            aria-label={`Recording of ${project.name}`}
+            disabledReason={whyNot(project.actions, 'update')}
+            onClick={() => setAsked({ what: 'recording', project })}
+          >
+            Recording
           </ActionButton>
           <ActionButton
             size="xs"
@@ -127,6 +139,29 @@ const ProjectDialogs = ({
             command={(shown) => command(['project', 'update', project.name], [['display-name', shown], org])}
             onSubmit={async (display_name) => {
               const request = { params: { project_id: project.id }, body: { display_name } };
+              if ((await update.run(request, { ifMatch: project.version })) !== null) close();
+            }}
+            onCancel={close}
+          />
+        )}
+      </FormDialog>
+      <FormDialog title={`Recording of ${project?.name ?? ''}`} isOpen={asked?.what === 'recording'} onClose={close}>
+        {project !== null && (
+          <ProjectRecordingForm
+            now={project}
+            change={update}
+            command={({ records_terminals, requires_recording }) =>
+              command(
+                ['project', 'update', project.name],
+                [
+                  ['record-terminals', records_terminals ? 'yes' : 'no'],
+                  ['require-recording', requires_recording ? 'yes' : 'no'],
+                  org,
+                ],
+              )
+            }
+            onSubmit={async (body) => {
+              const request = { params: { project_id: project.id }, body };
               if ((await update.run(request, { ifMatch: project.version })) !== null) close();
             }}
             onCancel={close}

@@ -16,6 +16,7 @@ import { AuditTab } from './audit-tab.tsx';
 import { ConnectTab } from './connect-tab.tsx';
 import { DetailsTab } from './details-tab.tsx';
 import { FailurePanel } from './failure-panel.tsx';
+import { HostNotices } from './host-notices.tsx';
 import { shapeWords } from './list.ts';
 import { NetworkTab } from './network-tab.tsx';
 import { OffNotice } from './off-notice.tsx';
@@ -75,6 +76,7 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
       <Standing allocation={allocation} readAtMs={readAtMs} />
       <FailurePanel allocation={allocation} timeline={timeline.data} />
       <OffNotice allocation={allocation} />
+      <HostNotices allocation={allocation} />
       {work !== null && <ProgressPanel allocation={allocation} work={work} />}
       {timeline.error !== null && <ErrorPanel error={timeline.error} onRetry={() => void timeline.refetch()} />}
       <Tabs value={current} onChange={openTab} keepMounted={false}>

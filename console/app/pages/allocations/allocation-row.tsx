@@ -10,7 +10,7 @@ import type { Column } from '../../ui/data-table.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago, useNow } from '../../ui/time.tsx';
 import { costNow, endWords, isCharged, pricePerHour } from './cost.ts';
-import { shapeWords } from './list.ts';
+import { noticeCount, shapeWords } from './list.ts';
 import { briefly, inFull } from './progress.ts';
 
 const State = ({ row }: Readonly<{ row: Allocation }>) => {
@@ -21,6 +21,11 @@ const State = ({ row }: Readonly<{ row: Allocation }>) => {
         <StateBadge kind="allocation" state={row.state} title={row.state_reason ?? undefined} />
         {isPowerShown && <StateBadge kind="power" state={row.power?.state ?? 'unknown'} />}
       </span>
+      {row.notices.length > 0 && (
+        <span className="al-small al-clip" title={row.notices.map(({ message }) => message).join('\n')}>
+          {noticeCount(row)}
+        </span>
+      )}
       {row.progress !== null && (
         <span className="muted al-small tabular" title={inFull(row.progress)}>
           {briefly(row.progress)}

@@ -27,6 +27,7 @@ export const allocation = (over: Partial<Allocation> = {}): Allocation => ({
   state_since: AT,
   state_deadline_at: null,
   progress: null,
+  notices: [],
   power: { state: 'on', reason: null, since: AT, workflow_run_id: null, is_charged: true, install_number: 0 },
   ssh_key_ids: ['key_1', 'key_2'],
   ssh: null,

@@ -12,6 +12,9 @@ export const isLive = ({ state }: Pick<Allocation, 'state'>): boolean => !ENDED_
 export const LIVE_STATES = ALLOCATION_STATES.filter((state) => isLive({ state }));
 export const ALL_STATES: readonly AllocationState[] = [...LIVE_STATES, ...ENDED_STATES];
 
+export const noticeCount = ({ notices }: Pick<Allocation, 'notices'>): string =>
+  notices.length === 1 ? '1 notice' : `${notices.length} notices`;
+
 export type StateFilter = 'live' | 'all' | AllocationState;
 
 /** An unknown state in the address counts as none. */

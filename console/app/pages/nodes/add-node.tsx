@@ -29,9 +29,9 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
   const skus = useAll('skuList', {});
   const models = [...new Set(skus.data?.map(({ gpu_model }) => gpu_model) ?? [])];
   const form = useForm({
-    initialValues: { name: '', region: '', model: '', gpus: 8, mode: 'slice' as Mode, network: '' },
+    initialValues: { name: '', region: '', model: '', gpus: 8, mode: 'slice' as Mode, network: '', serial: '' },
   });
-  const { name, gpus, mode, network } = form.getValues();
+  const { name, gpus, mode, network, serial } = form.getValues();
   const region = form.getValues().region || (regions.data?.find(({ enabled }) => enabled)?.name ?? '');
   const model = form.getValues().model || (models[0] ?? '');
   const missing =
@@ -46,6 +46,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
         gpu_count: gpus,
         capacity_mode: mode,
         ...(network === '' ? {} : { private_network: network }),
+        ...(serial === '' ? {} : { host: { product_serial: serial } }),
       },
     });
     if (answer !== null) onDone(answer.data);
@@ -96,6 +97,13 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
           placeholder="10.100.0.0/24"
           {...form.getInputProps('network')}
         />
+        <TextInput
+          label="Serial number"
+          description="Only the host with this serial number can enroll. If empty, the first host that uses the token is bound to the node."
+          autoComplete="off"
+          spellCheck={false}
+          {...form.getInputProps('serial')}
+        />
         {create.error !== null && <ErrorPanel error={create.error} />}
         <CliCommand
           command={command(
@@ -106,6 +114,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
               ['gpus', gpus],
               ['mode', mode],
               ['private-network', network],
+              ['serial', serial],
             ],
           )}
         />

@@ -15,6 +15,7 @@ import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Facts, Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago, Until, useNow } from '../../ui/time.tsx';
+import { HostIdentity } from './host-identity.tsx';
 
 type Agent = Operations['adminNodeAgentGet']['response'];
 type Certificate = Agent['certificates'][number];
@@ -121,6 +122,7 @@ const Body = ({ node, agent }: Readonly<{ node: Node; agent: Agent }>) => {
               </ToneBadge>,
             ],
             ['Last seen', agent.last_seen_at === null ? 'never' : <Ago key="seen" at={agent.last_seen_at} />],
+            ['Host', <HostIdentity key="host" host={node.host} />],
             ['Version', agent.agent_version ?? 'unknown'],
             [
               'Clock',

@@ -110,8 +110,22 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
         command={(reason) => cli(['enroll', node.name], [['reason', reason]])}
         onDone={({ data }) => setEnrolment(data)}
       >
-        Creates a new install command. An unused earlier command stops working. Using the new one revokes earlier
-        certificates.
+        Creates a new install command and token. An unused earlier token stops working. Using the new one revokes
+        earlier certificates.
+      </ReasonAction>
+      <ReasonAction
+        label="Rebind"
+        title={`Give ${node.name} to another host`}
+        disabledReason={why(node, 'rebind')}
+        isDestructive
+        typeToConfirm={node.name}
+        operation="adminNodeRebind"
+        request={(reason) => ({ params, body: { reason } })}
+        command={(reason) => cli(['rebind', node.name], [['reason', reason]])}
+        onDone={({ data }) => setEnrolment(data)}
+      >
+        For a replaced host or mainboard. Ends slot approvals, wipe proofs and disk approvals of the node. The new host
+        must be discovered, approved and wiped. The first host that uses the new token is bound to the node.
       </ReasonAction>
       <ReasonAction
         label="Revoke agent"

@@ -28,6 +28,7 @@ type Form = {
   replaces: boolean;
   added: string;
   message: string;
+  notice: string;
   hours: string;
   reason: string;
 };
@@ -41,6 +42,7 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
       replaces: false,
       added: '',
       message: '',
+      notice: '',
       hours: '4',
       reason: '',
     },
@@ -66,7 +68,7 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
                   target: 'node',
                   since: new Date(now).toISOString(),
                   message: form.message.trim(),
-                  tenant_message: null,
+                  tenant_message: form.notice.trim() === '' ? null : form.notice.trim(),
                   classifications: ['prevent_allocations'],
                 },
               ],
@@ -90,6 +92,7 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
         [
           ...form.muted.map((id) => ['mute', id] as const),
           ['alert', form.added === '' ? null : `${form.added}=${form.message.trim()}`],
+          ['tenant-message', form.added === '' || form.notice.trim() === '' ? null : form.notice.trim()],
           ['replace', form.replaces],
           ['for', form.hours === '' ? null : `${form.hours}h`],
           ['reason', form.reason.trim() || '…'],
@@ -121,6 +124,12 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
         />
         <TextInput label="Alert message" description="The alert blocks new launches." {...getInputProps('message')} />
       </Group>
+      <TextInput
+        label="Notice to tenants"
+        description="Optional. Shown on their allocations; must not name the host or a device."
+        maxLength={200}
+        {...getInputProps('notice')}
+      />
       <NativeSelect label="Duration" {...getInputProps('hours')}>
         {HOURS.map((hours) => (
           <option key={hours} value={hours}>

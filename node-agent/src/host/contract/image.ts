@@ -40,7 +40,7 @@ export const imageTests = [
   ),
   contractTest('images', 'an image is checked against the disk size before any change', {}, async ({ host, image }) => {
     const ROOM = 1024 ** 4;
-    await refuses(host.images.check({ name: image, digest: null }, ROOM), 'bad_image');
+    await refuses(host.images.check({ name: image, digest: null }, ROOM), 'bad_image_cache');
     const { digest } = await host.images.pull({ name: image, digest: null }, noProgress);
     await host.images.check({ name: image, digest }, ROOM);
     await refuses(host.images.check({ name: image, digest }, 512), 'blocked');

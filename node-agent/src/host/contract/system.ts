@@ -6,6 +6,9 @@ import { contractTest, refuses } from './subject.ts';
 const KEYS = ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHfZ one'];
 
 export const systemTests = [
+  contractTest('system', 'the identity stays the same', {}, async ({ host }) => {
+    assert.deepEqual(await host.system.identity(), await host.system.identity());
+  }),
   contractTest('system', 'facts stay the same until the host boots', {}, async ({ host }) => {
     const first = await host.system.facts();
     assert.deepEqual(await host.system.facts(), first);

@@ -23,7 +23,7 @@ import { openDisk } from './open-disk.ts';
 import { listIommuGroups, listPci } from './pci.ts';
 import { bindPci, resetPci } from './pci-write.ts';
 import { createRecordedRun, createRun, type Run } from './run.ts';
-import { readKernelLog, readSshHostKey, readSystem } from './system.ts';
+import { readIdentity, readKernelLog, readSshHostKey, readSystem } from './system.ts';
 import { listTools } from './tools.ts';
 import { ensureUser, hasUser, removeUser } from './users.ts';
 
@@ -146,6 +146,7 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
       ? {}
       : { access: createAccess({ hypervisor: given.hypervisor, network: given.network ?? NETWORK_DEFAULTS }) }),
     system: {
+      identity: () => readIdentity(files),
       facts: () => readSystem(files),
       tools: () => listTools(files, run),
       kernelLog: () => readKernelLog(run),

@@ -4,7 +4,10 @@
  * Leftovers of a crash are removed before the next pull.
  *
  * An entry records the file's metadata at verification. An unchanged file needs no second hash; a changed one is hashed
- * again before use, and removed if it differs.
+ * again before use, and removed if it differs or cannot be read. An entry that cannot be parsed is not listed.
+ *
+ * Errors tell the image from this host: `bad_image` is about the bytes that the source serves, `bad_image_cache` about
+ * the file system of the cache.
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -41,6 +44,25 @@ export const stampOf = async (file: FileHandle): Promise<string> => {
   return [ino, size, mtimeNs, ctimeNs].join(' ');
 };
 
+const parseEntry = (text: string): readonly CacheEntry[] => {
+  try {
+    const read = JSON.parse(text) as Partial<CacheEntry> | null;
+    return typeof read?.digest === 'string' && typeof read.stamp === 'string' ? [read as CacheEntry] : [];
+  } catch {
+    return [];
+  }
+};
+
+/** What fails while it yields is about the source, not about the cache. */
+async function* bytesOf(source: ImageSource, image: SourceImage): AsyncGenerator<Uint8Array> {
+  try {
+    yield* source.open(image);
+  } catch (cause) {
+    if (cause instanceof HostError) throw cause;
+    throw new HostError('host_error', `${image.name} could not be read from its source: ${String(cause)}`, { cause });
+  }
+}
+
 const hashFile = async (file: FileHandle): Promise<string> => {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(READ_BYTES);
@@ -63,14 +85,14 @@ export const openCache = (
   const entries = async (): Promise<readonly CacheEntry[]> => {
     const names = await readdir(dir).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return [] as string[];
-      throw new HostError('host_error', `The image cache ${dir} could not be read.`, { cause: error });
+      throw new HostError('bad_image_cache', `The image cache ${dir} could not be read.`, { cause: error });
     });
     const listed = names.filter(
       (name) => /^sha256-[0-9a-f]{64}\.json$/.test(name) && names.includes(name.slice(0, -5)),
     );
     const texts = await Promise.all(listed.sort().map((name) => readIfThere(join(dir, name))));
     // One that was removed since its name was read is not listed.
-    return texts.filter((text) => text !== undefined).map((text) => JSON.parse(text) as CacheEntry);
+    return texts.flatMap((text) => (text === undefined ? [] : parseEntry(text)));
   };
 
   const find = async (image: ImageName): Promise<CacheEntry | undefined> =>
@@ -106,7 +128,7 @@ export const openCache = (
   const takenBy = async ({ digest }: CacheEntry): Promise<number> => {
     const found = await stat(blobAt(digest)).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return { blocks: 0 };
-      throw new HostError('host_error', `The image cache ${dir} could not be read.`, { cause: error });
+      throw new HostError('bad_image_cache', `The image cache ${dir} could not be read.`, { cause: error });
     });
     return found.blocks * 512;
   };
@@ -136,7 +158,7 @@ export const openCache = (
     const hash = createHash('sha256');
     const startedAt = performance.now();
     let at = 0;
-    for await (const chunk of source.open(image)) {
+    for await (const chunk of bytesOf(source, image)) {
       if (at + chunk.length > image.size_bytes)
         throw new HostError('bad_image', `${image.name} is longer than the ${image.size_bytes} bytes it should have.`);
       const written = isZero(chunk) ? undefined : file.writev([chunk], at);
@@ -213,7 +235,9 @@ export const openCache = (
           cause: error,
         });
       if (error instanceof HostError) throw error;
-      throw new HostError('host_error', `${image.name} could not be pulled: ${String(error)}`, { cause: error });
+      throw new HostError('bad_image_cache', `${image.name} could not be kept in the image cache: ${String(error)}`, {
+        cause: error,
+      });
     } finally {
       writing.delete(blob);
     }
@@ -222,19 +246,19 @@ export const openCache = (
   /** Open for reading, with its catalog entry. `isAnew`: hashed even if unchanged. */
   const openVerified = async (entry: CacheEntry, isAnew = false): Promise<FileHandle> => {
     const path = blobAt(entry.digest);
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
-      throw new HostError('bad_image', `${entry.name} could not be opened in the image cache.`, { cause });
-    });
+    /** Nothing of it is kept; if even that fails, the next pull reports it. */
+    const damaged = async (what: string, cause?: unknown): Promise<never> => {
+      await evict(entry.digest).catch(() => undefined);
+      throw new HostError('bad_image_cache', `${entry.name} ${what} in the image cache; it was removed.`, { cause });
+    };
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) =>
+      damaged('could not be opened', cause),
+    );
     try {
       const stamp = await stampOf(file);
       if (stamp === entry.stamp && !isAnew) return file;
-      if ((await hashFile(file)) !== entry.digest) {
-        await evict(entry.digest);
-        throw new HostError(
-          'bad_image',
-          `${entry.name} is no longer ${entry.digest} in the image cache; it was removed.`,
-        );
-      }
+      const digest = await hashFile(file).catch((cause: unknown) => damaged('could not be read', cause));
+      if (digest !== entry.digest) await damaged(`is no longer ${entry.digest}`);
       await note({ ...entry, stamp, verified_at: now().toISOString() });
       return file;
     } catch (error) {

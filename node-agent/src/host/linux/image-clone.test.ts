@@ -94,7 +94,7 @@ test('an image modified in the cache is neither cloned nor kept', { skip }, asyn
   await file.write(Buffer.from('other'), 0, 5, 8 * MIB);
   await file.close();
   await utimes(blob, atime, mtime);
-  await withDisk((disk) => refuses(images.clone(image, disk, noProgress), 'bad_image'));
+  await withDisk((disk) => refuses(images.clone(image, disk, noProgress), 'bad_image_cache'));
   assert.equal(await disks.hash(serial), before);
   assert.deepEqual(await readdir(cache), []);
 });

@@ -80,7 +80,7 @@ test('an image with other bytes, another size or another format than declared is
   ];
   for (const said of wrong) {
     const image = await putFile(source, file, said);
-    await refuses(images.pull(image, noProgress), 'bad_image', 'blocked');
+    await refuses(images.pull(image, noProgress), 'bad_image');
   }
   await refuses(images.pull({ name: 'absent', digest: `sha256:${'4'.repeat(64)}` }, noProgress), 'bad_image');
   assert.deepEqual(await readdir(cache), []);
@@ -95,13 +95,13 @@ test('an image that refers to other files or is truncated is refused before it i
   await writeFile(base, randomBytes(MIB));
   const make = (...args: readonly string[]): void => void execFileSync('qemu-img', ['create', '-q', ...args]);
   make('-f', 'qcow2', '-F', 'raw', '-b', base, file);
-  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'blocked');
+  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'bad_image');
   make('-f', 'qcow2', '-o', `data_file=${join(dir, 'data.raw')},data_file_raw=on`, file, '1M');
-  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'blocked');
+  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'bad_image');
   execFileSync('qemu-img', ['convert', '-f', 'raw', '-O', 'qcow2', base, file]);
   const whole = await putFile(source, file, { format: 'qcow2' });
   await truncate(file, (await stat(file)).size - 512 * 1024);
-  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'blocked');
+  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'bad_image');
   assert.deepEqual(await readdir(cache), []);
   assert.equal((await images.pull(whole, noProgress)).digest, whole.digest);
 });
@@ -237,7 +237,7 @@ test('an image is hashed again on request and dropped if it changed', async (con
   const images = make();
   await writeFile(file, randomBytes(MIB));
   const image = await putFile(source, file);
-  await refuses(images.verify(image.digest), 'bad_image');
+  await refuses(images.verify(image.digest), 'bad_image_cache');
   await images.pull(image, noProgress);
   assert.deepEqual(await images.verify(image.digest), { is_intact: true, size_bytes: MIB });
   const blob = join(cache, image.digest.replace(':', '-'));
@@ -250,4 +250,34 @@ test('an image is hashed again on request and dropped if it changed', async (con
   await utimes(blob, atime, mtime);
   assert.deepEqual(await images.verify(image.digest), { is_intact: false, size_bytes: MIB });
   assert.deepEqual(await readdir(cache), []);
+});
+
+test('a damaged copy is removed and fetched again; only a cache that keeps nothing is the fault of the host', async (context) => {
+  const { source, cache, make, images, file } = await setUp(context);
+  await writeFile(file, randomBytes(MIB));
+  const image = await putFile(source, file);
+  const blob = join(cache, image.digest.replace(':', '-'));
+  const entry = `${blob}.json`;
+  const damages = [
+    () => appendFile(blob, 'x'),
+    () => rm(blob).then(() => symlink(file, blob)),
+    () => writeFile(entry, 'no JSON'),
+  ];
+  await images.pull(image, noProgress);
+  for (const damage of damages) {
+    execFileSync('chmod', ['u+w', blob]);
+    await damage();
+    assert.equal((await images.pull(image, noProgress)).digest, image.digest);
+    execFileSync('cmp', [file, blob]);
+    await images.check(image, 2 * MIB);
+  }
+  execFileSync('chmod', ['u+w', blob]);
+  await appendFile(blob, 'x');
+  await refuses(createImages(createRun(), { dir: cache }).pull(image, noProgress), 'bad_image_cache');
+  assert.deepEqual(await images.list(), []);
+
+  // The image is fine, and its copy cannot be kept.
+  await refuses(make({ dir: join(file, 'no-directory') }).pull(image, noProgress), 'bad_image_cache');
+  await rm(join(source, 'blobs'), { recursive: true });
+  await refuses(images.pull(image, noProgress), 'host_error');
 });

@@ -11,10 +11,17 @@ export type ImagesOptions = CacheOptions &
     source?: string;
   }>;
 
-/** Larger images are refused, whatever the size of the disk. */
-const inspect: Inspect = async (file, { format }) => {
-  await inspectFile(file, { declared: format, disk_bytes: Number.MAX_SAFE_INTEGER });
+/** Larger images are refused, whatever the size of the disk. A refusal here is about the image: no disk is known yet. */
+const inspect: Inspect = async (file, { name, format }) => {
+  try {
+    await inspectFile(file, { declared: format, disk_bytes: Number.MAX_SAFE_INTEGER });
+  } catch (cause) {
+    if (!(cause instanceof HostError)) throw cause;
+    throw new HostError('bad_image', `${name}: ${cause.message}`, { cause });
+  }
 };
+
+const isDamage = (error: unknown): error is HostError => error instanceof HostError && error.code === 'bad_image_cache';
 
 /** A requested image is about to be cloned. */
 const REQUESTED_MS = 10 * 60_000;
@@ -50,19 +57,32 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
       throw error;
     }
   };
+  /** A damaged copy is removed, so that the next pull fetches the image again. */
+  const damageOf = async (entry: CacheEntry): Promise<HostError | undefined> => {
+    try {
+      await (await cache.openVerified(entry)).close();
+      return undefined;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return error;
+    }
+  };
   const getCached = async (name: ImageName): Promise<CacheEntry> => {
     const entry = await cache.find(name);
-    if (entry === undefined) throw new HostError('bad_image', `${name.name} is not in the image cache; pull it first.`);
+    if (entry === undefined)
+      throw new HostError('bad_image_cache', `${name.name} is not in the image cache; pull it first.`);
     return entry;
   };
   return {
     list: async () => (await cache.entries()).map(cachedOf),
     pull: async (name, onProgress) => {
       const cached = await cache.find(name);
-      if (cached !== undefined) {
+      const damage = cached === undefined ? undefined : await damageOf(cached);
+      if (cached !== undefined && damage === undefined) {
         requestedAt.set(cached.digest, now().getTime());
         return cachedOf(cached);
       }
+      if (source === undefined && damage !== undefined) throw damage;
       if (source === undefined)
         throw new HostError('unsupported', `${name.name} is not cached and this host has no source of images.`);
       const image = await source.find(name);
@@ -83,12 +103,12 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
     },
     verify: async (digest) => {
       const entry = await cache.find({ name: '', digest });
-      if (entry === undefined) throw new HostError('bad_image', `${digest} is not in the image cache.`);
+      if (entry === undefined) throw new HostError('bad_image_cache', `${digest} is not in the image cache.`);
       try {
         await (await cache.openVerified(entry, true)).close();
         return { is_intact: true, size_bytes: entry.size_bytes };
       } catch (error) {
-        if (!(error instanceof HostError) || error.code !== 'bad_image') throw error;
+        if (!isDamage(error)) throw error;
         return { is_intact: false, size_bytes: entry.size_bytes };
       }
     },
@@ -104,7 +124,7 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
           const before = await stampOf(file);
           await cloneImage(run, { file, facts }, to, onProgress, shown?.is_zero === true);
           if ((await stampOf(file)) !== before)
-            throw new HostError('bad_image', `${entry.name} was changed in the image cache while it was cloned.`);
+            throw new HostError('bad_image_cache', `${entry.name} was changed in the image cache while it was cloned.`);
           await cache.noteUse(entry.digest);
           return { bytes_written: facts.virtual_bytes, digest: entry.digest };
         } finally {

@@ -1,5 +1,5 @@
 /** The host: product, boot, memory by NUMA node, firmware settings. */
-import type { SystemFacts } from '@gpuaas/contract/node';
+import type { HostReport, SystemFacts } from '@gpuaas/contract/node';
 import { HostError } from '../host.ts';
 import { type Files, integerOf } from './files.ts';
 import { outputOf, type Run } from './run.ts';
@@ -107,6 +107,27 @@ export const readSystem = async (files: Files): Promise<SystemFacts> => {
     memory_mib,
     ...(await readNuma(files, memory_mib)),
   };
+};
+
+const IDENTITY_FILES = {
+  product_serial: '/sys/class/dmi/id/product_serial',
+  product_uuid: '/sys/class/dmi/id/product_uuid',
+  machine_id: '/etc/machine-id',
+} as const;
+const IDENTITY_LENGTH_MAX = 128;
+
+/** The control plane decides which values identify a host: vendors leave placeholders in some. */
+export const readIdentity = async (files: Files): Promise<HostReport> => {
+  const read = async (path: string): Promise<string | null> => {
+    const text = (await files.find(path).catch(() => null))?.trim() ?? '';
+    return text === '' || text.length > IDENTITY_LENGTH_MAX ? null : text;
+  };
+  const [product_serial, product_uuid, machine_id] = await Promise.all([
+    read(IDENTITY_FILES.product_serial),
+    read(IDENTITY_FILES.product_uuid),
+    read(IDENTITY_FILES.machine_id),
+  ]);
+  return { product_serial, product_uuid, machine_id };
 };
 
 /** The journal keeps lines that the kernel's ring buffer has already overwritten. */

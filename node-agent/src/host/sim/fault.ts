@@ -89,6 +89,7 @@ export const FAULT_STATES = [
   'guest_check_fails',
   'guest_crashed',
   'image_cache_full',
+  'image_cache_damaged',
   'hugepages_gone',
   'rebooted',
 ] as const;

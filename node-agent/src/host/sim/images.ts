@@ -106,7 +106,14 @@ const used = (core: Core, digest: string): void =>
 
 const getUsable = (core: Core, image: ImageName, diskBytes: number): CachedImage => {
   const cached = findCached(core.store.read().images, image);
-  if (cached === undefined) throw new HostError('bad_image', `${image.name} is not in the image cache; pull it first.`);
+  if (cached === undefined)
+    throw new HostError('bad_image_cache', `${image.name} is not in the image cache; pull it first.`);
+  if (core.fault('image_cache_damaged') !== undefined) {
+    core.store.change((state) => {
+      state.images = state.images.filter(({ digest }) => digest !== cached.digest);
+    });
+    throw new HostError('bad_image_cache', `${image.name} could not be read in the image cache; it was removed.`);
+  }
   if (diskBytes < LEAST_DISK_BYTES)
     throw new HostError(
       'blocked',
@@ -153,7 +160,7 @@ export const createImages = (core: Core, opened: OpenDrives): Images => ({
   verify: (digest) =>
     core.act('images.verify', [], (isLie) => {
       const image = core.store.read().images.find((one) => one.digest === digest);
-      if (image === undefined) throw new HostError('bad_image', `${digest} is not in the image cache.`);
+      if (image === undefined) throw new HostError('bad_image_cache', `${digest} is not in the image cache.`);
       core.store.change((state) => {
         if (isLie) state.images = state.images.filter((one) => one.digest !== digest);
         for (const one of state.images) if (one.digest === digest) one.verified_at = core.now().toISOString();

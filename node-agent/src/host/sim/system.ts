@@ -3,7 +3,7 @@ import { HostError, type System } from '../host.ts';
 import { TOOL_NAMES } from '../tools.ts';
 import type { Core } from './core.ts';
 import { hugepagesOf } from './hugepages.ts';
-import { sshKeyOf } from './identity.ts';
+import { hexOf, serialOf, sshKeyOf, uuidOf } from './identity.ts';
 import { isMeant } from './slot.ts';
 
 /** Accounts that existed before the agent. */
@@ -58,6 +58,11 @@ const kernelLog = (core: Core): readonly string[] => {
 };
 
 export const createSystem = (core: Core): System => ({
+  identity: async () => ({
+    product_serial: serialOf('SIM', core.name, 'system'),
+    product_uuid: uuidOf(core.name, 'system'),
+    machine_id: hexOf(32, core.name, 'machine-id'),
+  }),
   facts: () =>
     core.act('system.facts', [], () => {
       const { profile, name } = core;

@@ -48,6 +48,8 @@ export const registerDevGrant = (options: DevGrantOptions): void => {
       authTime: Math.floor(options.clock.now().getTime() / 1000),
     });
     ctx.oidc.entity('Client', client);
+    // The claims of the access token state when the password was entered.
+    ctx.oidc.entity('RefreshToken', refreshToken);
     ctx.body = {
       access_token: await accessToken.save(),
       refresh_token: await refreshToken.save(),

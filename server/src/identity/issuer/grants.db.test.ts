@@ -137,3 +137,33 @@ test('a token states its expiry and its application', async (t) => {
   assert.equal((claims.exp ?? 0) - (claims.iat ?? 0), 600);
   assert.deepEqual([claims.aud, claims['client_id']], ['gpuaas-api', 'gpuaas-cli']);
 });
+
+test('a token states when its user signed in, and a refreshed one keeps that time', async (t) => {
+  const signedInMs = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
+  const running = await startIssuer(t, { clock: { now: () => new Date(signedInMs) } });
+  const auth_time = new Date(signedInMs).toISOString();
+  const tokens = await devLogin(running, 'dev-admin', PASSWORD);
+  assert.equal((await verify(running, tokens.access_token)).auth_time, auth_time);
+  const config = await running.relyingParty('gpuaas-cli');
+  const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '');
+  assert.notEqual(refreshed.access_token, tokens.access_token);
+  assert.equal((await verify(running, refreshed.access_token)).auth_time, auth_time);
+});
+
+test('a device that asks for a fresh sign-in is not approved by an earlier one', async (t) => {
+  const running = await startIssuer(t);
+  await signInToConsole(running, 'dev-admin');
+  const config = await running.relyingParty('gpuaas-cli');
+  const approve = async (parameters: Record<string, string>) => {
+    const device = await client.initiateDeviceAuthorization(config, { scope: SCOPE, ...parameters });
+    const confirm = await running.browser.open(device.verification_uri_complete ?? '');
+    return { device, page: await running.browser.submit(confirm) };
+  };
+  assert.match((await approve({})).page.text, /You are signed in/, 'the session of the browser is enough');
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 });
+  const { device, page } = await approve({ max_age: '1', prompt: 'login' });
+  assert.match(page.text, /name="password"/);
+  assert.match((await signIn(running, page, 'dev-admin')).text, /You are signed in/);
+  const tokens = await client.pollDeviceAuthorizationGrant(config, { ...device, interval: 0 });
+  assert.notEqual((await verify(running, tokens.access_token)).auth_time, null);
+});

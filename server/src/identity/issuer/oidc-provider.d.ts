@@ -101,13 +101,20 @@ declare module 'oidc-provider' {
     readonly oidc?: OidcContext;
   }
 
+  /** A grant's record of the sign-in behind it, in seconds since 1970. */
+  interface SignedIn {
+    readonly authTime?: number;
+  }
+
   export interface OidcContext {
     readonly provider: Provider;
     readonly route: string;
     readonly client: Client;
     readonly session: Session;
     readonly params: Readonly<Record<string, string | undefined>>;
-    readonly entities: { readonly Interaction?: Interaction };
+    readonly entities: Readonly<
+      { Interaction?: Interaction } & Partial<Record<'AuthorizationCode' | 'DeviceCode' | 'RefreshToken', SignedIn>>
+    >;
     readonly result?: { consent?: { grantId?: string } };
     entity(name: string, value: unknown): void;
   }

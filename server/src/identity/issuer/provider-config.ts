@@ -76,6 +76,13 @@ const grantFor = async (ctx: OidcRequest, reuse: boolean): Promise<Grant | undef
   return grant;
 };
 
+/** The time of the sign-in behind a token. A refreshed token has that of its first one. */
+const authTimeOf = (ctx: OidcRequest): Readonly<{ auth_time?: number }> => {
+  const { AuthorizationCode, DeviceCode, RefreshToken } = ctx.oidc.entities;
+  const auth_time = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime;
+  return auth_time === undefined ? {} : { auth_time };
+};
+
 const accountOf = (username: string): Account | undefined => {
   const account = findDevAccount(username);
   if (account === undefined) return undefined;
@@ -84,7 +91,12 @@ const accountOf = (username: string): Account | undefined => {
 
 export const providerConfiguration = (options: ProviderOptions): Record<string, unknown> => {
   const { consoleClientId, cliClientId, consoleRedirectUris, pages } = options;
-  const publicClient = { application_type: 'web', token_endpoint_auth_method: 'none', scope: SCOPE };
+  const publicClient = {
+    application_type: 'web',
+    token_endpoint_auth_method: 'none',
+    scope: SCOPE,
+    require_auth_time: true,
+  };
   const consoleOrigins = new Set(consoleRedirectUris.map((uri) => new URL(uri).origin));
   return {
     adapter: options.adapter,
@@ -155,9 +167,9 @@ export const providerConfiguration = (options: ProviderOptions): Record<string, 
     },
     interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `${pages.mountPath}/interaction/${uid}` },
     findAccount: (_ctx: unknown, username: string) => accountOf(username),
-    extraTokenClaims: (_ctx: unknown, token: Token) => {
+    extraTokenClaims: (ctx: OidcRequest, token: Token) => {
       const account = findDevAccount(token.accountId ?? '');
-      return account === undefined ? undefined : claimsOf(account);
+      return account === undefined ? undefined : { ...claimsOf(account), ...authTimeOf(ctx) };
     },
     // Signing out of the console ends the console's tokens; a terminal stays signed in until it signs out itself, and
     // each terminal has a grant of its own, so that a stolen refresh token of one never ends the others.

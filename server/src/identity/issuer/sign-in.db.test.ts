@@ -170,3 +170,23 @@ test('an application that asks for consent gets it without a screen', async (t) 
   const { leftTo } = await signIn(running, await running.browser.open(request.url.href));
   assert.ok((await redeem(request, leftTo)).refresh_token);
 });
+
+test('a session is enough within max_age, not for an older one or prompt=login, and the tokens state the sign-in', async (t) => {
+  const running = await startIssuer(t);
+  const { tokens } = await signInToConsole(running);
+  assert.ok(Math.abs(Date.now() / 1000 - Number(tokens.claims()?.['auth_time'])) < 600);
+  const reuse = await codeRequest(running, `${running.origin}/callback`, { max_age: '900' });
+  const { leftTo } = await running.browser.open(reuse.url.href);
+  assert.equal((await redeem(reuse, leftTo)).claims()?.['auth_time'], tokens.claims()?.['auth_time']);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_600_000 });
+  for (const extra of [{ max_age: '900' }, { max_age: '0' }, { prompt: 'login' }]) {
+    const request = await codeRequest(running, `${running.origin}/callback`, extra);
+    const page = await running.browser.open(request.url.href);
+    assert.match(page.text, /name="password"/);
+    const again = await redeem(request, (await signIn(running, page)).leftTo);
+    const claims = again.claims();
+    assert.ok(Number(claims?.['auth_time']) >= Number(tokens.claims()?.['auth_time']) + 3_600);
+    const verified = await verify(running, again.access_token);
+    assert.equal(verified.auth_time, new Date(Number(claims?.['auth_time']) * 1000).toISOString());
+  }
+});

@@ -69,6 +69,16 @@ export const scopesOf = (claims: JWTPayload): string[] | null => {
   return words.length > SCOPES_MAX ? null : words;
 };
 
+const TIME_MAX_S = 8_640_000_000_000;
+
+/** When the user signed in, RFC 3339. `iat` does not count: it changes with every refresh. */
+export const authTimeOf = (claims: Readonly<Record<string, unknown>>): string | null => {
+  const seconds = claims['auth_time'];
+  return typeof seconds === 'number' && seconds > 0 && seconds <= TIME_MAX_S
+    ? new Date(seconds * 1000).toISOString()
+    : null;
+};
+
 /** The clients that the token names: `azp` or RFC 9068 `client_id`, `appid` with Entra, `cid` with Okta. Not text where it is malformed. */
 export const clientsOf = (claims: JWTPayload): readonly unknown[] =>
   ['azp', 'client_id', 'appid', 'cid'].flatMap((name) => (claims[name] === undefined ? [] : [claims[name]]));

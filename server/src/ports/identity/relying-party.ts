@@ -5,15 +5,27 @@
 import { type Clock, systemClock } from '@gpuaas/kit';
 import * as oidc from 'openid-client';
 import { AppError } from '../../errors.ts';
+import { authTimeOf } from './claims.ts';
 import { createIssuerMetadata, issuerUnavailable } from './issuer-metadata.ts';
 
 /** The secrets of this sign-in. They must be stored where no page can read them. */
 export type SignInSecrets = Readonly<{ state: string; nonce: string; verifier: string }>;
-export type SignInTokens = Readonly<{ access_token: string; id_token: string | null }>;
+export type SignInTokens = Readonly<{
+  access_token: string;
+  id_token: string | null;
+  /** When the user signed in at the issuer, from the ID token. */
+  auth_time: string | null;
+}>;
+export type SignInWish = Readonly<{
+  /** The user must enter credentials, or may choose another account. */
+  prompt?: 'login' | undefined;
+  /** The user must have signed in within these seconds, or signs in again. */
+  max_age_s?: number | undefined;
+}>;
 
 export type RelyingParty = Readonly<{
   /** The sign-in address for the browser. */
-  begin(prompt: 'login' | undefined): Promise<Readonly<{ url: string; secrets: SignInSecrets }>>;
+  begin(wish: SignInWish): Promise<Readonly<{ url: string; secrets: SignInSecrets }>>;
   /** Redeems the parameters of the issuer's redirect. */
   finish(query: string, secrets: SignInSecrets): Promise<SignInTokens>;
   /** The sign-out address at the issuer; null where it has none. */
@@ -108,7 +120,7 @@ export const createRelyingParty = (options: RelyingPartyOptions): RelyingParty =
   };
 
   return {
-    begin: (prompt) =>
+    begin: ({ prompt, max_age_s }) =>
       translateError(async () => {
         const secrets = {
           state: oidc.randomState(),
@@ -123,17 +135,20 @@ export const createRelyingParty = (options: RelyingPartyOptions): RelyingParty =
           state: secrets.state,
           nonce: secrets.nonce,
           ...(prompt === undefined ? {} : { prompt }),
+          ...(max_age_s === undefined ? {} : { max_age: String(max_age_s) }),
         });
         return { url: url.href, secrets };
       }),
     finish: (query, { state, nonce, verifier }) =>
       translateError(async () => {
-        const { access_token, id_token } = await oidc.authorizationCodeGrant(
-          await configuration(),
-          new URL(`${redirect_uri}?${query}`),
-          { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
-        );
-        return { access_token, id_token: id_token ?? null };
+        const tokens = await oidc.authorizationCodeGrant(await configuration(), new URL(`${redirect_uri}?${query}`), {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        });
+        const { access_token, id_token } = tokens;
+        return { access_token, id_token: id_token ?? null, auth_time: authTimeOf({ ...tokens.claims() }) };
       }),
     signOutUrl: async (idToken) => {
       try {

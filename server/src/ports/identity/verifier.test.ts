@@ -27,7 +27,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 test('an access token of the issuer identifies its user', async (t) => {
   const issuer = await startTestIssuer(t);
   const exp = now() + 300;
-  const token = await verifierFor(issuer).verify(await issuer.sign({ exp }));
+  const token = await verifierFor(issuer).verify(await issuer.sign({ exp, auth_time: exp - 900 }));
   assert.deepEqual(token, {
     issuer: issuer.url,
     subject: 'user-1',
@@ -35,6 +35,7 @@ test('an access token of the issuer identifies its user', async (t) => {
     email: 'ada@example.com',
     email_verified: true,
     expires_at: new Date(exp * 1000).toISOString(),
+    auth_time: new Date((exp - 900) * 1000).toISOString(),
     scopes: ['openid', 'email'],
   });
 });

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, type Log, systemClock } from '@gpuaas/kit';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { AppError } from '../../errors.ts';
-import { clientsOf, isAccessToken, personOf, SCOPES_MAX, scopesOf, subjectOf } from './claims.ts';
+import { authTimeOf, clientsOf, isAccessToken, personOf, SCOPES_MAX, scopesOf, subjectOf } from './claims.ts';
 import { createIssuerMetadata, type IssuerKeys, issuerUnavailable, withoutSlash } from './issuer-metadata.ts';
 import { fetchUserinfo } from './userinfo.ts';
 
@@ -19,6 +19,8 @@ export type VerifiedToken = Readonly<{
   email_verified: boolean;
   /** RFC 3339. */
   expires_at: string;
+  /** When the user signed in, RFC 3339; null without the claim. */
+  auth_time: string | null;
   scopes: readonly string[];
 }>;
 
@@ -167,7 +169,14 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
       else untilMs = Math.min(untilMs, nowMs() + WITHOUT_EMAIL_KEPT_MS);
     }
     const expires_at = new Date(exp * 1000).toISOString();
-    const token: VerifiedToken = { issuer: named, subject, ...person, expires_at, scopes };
+    const token: VerifiedToken = {
+      issuer: named,
+      subject,
+      ...person,
+      expires_at,
+      auth_time: authTimeOf(payload),
+      scopes,
+    };
     remember(key, token, untilMs);
     return token;
   };

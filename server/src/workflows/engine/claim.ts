@@ -1,4 +1,4 @@
-/** Finds work: due runs of workflows that this process has, and overdue runs that no process has. */
+/** Finds work: due runs of workflows that this process has, and overdue runs of versions that no process has. */
 import { type Database, PLATFORM } from '../../db/client.ts';
 import { type ClaimedRun, claimRuns } from '../../db/statements/claim-runs.ts';
 import { abandonUnknownRuns } from '../../db/workflow-run.ts';
@@ -10,7 +10,7 @@ import { emitRunChanged } from './run.ts';
 export const claim = async (
   database: Database,
   registry: Registry,
-  claimant: Readonly<{ limit: number; owner: string; lease_ms: number }>,
+  claimant: Readonly<{ limit: number; is_idle: boolean; owner: string; lease_ms: number }>,
 ): Promise<ClaimedRun[]> => {
   const { runs } = await database.write(PLATFORM, async (tx) => {
     const sent = claimRuns(tx, { keys: registry.keys, ...claimant });
@@ -23,8 +23,7 @@ export const claim = async (
 /** Returns the number of runs ended as stuck because no process has their version. */
 export const sweepUnknownRuns = (database: Database, registry: Registry, graceMs: number): Promise<number> =>
   database.write(PLATFORM, async (tx) => {
-    const known = registry.keys.map(({ workflow, version }) => ({ workflow, version }));
-    const runs = await abandonUnknownRuns(tx, known, graceMs);
+    const runs = await abandonUnknownRuns(tx, registry.keys, graceMs);
     for (const run of runs) {
       const place = { id: run.id, organization_id: run.organization_id, sequence: run.step_count, started_at: null };
       const entry = { step: run.step, attempt: run.attempt, detail: run.state_reason, internal_detail: null };

@@ -3,7 +3,7 @@
  * longer counts as ours is aborted. If the database is unreachable for the length of a lease, all runs are aborted,
  * because another worker may have them. Correctness rests on the fence in the database; this only stops early.
  */
-import type { Log } from '@gpuaas/kit';
+import type { Log, Loop, LoopWatch } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../../db/client.ts';
 import { type Lease, releaseLeases, renewLeases } from '../../db/workflow-run.ts';
 import { LeaseLost } from './record.ts';
@@ -27,10 +27,19 @@ export type Leases = Readonly<{
   abandon(): void;
 }>;
 
-export const createLeases = (options: Readonly<{ database: Database; lease_ms: number; log: Log }>): Leases => {
+export type LeasesOptions = Readonly<{
+  database: Database;
+  lease_ms: number;
+  log: Log;
+  /** Reports a renewal that does not end. */
+  loops?: LoopWatch | undefined;
+}>;
+
+export const createLeases = (options: LeasesOptions): Leases => {
   const held = new Set<HeldRun>();
   let timer: NodeJS.Timeout | undefined;
   let beating = false;
+  let watch: Loop | undefined;
 
   const lose = (run: HeldRun, why: string) => run.controller.abort(new LeaseLost(`run ${run.lease.id}: ${why}`));
 
@@ -55,9 +64,21 @@ export const createLeases = (options: Readonly<{ database: Database; lease_ms: n
     }
   };
 
+  /** The timer does not wait for a renewal, which must not look alive because the next one is due. */
+  const beat = () => {
+    if (!beating) void (watch === undefined ? heartbeat() : watch.turn(heartbeat));
+  };
+
+  const startHeartbeat = () => {
+    if (timer !== undefined) return;
+    watch = options.loops?.add('renew-run-leases', options.lease_ms / 3);
+    timer = setInterval(beat, options.lease_ms / 3);
+  };
+
   const stopHeartbeat = () => {
     clearInterval(timer);
     timer = undefined;
+    watch?.end();
   };
 
   return {
@@ -69,7 +90,7 @@ export const createLeases = (options: Readonly<{ database: Database; lease_ms: n
         controller: new AbortController(),
       };
       held.add(run);
-      timer ??= setInterval(() => void heartbeat(), options.lease_ms / 3);
+      startHeartbeat();
       return run;
     },
     drop: (run) => {

@@ -17,11 +17,6 @@ export const createRegistry = (workflows: readonly BoundWorkflow[]): Registry =>
   }
   return {
     find: (name, version) => byKey.get(`${name} ${version}`),
-    keys: workflows.map((bound) => ({
-      workflow: bound.name,
-      version: bound.version,
-      base_ms: bound.retry.base_ms,
-      cap_ms: bound.retry.cap_ms,
-    })),
+    keys: workflows.map((bound) => ({ workflow: bound.name, version: bound.version })),
   };
 };

@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { testDatabase } from '../../../test/database.ts';
 import { createEffects, effectsOf, noteEffect } from '../../../test/example-workflow.ts';
+import { startPgProxy } from '../../../test/pg-proxy.ts';
 import { readRun, scripted, start, timeline, workerOf } from '../../../test/scripted-workflow.ts';
 import { until } from '../../../test/until.ts';
 import { passTime } from '../../../test/workflow-faults.ts';
-import { PLATFORM } from '../../db/client.ts';
+import { createDatabase, PLATFORM } from '../../db/client.ts';
 import { createEventHub } from '../../ports/events/hub.ts';
 import { startListening } from '../../ports/events/listen.ts';
 import { createWaker } from '../../ports/events/waker.ts';
 import { done, next, wait } from './outcome.ts';
 import { startRun } from './run.ts';
-import { WorkerDied } from './worker.ts';
 
 test('a failing step is retried with growing delays, then the run is stuck with its reason', async (t) => {
   const { database } = await testDatabase(t);
@@ -31,32 +31,6 @@ test('a failing step is retried with growing delays, then the run is stuck with 
   assert.deepEqual(await timeline(database, run.id), ['one error', 'one error', 'one error']);
   assert.equal(delays.length, 2);
   assert.ok((delays[0] ?? 0) <= 1_000 && (delays[1] ?? 0) > 900, `${delays}`);
-});
-
-test('a worker that crashes every time uses up the attempts: a crash counts like an error', async (t) => {
-  const { database } = await testDatabase(t);
-  let taken = 0;
-  const deadly = scripted({
-    one: async () => {
-      taken++;
-      return done();
-    },
-  });
-  const run = await start(database, deadly);
-  const at = () => {
-    throw new WorkerDied('killed');
-  };
-  for (let round = 0; round < 3; round++) {
-    await workerOf(database, [deadly], { at }).tick();
-    assert.equal((await readRun(database, run.id)).state, 'running', 'the dead worker released nothing');
-    assert.equal(await workerOf(database, [deadly]).tick(), 0, 'the lease still stands');
-    await passTime(database, run.id);
-  }
-  await workerOf(database, [deadly]).tick();
-  const ended = await readRun(database, run.id);
-  assert.deepEqual([ended.state, ended.state_reason], ['stuck', 'Step one did not succeed in 3 attempts.']);
-  assert.equal(taken, 0);
-  assert.deepEqual(await timeline(database, run.id), ['one error', 'one error', 'one error', 'one stuck']);
 });
 
 test('a worker that continues after its run lease was taken over writes nothing, not even its commit', async (t) => {
@@ -176,6 +150,47 @@ test('a version unknown to a process is left to others, and after its deadline i
   assert.equal((await readRun(database, run.id)).state, 'pending');
   await workerOf(database, [v1]).tick();
   assert.equal((await readRun(database, run.id)).state, 'done');
+});
+
+test('a process never touches runs of workflows that it has not registered, even long after their deadline', async (t) => {
+  const { database } = await testDatabase(t);
+  const foreign = scripted({ one: async () => done() }, { name: 'foreign', deadlineMs: 1 });
+  const run = await start(database, foreign);
+  const other = workerOf(database, [scripted({})], { unknown_grace_ms: 0 });
+  await until(
+    'its deadline is over',
+    async () => Date.parse((await readRun(database, run.id)).deadline_at) < Date.now(),
+  );
+  assert.deepEqual([await other.tick(), await other.sweep()], [0, 0]);
+  assert.equal((await readRun(database, run.id)).state, 'pending');
+});
+
+test('a commit whose reply is lost costs neither a lease nor an attempt: the run goes on where it is', async (t) => {
+  const { database, ownerUrl, url } = await testDatabase(t);
+  await createEffects(ownerUrl);
+  const proxy = await startPgProxy(t, url);
+  const through = createDatabase({ url: proxy.url, log: silentLog(), role: 'gpuaas_app' });
+  t.after(() => through.end());
+  const noting = scripted({
+    one: async (_, id) => next('two', noteEffect(id, 'one')),
+    two: async (_, id) => done(noteEffect(id, 'two')),
+  });
+  for (const marker of ['one', 'two']) {
+    const subject = `lost-reply-${marker}`;
+    const run = await start(database, noting, subject);
+    let cut: Promise<void> | undefined;
+    const worker = workerOf(through, [noting], {
+      at: (point, { step }) => {
+        if (point === 'acted' && step === marker) cut = proxy.cut(subject, 'after the commit succeeded');
+      },
+    });
+    await worker.tick();
+    await cut;
+    const ended = await readRun(database, run.id);
+    assert.deepEqual([ended.state, ended.workers_lost], ['done', 0], marker);
+    assert.deepEqual(await timeline(database, run.id), ['one next', 'two done'], marker);
+    assert.deepEqual(await effectsOf(database, subject), ['one', 'two'], marker);
+  }
 });
 
 test('a commit that fails is an error of its step and leaves nothing behind', async (t) => {

@@ -1,14 +1,15 @@
 /**
  * Runs workflows. Any number of workers share the work through run leases in the database. A worker claims due runs,
  * runs their steps and records each outcome under the fence of its lease; it continues with the next step of the same
- * run. A crash needs no handling: the lease expires, the attempt was already counted, and another worker runs the step
- * again.
+ * run. A crash needs no handling: the lease expires, the loss is counted, and another worker runs the step again. A run
+ * that lost a worker is executed alone in its process, after a growing pause: if it kills the process, it takes no other
+ * run with it.
  */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { backoffMs, type Log, pause } from '@gpuaas/kit';
-import type { Database } from '../../db/client.ts';
-import type { LeasedRun } from '../../db/workflow-run.ts';
+import { backoffMs, type Log, type LoopWatch, pause } from '@gpuaas/kit';
+import { type Database, PLATFORM } from '../../db/client.ts';
+import { findMovedRun, type LeasedRun } from '../../db/workflow-run.ts';
 import { isHeldAtBoundary } from '../../domain/workflow.ts';
 import { AppError } from '../../errors.ts';
 import { createEventHub, type EventHub } from '../../ports/events/hub.ts';
@@ -42,6 +43,8 @@ export type WorkerOptions = Readonly<{
   sweep_ms?: number;
   /** Called when there may be work; a lost call costs one polling interval. */
   hub?: EventHub;
+  /** Reports a loop of the worker that no longer completes its turns. */
+  loops?: LoopWatch;
   at?: (point: FailPoint, run: LeasedRun) => Promise<void> | void;
 }>;
 
@@ -55,7 +58,7 @@ export type Worker = Readonly<{
   sweep(): Promise<number>;
 }>;
 
-const RECORD_ATTEMPTS_MAX = 5;
+const RETRY_CAP_MS = 5_000;
 const BOUNDARY: Acted = { result: { kind: 'boundary' }, commit: undefined, taken: [] };
 
 export const createWorker = (options: WorkerOptions): Worker => {
@@ -65,13 +68,18 @@ export const createWorker = (options: WorkerOptions): Worker => {
   const concurrency = options.concurrency ?? 10;
   const pollMs = options.poll_ms ?? 500;
   const hub = options.hub ?? createEventHub();
-  const leases = createLeases({ database, lease_ms: leaseMs, log });
+  const leases = createLeases({ database, lease_ms: leaseMs, log, loops: options.loops });
   const stopping = new AbortController();
   const active = new Set<Promise<void>>();
   let loop: Promise<void> | undefined;
+  /** Runs that must have the process to themselves; at most one. */
+  let alone = 0;
   let sweptAt = 0;
 
-  /** A brief database outage must not cost the step its work: the lease covers a few more tries. */
+  /**
+   * A database outage must not cost the step its work, so the record is repeated while the run lease lasts. A commit
+   * without a reply may have succeeded: then the run is read again and goes on from there.
+   */
   const recordWithRetries = async (
     held: HeldRun,
     bound: BoundWorkflow,
@@ -79,8 +87,14 @@ export const createWorker = (options: WorkerOptions): Worker => {
     acted: Acted,
   ): Promise<LeasedRun> => {
     const committing = async () => options.at?.('committing', run);
+    const startedAt = performance.now();
+    let isUncertain = false;
     for (let attempt = 1; ; attempt++) {
       try {
+        if (isUncertain) {
+          const moved = await database.read(PLATFORM, (reader) => findMovedRun(reader, run, owner));
+          if (moved !== undefined) return moved;
+        }
         return await record({
           database,
           bound,
@@ -91,8 +105,10 @@ export const createWorker = (options: WorkerOptions): Worker => {
           committing,
         });
       } catch (err) {
-        const isAway = err instanceof AppError && err.code === 'unavailable';
-        if (!isAway || attempt >= RECORD_ATTEMPTS_MAX || held.controller.signal.aborted) throw err;
+        if (!(err instanceof AppError) || err.code !== 'unavailable') throw err;
+        isUncertain = true;
+        if (held.controller.signal.aborted || performance.now() - startedAt > leaseMs)
+          throw new LeaseLost(`run ${run.id} could not be recorded while its lease lasted`, { cause: err });
         await pause(backoffMs(attempt, { baseMs: 100, capMs: 2_000 }), held.controller.signal);
       }
     }
@@ -102,7 +118,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
   const runStep = async (held: HeldRun, bound: BoundWorkflow, run: LeasedRun): Promise<LeasedRun> => {
     await options.at?.('claimed', run);
     const signal = held.controller.signal;
-    const acted = isHeldAtBoundary(run, bound.plan) ? BOUNDARY : await act({ database, bound, run, stopping: signal });
+    const acted = isHeldAtBoundary(run) ? BOUNDARY : await act({ database, bound, run, stopping: signal });
     if (signal.aborted) throw signal.reason;
     await options.at?.('acted', run);
     held.recording = true;
@@ -119,6 +135,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
       moved = await recordWithRetries(held, bound, run, failed);
     }
     held.lease = moved;
+    held.confirmed_at = performance.now();
     held.recording = false;
     await options.at?.('committed', run);
     return moved;
@@ -147,9 +164,12 @@ export const createWorker = (options: WorkerOptions): Worker => {
   };
 
   const launch = (run: LeasedRun): Promise<void> => {
+    const isAlone = run.workers_lost > 0;
+    if (isAlone) alone += 1;
     const job = work(run).finally(() => {
       active.delete(job);
-      if (active.size === concurrency - 1) hub.wake();
+      if (isAlone) alone -= 1;
+      if (active.size === concurrency - 1 || isAlone) hub.wake();
     });
     active.add(job);
     return job;
@@ -157,14 +177,16 @@ export const createWorker = (options: WorkerOptions): Worker => {
 
   const claimFree = async (): Promise<LeasedRun[]> => {
     const limit = concurrency - active.size;
-    return limit <= 0 || registry.keys.length === 0
+    return limit <= 0 || alone > 0 || registry.keys.length === 0
       ? []
-      : claim(database, registry, { limit, owner, lease_ms: leaseMs });
+      : claim(database, registry, { limit, is_idle: active.size === 0, owner, lease_ms: leaseMs });
   };
 
   const sweep = () => sweepUnknownRuns(database, registry, options.unknown_grace_ms ?? 60_000);
 
   const runLoop = async (): Promise<void> => {
+    const watch = options.loops?.add('run-workflows', Math.max(pollMs, RETRY_CAP_MS));
+    const turn = <T>(fn: () => Promise<T>): Promise<T> => (watch === undefined ? fn() : watch.turn(fn));
     let bell: Promise<void> | undefined;
     for (let failures = 0; !stopping.signal.aborted; ) {
       // Subscribed before the query, so that a wake-up during the query is not lost.
@@ -174,20 +196,21 @@ export const createWorker = (options: WorkerOptions): Worker => {
       const woken = bell;
       try {
         const free = concurrency - active.size;
-        const runs = await claimFree();
+        const runs = await turn(claimFree);
         for (const run of runs) void launch(run);
         if (performance.now() - sweptAt > (options.sweep_ms ?? 30_000)) {
           sweptAt = performance.now();
-          await sweep();
+          await turn(sweep);
         }
         failures = 0;
         if (free === 0 || runs.length < free) await woken;
       } catch (err) {
         failures++;
         log.warn({ err }, 'workflow worker cannot reach the database');
-        await pause(backoffMs(failures, { baseMs: pollMs, capMs: 5_000 }), stopping.signal);
+        await pause(backoffMs(failures, { baseMs: pollMs, capMs: RETRY_CAP_MS }), stopping.signal);
       }
     }
+    watch?.end();
   };
 
   return {

@@ -1,0 +1,50 @@
+/** What the tenants of a history were told, in the order in which they were told it. */
+import type { BaseTenant } from './base.ts';
+import type { Reply } from './world.ts';
+
+export type Launch = {
+  readonly tenant: BaseTenant;
+  readonly project_id: string;
+  readonly name: string;
+  readonly key: string;
+  readonly gpu_count: number;
+  readonly body: object;
+  reply: Reply | null;
+};
+
+/** A state in a response. `began` and `ended` order it among other requests. */
+export type Sighting = Readonly<{ id: string; state: string; version: number; began: number; ended: number }>;
+export type SeenEvent = Readonly<{
+  id: string;
+  type: string;
+  subject: string;
+  data: Readonly<Record<string, unknown>>;
+}>;
+export type Change = Readonly<{ what: string; correlation_id: string; status: number }>;
+
+export type Observed = {
+  /** Violations found while playing. */
+  readonly wrong: string[];
+  readonly launches: Launch[];
+  readonly sightings: Sighting[];
+  readonly changes: Change[];
+  readonly events: Map<string, readonly SeenEvent[]>;
+  readonly projects: Map<string, string[]>;
+  readonly grants: { allocation_id: string; project_id: string; id: string; tenant: BaseTenant }[];
+  /** How often each command was accepted, so that a driver whose commands are all refused is noticed. */
+  readonly accepted: Map<string, number>;
+};
+
+export const createObserved = (tenants: readonly BaseTenant[]): Observed => ({
+  wrong: [],
+  launches: [],
+  sightings: [],
+  changes: [],
+  events: new Map(),
+  projects: new Map(tenants.map(({ name, project_id }) => [name, [project_id]])),
+  grants: [],
+  accepted: new Map(),
+});
+
+export const idOf = (launch: Launch): string | null =>
+  launch.reply?.status === 202 ? String(launch.reply.body.id) : null;

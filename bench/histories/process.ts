@@ -1,0 +1,104 @@
+/**
+ * A server process of a history: real roles on a real database, started in this process. Its only way to the database
+ * is a valve. A kill closes that way for good in the middle of whatever it does: like after SIGKILL, nothing is
+ * committed, released or reported any more, and its locks and listeners are gone.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Clock, createShutdown, pause, type Shutdown, silentLog } from '@gpuaas/kit';
+import { readConfig } from '../../server/src/config.ts';
+import { type App, startProcess } from '../../server/src/roles/process.ts';
+import { ADMIN_EMAIL } from '../../server/test/app.ts';
+import { TEST_KEYS } from '../../server/test/secrets.ts';
+import { openValve, upstreamOf, type Valve } from './valve.ts';
+
+export type ServerProcess = Readonly<{
+  app: App;
+  /** The way to the database. */
+  valve: Valve;
+  /** Rejects when the process is killed: its callers get no response. */
+  killed: Promise<never>;
+  kill(): void;
+  stop(): Promise<void>;
+}>;
+
+export type ProcessOptions = Readonly<{
+  database_url: string;
+  issuer_url: string;
+  state_dir: string;
+  roles: string;
+  clock: Clock;
+  lease_ms: number;
+}>;
+
+export class Killed extends Error {
+  override name = 'Killed';
+}
+
+const NO_LIMIT = '1000000';
+const STARTS_MAX = 20;
+
+/** As a service manager does: a process that cannot start, on a busy computer, is started again. */
+const startAgain = async (start: (shutdown: Shutdown) => Promise<App>): Promise<{ app: App; shutdown: Shutdown }> => {
+  for (let attempt = 1; ; attempt++) {
+    const shutdown = createShutdown(silentLog(), 2_000);
+    try {
+      return { app: await start(shutdown), shutdown };
+    } catch (err) {
+      await shutdown.run('could not start');
+      if (attempt >= STARTS_MAX) throw err;
+      await pause(attempt * 100);
+    }
+  }
+};
+
+export const startServerProcess = async (options: ProcessOptions): Promise<ServerProcess> => {
+  const valve = await openValve(upstreamOf(options.database_url));
+  const database = new URL(options.database_url);
+  const config = {
+    ...readConfig({
+      DATABASE_URL: `postgresql://${database.username}@127.0.0.1:${valve.port}${database.pathname}`,
+      GPUAAS_OIDC_ISSUER: options.issuer_url,
+      GPUAAS_PORT: '0',
+      GPUAAS_NODE_API_PORT: '0',
+      GPUAAS_GATEWAY_PORT: '0',
+      GPUAAS_GATEWAY_AGENT_PORT: '0',
+      GPUAAS_ROLES: options.roles,
+      GPUAAS_STATE_DIR: options.state_dir,
+      GPUAAS_VALIDATE_RESPONSES: '1',
+      GPUAAS_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
+      GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
+      GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
+      GPUAAS_LIMITS: `all=${NO_LIMIT}`,
+      GPUAAS_SUPERADMIN_EMAILS: ADMIN_EMAIL,
+    }),
+    ...TEST_KEYS,
+    console_dir: null,
+  };
+  const { app, shutdown } = await startAgain((closing) =>
+    startProcess({
+      config: { ...config, trust_keys: config.roles.includes('gpuaas-node-api') ? TEST_KEYS.trust_keys : null },
+      log: silentLog(),
+      shutdown: closing,
+      clock: options.clock,
+      dev_password: randomUUID(),
+      workflows: { lease_ms: options.lease_ms },
+    }),
+  );
+  const killed = Promise.withResolvers<never>();
+  killed.promise.catch(() => {});
+  const stop = async (reason: string): Promise<void> => {
+    await shutdown.run(reason);
+    await valve.close();
+  };
+  return {
+    app,
+    valve,
+    killed: killed.promise,
+    kill: () => {
+      valve.pointAt(null);
+      killed.reject(new Killed('The process was killed.'));
+      void stop('killed');
+    },
+    stop: () => stop('the history is over'),
+  };
+};

@@ -1,0 +1,209 @@
+/** History is deleted after its days, and nothing that a live thing needs. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { deleteOldCertificates, deleteOldEnrollments } from '../db/node-certificate.ts';
+import { deleteOldRuns } from '../db/statements/purge-runs.ts';
+import { deleteOldDiscoveries } from '../db/topology.ts';
+import { purgeExpired } from './purge-expired.ts';
+
+const DAYS = 90;
+
+describe('history', () => {
+  const closers: (() => Promise<void>)[] = [];
+  let database: Database;
+  let sql: Client;
+  let node: TestNode;
+  before(async () => {
+    const made = await testDatabase({ after: (fn) => void closers.unshift(fn) });
+    database = made.database;
+    sql = new Client({ connectionString: made.ownerUrl });
+    await sql.connect();
+    closers.unshift(() => sql.end());
+    node = await aNode(sql);
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  const purge = (batchRows?: number) => purgeExpired({ database, history_days: DAYS }, undefined, batchRows);
+  const names = async (text: string): Promise<string[]> =>
+    (await sql.query<{ name: string }>(text)).rows.map(({ name }) => name).toSorted();
+  const aRun = async (name: string, facts: { state?: string; days?: number; subject?: string } = {}): Promise<void> => {
+    const { state = 'done', days = DAYS + 1, subject = name } = facts;
+    const isOver = ['done', 'stuck', 'cancelled'].includes(state);
+    await sql.query(
+      `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, state, state_reason,
+         deadline_ms, deadline_at, created_at, finished_at)
+       values ('wfr_' || $1, 'w', 1, $2, 'c', '{a}', 'a', $3, case when $3 = 'stuck' then 'r' end, 1, now(),
+         now() - make_interval(days => $4), case when $5 then now() - make_interval(days => $4) end)`,
+      [name, subject, state, days, isOver],
+    );
+    await sql.query(
+      `insert into workflow_steps (run_id, sequence, step, attempt, outcome, started_at, finished_at)
+       values ('wfr_' || $1, 1, 'a', 1, 'done', now(), now())`,
+      [name],
+    );
+    await sql.query("insert into workflow_signals (run_id, name) values ('wfr_' || $1, 's')", [name]);
+  };
+
+  it('of ended runs goes with its steps and signals; stuck, young and live runs stay, and those of held allocations', async () => {
+    const active = await anAllocation(sql, { node, state: 'active' });
+    const failed = await anAllocation(sql, { node, state: 'failed' });
+    const { rows } = await sql.query(
+      'select from allocation_resource_claims where allocation_id = $1 and released_at is null',
+      [failed.id],
+    );
+    assert.ok(rows.length > 0, 'the failed allocation is not cleaned up');
+    const moved = await anAllocation(sql, { node, state: 'failed' });
+    await sql.query(
+      `insert into allocation_moves (id, allocation_id, organization_id, project_id, number, from_node_id, to_node_id, slot_ids,
+         scores, task_id, reason)
+       select 'mov_purge', id, organization_id, project_id, 1, $2, $3, '{}', '{}', 'tsk_1', 'The host failed.'
+       from allocations where id = $1`,
+      [moved.id, node.id, (await aNode(sql)).id],
+    );
+    await sql.query("update allocation_resource_claims set move_id = 'mov_purge' where allocation_id = $1", [moved.id]);
+    await aRun('moved', { subject: 'mov_purge' });
+    await aRun('done');
+    await aRun('cancelled', { state: 'cancelled' });
+    await aRun('young', { days: DAYS - 1 });
+    await aRun('stuck', { state: 'stuck' });
+    await aRun('live', { state: 'waiting' });
+    await aRun('active', { subject: active.id });
+    await aRun('failed', { subject: failed.id });
+    await purge();
+    const left = ['active', 'failed', 'live', 'moved', 'stuck', 'young'];
+    for (const [table, column] of [
+      ['workflow_runs', 'id'],
+      ['workflow_steps', 'run_id'],
+      ['workflow_signals', 'run_id'],
+    ])
+      assert.deepEqual(await names(`select substr(${column}, 5) as name from ${table}`), left, table);
+  });
+
+  it('is deleted in bounded turns, and the next turn continues', async () => {
+    for (let n = 0; n < 25; n++) await aRun(`many${n}`);
+    const many = () => names("select id as name from workflow_runs where id like 'wfr_many%'");
+    await purge(1);
+    assert.equal((await many()).length, 5);
+    await purge(1);
+    assert.deepEqual(await many(), []);
+  });
+
+  it('of certificates goes after their end, and of enrollments once no certificate is left', async () => {
+    await sql.query(
+      `insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
+       values ('tky_a', 'node_ca', 'active', 'p', repeat('0', 64), '\\x00')`,
+    );
+    for (const [index, [name, enrolledDays, certificateEndDays]] of (
+      [
+        ['used', 200, 100],
+        ['in_use', 200, -1],
+        ['just_ended', 200, 10],
+        ['never_used', 200, null],
+        ['young', 10, null],
+      ] as const
+    ).entries()) {
+      await sql.query(
+        `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, created_at, expires_at, used_at)
+         values ('enr_' || $1::text, $2, sha256($1::text::bytea), 'u', 'c', now() - make_interval(days => $3),
+           now() - make_interval(days => $3), now())`,
+        [name, node.id, enrolledDays],
+      );
+      if (certificateEndDays !== null)
+        await sql.query(
+          `insert into node_certificates (serial_number, node_id, ca_key_id, enrollment_id, fingerprint_sha256, not_before, not_after)
+           values (lpad($1::text, 4, '0'), $2, 'tky_a', 'enr_' || $3::text, lpad($1::text, 64, '0'), now() - interval '300 days',
+             now() - make_interval(days => $4))`,
+          [index, node.id, name, certificateEndDays],
+        );
+    }
+    await purge();
+    const certificates = 'select substr(enrollment_id, 5) as name from node_certificates';
+    assert.deepEqual(await names(certificates), ['in_use', 'just_ended']);
+    const enrollments = 'select substr(id, 5) as name from node_enrollments';
+    assert.deepEqual(await names(enrollments), ['in_use', 'just_ended', 'young']);
+  });
+
+  it('of discoveries goes when a later one exists and no slot was approved by it', async () => {
+    for (const [name, days] of [
+      ['1_old', 200],
+      ['2_approved', 190],
+      ['3_young', 10],
+    ] as const) {
+      await sql.query(
+        `insert into node_tasks (id, node_id, kind, params, state, correlation_id, expires_at, finished_at)
+         values ('tsk_' || $1::text, $2, 'slice.topology_discover', '{}', 'completed', 'c', now(), now())`,
+        [name, node.id],
+      );
+      await sql.query(
+        `insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required, created_at)
+         values ('tsk_' || $1::text, $2, repeat('a', 64), '{}', '{}', false, now() - make_interval(days => $3))`,
+        [name, node.id, days],
+      );
+      await sql.query(
+        `insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
+         values ('cnd_' || $1::text, 'tsk_' || $1::text, $2, 0, repeat('a', 64), '{}', '[]')`,
+        [name, node.id],
+      );
+    }
+    // The only discovery of another node stays at any age.
+    const other = await aNode(sql, { slots: false });
+    await sql.query(
+      `insert into node_tasks (id, node_id, kind, params, state, correlation_id, expires_at, finished_at)
+       values ('tsk_0_only', $1, 'slice.topology_discover', '{}', 'completed', 'c', now(), now())`,
+      [other.id],
+    );
+    await sql.query(
+      `insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required, created_at)
+       values ('tsk_0_only', $1, repeat('a', 64), '{}', '{}', false, now() - interval '300 days')`,
+      [other.id],
+    );
+    await sql.query(
+      "update node_resource_slots set discovery_task_id = 'tsk_2_approved' where id = (select min(id) from node_resource_slots where node_id = $1)",
+      [node.id],
+    );
+    await purge();
+    const discoveries = 'select substr(task_id, 5) as name from topology_discoveries';
+    assert.deepEqual(await names(discoveries), ['0_only', '2_approved', '3_young']);
+    assert.deepEqual(await names('select substr(task_id, 5) as name from topology_candidates'), [
+      '2_approved',
+      '3_young',
+    ]);
+  });
+
+  it('is found by index, so that a turn does not read the whole table', async () => {
+    const planOf = (purgeOne: (tx: Tx, limit: number, days: number) => Promise<number>): Promise<string> =>
+      database.write(PLATFORM, async (tx) => {
+        let plan = '';
+        await purgeOne(
+          {
+            ...tx,
+            query: async (text, values) => {
+              if (text.includes('set_config')) return tx.query(text, values);
+              const { rows } = await tx.query<Record<string, string>>(`explain ${text}`, values);
+              plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+              return { rows: [], rowCount: 0 };
+            },
+          },
+          100,
+          DAYS,
+        );
+        return plan;
+      });
+    for (const [one, index] of [
+      [deleteOldRuns, 'workflow_runs_ended'],
+      [deleteOldCertificates, 'node_certificates_by_end'],
+      [deleteOldEnrollments, 'node_enrollments_by_age'],
+      [deleteOldDiscoveries, 'topology_discoveries_by_age'],
+    ] as const) {
+      const plan = await planOf(one);
+      assert.match(plan, new RegExp(`Index Scan using ${index} .*\\n +Index Cond: .*90 days`), plan);
+      assert.doesNotMatch(plan, /Seq Scan/, plan);
+    }
+  });
+});
