@@ -1,9 +1,9 @@
 /** One browser for the page tests of a run; each test file connects to it and has its own contexts. */
 import { type BrowserServer, chromium } from 'playwright-core';
-import { findProgram } from '../../tools/test/requires.ts';
+import { findBrowser } from '../../tools/test/requires.ts';
 
 export const BROWSER = {
-  executablePath: findProgram('chromium', 'chromium-browser') ?? 'chromium',
+  executablePath: findBrowser() ?? 'chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
 };
 

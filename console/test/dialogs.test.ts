@@ -12,6 +12,8 @@ import { type Demo, openDemo, needsBrowser as skip } from './browser.ts';
 import { inspect, openWatched, settled, type WatchedPage } from './inspect.ts';
 import { addressOf, routesOf } from './routes.ts';
 
+/** The pages around them are inspected by routes.test.ts. */
+const DIALOG = '[role="dialog"]';
 const PICTURES = join(import.meta.dirname, '../../dist/console-screenshots');
 
 /** Its page, and what is pressed to open it. */
@@ -88,7 +90,7 @@ for (const [name, ...presses] of DIALOGS)
     const route = routes.find((one) => one.name === name);
     assert.ok(route);
     const { page } = watched;
-    await watched.open(addressOf(route));
+    await watched.visit(addressOf(route));
     await settled(page);
     const [first = ''] = presses;
     const opener = await pressable(page, first).elementHandle();
@@ -100,9 +102,9 @@ for (const [name, ...presses] of DIALOGS)
     await page.screenshot({
       path: join(PICTURES, `dialog-${name}-${presses.at(-1)?.replaceAll(' ', '-')}.dark.390.png`),
     });
-    const findings = [...(await inspect(page)), ...(await offScreen(dialog))];
+    const findings = [...(await inspect(page, { within: DIALOG })), ...(await offScreen(dialog))];
     await page.setViewportSize({ width: 1280, height: 900 });
-    findings.push(...(await inspect(page, ['color-contrast'])), ...(await offScreen(dialog)));
+    findings.push(...(await inspect(page, { only: ['color-contrast'], within: DIALOG })), ...(await offScreen(dialog)));
     await page.setViewportSize({ width: 390, height: 844 });
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });

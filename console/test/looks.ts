@@ -12,7 +12,7 @@ import { addressOf, type Route, routesOf } from './routes.ts';
 export type Look = Readonly<{
   theme: 'light' | 'dark';
   width: number;
-  /** Rules of axe; all of them if undefined, none if empty. */
+  /** As in `Inspection`. */
   only?: readonly string[];
 }>;
 
@@ -27,10 +27,13 @@ const lookAt = async (page: Page, route: Route, look: Look, pictures: string | u
   );
   if (pictures !== undefined)
     await page.screenshot({ path: join(pictures, `${route.name}.${theme}.${width}.png`), fullPage: true });
-  return (await inspect(page, only)).map((finding) => `${theme}, ${width} px: ${finding}`);
+  return (await inspect(page, { only })).map((finding) => `${theme}, ${width} px: ${finding}`);
 };
 
-/** A test per page; with `pictures`, a directory, every variant is written there. */
+/**
+ * A test per page. With `pictures`, a directory, every variant is written there, and every page is loaded as if for the
+ * first time; without, the console is loaded once.
+ */
 export const testLooks = (looks: readonly Look[], pictures?: string): void => {
   const mock = createMockApi({ now: () => 0 });
   const routes = routesOf(mock);
@@ -50,7 +53,7 @@ export const testLooks = (looks: readonly Look[], pictures?: string): void => {
   for (const route of routes)
     test(`${route.name} has no violations: ${names}`, { skip }, async () => {
       const { page } = watched;
-      await watched.open(addressOf(route));
+      await (pictures === undefined ? watched.visit(addressOf(route)) : watched.open(addressOf(route)));
       await settled(page);
       const findings: string[] = [];
       for (const look of looks) findings.push(...(await lookAt(page, route, look, pictures)));

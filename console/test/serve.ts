@@ -63,7 +63,10 @@ export const serveBuild = async (
       if (api !== undefined && /^\/(api|auth)\//.test(path)) return pass(api, request, response);
       if (path.startsWith('/assets/')) {
         const bytes = await readFile(join(dir, path));
-        response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(bytes);
+        // As the API server sends them: their names change with their content.
+        const type = TYPES[extname(path)] ?? 'application/octet-stream';
+        response.writeHead(200, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' });
+        response.end(bytes);
         return;
       }
       const nonce = randomBytes(16).toString('base64');

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram } from './requires.ts';
+import { findBrowser } from './requires.ts';
 
 export type Services = Readonly<{
   env: Readonly<Record<string, string>>;
@@ -54,8 +54,7 @@ export const startServices = async (
   process.once('exit', abandon);
   if (options.postgres) started.push(await startCluster('GPUAAS_TEST_POSTGRES_URL'));
   if (options.postgres && some(needsCommitOrder)) started.push(await startCluster('GPUAAS_TEST_ORDERED_POSTGRES_URL'));
-  if (findProgram('chromium', 'chromium-browser') !== undefined && some(needsBrowser))
-    started.push(await startBrowser());
+  if (findBrowser() !== undefined && some(needsBrowser)) started.push(await startBrowser());
   return {
     env: Object.assign({}, ...started.map(({ env }) => env)) as Record<string, string>,
     stop: async () => {

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { findProgram, requires } from '../../../tools/test/requires.ts';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser, needsBrowser as skip } from '../../test/browser.ts';
 import {
   type HostEnd,
   type SessionFacts,
@@ -15,16 +15,12 @@ import {
   WINDOW_BYTES,
 } from '../../test/terminal/gateway.ts';
 
-const skip = requires('chromium');
 let browser: Browser;
 let gateway: TestGateway;
 
 before(async () => {
   if (skip !== false) return;
-  browser = await chromium.launch({
-    executablePath: findProgram('chromium', 'chromium-browser') ?? 'chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  });
+  browser = await launchBrowser();
   gateway = await startGateway();
 });
 after(async () => {
