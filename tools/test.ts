@@ -111,7 +111,7 @@ const runAll = async (
   const runOne = async (unit: Unit): Promise<void> => {
     const [first = ''] = unit;
     const hangAfterMs = options.hangAfterMs * PATIENCE[tierOf(first)];
-    const env = coverageEnv(first, shared, join(scratchDir, 'coverage'));
+    const env = coverageEnv(unit, shared, join(scratchDir, 'coverage'));
     const run = async (): Promise<readonly FileVerdict[]> => {
       const ran = await runUnit(unit, { ...options, env, hangAfterMs, scratchDir });
       findings.push(...ran.findings);

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { coverageEnv, isJudge, JUDGES } from './coverage.ts';
 
-test('a file beside measured sources collects its coverage, without the compile cache', () => {
+test('files beside measured sources collect their coverage together, without the compile cache', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'gpuaas-coverage-'));
+  t.after(() => rmSync(dir, { recursive: true }));
   const env = { PATH: '/bin', NODE_COMPILE_CACHE: '/tmp/compiled' };
-  const collecting = coverageEnv('scheduler/src/place.test.ts', env, '/tmp/run');
-  assert.deepEqual(collecting, { PATH: '/bin', NODE_V8_COVERAGE: '/tmp/run/scheduler__src__place.test.ts' });
-  assert.deepEqual(coverageEnv('kit/src/id.test.ts', env, '/tmp/run'), env);
+  const files = ['scheduler/src/place.test.ts', 'scheduler/src/filters.test.ts'];
+  const directory = join(dir, 'scheduler__src__place.test.ts');
+  assert.deepEqual(coverageEnv(files, env, dir), { PATH: '/bin', NODE_V8_COVERAGE: directory });
+  assert.equal(readFileSync(join(dir, 'scheduler__src__filters.test.ts.in'), 'utf8'), directory);
+  assert.deepEqual(coverageEnv(['kit/src/id.test.ts'], env, dir), env);
   for (const judge of Object.keys(JUDGES))
-    assert.deepEqual(coverageEnv(judge, env, '/tmp/run'), { ...env, GPUAAS_TEST_COVERAGE_DIR: '/tmp/run' });
+    assert.deepEqual(coverageEnv([judge], env, dir), { ...env, GPUAAS_TEST_COVERAGE_DIR: dir });
 });
 
 test('every coverage test exists, and so do the files it measures', () => {

@@ -1,9 +1,9 @@
 /**
- * Coverage is collected while the tests run: each measured file writes V8's data into its own directory. The coverage
+ * Coverage is collected while the tests run: each process of measured files writes V8's data into its own directory. The coverage
  * tests below run after the files they measure. A coverage test runs missing files itself, so it can be run alone.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,23 +34,30 @@ export const JUDGES = {
 export const isJudge = (file: string): boolean => Object.hasOwn(JUDGES, file);
 
 const isTest = (file: string): boolean => file.endsWith('.test.ts');
-/** Whether the coverage of this test file counts. */
-export const isMeasured = (file: string): boolean =>
-  Object.values<Judged>(JUDGES).some(
-    ({ directories, also }) => also.includes(file) || directories.some((directory) => file.startsWith(`${directory}/`)),
-  );
+/** The coverage test for which the coverage of this test file counts. */
+export const judgeOf = (file: string): string | undefined =>
+  Object.entries<Judged>(JUDGES).find(
+    ([, { directories, also }]) =>
+      also.includes(file) || directories.some((directory) => file.startsWith(`${directory}/`)),
+  )?.[0];
 
 const directoryOf = (dir: string, file: string): string => join(dir, file.replaceAll('/', '__'));
+/** Names the directory of the process that ran the file. */
+const markOf = (dir: string, file: string): string => `${directoryOf(dir, file)}.in`;
 
 /**
- * Environment of a file. Coverage of functions from the compile cache is less precise, so measured files do not use it.
- * `dir` is the run's collection directory.
+ * Environment of the files that one process runs. Coverage of functions from the compile cache is less precise, so
+ * measured files do not use it. `dir` is the run's collection directory.
  */
-export const coverageEnv = (file: string, env: NodeJS.ProcessEnv, dir: string): NodeJS.ProcessEnv => {
-  if (isJudge(file)) return { ...env, [COLLECTED]: dir };
-  if (!isMeasured(file)) return env;
+export const coverageEnv = (files: readonly string[], env: NodeJS.ProcessEnv, dir: string): NodeJS.ProcessEnv => {
+  const [first = ''] = files;
+  if (isJudge(first)) return { ...env, [COLLECTED]: dir };
+  if (judgeOf(first) === undefined) return env;
   const { NODE_COMPILE_CACHE: _, ...rest } = env;
-  return { ...rest, NODE_V8_COVERAGE: directoryOf(dir, file) };
+  const directory = directoryOf(dir, first);
+  mkdirSync(dir, { recursive: true });
+  for (const file of files) writeFileSync(markOf(dir, file), directory);
+  return { ...rest, NODE_V8_COVERAGE: directory };
 };
 
 type ScriptCoverage = Readonly<{ url: string }>;
@@ -117,8 +124,14 @@ export const judgeCoverage = (judge: keyof typeof JUDGES): Coverage => {
     const gathered = join(dir, 'gathered');
     mkdirSync(gathered);
     const given = process.env[COLLECTED];
-    const isGathered = (file: string): boolean =>
-      given !== undefined && gather(directoryOf(given, file), gathered, directories);
+    const gatheredOnce = new Map<string, boolean>();
+    const isGathered = (file: string): boolean => {
+      if (given === undefined || !existsSync(markOf(given, file))) return false;
+      const from = readFileSync(markOf(given, file), 'utf8');
+      const isThere = gatheredOnce.get(from) ?? gather(from, gathered, directories);
+      gatheredOnce.set(from, isThere);
+      return isThere;
+    };
     const isGenerated = (file: string): boolean => readFileSync(join(ROOT, file), 'utf8').includes("'fast-check'");
     const toRun = [...files.filter(isTest), ...also].filter((file) => !isGathered(file) || isGenerated(file));
     // Inside a test, node --test would report to the outer runner instead of separately.

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isJudge, isMeasured } from './coverage.ts';
+import { isJudge, judgeOf } from './coverage.ts';
 import type { Durations } from './durations.ts';
 import { tierOf } from './select.ts';
 import { needsCommitOrder } from './services.ts';
@@ -35,7 +35,7 @@ const IN_BROWSER = /from '.*\b(browser|page)\.ts';$/m;
 
 /** Whole stories start hosts and platforms; files of a browser wait for it. */
 export const mayShare = (root: string, file: string, durations: Durations): boolean => {
-  if (tierOf(file) !== 'fast' || file.startsWith('e2e/') || isMeasured(file) || isJudge(file)) return false;
+  if (tierOf(file) !== 'fast' || file.startsWith('e2e/') || isJudge(file)) return false;
   if ((durations[file] ?? 0) > SHORT_S) return false;
   const text = readFileSync(join(root, file), 'utf8');
   return !IN_BROWSER.test(text) && !Object.values(CHANGES).some((changes) => changes.test(text));
@@ -43,10 +43,13 @@ export const mayShare = (root: string, file: string, durations: Durations): bool
 
 const LARGE_PACKAGES = ['server', 'node-agent', 'console'];
 
-/** Files of one package load the same modules; those that need commit order use another database. */
+/**
+ * Files of one package load the same modules; those that need commit order use another database, and those whose
+ * coverage counts collect it.
+ */
 const groupOf = (root: string, file: string): string => {
   const name = LARGE_PACKAGES.find((large) => file.startsWith(`${large}/`)) ?? 'others';
-  return `${name} ${file.includes('.db.')} ${needsCommitOrder(root, file)}`;
+  return `${name} ${file.includes('.db.')} ${needsCommitOrder(root, file)} ${judgeOf(file)}`;
 };
 
 const secondsOf = (unit: Unit, durations: Durations): number =>
