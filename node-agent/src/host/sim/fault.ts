@@ -38,6 +38,7 @@ export const HOST_OPERATIONS = [
   'network.attach',
   'network.detach',
   'network.ports',
+  'network.raise',
   'network.remains',
   'network.lease',
   'fabric.facts',
