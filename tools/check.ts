@@ -10,6 +10,7 @@ import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
 import { guarantees } from './check/guarantees.ts';
 import { importRules } from './check/imports.ts';
 import { lockfileDigests } from './check/lockfile.ts';
+import { migrations } from './check/migrations.ts';
 import { tableOwners } from './check/table-owners.ts';
 import { textRules } from './check/text-rules.ts';
 
@@ -35,6 +36,7 @@ const CHECKS: readonly Check[] = [
   breakingChange,
   textRules,
   tableOwners,
+  migrations,
   lockfileDigests,
   documentPaths,
   guarantees,

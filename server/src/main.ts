@@ -61,6 +61,8 @@ const main = async (): Promise<void> => {
       dev_password: process.env['GPUAAS_DEV_PASSWORD'] ?? randomBytes(18).toString('base64url'),
     });
   } catch (err) {
+    // Asked to end while it waited for the schema.
+    if (shutdown.signal.aborted) return;
     log.fatal({ err }, 'failed to start');
     await shutdown.run('start failed');
     process.exitCode = 1;

@@ -69,6 +69,10 @@ export type TestAppOptions = Readonly<{
   clock?: Clock;
   /** Instead of a new database: for tests that break the connection below it. */
   db?: TestDatabase;
+  /** That of another app, whose users are then users of this one too. */
+  issuer?: TestIssuer;
+  /** Where log lines go, for tests that read them before the app has started. */
+  logs?: Record<string, unknown>[];
   /** Of the users of the embedded issuer. */
   dev_password?: string;
   /** Instead of ending the process. */
@@ -92,9 +96,9 @@ export const startTestApp = async (
   options: TestAppOptions = {},
 ): Promise<TestApp> => {
   const db = options.db ?? (await testDatabase(t));
-  const issuer = await startTestIssuer(t);
+  const issuer = options.issuer ?? (await startTestIssuer(t));
   const stateDir = await mkdtemp(join(tmpdir(), 'gpuaas-test-'));
-  const logs: Record<string, unknown>[] = [];
+  const logs = options.logs ?? [];
   const log = collect(logs);
   const shutdown = createShutdown(silentLog());
   t.after(async () => {

@@ -10,7 +10,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { createDatabase, type Database } from '../src/db/client.ts';
-import { APP_ROLE, migrate, readMigrations } from '../src/db/migrate.ts';
+import { APP_ROLE, migrate } from '../src/db/migrate.ts';
+import { readMigrations } from '../src/db/migration-file.ts';
 import { startTestCluster } from './cluster.ts';
 
 export type TestDatabase = Readonly<{

@@ -33,8 +33,11 @@ export type Traffic = Readonly<{
   released(): number;
   /** Responses by status. */
   count(status: number): number;
-  /** Stops launching, releases what is left, waits until every run has ended, and checks what remains. */
-  finish(): Promise<void>;
+  /**
+   * Stops launching, releases what is left, waits until every run has ended, and checks what remains. After a failover
+   * the database is elsewhere.
+   */
+  finish(ownerUrl?: string): Promise<void>;
 }>;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -150,10 +153,10 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
     isStopping = true;
   });
 
-  const finish = async (): Promise<void> => {
+  const finish = async (ownerUrl = options.ownerUrl): Promise<void> => {
     isStopping = true;
     await working;
-    const sql = new Client({ connectionString: options.ownerUrl });
+    const sql = new Client({ connectionString: ownerUrl });
     await sql.connect();
     const count = async (text: string) => Number((await sql.query(text)).rows[0].count);
     const live = "select count(*) from workflow_runs where state in ('pending', 'running', 'waiting')";

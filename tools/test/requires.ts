@@ -76,6 +76,13 @@ const NEEDS = {
   rsync: () => (findProgram('rsync') ? false : 'rsync: not installed (Debian: rsync)'),
   bsdtar: () => (findProgram('bsdtar') ? false : 'bsdtar: not installed (Debian: libarchive-tools)'),
   mke2fs: () => (findProgram('mke2fs') ? false : 'mke2fs: not installed (Debian: e2fsprogs)'),
+  history: () => {
+    const asked = spawnSync('git', ['rev-parse', '--is-shallow-repository'], {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+    });
+    return asked.stdout.trim() === 'true' ? 'history: this clone is shallow (git fetch --unshallow)' : false;
+  },
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
 

@@ -174,11 +174,6 @@ export type Network = Readonly<{
   /** Whether anything existed. All of it is removed afterwards. */
   detach(port: Pick<Port, 'name' | 'mac_address'>): Promise<boolean>;
   ports(): Promise<readonly Port[]>;
-  /**
-   * Brings up the device of a port, which appears with the VM. A switch that adds the device while it is brought up can
-   * leave it down, and the VM would have no network.
-   */
-  raise(name: string): Promise<void>;
   /** Reads what remains of a guest. */
   remains(port: Omit<Port, 'allocation_id'>): Promise<NetworkRemains>;
   lease(mac: string, expectedIp: string): Promise<DhcpLease>;

@@ -26,11 +26,8 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
     const there = domains.find((domain) => domain.name === name);
     if (there !== undefined && there.allocation_id !== params.allocation_id)
       throw new HostError('conflict', `VM ${name} exists and does not belong to allocation ${params.allocation_id}.`);
-    const raisePort = () =>
-      act(`the device of port ${lease.plan.ovs_port}`, ctx.host.network.raise(lease.plan.ovs_port));
     if (there?.state === 'running') {
       await recordPower(ctx.state, params.allocation_id, 'on');
-      await raisePort();
       return { domain: name };
     }
     await refuseDrift(ctx, act, lease);
@@ -56,7 +53,6 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
           },
         }),
       );
-      await raisePort();
     } catch (err) {
       await stepBack(ctx, lease, { name, isNew: there === undefined });
       throw err;

@@ -9,7 +9,8 @@ import { createHash } from 'node:crypto';
 import { backoffMs, pause, reportProgress } from '@gpuaas/kit';
 import { type PoolClient, types } from 'pg';
 import { AppError } from '../errors.ts';
-import { type ConnectionOptions, createConnections, socketOf } from './connections.ts';
+import { type ConnectionOptions, createConnections } from './connections.ts';
+import { socketOf } from './database-url.ts';
 import {
   isAborted,
   isRetryable,

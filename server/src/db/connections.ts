@@ -5,14 +5,13 @@
  * no longer responds. A connection that reached it is destroyed, never returned to the pool, and the others are suspect:
  * idle ones are destroyed too, those in use when they are returned.
  */
-import type { Socket } from 'node:net';
 import type { Log } from '@gpuaas/kit';
-import { Pool, type PoolClient } from 'pg';
-import { assertPrimary, urlsOf } from './database-url.ts';
+import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
+import { assertPrimary, socketOf, urlsOf } from './database-url.ts';
 import { isPoolExhausted, isReadOnlyError, isSilent } from './errors.ts';
 
 export type ConnectionOptions = Readonly<{
-  /** May name several hosts; see hosts.ts. */
+  /** May name several hosts; see database-url.ts. */
   url: string;
   log: Log;
   /** The role that every connection takes after sign-in; undefined when the URL already signs in as the application. */
@@ -34,9 +33,6 @@ const QUERY_TIMEOUT_MS = 20_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const KEEPALIVE_S = 10;
 
-export const socketOf = (client: PoolClient): Socket =>
-  (client as unknown as { connection: { stream: Socket } }).connection.stream;
-
 /** Settings of the server for this connection. Its keepalive ends sessions, and their locks, of clients that vanished. */
 const settingsOf = (options: ConnectionOptions, queryTimeoutMs: number): string =>
   [
@@ -55,16 +51,46 @@ export const createConnections = (options: ConnectionOptions): Connections => {
   const { log } = options;
   const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
   const connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  const poolMax = options.poolMax ?? 10;
   const urls = urlsOf(options.url);
-  let preferred = 0;
+  /** The host of the next connection, and the one that was last used. */
+  let next = 0;
+  let used = 0;
   let generation = 0;
   const born = new WeakMap<PoolClient, number>();
   const primaries = new WeakSet<PoolClient>();
   const idle = new Set<PoolClient>();
+  const busy = new Set<PoolClient>();
+
+  /** This host failed: the first to notice moves all later connections to the next one. */
+  const leave = (host: number): void => {
+    if (next === host) next = (host + 1) % urls.length;
+  };
+
+  /** The pool also connects for those that wait, so the host is chosen when a connection begins. */
+  class HostClient extends Client {
+    readonly host_at: number;
+
+    constructor(config: ClientConfig) {
+      super({ ...config, connectionString: urls[next] });
+      this.host_at = next;
+    }
+
+    override connect(): Promise<void>;
+    override connect(callback: (err: Error) => void): void;
+    override connect(callback?: (err: Error) => void): Promise<void> | void {
+      if (callback === undefined) return super.connect();
+      super.connect((err) => {
+        if (err) leave(this.host_at);
+        callback(err);
+      });
+    }
+  }
+  const hostOf = (client: PoolClient): number => (client as unknown as HostClient).host_at;
 
   const pool = new Pool({
-    connectionString: urls[0],
-    max: options.poolMax ?? 10,
+    Client: HostClient,
+    max: poolMax,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
@@ -72,7 +98,7 @@ export const createConnections = (options: ConnectionOptions): Connections => {
     pipeline: true,
     query_timeout: queryTimeoutMs,
     options: settingsOf(options, queryTimeoutMs),
-  } as ConstructorParameters<typeof Pool>[0]);
+  } as unknown as ConstructorParameters<typeof Pool>[0]);
   // A connection that dies while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
   pool.on('connect', (client) => {
@@ -80,9 +106,18 @@ export const createConnections = (options: ConnectionOptions): Connections => {
     // So would one that breaks while in use: the running query reports the failure to its caller.
     client.on('error', () => {});
   });
-  pool.on('acquire', (client) => void idle.delete(client));
-  pool.on('release', (_err, client) => void idle.add(client));
-  pool.on('remove', (client) => void idle.delete(client));
+  pool.on('acquire', (client) => {
+    idle.delete(client);
+    busy.add(client);
+  });
+  pool.on('release', (_err, client) => {
+    busy.delete(client);
+    idle.add(client);
+  });
+  pool.on('remove', (client) => {
+    busy.delete(client);
+    idle.delete(client);
+  });
 
   const suspectAll = (cause: Error): void => {
     log.warn({ err: cause, dropped: idle.size }, 'database connections dropped; connecting again');
@@ -112,32 +147,32 @@ export const createConnections = (options: ConnectionOptions): Connections => {
     }
   };
 
-  const connectTo = async (url: string): Promise<PoolClient> => {
-    (pool.options as { connectionString?: string }).connectionString = url;
+  const takePrimary = async (): Promise<PoolClient> => {
     const client = await takeLive();
     if (primaries.has(client)) return client;
     try {
       await assertPrimary(client, connectTimeoutMs);
-      primaries.add(client);
-      return client;
     } catch (err) {
+      leave(hostOf(client));
       client.release(true);
       throw err;
     }
+    primaries.add(client);
+    if (hostOf(client) !== used)
+      log.warn({ host: hostOf(client) + 1, hosts: urls.length }, 'using another database host');
+    used = hostOf(client);
+    return client;
   };
 
   const connect = async (): Promise<PoolClient> => {
-    const first = preferred;
-    for (let tried = 0; ; tried++) {
-      const at = (first + tried) % urls.length;
+    for (let tried = 1; ; tried++) {
+      // Connections in use come back, so those that wait for them have no reason to look elsewhere. Connections that
+      // are being made may wait for a silent host.
+      const isFull = busy.size >= poolMax;
       try {
-        const client = await connectTo(urls[at] ?? urls[0]);
-        if (at !== preferred) log.warn({ host: at + 1, hosts: urls.length }, 'using another database host');
-        preferred = at;
-        return client;
+        return await takePrimary();
       } catch (err) {
-        // Another host would not help when every connection of the pool is in use.
-        if (tried + 1 >= urls.length || isPoolExhausted(err)) throw err;
+        if (tried >= urls.length || (isFull && isPoolExhausted(err))) throw err;
       }
     }
   };

@@ -3,7 +3,8 @@
  * connections go to the one that accepts writes. The driver knows a single host and ignores `target_session_attrs`, so
  * this is done here.
  */
-import { Client, type ClientConfig } from 'pg';
+import type { Socket } from 'node:net';
+import { Client, type ClientConfig, type PoolClient } from 'pg';
 import { ReadOnlyServer } from './errors.ts';
 
 /** After the user and password, before the path: a list of hosts, which no URL parser reads. */
@@ -17,6 +18,9 @@ export const urlsOf = (url: string): readonly [string, ...string[]] => {
   return [`${before}${first}${rest}`, ...others.map((host) => `${before}${host}${rest}`)];
 };
 
+export const socketOf = (client: Client | PoolClient): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream;
+
 /** Reads of a standby may be old, so a connection to one is refused for reading too. */
 export const assertPrimary = async (client: Pick<Client, 'query'>, within_ms: number): Promise<void> => {
   const question = { text: 'select pg_is_in_recovery() as standby', query_timeout: within_ms };
@@ -25,21 +29,29 @@ export const assertPrimary = async (client: Pick<Client, 'query'>, within_ms: nu
 };
 
 const CONNECT_WITHIN_MS = 5_000;
+const QUERY_WITHIN_MS = 15_000;
 
-/** A connection of its own to the host that accepts writes, for work before there is a pool. The caller ends it. */
+/**
+ * A connection of its own to the host that accepts writes, for work before there is a pool. The caller ends it. A query
+ * without a response fails after 15 s, unless `config` says otherwise.
+ */
 export const connectOnce = async (url: string, config: ClientConfig = {}): Promise<Client> => {
-  let failure: unknown;
-  for (const connectionString of urlsOf(url)) {
-    const client = new Client({ connectionTimeoutMillis: CONNECT_WITHIN_MS, ...config, connectionString });
+  const failures: string[] = [];
+  let first: unknown;
+  for (const [at, connectionString] of urlsOf(url).entries()) {
+    const limits = { connectionTimeoutMillis: CONNECT_WITHIN_MS, query_timeout: QUERY_WITHIN_MS, keepAlive: true };
+    const client = new Client({ ...limits, ...config, connectionString });
     client.on('error', () => {});
     try {
       await client.connect();
       await assertPrimary(client, CONNECT_WITHIN_MS);
       return client;
     } catch (err) {
-      failure ??= err;
-      await client.end().catch(() => {});
+      first ??= err;
+      failures.push(`host ${at + 1}: ${err instanceof Error ? err.message : String(err)}`);
+      // Ending it politely would wait for a server that may never respond.
+      socketOf(client).destroy();
     }
   }
-  throw failure;
+  throw new Error(`No host of the database URL accepts work: ${failures.join('; ')}.`, { cause: first });
 };

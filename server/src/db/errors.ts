@@ -1,7 +1,7 @@
 /** The meaning of a failed query for the caller. SQLSTATE decides, never the text. */
 import { AppError } from '../errors.ts';
 
-const sqlState = (err: unknown): string | undefined =>
+export const sqlState = (err: unknown): string | undefined =>
   err instanceof Error && 'code' in err && typeof err.code === 'string' ? err.code : undefined;
 
 /** The server accepts no writes: a standby, or a primary that was demoted. */

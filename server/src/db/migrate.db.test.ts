@@ -7,9 +7,11 @@ import { describe, it, type TestContext } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { emptyDatabase } from '../../test/database.ts';
+import { nextName } from '../../test/migrations.ts';
 import { aNode } from '../../test/placement.ts';
 import { createDatabase, PLATFORM } from './client.ts';
-import { APP_ROLE, MIGRATIONS_DIR, migrate, readMigrations } from './migrate.ts';
+import { APP_ROLE, migrate } from './migrate.ts';
+import { MIGRATIONS_DIR, readMigrations } from './migration-file.ts';
 
 const log = silentLog();
 
@@ -148,11 +150,12 @@ describe('migrations', () => {
 
   it('leave nothing behind when one fails, and continue after it is fixed', async (t) => {
     const url = await emptyDatabase(t);
-    const broken = await migrationsWith(t, '9999_next.sql', 'create table half (id int); select 1/0;');
+    const next = nextName((await readMigrations()).at(-1)?.name ?? '');
+    const broken = await migrationsWith(t, next, 'create table half (id int); select 1/0;');
     await assert.rejects(migrate({ url, log, dir: broken }), /division by zero/);
     const tables = await withClient(url, (client) => client.query("select from pg_tables where tablename = 'half'"));
     assert.equal(tables.rowCount, 0);
-    const mended = await migrationsWith(t, '9999_next.sql', 'create table half (id int);');
-    assert.deepEqual(await migrate({ url, log, dir: mended }), ['9999_next.sql']);
+    const mended = await migrationsWith(t, next, 'create table half (id int);');
+    assert.deepEqual(await migrate({ url, log, dir: mended }), [next]);
   });
 });

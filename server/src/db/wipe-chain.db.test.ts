@@ -9,7 +9,8 @@ import { Client } from 'pg';
 import { emptyDatabase } from '../../test/database.ts';
 import { chainGenesis, proofHash } from '../domain/wipe-chain.ts';
 import { createDatabase, PLATFORM } from './client.ts';
-import { APP_ROLE, MIGRATIONS_DIR, migrate, readMigrations } from './migrate.ts';
+import { APP_ROLE, migrate } from './migrate.ts';
+import { MIGRATIONS_DIR, readMigrations } from './migration-file.ts';
 import { listChainedProofs } from './wipe-proof.ts';
 
 const log = silentLog();

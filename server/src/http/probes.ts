@@ -2,8 +2,11 @@
  * The endpoints of every process, whatever its roles: liveness, readiness and metrics. A process without the API role
  * serves nothing else.
  */
+import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { AppError } from '../errors.ts';
 import type { Readiness } from '../telemetry/readiness.ts';
+import { toProblem } from './problem.ts';
 
 export type Probes = Readonly<{
   readiness: () => Promise<Readiness>;
@@ -32,5 +35,24 @@ export const addProbes = (app: FastifyInstance, probes: Probes): void => {
 export const createProbeServer = (probes: Probes): FastifyInstance => {
   const app = Fastify({ logger: false, exposeHeadRoutes: false });
   addProbes(app, probes);
+  return app;
+};
+
+/** For a process that cannot work yet: probes, and 503 with the reason for everything else. */
+export const createWaitingServer = (probes: Probes, reason: string, public_url: string): FastifyInstance => {
+  const app = createProbeServer(probes);
+  app.setNotFoundHandler((request, reply) => {
+    const correlation_id = `c-${randomUUID()}`;
+    const problem = toProblem(new AppError('unavailable', reason, { retry_after_s: 5 }), {
+      ...{ correlation_id, public_url },
+      path: request.url.split('?')[0] ?? '',
+    });
+    return reply
+      .status(problem.status)
+      .header('retry-after', String(problem.retry_after_s))
+      .header('x-correlation-id', correlation_id)
+      .type('application/problem+json; charset=utf-8')
+      .send(JSON.stringify(problem));
+  });
   return app;
 };

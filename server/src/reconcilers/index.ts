@@ -10,6 +10,7 @@ import { createCapacityCounter } from './count-capacity.ts';
 import type { NodeCounter } from './count-nodes.ts';
 import { endCooldown } from './end-cooldown.ts';
 import { endGrace } from './end-grace.ts';
+import { endLongWriters } from './end-long-writers.ts';
 import { ensureTrustKeys } from './ensure-trust-keys.ts';
 import { expireTasks } from './expire-tasks.ts';
 import { keepLogPartitions } from './keep-log-partitions.ts';
@@ -21,7 +22,7 @@ import { revokeGrants } from './revoke-grants.ts';
 import { sampleCapacity } from './sample-capacity.ts';
 import { sealAudit } from './seal-audit.ts';
 
-export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock'> &
+export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock' | 'log'> &
   Readonly<{ watch: InvariantWatch; nodes: NodeCounter; headsDisk: HeadsDisk }>;
 
 type ReconcilerRun = (signal: AbortSignal) => Promise<unknown>;
@@ -110,6 +111,15 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     interval_ms: 10_000,
     does: 'retires keys whose grace period has ended',
     create: (deps) => () => endGrace(deps),
+  },
+  {
+    name: 'end-long-writers',
+    interval_ms: 10_000,
+    does: 'ends transactions of its own account that have written and are older than `GPUAAS_WRITE_TRANSACTION_MAX_S`',
+    create:
+      ({ config, database, log }) =>
+      () =>
+        endLongWriters({ database, log, max_s: config.write_transaction_max_s }),
   },
   {
     name: 'revoke-grants',

@@ -11,7 +11,8 @@ import { type Config, ROLES, type Role } from '../config.ts';
 import type { Deps } from '../context.ts';
 import { findAccountPowers } from '../db/account.ts';
 import { createDatabase, type Database } from '../db/client.ts';
-import { APP_ROLE, readMigrations } from '../db/migrate.ts';
+import { APP_ROLE } from '../db/migrate.ts';
+import { readMigrations } from '../db/migration-file.ts';
 import { createProbeServer, type Probes } from '../http/probes.ts';
 import type { LogSink } from '../logs/log-sink.ts';
 import { createEventFeed } from '../pipeline/event-feed.ts';
@@ -29,6 +30,7 @@ import { type NodeApi, startNodeApi } from './node-api.ts';
 import { startOutboxRelay } from './outbox-relay.ts';
 import { startProvisioningWorker } from './provisioning-worker.ts';
 import type { RoleContext, WorkflowOptions } from './role.ts';
+import { awaitSchema } from './schema-gate.ts';
 import { type Gateway, startTerminalGateway } from './terminal-gateway.ts';
 
 export type AppOptions = Readonly<{
@@ -141,8 +143,6 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   if (config.mode === 'production') await assertPlainAccount(config);
   const database = connectDatabase(config, log, () => waker.afterCommit());
   shutdown.add('database', () => database.end());
-  options.sink?.start({ database, days: config.log_days });
-  shutdown.add('log lines', () => options.sink?.stop());
   const telemetry = createTelemetry({
     otlp_url: config.otlp_url,
     service: config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas',
@@ -151,6 +151,18 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   addGauges(telemetry, database);
   const loops = createLoopWatch();
   addLoopGauge(telemetry, loops);
+  const expected_migration = (await readMigrations()).at(-1)?.name ?? '';
+  const probes: Probes = {
+    readiness: createReadiness({
+      ...{ database, loops, expected_migration },
+      stalled_ms: config.loop_stalled_ms.unready,
+    }),
+    metrics: () => telemetry.registry.metrics(),
+    metricsAllowed: metricsGate(config),
+  };
+  await awaitSchema({ ...{ config, database, expected_migration, probes, log }, signal: shutdown.signal });
+  options.sink?.start({ database, days: config.log_days });
+  shutdown.add('log lines', () => options.sink?.stop());
   const startLoop: RoleContext['startLoop'] = (loop) => {
     const running = startReconciler({ ...loop, log, loops, signal: shutdown.signal });
     shutdown.add(loop.name, () => running.stop());
@@ -179,16 +191,6 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   const listener = startListening({ database, hub, log, loops, signal: shutdown.signal });
   shutdown.add('event notifications', () => listener.stop());
 
-  const lastMigration = (await readMigrations()).at(-1)?.name ?? '';
-  const probes: Probes = {
-    readiness: createReadiness({
-      ...{ database, loops },
-      expected_migration: lastMigration,
-      stalled_ms: config.loop_stalled_ms.unready,
-    }),
-    metrics: () => telemetry.registry.metrics(),
-    metricsAllowed: metricsGate(config),
-  };
   const context: RoleContext = {
     ...{ deps, hub, telemetry, probes, watch, loops, startLoop, shutdown },
     trustSecrets: rings.trustSecrets,

@@ -4,7 +4,7 @@ import { createLoopWatch, silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { createDatabase, type Database } from '../db/client.ts';
-import { readMigrations } from '../db/migrate.ts';
+import { readMigrations } from '../db/migration-file.ts';
 import { createReadiness } from './readiness.ts';
 
 const STALLED_MS = 1_000;

@@ -41,15 +41,6 @@ export const createNetwork = ({ files, run, pci, config = NETWORK_DEFAULTS, isRe
     throw new HostError('unsupported', 'A recording can only be read.');
   };
   return isRecording
-    ? {
-        ...read,
-        attach: refuse,
-        detach: refuse,
-        ports: refuse,
-        raise: refuse,
-        remains: refuse,
-        lease: refuse,
-        restore: refuse,
-      }
+    ? { ...read, attach: refuse, detach: refuse, ports: refuse, remains: refuse, lease: refuse, restore: refuse }
     : { ...read, ...createPorts({ config, files, run }) };
 };

@@ -230,21 +230,6 @@ describe('the network of VMs', { skip }, () => {
     assert.deepEqual(await ports.restore(), []);
   });
 
-  test('a device that the switch left down is brought up after the start of its VM, and by a restoration', async () => {
-    const ports = portsOf(lab);
-    const setDown = () => lab.host.must('ip', 'link', 'set', 'dev', A.name, 'down');
-    await setDown();
-    await ports.raise(A.name);
-    assert.equal(await a.reaches(OUTSIDE), true);
-    await setDown();
-    await eventually(async () =>
-      (await lab.vsctl('get', 'Interface', A.name, 'admin_state')).trim() === 'down' ? true : null,
-    );
-    assert.deepEqual(await ports.restore(), [`brought up the device of ${A.name}`]);
-    assert.equal(await a.reaches(OUTSIDE), true);
-    assert.deepEqual(await ports.restore(), []);
-  });
-
   test('ports left by a dead agent are removed at the next start, and live ones stay', async () => {
     const ports = portsOf(lab);
     await lab.vsctl('del-port', lab.config.bridge, B.name);

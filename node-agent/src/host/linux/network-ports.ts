@@ -20,7 +20,7 @@ import { removeStale, restorePorts } from './network-restore.ts';
 import { createSwitch, type SwitchPort } from './network-switch.ts';
 import type { Run } from './run.ts';
 
-export type Ports = Pick<Network, 'attach' | 'detach' | 'ports' | 'raise' | 'remains' | 'lease'> &
+export type Ports = Pick<Network, 'attach' | 'detach' | 'ports' | 'remains' | 'lease'> &
   Readonly<{
     /**
      * Restores what a restart of switch, firewall or host removed from existing ports, and removes rules without a
@@ -78,7 +78,6 @@ export const createPorts = ({ config, files, run: plain, now = Date.now }: Given
       const { ports } = await createSwitch(run, config, network).read();
       return ownPorts(ports ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     },
-    raise: (name) => alone(() => createSwitch(run, config, network).raisePort(interfaceName(name))),
     remains: async (port) => findRemains(await partsNow(), port),
     lease: async (mac, expectedIp) => readLease(await partsNow(), { mac: mac.toLowerCase(), expectedIp, now: now() }),
     restore: () => alone(async () => restorePorts(await partsNow())),

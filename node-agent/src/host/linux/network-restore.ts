@@ -64,10 +64,5 @@ const putBack = async ({ ovs, nat, dhcp }: Parts, own: readonly Port[]): Promise
     if (await ovs.ensureFlows(port, await ovs.ensurePort(port))) told.push(`put back the flows of ${port.name}`);
   }
   if (await nat.ensure(own)) told.push('rewrote address translation');
-  for (const { name, is_down } of (await ovs.read()).ports ?? [])
-    if (is_down && own.some((port) => port.name === name)) {
-      await ovs.raisePort(name);
-      told.push(`brought up the device of ${name}`);
-    }
   return told;
 };

@@ -28,8 +28,6 @@ export type SwitchPort = Readonly<{
   name: string;
   /** Its number, or the one reserved until its device appears with the VM. */
   ofport: number | null;
-  /** Whether it has a device that is down. */
-  is_down: boolean;
   /** Null for an unmanaged port. */
   port: Port | null;
 }>;
@@ -48,8 +46,6 @@ export type Switch = Readonly<{
   removeBase(): Promise<void>;
   ensurePort(port: Port): Promise<number>;
   removePort(name: string): Promise<void>;
-  /** Waits until the switch has added the port's device, then brings the device up. */
-  raisePort(name: string): Promise<void>;
   /** True if they had to be installed. */
   ensureFlows(port: Port, ofport: number): Promise<boolean>;
   removeFlows(cookie: string): Promise<void>;
@@ -82,7 +78,7 @@ const readState = async (run: Run, bridge: string): Promise<SwitchState> => {
     '--format=json',
     ...list('Bridge', 'name,ports'),
     ...list('Port', '_uuid,name,external_ids'),
-    ...list('Interface', 'name,ofport,ofport_request,admin_state'),
+    ...list('Interface', 'name,ofport,ofport_request'),
   ]);
   const [bridges = [], ports = [], interfaces = []] = text.trim().split('\n').map(rowsOf);
   const devices = new Map(interfaces.map((row) => [String(row['name']), row]));
@@ -92,9 +88,7 @@ const readState = async (run: Run, bridge: string): Promise<SwitchState> => {
       const found = nameOf.get(id);
       if (found === undefined) return [];
       const name = String(found['name']);
-      const device = devices.get(name);
-      const port = portOf(name, mapOf(found['external_ids']));
-      return [{ name, ofport: numberOf(device), is_down: device?.['admin_state'] === 'down', port }];
+      return [{ name, ofport: numberOf(devices.get(name)), port: portOf(name, mapOf(found['external_ids'])) }];
     });
   const own = bridges.find((row) => row['name'] === bridge);
   return {
@@ -192,10 +186,6 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       if (found?.ofport !== ofport || found.port === null)
         throw new HostError('host_error', `the switch did not accept port ${name} as number ${ofport}`);
       return ofport;
-    },
-    raisePort: async (name) => {
-      await vsctl('wait-until', 'Interface', name, 'ofport>0');
-      await act(run, ['ip', 'link', 'set', 'dev', name, 'up']);
     },
     removePort: async (name) => {
       await vsctl('--', '--if-exists', 'del-port', bridge, name);

@@ -38,7 +38,6 @@ export const HOST_OPERATIONS = [
   'network.attach',
   'network.detach',
   'network.ports',
-  'network.raise',
   'network.remains',
   'network.lease',
   'fabric.facts',

@@ -93,8 +93,6 @@ export const createNetwork = (core: Core): Network => ({
   attach: (port) => core.act('network.attach', [port.name, port.mac_address], () => attach(core, port)),
   detach: (port) => core.act('network.detach', [port.name, port.mac_address], (isLie) => detach(core, port, isLie)),
   ports: () => core.act('network.ports', [], () => core.store.read().ports),
-  // A simulated device is up from the start.
-  raise: (name) => core.act('network.raise', [name], () => undefined),
   // Reservation, lease and translation of a simulated host are its port.
   remains: (port) =>
     core.act('network.remains', [port.name, port.mac_address], () => {

@@ -1,0 +1,107 @@
+/** PostgreSQL is restarted, crashes, and loses a backend, while two servers launch and release. */
+import assert from 'node:assert/strict';
+import { after, it } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { startTestApp } from '../../test/app.ts';
+import { newClusterDir } from '../../test/cluster.ts';
+import { startTraffic } from '../../test/traffic.ts';
+import { until } from '../../test/until.ts';
+import { type EmbeddedPostgres, removeEmbeddedPostgres, startEmbeddedPostgres } from '../ports/postgres/embedded.ts';
+import { createDatabase } from './client.ts';
+import { APP_ROLE, migrate } from './migrate.ts';
+
+const RECOVERS_WITHIN_MS = 10_000;
+const WITHIN_MS = 120_000;
+const ENOUGH = 3;
+
+const closers: (() => Promise<void>)[] = [];
+const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
+after(async () => {
+  for (const close of closers) await close();
+});
+
+const withSql = async <T>(url: string, fn: (sql: Client) => Promise<T>): Promise<T> => {
+  const sql = new Client({ connectionString: url });
+  sql.on('error', () => {});
+  await sql.connect();
+  try {
+    return await fn(sql);
+  } finally {
+    await sql.end();
+  }
+};
+
+it('PostgreSQL restarted, crashed and with a killed backend under launches and releases of two servers: each time work continues within 10 s, and nothing is half done', async () => {
+  const dataDir = newClusterDir();
+  const start = (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ dataDir, durability: 'safe' });
+  let postgres = await start();
+  t.after(async () => {
+    await postgres.stop();
+    await removeEmbeddedPostgres(dataDir);
+  });
+  const ownerUrl = postgres.url;
+  await migrate({ url: ownerUrl, log: silentLog() });
+  const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: 4 });
+  t.after(() => database.end());
+  const db = { ownerUrl, url: ownerUrl, database, drop: async () => {} };
+  const one = await startTestApp(t, {}, { db });
+  const other = await startTestApp(t, {}, { db, issuer: one.issuer });
+  const tenant = await one.user('ada');
+  const callers = [tenant, other.bearer(tenant.token)];
+  const traffic = await startTraffic({ t, tenant, callers, ...db, nodes: 1, tenants: 3 });
+
+  const rounds: readonly Readonly<{ what: string; breakIt: () => Promise<void> }>[] = [
+    {
+      what: 'a fast shutdown',
+      breakIt: async () => {
+        await postgres.stop();
+        postgres = await start();
+      },
+    },
+    {
+      what: 'an immediate shutdown',
+      breakIt: async () => {
+        process.kill(postgres.pid, 'SIGQUIT');
+        await postgres.exited;
+        postgres = await start();
+      },
+    },
+    {
+      what: 'a killed backend',
+      breakIt: async () => {
+        const sessions =
+          "select pid from pg_stat_activity where backend_type = 'client backend' and datname = 'gpuaas'";
+        const listSessions = () =>
+          withSql(ownerUrl, async (sql) => (await sql.query<{ pid: number }>(sessions)).rows.map(({ pid }) => pid));
+        const [victim] = await listSessions();
+        assert.ok(victim !== undefined);
+        process.kill(victim, 'SIGKILL');
+        // PostgreSQL ends all sessions and recovers.
+        await until('it to accept connections again', async () => {
+          const pids = await listSessions().catch(() => [victim]);
+          return !pids.includes(victim);
+        });
+      },
+    },
+  ];
+  const recovered_ms: Record<string, number> = {};
+  for (const { what, breakIt } of rounds) {
+    const before = traffic.released();
+    await until(`work before ${what}`, () => traffic.released() >= before + ENOUGH, WITHIN_MS);
+    await breakIt();
+    const [up, accepted] = [performance.now(), traffic.count(202)];
+    await until(`work after ${what}`, () => traffic.count(202) > accepted, RECOVERS_WITHIN_MS);
+    recovered_ms[what] = Math.round(performance.now() - up);
+    for (const server of [one, other])
+      await until(
+        'readiness',
+        async () => (await server.bearer(null).get('/readyz')).status === 200,
+        RECOVERS_WITHIN_MS,
+      );
+  }
+  await traffic.finish();
+  assert.equal(traffic.count(500), 0);
+  assert.ok(traffic.count(503) > 0, 'requests met the outages');
+  console.log(JSON.stringify({ recovered_ms, accepted: traffic.count(202), refused: traffic.count(503) }));
+});
