@@ -141,7 +141,8 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   if (config.mode === 'production') await assertPlainAccount(config);
   const database = connectDatabase(config, log, () => waker.afterCommit());
   shutdown.add('database', () => database.end());
-  options.sink?.start({ database, days: config.log_days });
+  const loops = createLoopWatch();
+  options.sink?.start({ database, days: config.log_days, loops });
   shutdown.add('log lines', () => options.sink?.stop());
   const telemetry = createTelemetry({
     otlp_url: config.otlp_url,
@@ -149,7 +150,6 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   });
   shutdown.add('telemetry', () => telemetry.stop());
   addGauges(telemetry, database);
-  const loops = createLoopWatch();
   addLoopGauge(telemetry, loops);
   const startLoop: RoleContext['startLoop'] = (loop) => {
     const running = startReconciler({ ...loop, log, loops, signal: shutdown.signal });
