@@ -1092,6 +1092,23 @@ create table capacity_samples (
 );
 grant delete, insert, select on capacity_samples to gpuaas_app;
 
+create table clock_guard (
+  id integer default 1 not null,
+  seen_at timestamp with time zone not null,
+  hold_since timestamp with time zone,
+  reason text,
+  jump_ms bigint,
+  ended_at timestamp with time zone,
+  ended_by text,
+  version integer default 1 not null,
+  constraint clock_guard_pkey PRIMARY KEY (id),
+  constraint clock_guard_check CHECK ((hold_since IS NULL) = (reason IS NULL)),
+  constraint clock_guard_check1 CHECK ((hold_since IS NULL) = (jump_ms IS NULL)),
+  constraint clock_guard_check2 CHECK ((ended_at IS NULL) = (ended_by IS NULL)),
+  constraint clock_guard_id_check CHECK (id = 1)
+);
+grant insert, select, update on clock_guard to gpuaas_app;
+
 create table disk_ownerships (
   id text not null,
   node_id text not null,
@@ -1252,6 +1269,7 @@ create table node_agents (
   kinds text[] not null,
   clock_skew_ms bigint default 0 not null,
   trust_version text,
+  database_skew_ms bigint,
   constraint node_agents_pkey PRIMARY KEY (node_id),
   constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
@@ -1876,6 +1894,7 @@ create table workflow_runs (
   created_at timestamp with time zone default clock_timestamp() not null,
   finished_at timestamp with time zone,
   workers_lost integer default 0 not null,
+  workers_killed integer default 0 not null,
   constraint workflow_runs_pkey PRIMARY KEY (id),
   constraint workflow_runs_attempt_check CHECK (attempt >= 0),
   constraint workflow_runs_check CHECK (step = ANY (steps)),
@@ -1892,6 +1911,7 @@ create table workflow_runs (
   constraint workflow_runs_steps_check CHECK (cardinality(steps) > 0),
   constraint workflow_runs_subject_id_check CHECK (subject_id ~ '^[A-Za-z0-9_.-]{1,64}$'::text),
   constraint workflow_runs_winding_check CHECK (winding = ANY (ARRAY['cancel'::text, 'deadline'::text, 'failure'::text])),
+  constraint workflow_runs_workers_killed_check CHECK (workers_killed >= 0),
   constraint workflow_runs_workers_lost_check CHECK (workers_lost >= 0),
   constraint workflow_runs_workflow_check CHECK (workflow ~ '^[a-z0-9-]{1,64}$'::text),
   constraint workflow_runs_workflow_version_check CHECK (workflow_version > 0),

@@ -142,6 +142,8 @@ export const topologyCases: readonly Case[] = [
   ),
   line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
   line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
+  line('admin-clock-show', `admin clock show ${T}`),
+  line('admin-clock-confirm', `admin clock confirm --reason checked --yes ${T}`),
   line('admin-health-breaker-show', `admin health breaker show ${T}`),
   line('admin-health-breaker-reset', `admin health breaker reset --reason checked --yes ${T}`),
   line('admin-restore-show', `admin restore show ${T}`),

@@ -166,6 +166,18 @@ export const health: Health = {
     { slot_id: id('slt', '2b'), slot_index: 1, health: 'ok', alerts: [] },
   ],
 };
+const clock: Operations['adminClockGet']['response'] = {
+  is_held: true,
+  database_time: later,
+  checked_at: later,
+  held_since: time,
+  reason: 'The clock of the database stepped 6 hours ahead.',
+  jump_ms: 21_600_000,
+  agents: { known: 40, reported: 38, agreeing: 0 },
+  ended_at: null,
+  ended_by: null,
+  version: 2,
+};
 export const breaker: Breaker = {
   is_tripped: true,
   tripped_at: time,
@@ -270,6 +282,8 @@ export const topologyAnswers = {
   adminRestoreGet: restored,
   adminRestoreBegin: restored,
   adminNodeRestoreRelease: { ...restored, held_nodes: restored.held_nodes.slice(1) },
+  adminClockGet: clock,
+  adminClockConfirm: { ...clock, is_held: false, held_since: null, reason: null, jump_ms: null, version: 3 },
   adminHealthBreakerGet: breaker,
   adminHealthBreakerReset: { ...breaker, is_tripped: false, reset_by: id('usr', '1a'), reset_at: later, version: 4 },
 } satisfies { [K in keyof Operations]?: Operations[K]['response'] };

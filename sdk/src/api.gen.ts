@@ -1355,7 +1355,7 @@ export type WorkflowRun = {
   /** Deadline of the run. */
   state_deadline_at: string | null;
   attempt: number;
-  /** How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; at 5 it becomes `stuck`. */
+  /** How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; it becomes `stuck` after 4 losses during which other runs went on, or after 25. */
   workers_lost: number;
   /** When it continues automatically. */
   wake_at: string | null;
@@ -1705,6 +1705,8 @@ export const operations = {
   adminRestoreGet: { method: 'GET', path: '/api/v1/admin/restore' },
   adminRestoreBegin: { method: 'POST', path: '/api/v1/admin/restore', idempotency: 'required', body: true },
   adminNodeRestoreRelease: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/restore-release', idempotency: 'required', body: true },
+  adminClockGet: { method: 'GET', path: '/api/v1/admin/clock' },
+  adminClockConfirm: { method: 'POST', path: '/api/v1/admin/clock/confirm', idempotency: 'required', ifMatch: true, body: true },
   adminNodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
   adminNodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
   adminNodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
@@ -3925,6 +3927,69 @@ export type Operations = {
       };
     };
     response: RestoreStatus;
+  };
+  /** Get whether the clock of the database is trusted */
+  adminClockGet: {
+    request: {
+      query?: Record<string, never> | undefined;
+    };
+    response: {
+      /** Nothing is released, ended, deleted or marked because a time has passed. */
+      is_held: boolean;
+      /** The clock of the database now. */
+      database_time: string;
+      /** When a worker last checked it, by this clock; null before the first check. */
+      checked_at: string | null;
+      /** When the hold began, by this clock. */
+      held_since: string | null;
+      reason: string | null;
+      /** How far the clock moved ahead of the time that a worker expected, in milliseconds. */
+      jump_ms: number | null;
+      /** Agents of nodes in service, those that sent a heartbeat since the hold began, and those of them whose host agrees with the database. When most agree the hold ends automatically. */
+      agents: {
+        known: number;
+        reported: number;
+        agreeing: number;
+      };
+      /** When the last hold ended. */
+      ended_at: string | null;
+      /** `agents`, `clock` if it returned, or the operator who confirmed it. */
+      ended_by: string | null;
+      version: number;
+    };
+  };
+  /** Confirm that the clock of the database is right, so that work that was held goes by it */
+  adminClockConfirm: {
+    request: {
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Nothing is released, ended, deleted or marked because a time has passed. */
+      is_held: boolean;
+      /** The clock of the database now. */
+      database_time: string;
+      /** When a worker last checked it, by this clock; null before the first check. */
+      checked_at: string | null;
+      /** When the hold began, by this clock. */
+      held_since: string | null;
+      reason: string | null;
+      /** How far the clock moved ahead of the time that a worker expected, in milliseconds. */
+      jump_ms: number | null;
+      /** Agents of nodes in service, those that sent a heartbeat since the hold began, and those of them whose host agrees with the database. When most agree the hold ends automatically. */
+      agents: {
+        known: number;
+        reported: number;
+        agreeing: number;
+      };
+      /** When the last hold ended. */
+      ended_at: string | null;
+      /** `agents`, `clock` if it returned, or the operator who confirmed it. */
+      ended_by: string | null;
+      version: number;
+    };
   };
   /** Run discovery on the host and propose slots */
   adminNodeDiscoveryCreate: {

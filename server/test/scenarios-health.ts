@@ -1,4 +1,4 @@
-/** Scenarios of health: reports, overrides and the circuit breaker. */
+/** Scenarios of health: reports, overrides, the circuit breaker and the clock of the database. */
 
 import type { Scenarios } from './scenario.ts';
 import { newDiscovered } from './scenarios-topology.ts';
@@ -27,6 +27,8 @@ type Mine =
   | 'adminNodeHealthProbe'
   | 'adminNodeHealthOverridePut'
   | 'adminNodeHealthOverrideDelete'
+  | 'adminClockGet'
+  | 'adminClockConfirm'
   | 'adminHealthBreakerGet'
   | 'adminHealthBreakerReset';
 
@@ -39,6 +41,15 @@ export const healthScenarios: Pick<Scenarios, Mine> = {
     const path = `/api/v1/admin/nodes/${ask.params.node_id}/health/overrides/agent`;
     must(await tenants.superadmin.call('PUT', path, override), 200);
     return ask;
+  },
+  adminClockGet: async (tenants) => ({ as: tenants.superadmin }),
+  adminClockConfirm: async (tenants) => {
+    await tenants.sql.query(
+      `insert into clock_guard (seen_at, hold_since, reason, jump_ms) values (now(), now(), 'Tried', 1)
+       on conflict (id) do update set hold_since = now(), reason = 'Tried', jump_ms = 1`,
+    );
+    const { version } = must(await tenants.superadmin.get('/api/v1/admin/clock'), 200).body;
+    return { as: tenants.superadmin, body: { reason: 'Compared it with a second clock' }, if_match: version };
   },
   adminHealthBreakerGet: async (tenants) => ({ as: tenants.superadmin }),
   adminHealthBreakerReset: async (tenants) => {

@@ -2,6 +2,7 @@ import type { Group } from '../command.ts';
 import { adminAllocation } from './admin-allocation.ts';
 import { adminAudit } from './admin-audit.ts';
 import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
+import { adminClock } from './admin-clock.ts';
 import { adminDisk } from './admin-disk.ts';
 import { adminHealth } from './admin-health.ts';
 import { adminImage } from './admin-image.ts';
@@ -27,6 +28,7 @@ export const admin: Group = {
     adminDisk,
     adminHealth,
     adminRestore,
+    adminClock,
     adminHold,
     adminCapacity,
     adminQuota,

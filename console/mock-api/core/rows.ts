@@ -56,6 +56,7 @@ export type NodeImage = ResponseRow<'adminNodeImageList'>['images'][number];
 export type Certificate = ResponseRow<'adminNodeAgentGet'>['certificates'][number];
 export type PlatformKey = Item<'adminPlatformKeyList'>;
 export type TrustKey = Item<'adminTrustKeyList'>;
+export type Clock = Omit<ResponseRow<'adminClockGet'>, 'agents' | 'database_time'>;
 export type Breaker = ResponseRow<'adminHealthBreakerGet'>;
 export type Restore = ResponseRow<'adminRestoreGet'>['restore'];
 export type WipeProof = Item<'adminNodeSlotProofList'>;

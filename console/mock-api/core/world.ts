@@ -65,6 +65,16 @@ const createRows = () => ({
   audit: [] as rows.AuditRow[],
   logs: [] as rows.LogLine[],
   events: [] as rows.KeptEvent[],
+  clock: {
+    is_held: false,
+    checked_at: null,
+    held_since: null,
+    reason: null,
+    jump_ms: null,
+    ended_at: null,
+    ended_by: null,
+    version: 1,
+  } as rows.Clock,
   breaker: {
     is_tripped: false,
     tripped_at: null,

@@ -11,6 +11,7 @@ import { allocationPower } from './allocation-power.ts';
 import { auditLog } from './audit-log.ts';
 import { capacity } from './capacity.ts';
 import { catalog } from './catalog.ts';
+import { clock } from './clock.ts';
 import { event } from './event.ts';
 import { health } from './health.ts';
 import { inventory } from './inventory.ts';
@@ -64,6 +65,7 @@ export const handlers = {
   ...nodeAgent,
   ...topology,
   ...health,
+  ...clock,
   ...inventory,
   ...platformKey,
   ...trust,

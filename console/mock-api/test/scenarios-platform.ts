@@ -151,6 +151,11 @@ export const platformScenarios = {
     await must(api, 'adminNodeHealthOverridePut', { params, body });
     return { params };
   },
+  adminClockGet: () => ({}),
+  adminClockConfirm: ({ world }) => {
+    Object.assign(world.clock, { is_held: true, reason: 'The clock of the database stepped 6 hours ahead.' });
+    return { body: REASON, if_match: world.clock.version };
+  },
   adminHealthBreakerGet: () => ({}),
   adminHealthBreakerReset: ({ world }) => {
     Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts became unhealthy within a minute.' });

@@ -5,6 +5,7 @@ import { adminAllocationApi } from './admin-allocation.ts';
 import { adminCapacityApi } from './admin-capacity.ts';
 import { adminCatalogApi } from './admin-catalog.ts';
 import { adminClaimApi } from './admin-claim.ts';
+import { adminClockApi } from './admin-clock.ts';
 import { adminDiscoveryApi } from './admin-discovery.ts';
 import { adminDiskApi } from './admin-disk.ts';
 import { adminHealthApi } from './admin-health.ts';
@@ -79,6 +80,7 @@ export const api = {
   ...adminNodeAgentApi,
   ...adminNodeTaskApi,
   ...adminRestoreApi,
+  ...adminClockApi,
   ...adminDiscoveryApi,
   ...adminSlotApi,
   ...adminDiskApi,

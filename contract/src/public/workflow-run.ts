@@ -20,7 +20,7 @@ export const WorkflowRun = Closed({
   attempt: Type.Integer(),
   workers_lost: Type.Integer({
     description:
-      'How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; at 5 it becomes `stuck`.',
+      'How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; it becomes `stuck` after 4 losses during which other runs went on, or after 25.',
   }),
   wake_at: Nullable(Time('When it continues automatically.')),
   owner: Nullable(Type.String({ description: 'The worker that holds it now.' })),

@@ -32,7 +32,12 @@ export type Heartbeats = Readonly<{
   flush(): Promise<void>;
 }>;
 
-type Heartbeat = Omit<HeartbeatRow, 'age_ms'> & Readonly<{ at_ms: number; unbound: HostIdentity | null }>;
+type Heartbeat = Omit<HeartbeatRow, 'age_ms'> &
+  Readonly<{
+    /** Of the process, which only runs forward: its clock may be set meanwhile. */
+    received_ms: number;
+    unbound: HostIdentity | null;
+  }>;
 
 /** Agents refuse tasks signed further from their own time; the margin covers transit. */
 const SKEW_PAUSED_MS = CLOCK_SKEW_MAX_MS - 10_000;
@@ -62,9 +67,9 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
     return `The clock of this host is ${seconds} s ${clock_skew_ms > 0 ? 'ahead' : 'behind'}. Its tasks wait until the clock is corrected.`;
   };
 
-  const rowOf = ({ at_ms, unbound: _, ...rest }: Heartbeat): HeartbeatRow => ({
+  const rowOf = ({ received_ms, unbound: _, ...rest }: Heartbeat): HeartbeatRow => ({
     ...rest,
-    age_ms: Math.max(0, clock.now().getTime() - at_ms),
+    age_ms: performance.now() - received_ms,
   });
 
   const applyChanges = async (tx: Tx, node: SeenNode, bootId: string): Promise<void> => {
@@ -145,8 +150,9 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
         );
       const booted_at = new Date(bootedAt).toISOString();
       const clock_skew_ms = Math.round(Date.parse(hostClock) - at_ms);
-      const status = { agent_version, boot_id, booted_at, kinds, clock_skew_ms, trust_version };
-      pending.set(nodeId, { node_id: nodeId, at_ms, ...status, unbound });
+      const host_time = new Date(hostClock).toISOString();
+      const status = { agent_version, boot_id, booted_at, kinds, clock_skew_ms, trust_version, host_time };
+      pending.set(nodeId, { node_id: nodeId, received_ms: performance.now(), ...status, unbound });
       if (unbound === null) unbindable.delete(nodeId);
       return checkClock(nodeId, clock_skew_ms) ?? unbindable.get(nodeId) ?? null;
     },

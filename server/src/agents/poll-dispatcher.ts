@@ -6,7 +6,7 @@
  * its poll into a busy loop: it is sent once, or after a second.
  */
 import type { NodeBody, NodeResponse, SignedTask } from '@gpuaas/contract/node';
-import { type Clock, type Log, pause } from '@gpuaas/kit';
+import { type Clock, type Log, type LoopWatch, pause } from '@gpuaas/kit';
 import type { Database } from '../db/client.ts';
 import type { EventHub } from '../ports/events/hub.ts';
 import type { Secrets } from '../ports/secrets/secrets.ts';
@@ -53,7 +53,16 @@ const BATCH_MS = 10;
 const SPACING_MS = 25;
 
 export const createDispatcher = (
-  deps: Readonly<{ database: Database; clock: Clock; log: Log; hub: EventHub; trust: TrustCache; secrets: Secrets }>,
+  deps: Readonly<{
+    database: Database;
+    clock: Clock;
+    log: Log;
+    hub: EventHub;
+    trust: TrustCache;
+    secrets: Secrets;
+    /** Reports a round that does not end. */
+    loops?: LoopWatch;
+  }>,
 ): Dispatcher => {
   const { clock, log, hub, trust } = deps;
   const work = createTaskSender(deps);
@@ -61,16 +70,19 @@ export const createDispatcher = (
   /** Cancelled tasks that were reported to an agent and are still in its journal. */
   const reportedCancelled = new Map<string, ReadonlySet<string>>();
   const closing = new AbortController();
+  const watch = deps.loops?.add('dispatch-tasks', FLOOR_MS);
+  const turn = <T>(fn: () => Promise<T>): Promise<T> => (watch === undefined ? fn() : watch.turn(fn));
   let pending: 'nothing' | 'fresh' | 'all' = 'nothing';
   let batchTimer: NodeJS.Timeout | undefined;
   let round: Promise<void> | undefined;
   let lastFailure = '';
 
-  const now = (): number => clock.now().getTime();
+  /** Polls are held by the time of the process, which only runs forward: its clock may be set meanwhile. */
+  const now = (): number => performance.now();
   /** Formatting the time costs more than sending a task, so responses of the same millisecond share it. */
   let serverTime = { ms: 0, text: '' };
   const currentTime = (): string => {
-    const ms = now();
+    const ms = clock.now().getTime();
     if (ms !== serverTime.ms) serverTime = { ms, text: new Date(ms).toISOString() };
     return serverTime.text;
   };
@@ -125,7 +137,7 @@ export const createDispatcher = (
       const isForAll = pending === 'all';
       pending = 'nothing';
       try {
-        await dispatchRound(isForAll);
+        await turn(() => dispatchRound(isForAll));
         lastFailure = '';
       } catch (err) {
         const message = err instanceof Error ? err.message : String(err);
@@ -146,9 +158,12 @@ export const createDispatcher = (
   const watchHub = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       await hub.wait(FLOOR_MS, closing.signal);
-      endOverdue();
+      // While a round runs, only its end or progress is a sign of life.
+      if (round === undefined) await turn(async () => endOverdue());
+      else endOverdue();
       if (polls.size > 0) requestRound('all');
     }
+    watch?.end();
   };
   const watching = watchHub();
 

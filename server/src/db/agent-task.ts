@@ -1,6 +1,6 @@
 /** Tasks for the dispatcher and agents. */
 import type { Reader, Tx } from './client.ts';
-import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld } from './predicates.ts';
+import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld, taskIsLate } from './predicates.ts';
 import type { NodeTaskState } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
 
@@ -91,7 +91,7 @@ export const listOverTasks = async (
     await reader.query<{ node_id: string; task_id: string }>(
       `select h.node_id, h.task_id from unnest($1::text[], $2::text[]) as h (node_id, task_id)
          left join node_tasks t on t.id = h.task_id and t.node_id = h.node_id
-       where t.id is null or t.state not ${TASK_OPEN} or t.expires_at <= clock_timestamp()`,
+       where t.id is null or t.state not ${TASK_OPEN} or ${taskIsLate('t')}`,
       [pairs.node_ids, pairs.task_ids],
     )
   ).rows;
@@ -112,8 +112,8 @@ export const lockAgentTask = async (tx: Tx, nodeId: string, id: string): Promise
   (
     await tx.query<AgentTaskRow>(
       `select id, node_id, allocation_id, kind, attempt, params, state, state_reason, output, correlation_id,
-         expires_at <= clock_timestamp() as is_overdue
-       from node_tasks where id = $1 and node_id = $2 for update`,
+         ${taskIsLate('t')} as is_overdue
+       from node_tasks t where id = $1 and node_id = $2 for update`,
       [id, nodeId],
     )
   ).rows[0];
@@ -125,8 +125,8 @@ export const findAgentTask = async (
 ): Promise<Pick<AgentTaskRow, 'state' | 'attempt' | 'state_reason' | 'is_overdue'> | undefined> =>
   (
     await reader.query<Pick<AgentTaskRow, 'state' | 'attempt' | 'state_reason' | 'is_overdue'>>(
-      `select state, attempt, state_reason, expires_at <= clock_timestamp() as is_overdue
-       from node_tasks where id = $1 and node_id = $2`,
+      `select state, attempt, state_reason, ${taskIsLate('t')} as is_overdue
+       from node_tasks t where id = $1 and node_id = $2`,
       [id, nodeId],
     )
   ).rows[0];

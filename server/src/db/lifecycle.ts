@@ -10,7 +10,7 @@
  */
 import type { Reader, Tx } from './client.ts';
 import type { DataDisk } from './node.ts';
-import { claimHoldsSlot, claimIsLive } from './predicates.ts';
+import { CLOCK_TRUSTED, claimHoldsSlot, claimIsLive } from './predicates.ts';
 import { approvedDiskSize } from './slot.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, NodeResourceSlots, Nodes } from './types.gen.ts';
@@ -124,8 +124,8 @@ export const findHeldNode = async (
 };
 
 /** Active, not protected, and past their time. */
-const DUE =
-  "release_at <= clock_timestamp() and release_requested_at is null and state = 'active' and not is_protected";
+const DUE = `release_at <= clock_timestamp() and release_requested_at is null and state = 'active' and not is_protected
+  and ${CLOCK_TRUSTED}`;
 
 export type DueAllocation = Readonly<{ id: string; release_at: string }>;
 

@@ -10,7 +10,7 @@ import { CHANGING_TASK_KINDS } from '../domain/task.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } from './agent-task.ts';
 import type { Reader, Tx } from './client.ts';
-import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld } from './predicates.ts';
+import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld, taskIsLate } from './predicates.ts';
 import { statement } from './statement.ts';
 import { type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
@@ -119,8 +119,8 @@ export type TaskResult = Readonly<{
 /** Undefined when the task is not this attempt, or not under way any more, or too late. */
 export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
-    `update node_tasks t set state = $3, state_reason = $4, output = $5, error_code = $6, finished_at = clock_timestamp()
-     where t.id = $1 and t.attempt = $2 and t.state ${TASK_HANDED_OUT} and t.expires_at > clock_timestamp() returning ${TASK}`,
+    `update node_tasks t set state = $3, state_reason = $4, output = $5, error_code = $6, finished_at = least(clock_timestamp(), t.expires_at)
+     where t.id = $1 and t.attempt = $2 and t.state ${TASK_HANDED_OUT} and not ${taskIsLate('t')} returning ${TASK}`,
     [
       result.id,
       result.attempt,
@@ -152,7 +152,7 @@ export const listOverdueTasks = async (
   (
     await reader.query<OverdueTask>(
       `select id, expires_at::text as expires_at from node_tasks t
-       where state ${TASK_OPEN} and expires_at <= clock_timestamp() and not (state = 'queued' and ${taskIsHeld('t')})
+       where state ${TASK_OPEN} and ${taskIsLate('t')} and not (state = 'queued' and ${taskIsHeld('t')})
          and ($1::timestamptz is null or (expires_at, id) > ($1, $2)) order by expires_at, id limit $3`,
       [after?.expires_at ?? null, after?.id ?? null, limit],
     )
@@ -165,7 +165,7 @@ export const listOverdueTasks = async (
 export const expireTask = async (tx: Tx, id: string): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `with late as materialized (
-       select id, state, kind from node_tasks where id = $1 and state ${TASK_OPEN} and expires_at <= clock_timestamp()
+       select id, state, kind from node_tasks o where id = $1 and state ${TASK_OPEN} and ${taskIsLate('o')}
        for update skip locked)
      update node_tasks t set state = case when w.is_unknown then 'unknown' else 'expired' end,
        state_reason = case when w.is_unknown then $3 else $2 end, finished_at = clock_timestamp()

@@ -4,6 +4,7 @@
  */
 import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
+import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
 import { DESTROYING_TASK_KINDS, HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
@@ -20,6 +21,16 @@ export const SESSION_LIVE = `in ${list(LIVE_SESSION_STATES)}`;
 export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;
 export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
 export const NODE_OVER = `in ${list(OVER_NODE_STATES)}`;
+
+/**
+ * The clock of the database may end, delete or mark something because a time has passed. It was checked recently by its
+ * own measure, so a step forward counts before a worker has noticed it. Before the first check ever there is no row.
+ */
+export const CLOCK_TRUSTED = `(select coalesce(bool_and(g.hold_since is null
+  and clock_timestamp() < g.seen_at + interval '${CLOCK_STEP_MAX_MS} ms'), true) from clock_guard g)`;
+
+/** The time of an open task is over: it ends without a result. */
+export const taskIsLate = (t: string): string => `(${t}.expires_at <= clock_timestamp() and ${CLOCK_TRUSTED})`;
 
 /** Destructive, for a node that an operator has not released since the database was restored. */
 export const taskIsHeld = (t: string): string =>

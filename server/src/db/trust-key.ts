@@ -2,6 +2,7 @@
 import type { Reader, Tx } from './client.ts';
 import { LOCKS } from './lock.ts';
 import type { KeyKind } from './platform-key.ts';
+import { CLOCK_TRUSTED } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { TrustKeys } from './types.gen.ts';
 
@@ -167,6 +168,6 @@ export const retireOverdueKeys = async (tx: Tx): Promise<string[]> =>
   (
     await tx.query<{ id: string }>(
       `update trust_keys set state = 'retired', state_since = clock_timestamp(), version = version + 1
-       where state = 'grace' and retires_at <= clock_timestamp() returning id`,
+       where state = 'grace' and retires_at <= clock_timestamp() and ${CLOCK_TRUSTED} returning id`,
     )
   ).rows.map((row) => row.id);

@@ -227,6 +227,17 @@ export interface CapacitySamples {
   free_gpus: number;
 }
 
+export interface ClockGuard {
+  id: number;
+  seen_at: string;
+  hold_since: string | null;
+  reason: string | null;
+  jump_ms: number | null;
+  ended_at: string | null;
+  ended_by: string | null;
+  version: number;
+}
+
 export interface DiskOwnerships {
   id: string;
   node_id: string;
@@ -317,6 +328,7 @@ export interface NodeAgents {
   kinds: string[];
   clock_skew_ms: number;
   trust_version: string | null;
+  database_skew_ms: number | null;
 }
 
 export interface NodeCertificates {
@@ -925,6 +937,7 @@ export interface WorkflowRuns {
   created_at: string;
   finished_at: string | null;
   workers_lost: number;
+  workers_killed: number;
 }
 
 export interface WorkflowSignals {

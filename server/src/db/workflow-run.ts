@@ -6,7 +6,7 @@
 import { REASONS } from '../domain/reasons.ts';
 import type { Move, RunFacts } from '../domain/workflow.ts';
 import type { Reader, Tx } from './client.ts';
-import { RUN_LIVE } from './predicates.ts';
+import { CLOCK_TRUSTED, RUN_LIVE } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { WorkflowRuns } from './types.gen.ts';
 
@@ -127,7 +127,7 @@ export const requestCancel = async (tx: Tx, id: string, reason: string | null): 
 export const restartRun = async (tx: Tx, id: string, step: string | null): Promise<WorkflowRunRow | undefined> => {
   const { rows } = await tx.query<WorkflowRunRow>(
     `update workflow_runs r set state = 'pending', state_since = clock_timestamp(), state_reason = null,
-       state_detail = null, step = coalesce($2, r.step), attempt = 0, workers_lost = 0, finished_at = null, wake_at = null,
+       state_detail = null, step = coalesce($2, r.step), attempt = 0, workers_lost = 0, workers_killed = 0, finished_at = null, wake_at = null,
        due_at = clock_timestamp(), deadline_at = clock_timestamp() + r.deadline_ms * interval '1 millisecond',
        waiting_for = null, signal_deadline_at = null, step_count = r.step_count + 1,
        winding = case when $2::text is null then r.winding end,
@@ -156,7 +156,7 @@ export const abandonUnknownRuns = async (
        select r.id from workflow_runs r
        where r.state ${RUN_LIVE} and r.deadline_at <= now() - $3 * interval '1 millisecond'
          and r.due_at <= now() - $3 * interval '1 millisecond'
-         and r.workflow = any ($1)
+         and r.workflow = any ($1) and ${CLOCK_TRUSTED}
          and not exists (select from unnest($1::text[], $2::integer[]) as k (workflow, version)
            where k.workflow = r.workflow and k.version = r.workflow_version)
        order by r.deadline_at limit 100 for update skip locked)
@@ -199,11 +199,12 @@ export type Lease = Pick<LeasedRun, 'id' | 'lease_number'>;
 export const MS = "interval '1 millisecond'";
 
 export const LEASED = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organization_id, r.project_id, r.correlation_id,
-  r.state, r.state_detail, r.step, r.attempt, r.workers_lost, r.attempt_started_at, r.lease_number, r.winding, r.waiting_for,
+  r.state, r.state_detail, r.step, r.attempt, r.workers_lost, r.workers_killed, r.attempt_started_at, r.lease_number, r.winding, r.waiting_for,
   r.signals_pending, r.step_count, r.cancel_reason, r.cancel_requested_at is not null as cancel_requested,
-  r.deadline_at <= clock_timestamp() as overdue,
-  coalesce(r.signal_deadline_at <= clock_timestamp(), false) as signal_overdue,
-  (extract(epoch from r.deadline_at - clock_timestamp()) * 1000)::float8 as deadline_in_ms`;
+  r.deadline_at <= clock_timestamp() and ${CLOCK_TRUSTED} as overdue,
+  coalesce(r.signal_deadline_at <= clock_timestamp(), false) and ${CLOCK_TRUSTED} as signal_overdue,
+  case when r.deadline_at > clock_timestamp() or ${CLOCK_TRUSTED} then (extract(epoch from r.deadline_at - clock_timestamp()) * 1000)::float8
+    else r.deadline_ms::float8 end as deadline_in_ms`;
 
 /** Extends run leases and returns those that are still held. */
 export const renewLeases = async (tx: Tx, leases: readonly Lease[], leaseMs: number): Promise<ReadonlySet<string>> => {
@@ -274,6 +275,9 @@ export type MoveExtras = Readonly<{
   keep_signal_deadline: boolean;
 }>;
 
+/** While the clock is not trusted, a run whose time has passed is looked at again after this long. */
+const HELD_RECHECK_S = 30;
+
 const MOVE_RUN = statement(
   {
     id: 'text',
@@ -298,6 +302,7 @@ const MOVE_RUN = statement(
      state = :state, step = :step, attempt = :attempt, state_reason = :reason, state_detail = :detail, winding = :winding,
      state_since = case when r.state = :state then r.state_since else t.at end,
      workers_lost = case when :state = 'stuck' then r.workers_lost else 0 end,
+     workers_killed = case when :state = 'stuck' then r.workers_killed else 0 end,
      attempt_started_at = case when :state = 'running' then t.at end,
      deadline_at = t.deadline_at,
      lease_number = r.lease_number + 1,
@@ -308,13 +313,14 @@ const MOVE_RUN = statement(
      wake_at = case when :state = 'waiting' then case when :keep_signal_deadline then r.signal_deadline_at else t.timer_at end end,
      due_at = case :state when 'running' then t.at + :lease_ms * ${MS}
        when 'waiting' then case when :due_now then t.at
-         else least(case when :keep_signal_deadline then r.signal_deadline_at else t.timer_at end, t.deadline_at) end
+         when t.next_at > t.at or ${CLOCK_TRUSTED} then t.next_at else t.at + interval '${HELD_RECHECK_S} s' end
        else t.at end,
      signals_pending = r.signals_pending - :consumed, step_count = r.step_count + :entries_added,
      finished_at = case when :state in ('done', 'stuck', 'cancelled') then t.at end
-   from (select n.at, n.at + coalesce(:wake_ms, 0) * ${MS} as timer_at,
-       case when :extend_deadline then n.at + w.deadline_ms * ${MS} else w.deadline_at end as deadline_at
-     from workflow_runs w, (select clock_timestamp() as at) n where w.id = :id) t
+   from (select d.*, least(case when :keep_signal_deadline then d.signal_deadline_at else d.timer_at end, d.deadline_at) as next_at
+     from (select n.at, n.at + coalesce(:wake_ms, 0) * ${MS} as timer_at, w.signal_deadline_at,
+         case when :extend_deadline then n.at + w.deadline_ms * ${MS} else w.deadline_at end as deadline_at
+       from workflow_runs w, (select clock_timestamp() as at) n where w.id = :id) d) t
    where r.id = :id and r.lease_number = :lease_number and r.state = 'running'
    returning ${LEASED}`,
 );

@@ -7,10 +7,10 @@ export type DiskUse = Readonly<{
   slot_index: number | null;
 }>;
 
-const RECHECK_MIN_MS = 30_000;
+const RECHECK_MIN_MS = 60_000;
 const RECHECK_MAX_MS = 3_600_000;
 
-/** The pause before a disk in use is checked again: a quarter of the time since its approval, 30 seconds to 1 hour. */
+/** The pause before a disk in use is checked again: a quarter of the time since its approval, 1 minute to 1 hour. */
 export const recheckDiskMs = (sinceApprovalMs: number): number =>
   Math.min(RECHECK_MAX_MS, Math.max(RECHECK_MIN_MS, sinceApprovalMs / 4));
 

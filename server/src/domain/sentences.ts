@@ -80,6 +80,7 @@ export const REFUSALS = {
   vm_claimed: 'A claim holds the VM. Release its allocation instead.',
   lease_claimed: 'The allocation has a claim. Release it instead.',
   breaker_not_tripped: 'The circuit breaker is not tripped.',
+  clock_not_held: 'The clock of the database is trusted. Nothing waits for a confirmation.',
 
   image_registered: 'This digest is already registered under this name. A version cannot be changed or restored.',
   image_retired: 'This version is already retired.',

@@ -10,6 +10,7 @@ import {
   retryRefusal,
   type StepResult,
   settle,
+  WORKERS_KILLED_MAX,
   WORKERS_LOST_MAX,
   workflowMoves,
 } from './workflow.ts';
@@ -18,6 +19,7 @@ const facts: RunFacts = {
   step: 'boot',
   attempt: 1,
   workers_lost: 0,
+  workers_killed: 0,
   winding: null,
   cancel_requested: false,
   cancel_reason: null,
@@ -57,8 +59,10 @@ test('the last failed attempt is stuck with a plain reason and the error as deta
 });
 
 test('a run that lost its worker again and again is stuck without another attempt and without cleanup', () => {
-  assert.equal(isHeldAtBoundary({ ...facts, workers_lost: WORKERS_LOST_MAX - 1 }), false);
-  const deadly = { ...facts, workers_lost: WORKERS_LOST_MAX };
+  const lost = { ...facts, workers_lost: WORKERS_LOST_MAX - 1, workers_killed: WORKERS_KILLED_MAX - 1 };
+  assert.equal(isHeldAtBoundary(lost), false);
+  assert.equal(isHeldAtBoundary({ ...lost, workers_lost: WORKERS_LOST_MAX }), true);
+  const deadly = { ...facts, workers_lost: 5, workers_killed: WORKERS_KILLED_MAX };
   assert.equal(isHeldAtBoundary(deadly), true);
   const move = settle(deadly, { ...plan, onFailure: 'cleanUp' }, { kind: 'boundary' });
   assert.deepEqual([move.state, outcomes(move)], ['stuck', ['boot stuck']]);
@@ -108,7 +112,8 @@ test('a step that ends the run wins over cancellation and deadline', () => {
 const anyFacts = fc.record({
   step: fc.constantFrom('boot', 'check', 'cleanUp'),
   attempt: fc.integer({ min: 1, max: 3 }),
-  workers_lost: fc.constantFrom(0, 1, 5),
+  workers_lost: fc.constantFrom(0, 1, 5, WORKERS_LOST_MAX),
+  workers_killed: fc.constantFrom(0, 1, WORKERS_KILLED_MAX),
   winding: fc.constantFrom(null, 'cancel', 'deadline', 'failure'),
   cancel_requested: fc.boolean(),
   cancel_reason: fc.constantFrom(null, 'not needed'),

@@ -42,6 +42,8 @@ export type RunFacts = Readonly<{
   attempt: number;
   /** How often in a row a worker stopped while it ran this step. Not a failure of the step. */
   workers_lost: number;
+  /** How many of them stopped while it ran alone and other runs went on: the run may be the cause. */
+  workers_killed: number;
   winding: Winding | null;
   cancel_requested: boolean;
   cancel_reason: string | null;
@@ -50,10 +52,15 @@ export type RunFacts = Readonly<{
 }>;
 
 /**
- * A run that loses its worker this often becomes stuck. The first loss may be the fault of another run; from then on the
- * run is executed alone, so every later loss is its own.
+ * A run that may have stopped this many workers becomes stuck. The first loss may be the fault of another run; from then on
+ * the run is executed alone, and a loss counts while other runs go on. In a crash loop none does, and no run is the cause.
  */
-export const WORKERS_LOST_MAX = 5;
+export const WORKERS_KILLED_MAX = 4;
+/** After this many losses in a row a run is stuck in any case. */
+export const WORKERS_LOST_MAX = 25;
+
+const stopsWorkers = ({ workers_killed, workers_lost }: RunFacts): boolean =>
+  workers_killed >= WORKERS_KILLED_MAX || workers_lost >= WORKERS_LOST_MAX;
 
 export type Plan = Readonly<{
   onCancel: string | null;
@@ -233,7 +240,7 @@ const entryOf = (facts: RunFacts, result: StepResult): TimelineEntry[] => {
 
 /** True when a claimed run must be settled before its step may run. */
 export const isHeldAtBoundary = (facts: RunFacts): boolean =>
-  facts.workers_lost >= WORKERS_LOST_MAX || facts.overdue || (facts.cancel_requested && facts.winding === null);
+  stopsWorkers(facts) || facts.overdue || (facts.cancel_requested && facts.winding === null);
 
 export const settle = (facts: RunFacts, plan: Plan, result: StepResult): Move => {
   const entries = entryOf(facts, result);
@@ -241,7 +248,7 @@ export const settle = (facts: RunFacts, plan: Plan, result: StepResult): Move =>
   const cut = isEnding ? undefined : interruption(facts, plan, result.kind === 'next' ? result.step : facts.step);
   if (cut !== undefined) return { ...cut, entries: [...entries, ...cut.entries] };
   invariant(
-    result.kind !== 'boundary' || facts.workers_lost >= WORKERS_LOST_MAX,
+    result.kind !== 'boundary' || stopsWorkers(facts),
     'a run may settle without running only at a step boundary',
   );
   const turn = proceed(facts, plan, result);

@@ -14,6 +14,7 @@ import * as backfill from '../services/backfill.ts';
 import * as capacity from '../services/capacity.ts';
 import * as capacityHistory from '../services/capacity-history.ts';
 import * as catalog from '../services/catalog.ts';
+import * as clock from '../services/clock.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';
 import * as healthReport from '../services/health-report.ts';
@@ -185,6 +186,8 @@ export const handlers = {
   adminRestoreGet: restore.get,
   adminRestoreBegin: restore.begin,
   adminNodeRestoreRelease: restore.release,
+  adminClockGet: clock.get,
+  adminClockConfirm: clock.confirm,
   adminHealthBreakerGet: healthReport.breakerGet,
   adminHealthBreakerReset: healthReport.breakerReset,
   adminNodeInventoryGet: inventory.get,

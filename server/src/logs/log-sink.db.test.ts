@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLog } from '@gpuaas/kit';
+import { createLog, createLoopWatch } from '@gpuaas/kit';
+import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -41,6 +42,33 @@ describe('the log lines of a process', () => {
       reader.query<{ place: string }>('select distinct tableoid::regclass::text as place from log_lines'),
     );
     assert.match(parts.rows[0]?.place ?? '', /^log_lines_\d{8}$/);
+  });
+
+  it('that cannot be stored leave a stalled loop, until the write ends', async (t) => {
+    const open: Client[] = [];
+    t.after(() => Promise.all(open.map((client) => client.end())));
+    const { database, ownerUrl } = await testDatabase(t);
+    const sql = new Client({ connectionString: ownerUrl });
+    await sql.connect();
+    open.push(sql);
+    let now = 0;
+    const loops = createLoopWatch(() => now);
+    const stalled = () => loops.stalled(600_000).map(({ loop }) => loop);
+    await sql.query('begin');
+    await sql.query('lock table log_lines in access exclusive mode');
+    const sink = createLogSink();
+    sink.take(JSON.stringify({ level: 'info', message: 'held up' }));
+    sink.start({ database, days: 7, loops });
+    await until('the write waits', async () => {
+      const { rows } = await sql.query("select 1 from pg_locks where relation = 'log_lines'::regclass and not granted");
+      return rows.length > 0;
+    });
+    now = 600_001;
+    assert.deepEqual(stalled(), ['store-log-lines']);
+    await sql.query('rollback');
+    await until('the write ends', () => stalled().length === 0);
+    await sink.stop();
+    assert.deepEqual(loops.ages(), []);
   });
 
   it('are not stored for successful reads, which clients repeat under one id', async (t) => {

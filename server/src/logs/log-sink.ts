@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { redactFields, redactText } from '@gpuaas/kit';
+import { type Loop, type LoopWatch, redactFields, redactText } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { insertLogLines, keepLogPartitions, type LogLineRow } from '../db/log-line.ts';
 import { isRoutineRead } from '../domain/trace-entry.ts';
@@ -14,7 +14,7 @@ export type LogSink = Readonly<{
   /** A line as the logger writes it. */
   take(line: string): void;
   /** Starts writing the queued and all later lines to the database. */
-  start(options: Readonly<{ database: Database; days: number }>): void;
+  start(options: Readonly<{ database: Database; days: number; loops?: LoopWatch }>): void;
   /** Writes the rest once, and ends. */
   stop(): Promise<void>;
   /** Lines that were dropped so far. */
@@ -82,6 +82,7 @@ export const createLogSink = (): LogSink => {
   let hasPartitions = false;
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> | undefined;
+  let watch: Loop | undefined;
 
   const flush = async (): Promise<void> => {
     while (target !== undefined && queue.length > 0) {
@@ -105,7 +106,7 @@ export const createLogSink = (): LogSink => {
   };
   // A failure is not logged here: that would be one more line that cannot be written.
   const run = (): Promise<void> => {
-    flushing ??= flush()
+    flushing ??= (watch === undefined ? flush() : watch.turn(flush))
       .catch(() => {})
       .finally(() => {
         flushing = undefined;
@@ -123,14 +124,16 @@ export const createLogSink = (): LogSink => {
       }
       queue.push({ line, number: next++ });
     },
-    start: (options) => {
+    start: ({ loops, ...options }) => {
       target = options;
+      watch = loops?.add('store-log-lines', INTERVAL_MS);
       timer = setInterval(() => void run(), INTERVAL_MS);
       timer.unref();
     },
     stop: async () => {
       clearInterval(timer);
       await run();
+      watch?.end();
       target = undefined;
     },
     dropped: () => dropped,

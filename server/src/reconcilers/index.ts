@@ -21,6 +21,7 @@ import { releaseDue } from './release-due.ts';
 import { revokeGrants } from './revoke-grants.ts';
 import { sampleCapacity } from './sample-capacity.ts';
 import { sealAudit } from './seal-audit.ts';
+import { createClockWatch } from './watch-clock.ts';
 
 export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock' | 'log'> &
   Readonly<{ watch: InvariantWatch; nodes: NodeCounter; headsDisk: HeadsDisk }>;
@@ -36,6 +37,12 @@ export type ReconcilerDeclaration = Readonly<{
 }>;
 
 export const RECONCILERS: readonly ReconcilerDeclaration[] = [
+  {
+    name: 'watch-clock',
+    interval_ms: 2_000,
+    does: 'checks the clock of the database; after a step forward, work that ends something by time waits until agents or an operator confirm it',
+    create: (deps) => createClockWatch(deps),
+  },
   {
     name: 'seal-audit',
     interval_ms: 250,
@@ -85,7 +92,7 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   {
     name: 'mark-offline',
     interval_ms: 2_000,
-    does: 'moves nodes between `active` and `offline` by their last heartbeat',
+    does: 'moves nodes between `active` and `offline` by their last heartbeat, a few at a time',
     create: (deps) => (signal) => markOffline(deps, signal),
   },
   {

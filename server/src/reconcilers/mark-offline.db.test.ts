@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
+import { countUnseenNodes } from '../db/node-agent.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { markOffline } from './mark-offline.ts';
 
@@ -79,5 +80,69 @@ describe('nodes with disconnected agents', () => {
     await markOffline(db);
     assert.equal((await stateOf(bare)).state, 'active');
     assert.equal((await stateOf(draining)).state, 'draining');
+  });
+});
+
+describe('many silent agents at once', () => {
+  const fleet = async (t: TestContext) => {
+    const open: Client[] = [];
+    t.after(() => Promise.all(open.map((client) => client.end())));
+    const { database, ownerUrl } = await testDatabase(t);
+    const sql = new Client({ connectionString: ownerUrl });
+    await sql.connect();
+    open.push(sql);
+    const ids: string[] = [];
+    for (let count = 0; count < 20; count++) ids.push((await aNode(sql, { slots: false })).id);
+    await sql.query(
+      `insert into node_agents (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds)
+       select id, clock_timestamp(), '0.1.0', 'b', now(), '{}' from nodes`,
+    );
+    for (const id of ids) await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+    return {
+      database,
+      silence: (count: number) =>
+        sql.query(
+          "update node_agents set last_seen_at = clock_timestamp() - interval '26 s' where node_id = any ($1)",
+          [ids.slice(0, count)],
+        ),
+      allSeen: () => sql.query('update node_agents set last_seen_at = clock_timestamp()'),
+      offline: async () => (await sql.query("select count(*)::int from nodes where state = 'offline'")).rows[0].count,
+      breaker: async () => (await sql.query('select is_tripped, reason from health_breaker')).rows[0],
+      reset: () =>
+        sql.query("update health_breaker set is_tripped = false, reset_at = clock_timestamp(), reset_by = 'u'"),
+      unseen: () => database.read(PLATFORM, (reader) => countUnseenNodes(reader, 10)),
+    };
+  };
+
+  it('without any heartbeat no node is moved and no breaker trips: the node API is away', async (t) => {
+    const { database, silence, offline, breaker, unseen, allSeen } = await fleet(t);
+    await silence(20);
+    assert.equal(await markOffline({ database }), 0);
+    assert.deepEqual([await offline(), (await breaker()).is_tripped, (await unseen()).unseen], [0, false, 20]);
+    await allSeen();
+    await silence(1);
+    assert.deepEqual([await markOffline({ database }), await offline()], [1, 1], 'one of 20 is that host');
+  });
+
+  it('a tenth of the fleet trips the circuit breaker before any is moved; after a reset they are', async (t) => {
+    const { database, silence, offline, breaker, reset, unseen } = await fleet(t);
+    await silence(19);
+    assert.equal(await markOffline({ database }), 0);
+    assert.deepEqual(await breaker(), { is_tripped: true, reason: '19 of 20 hosts sent no heartbeat for 25 seconds.' });
+    assert.deepEqual([await markOffline({ database }), await offline(), (await unseen()).unseen], [0, 0, 19]);
+    await reset();
+    assert.deepEqual([await markOffline({ database }), await offline(), (await unseen()).unseen], [19, 19, 0]);
+    assert.equal((await breaker()).is_tripped, false);
+  });
+
+  it('one after another they are counted together, and those that return become active under a tripped breaker', async (t) => {
+    const { database, silence, offline, breaker, allSeen } = await fleet(t);
+    await silence(4);
+    assert.equal(await markOffline({ database }), 4);
+    await silence(5);
+    assert.equal(await markOffline({ database }), 0);
+    assert.match((await breaker()).reason, /^5 of 20/);
+    await allSeen();
+    assert.deepEqual([await markOffline({ database }), await offline()], [4, 0]);
   });
 });

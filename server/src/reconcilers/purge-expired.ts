@@ -3,10 +3,12 @@
  * ended allocations, unused tickets, session calls of agents, recordings, old sessions, answered certificate requests
  * of gateways and the marks of processes that have ended. History is deleted after `history_days`: ended runs,
  * certificates that ended, expired enrollments without a certificate and superseded discoveries. A turn deletes a bounded
- * number of rows of each, in short transactions; what is left waits for the next turn.
+ * number of rows of each, in short transactions; what is left waits for the next turn. Nothing is deleted while the clock
+ * of the database is not trusted.
  */
 import { deleteExpiredAccessTokens } from '../db/api-token.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { isClockTrusted } from '../db/clock-guard.ts';
 import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
 import { deleteOldListenerRequests } from '../db/listener-request.ts';
 import { deleteOldCertificates, deleteOldEnrollments } from '../db/node-certificate.ts';
@@ -49,7 +51,9 @@ export const purgeExpired = async (
   for (const purge of PURGES)
     try {
       for (let batch = 0; batch < BATCHES_MAX && !signal?.aborted; batch++) {
-        const deleted = await deps.database.write(PLATFORM, (tx) => purge(tx, batchRows, deps.history_days));
+        const deleted = await deps.database.write(PLATFORM, async (tx) =>
+          (await isClockTrusted(tx)) ? purge(tx, batchRows, deps.history_days) : 0,
+        );
         if (deleted < batchRows) break;
       }
     } catch (err) {

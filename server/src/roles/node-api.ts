@@ -31,6 +31,7 @@ export const startNodeApi = async ({
   startLoop,
   shutdown,
   telemetry,
+  loops: watched,
 }: RoleContext): Promise<NodeApi> => {
   const { config, database, clock, log } = deps;
   invariant(trustSecrets !== null, 'the node API holds the trust key');
@@ -57,7 +58,15 @@ export const startNodeApi = async ({
   const identity = await certificates.next(trust());
   if (identity === undefined) throw new Error('a new listener has no certificate yet');
   const heartbeats = createHeartbeats({ database, clock, log });
-  const dispatcher = createDispatcher({ database, clock, log, hub, trust: trustCache, secrets: deps.secrets });
+  const dispatcher = createDispatcher({
+    database,
+    clock,
+    log,
+    hub,
+    trust: trustCache,
+    secrets: deps.secrets,
+    loops: watched,
+  });
   const server = createNodeApi({
     host,
     port,

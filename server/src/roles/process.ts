@@ -143,13 +143,13 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   if (config.mode === 'production') await assertPlainAccount(config);
   const database = connectDatabase(config, log, () => waker.afterCommit());
   shutdown.add('database', () => database.end());
+  const loops = createLoopWatch();
   const telemetry = createTelemetry({
     otlp_url: config.otlp_url,
     service: config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas',
   });
   shutdown.add('telemetry', () => telemetry.stop());
   addGauges(telemetry, database);
-  const loops = createLoopWatch();
   addLoopGauge(telemetry, loops);
   const expected_migration = (await readMigrations()).at(-1)?.name ?? '';
   const probes: Probes = {
@@ -161,7 +161,7 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
     metricsAllowed: metricsGate(config),
   };
   await awaitSchema({ ...{ config, database, expected_migration, probes, log }, signal: shutdown.signal });
-  options.sink?.start({ database, days: config.log_days });
+  options.sink?.start({ database, days: config.log_days, loops });
   shutdown.add('log lines', () => options.sink?.stop());
   const startLoop: RoleContext['startLoop'] = (loop) => {
     const running = startReconciler({ ...loop, log, loops, signal: shutdown.signal });

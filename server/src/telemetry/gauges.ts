@@ -3,6 +3,7 @@ import type { LoopWatch } from '@gpuaas/kit';
 import { countAllocationsByState } from '../db/allocation.ts';
 import { sealLag } from '../db/audit-seal.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
+import { isClockTrusted } from '../db/clock-guard.ts';
 import { queryReadOnly } from '../db/health.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
 import { countFailingNodes } from '../db/node.ts';
@@ -27,6 +28,15 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
     const is = await ask(queryReadOnly, null);
     return is === null ? [] : [{ labels: {}, value: Number(is) }];
   });
+  telemetry.gauge(
+    'gpuaas_clock_held',
+    'Whether work that ends something by time waits until the clock of the database is confirmed.',
+    [],
+    async () => {
+      const is = await ask(isClockTrusted, null);
+      return is === null ? [] : [{ labels: {}, value: Number(!is) }];
+    },
+  );
   telemetry.gauge('gpuaas_audit_seal_lag_seconds', 'Age of the oldest audit row that is not sealed.', [], async () => {
     const lag = await ask(sealLag, null);
     return lag === null ? [] : [{ labels: {}, value: lag.rows_s }];

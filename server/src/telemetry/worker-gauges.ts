@@ -10,6 +10,10 @@ export const addWorkerGauges = (
   telemetry.gauge('gpuaas_nodes', 'Nodes by state, except retired and deleted.', ['state'], async () =>
     [...(nodes.counts()?.by_state ?? [])].map(([state, value]) => ({ labels: { state }, value })),
   );
+  telemetry.gauge('gpuaas_nodes_unseen', 'Active nodes whose agent sends no heartbeats.', [], async () => {
+    const counts = nodes.counts();
+    return counts === undefined ? [] : [{ labels: {}, value: counts.unseen }];
+  });
   telemetry.gauge(
     'gpuaas_nodes_certificate_ending',
     'Active nodes whose newest certificate ends within 6 hours.',

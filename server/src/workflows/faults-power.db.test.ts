@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { faultSuiteOn, isWhole } from '../../test/allocation-faults.ts';
+import { assertInvariants } from '../../test/invariants.ts';
 import { runFaults, undisturbedPath } from '../../test/workflow-faults.ts';
 import type { createAllocationDeps } from './allocation-deps.ts';
 import { rebootSlice, reinstallSlice, startSlice, stopSlice } from './power-slice.ts';
@@ -56,4 +57,5 @@ for (const { workflow, during, rest } of [
       // Each execution loads; each but the last requests its host task; the last settles.
       expected: { path, calls: 2 * path.length },
     });
+    await assertInvariants(database);
   });

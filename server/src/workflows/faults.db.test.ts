@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { faultSuiteOn, isWhole } from '../../test/allocation-faults.ts';
+import { assertInvariants } from '../../test/invariants.ts';
 import { runFaults, undisturbedPath } from '../../test/workflow-faults.ts';
 import type { createAllocationDeps } from './allocation-deps.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
@@ -31,6 +32,7 @@ for (const { workflow, shape } of [
       // Each execution loads; each but the last requests its host task; the last activates.
       expected: { path, calls: 2 * path.length },
     });
+    await assertInvariants(database);
   });
 
 for (const shape of ['gpu_slice', 'baremetal'] as const)
@@ -56,4 +58,5 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
       // suspect hardware; the last evaluates the evidence and stores the proof.
       expected: { path, calls: 2 * path.length + 4 + 2 + 2 },
     });
+    await assertInvariants(database);
   });

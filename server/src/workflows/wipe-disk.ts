@@ -17,9 +17,9 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { WIPE_DISK } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { type Commit, done, next, stuck, wait, waitForSignal } from './engine/outcome.ts';
+import { type Commit, done, next, stuck, waitForSignal } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
-import { createRunHostTask, type RunHostTask } from './host-task.ts';
+import { consumeTaskSignal, createRunHostTask, type RunHostTask, waitForTask } from './host-task.ts';
 
 export type DiskDeps = Readonly<{
   load(id: string): Promise<DiskOwnershipRow>;
@@ -32,7 +32,6 @@ export type DiskDeps = Readonly<{
 /** Never sent yet: the wait ends by its timeout. */
 const RECHECK = 'recheck_disk';
 
-const ABORT_RECHECK_MS = 30_000;
 /** With the growing pauses of `createRunHostTask` between them. */
 const TRIES_MAX = 10;
 const DAYS_14_MS = 14 * 24 * 3_600_000;
@@ -148,8 +147,9 @@ export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_
       const reason =
         'The run ended before the disk was wiped. Revoke the approval and approve the disk again to restart it.';
       // A task that runs cannot be cancelled: until its result the disk does not count as safe.
+      consumeTaskSignal(ctx);
       if ((await deps.cancelTasks(ctx.run.id, reason)) > 0)
-        return wait(ABORT_RECHECK_MS, 'The agent is wiping the disk.');
+        return waitForTask({ kind: 'open' }, 'The agent is wiping the disk.');
       return done(blockedBy(disk, reason));
     },
   },

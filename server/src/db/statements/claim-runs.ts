@@ -10,12 +10,24 @@ export type ClaimKey = Readonly<{ workflow: string; version: number }>;
 
 export type ClaimedRun = LeasedRun & Readonly<{ from_state: WorkflowState }>;
 
-/** The pause after the n-th loss of a worker: 1 minute, doubled each time, at most 15 minutes. */
+/**
+ * The pause after the loss of a worker: 1 minute, doubled for each loss that counts, at most 15 minutes. A crash loop of
+ * the workers costs a run little time, but after this many losses the pause grows in any case.
+ */
 const PAUSE_MS = 60_000;
 const PAUSE_MAX_MS = 900_000;
+const LOSSES_SHORT = 5;
 
 /** A due run that is `running` has just lost its worker; one that counts a loss has not finished its step since. */
 const SUSPECT = `(r.state = 'running' or r.workers_lost > 0)`;
+
+/**
+ * The run was executed alone and the worker is gone, while other runs came further: it may be what stopped the worker.
+ * Without such a run the workers stop for another reason, such as a release that cannot run.
+ */
+const OTHERS_WENT_ON = `(due.workers_lost > 0 and (
+     exists (select from workflow_runs o where o.state = 'done' and o.finished_at > due.attempt_started_at and o.id <> due.id)
+     or exists (select from workflow_runs o where o.state = 'waiting' and o.state_since > due.attempt_started_at and o.id <> due.id)))`;
 
 const CLAIM_RUNS = statement(
   {
@@ -32,7 +44,7 @@ const CLAIM_RUNS = statement(
   },
   `with known as (select * from unnest(:workflows, :versions) as k (workflow, version)),
    suspect as materialized (
-     select r.id, r.due_at, r.state, r.lease_owner, r.attempt_started_at, r.workers_lost
+     select r.id, r.due_at, r.state, r.lease_owner, r.attempt_started_at, r.workers_lost, r.workers_killed
      from workflow_runs r
      where r.state ${RUN_LIVE} and ${SUSPECT} and r.due_at <= now()
        and exists (select from known k where k.workflow = r.workflow and k.version = r.workflow_version)
@@ -43,19 +55,23 @@ const CLAIM_RUNS = statement(
      select * from (
        select r.* from known k
        cross join lateral (
-         select r.id, r.due_at, r.state, r.lease_owner, r.attempt_started_at, r.workers_lost from workflow_runs r
+         select r.id, r.due_at, r.state, r.lease_owner, r.attempt_started_at, r.workers_lost, r.workers_killed from workflow_runs r
          where r.workflow = k.workflow and r.workflow_version = k.version and r.due_at <= now() and r.state ${RUN_LIVE}
            and not ${SUSPECT} and not exists (select from suspect)
          order by r.due_at limit :limit for update skip locked) r
        order by r.due_at limit :limit) ordinary),
+   counted as materialized (
+     select due.*, case when due.workers_lost = 0 then 0
+       else due.workers_killed + (due.state = 'running' and ${OTHERS_WENT_ON})::integer end as killed from due),
    taken as (
    update workflow_runs r set state = 'running', state_since = clock_timestamp(), wake_at = null,
      attempt = r.attempt + (r.state <> 'running')::integer, workers_lost = r.workers_lost + (r.state = 'running')::integer,
+     workers_killed = due.killed,
      attempt_started_at = clock_timestamp(), lease_number = r.lease_number + 1,
      step_count = r.step_count + (r.state = 'running')::integer, lease_owner = :owner, lease_until = clock_timestamp() + :lease_ms * ${MS},
      due_at = clock_timestamp() + greatest(:lease_ms, case when ${SUSPECT}
-       then least(:pause_max_ms, :pause_ms * power(2, r.workers_lost)) end) * ${MS}
-   from due where r.id = due.id
+       then least(:pause_max_ms, :pause_ms * power(2, greatest(due.killed, r.workers_lost - ${LOSSES_SHORT}))) end) * ${MS}
+   from counted due where r.id = due.id
    returning ${LEASED}, due.state as from_state, due.lease_owner as from_owner, due.attempt_started_at as from_started_at),
    left_behind as (
      insert into workflow_steps
@@ -71,7 +87,7 @@ const CLAIM_RUNS = statement(
  * CTE matters: without it the planner may run the locking select once per row and take more than the limit.
  *
  * A run found `running` was left by a worker that stopped reporting: the loss is counted, not as a failed attempt, and
- * gets its line in the timeline. Such a run is taken alone, and only by an idle worker. While one is due, a busy worker
+ * gets its line in the timeline. It counts against the run only if other runs went on meanwhile. Such a run is taken alone, and only by an idle worker. While one is due, a busy worker
  * takes nothing, so that it becomes idle. If the run loses this worker too, it is due again after a growing pause.
  */
 export const claimRuns = async (

@@ -5,9 +5,10 @@ import { readRun, scripted, start, timeline, workerOf } from '../../../test/scri
 import { until } from '../../../test/until.ts';
 import { passTime } from '../../../test/workflow-faults.ts';
 import { PLATFORM } from '../../db/client.ts';
-import { done } from './outcome.ts';
+import type { WorkflowRunRow } from '../../db/workflow-run.ts';
+import { done, next } from './outcome.ts';
 import { retryRun } from './run.ts';
-import { WorkerDied } from './worker.ts';
+import { type FailPoint, WorkerDied } from './worker.ts';
 
 test('a run that kills its workers is isolated and becomes stuck; the runs taken with it go on', async (t) => {
   const { database } = await testDatabase(t);
@@ -18,6 +19,7 @@ test('a run that kills its workers is isolated and becomes stuck; the runs taken
       return done();
     },
   });
+  const other = scripted({ one: async () => done() }, { name: 'other' });
   const run = await start(database, noting, 'deadly');
   const neighbors = [await start(database, noting), await start(database, noting)];
   const all = [run, ...neighbors];
@@ -40,6 +42,10 @@ test('a run that kills its workers is isolated and becomes stuck; the runs taken
     await passAll();
     isDying = false;
     await mortal(undefined).tick();
+    // Others go on: the workers are well.
+    const { id } = await start(database, other);
+    await workerOf(database, [other]).tick();
+    assert.equal((await readRun(database, id)).state, 'done');
     const { rows } = await database.read(PLATFORM, (reader) =>
       reader.query<{ lost: number; s: number }>(
         `select workers_lost as lost, extract(epoch from due_at - attempt_started_at)::integer as s
@@ -63,6 +69,42 @@ test('a run that kills its workers is isolated and becomes stuck; the runs taken
   const retried = await readRun(database, run.id);
   assert.deepEqual([retried.state, retried.workers_lost], ['pending', 0]);
 });
+
+for (const count of [2, 30])
+  test(`twenty workers in a row die for another reason: of ${count} runs all end done`, async (t) => {
+    const { database } = await testDatabase(t);
+    const script = scripted({ one: async () => next('two'), two: async () => done() });
+    const runs: WorkflowRunRow[] = [];
+    for (let index = 0; index < count; index++) runs.push(await start(database, script));
+    /** As long as a worker needs to die and to be started again, and as a run is paused. */
+    const passMinute = () =>
+      database.write(PLATFORM, (tx) =>
+        tx.query(
+          `update workflow_runs set due_at = due_at - d.minute, lease_until = lease_until - d.minute,
+             deadline_at = deadline_at - d.minute, attempt_started_at = attempt_started_at - d.minute
+           from (select interval '61 s' as minute) d`,
+        ),
+      );
+    const at = (point: FailPoint) => {
+      if (point === 'acted') throw new WorkerDied('killed');
+    };
+    let deaths = 0;
+    for (let minute = 0; deaths < 20; minute++) {
+      assert.ok(minute < 200);
+      if ((await workerOf(database, [script], { at }).tick()) > 0) deaths += 1;
+      await passMinute();
+    }
+    const lost = await Promise.all(runs.map(async ({ id }) => (await readRun(database, id)).workers_lost));
+    assert.ok(Math.max(...lost) >= (count === 2 ? 8 : 1), `${lost}`);
+    const worker = workerOf(database, [script]);
+    await until('all have ended', async () => {
+      await worker.tick();
+      await passMinute();
+      const states = await Promise.all(runs.map(async ({ id }) => (await readRun(database, id)).state));
+      return states.every((state) => state !== 'pending' && state !== 'running' && state !== 'waiting');
+    });
+    for (const { id } of runs) assert.equal((await readRun(database, id)).state, 'done');
+  });
 
 test('a busy worker finishes its runs before it takes one that lost a worker', async (t) => {
   const { database } = await testDatabase(t);
