@@ -357,6 +357,7 @@ create table restores (
   ended jsonb not null,
   lost_changes jsonb not null,
   correlation_id text not null,
+  identity_changes jsonb default '[]'::jsonb not null,
   constraint restores_pkey PRIMARY KEY (id),
   constraint restores_check CHECK (older_than <= began_at),
   constraint restores_id_check CHECK (id ~~ 'rst\_%'::text)
@@ -903,6 +904,7 @@ CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (all
 CREATE INDEX claims_left ON allocation_resource_claims USING btree (move_id) WHERE ((move_id IS NOT NULL) AND (released_at IS NULL));
 CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
 CREATE INDEX claims_live_by_project ON allocation_resource_claims USING btree (project_id) WHERE (released_at IS NULL);
+CREATE INDEX claims_of_nodes ON allocation_resource_claims USING btree (node_id, created_at) WHERE (claim_kind = 'node_exclusive'::text);
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
@@ -1136,6 +1138,7 @@ create table disk_ownerships (
   constraint disk_ownerships_wipe_proof_id_fkey FOREIGN KEY (wipe_proof_id) REFERENCES wipe_proofs(id)
 );
 CREATE INDEX disk_ownerships_by_node ON disk_ownerships USING btree (node_id, id);
+CREATE INDEX disk_ownerships_by_serial ON disk_ownerships USING btree (serial);
 CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
 grant insert, select, update on disk_ownerships to gpuaas_app;
 

@@ -186,6 +186,12 @@ export const breaker: Breaker = {
   reset_at: null,
   version: 3,
 };
+const heldKey = {
+  allocation_id: placementIds.allocation,
+  user_id: id('usr', '1a'),
+  user_name: 'ada',
+  fingerprint: 'SHA256:7rYVRfDhxxWfyLlzkwrYkfOeBmyXjP0Z9yWn1vM0Yp4',
+} as const;
 export const restored: Operations['adminRestoreGet']['response'] = {
   restore: {
     id: id('rst', '1a'),
@@ -200,15 +206,26 @@ export const restored: Operations['adminRestoreGet']['response'] = {
       terminal_sessions: 1,
       invitations: 2,
       enrollments: 0,
+      node_certificates: 0,
     },
     lost_changes: [
       { organization_id: null, audit_rows: 4 },
       { organization_id: id('org', '1a'), audit_rows: 9 },
     ],
+    identity_changes: [
+      {
+        at: time,
+        action: 'organization.member.remove',
+        target_kind: 'user',
+        target_id: id('usr', '1b'),
+        actor_id: id('usr', '1a'),
+        organization_id: id('org', '1a'),
+      },
+    ],
   },
   held_nodes: [
-    { node_id: id('nod', '1a'), name: 'j22u15', inventory_at: later, findings: 0 },
-    { node_id: id('nod', '2b'), name: 'j22u17', inventory_at: null, findings: 0 },
+    { node_id: id('nod', '1a'), name: 'j22u15', inventory_at: later, findings: 0, ssh_keys: [heldKey] },
+    { node_id: id('nod', '2b'), name: 'j22u17', inventory_at: null, findings: 0, ssh_keys: [] },
   ],
 };
 /** A slot with every optional field set. */

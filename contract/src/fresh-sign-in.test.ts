@@ -27,7 +27,6 @@ const NOT_REQUIRED: Readonly<Record<Exclude<OperatorChange, Fresh>, string>> = {
   adminNodeImageVerify: 'It removes only an image whose digest is wrong.',
   adminNodeSlotDisable: 'A disabled slot can be enabled again, and a running allocation is untouched.',
   adminNodeSlotQuarantine: 'It takes a free slot out of service until it is repaired.',
-  adminQuotaPut: 'A quota can be set back; allocations above it continue.',
 };
 
 const operations: readonly (readonly [string, Operation])[] = Object.entries(api);

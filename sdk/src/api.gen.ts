@@ -833,15 +833,27 @@ export type RestoreStatus = {
       terminal_sessions: number;
       invitations: number;
       enrollments: number;
+      node_certificates: number;
     };
-    /** Audited changes since the backup, identity changes among them, by organization. Their number is known from the signed heads of the audit log outside the database; what they were is in the event stream and in shipped logs. */
+    /** Audited changes since the backup, identity changes among them, by organization. Their number is known from the signed heads of the audit log outside the database; what the others were is in the event stream and in shipped logs. */
     lost_changes: {
       /** Null for changes of the platform. */
       organization_id: string | null;
       audit_rows: number;
     }[];
+    /** Changes of members, credentials, keys and certificates since the backup, oldest first, from the file beside the heads of the audit log. None of them is in the restored database: repeat the removals. */
+    identity_changes: {
+      /** When it was changed. */
+      at: string;
+      action: string;
+      target_kind: string | null;
+      target_id: string | null;
+      actor_id: string | null;
+      /** Null for changes of the platform. */
+      organization_id: string | null;
+    }[];
   } | null;
-  /** Nodes that get no destructive task until an operator releases them. */
+  /** Nodes that get no task that destroys data or installs keys until an operator releases them. */
   held_nodes: {
     /** ID of the node. */
     node_id: string;
@@ -850,6 +862,14 @@ export type RestoreStatus = {
     inventory_at: string | null;
     /** Differences between the host and the claims. */
     findings: number;
+    /** Keys that the restored database would install again on allocations of the node, those of the launch and grants. A key that was revoked since the backup is among them. */
+    ssh_keys: {
+      /** ID of the allocation. */
+      allocation_id: string;
+      user_id: string;
+      user_name: string;
+      fingerprint: string;
+    }[];
   }[];
 };
 
@@ -3909,6 +3929,8 @@ export type Operations = {
       body: {
         /** End credentials, sessions and tickets created before this time (default: now). */
         older_than?: string | undefined;
+        /** End also the older certificates of nodes, where one was revoked since the backup (default false). Every node is enrolled again. */
+        ends_certificates?: boolean | undefined;
         /** Reason, recorded in the audit row. */
         reason: string;
       };

@@ -50,7 +50,6 @@ const OWNERS: Readonly<Record<string, string>> = {
   schema_migrations: 'migrate.ts',
   sku_catalog: 'catalog.ts',
   sku_vm_profiles: 'catalog.ts',
-  slot_overrides: 'slot-approval.ts',
   tenant_memberships: 'organization.ts',
   topology_candidates: 'topology.ts',
   topology_discoveries: 'topology.ts',

@@ -31,14 +31,26 @@ const show = (cli: Cli, { restore, held_nodes, ...rest }: Status): void => {
       reason: restore.reason,
       ended: endedText(restore.ended),
       'lost changes': lost.length === 0 ? 'none known' : lost,
+      'identity changes': restore.identity_changes.length,
       'held nodes': held_nodes.length,
     },
   );
+  if (!out.json && restore.identity_changes.length > 0) {
+    out.print('Changes of identities since the backup. Repeat the removals:');
+    out.table(restore.identity_changes, [
+      { header: 'AT', value: ({ at }) => shortTime(at) },
+      { header: 'ACTION', value: ({ action }) => action },
+      { header: 'TARGET', value: ({ target_id }) => target_id },
+      { header: 'BY', value: ({ actor_id }) => actor_id, optional: true },
+      { header: 'ORGANIZATION', value: ({ organization_id }) => organization_id ?? 'platform', optional: true },
+    ]);
+  }
   if (out.json || held_nodes.length === 0) return;
   out.table(held_nodes, [
     { header: 'NODE', value: ({ name }) => name },
     { header: 'REPORTED', value: ({ inventory_at }) => (inventory_at === null ? 'not yet' : shortTime(inventory_at)) },
     { header: 'FINDINGS', value: ({ findings }) => findings, align: 'right' },
+    { header: 'SSH KEYS', value: ({ ssh_keys }) => ssh_keys.length, align: 'right' },
   ]);
   out.say('Compare each host (gpuaas admin node drift NODE), then: gpuaas admin restore release NODE --reason REASON');
 };
@@ -60,6 +72,7 @@ export const adminRestore: Group = {
           'End only what was created before this time, like 2026-05-01T00:00:00Z (default: now)',
           'time',
         ),
+        'end-certificates': toggle('End also node certificates; every node is enrolled again'),
         reason,
         ...yesFlags,
         ...keyFlags,
@@ -72,6 +85,7 @@ export const adminRestore: Group = {
         const body = {
           reason: flags.reason,
           ...(flags.olderThan === undefined ? {} : { older_than: flags.olderThan }),
+          ...(flags.endCertificates === true ? { ends_certificates: true } : {}),
         };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminRestoreBegin', { body }, options);

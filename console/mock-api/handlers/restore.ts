@@ -15,6 +15,7 @@ const view = (world: World) => ({
       name: node.name,
       inventory_at: node.is_connected ? world.ago() : null,
       findings: node.findings.length,
+      ssh_keys: [],
     })),
 });
 
@@ -36,8 +37,10 @@ export const restore = {
         terminal_sessions: 0,
         invitations: 0,
         enrollments: 0,
+        node_certificates: 0,
       },
       lost_changes: [],
+      identity_changes: [],
     };
     for (const node of world.nodes.values()) if (!isNodeOver(node.state)) world.restoreHeld.add(node.id);
     return view(world);

@@ -33,6 +33,7 @@ export const adminQuotaApi = define({
       'A limit below current usage stops new launches; running allocations are untouched. A limit that was never set has version 1.',
     permission: 'admin.quota.update',
     audit: 'quota.update',
+    freshSignIn: true,
     ifMatch: true,
     body: Closed({
       organization_id: Id('organization'),

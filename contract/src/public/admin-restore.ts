@@ -21,6 +21,7 @@ const Restore = Closed({
       terminal_sessions: Ended,
       invitations: Ended,
       enrollments: Ended,
+      node_certificates: Ended,
     },
     { description: 'How many of each were ended.' },
   ),
@@ -32,7 +33,22 @@ const Restore = Closed({
     {
       description:
         'Audited changes since the backup, identity changes among them, by organization. Their number is known from the signed heads ' +
-        'of the audit log outside the database; what they were is in the event stream and in shipped logs.',
+        'of the audit log outside the database; what the others were is in the event stream and in shipped logs.',
+    },
+  ),
+  identity_changes: Type.Array(
+    Closed({
+      at: Time('When it was changed.'),
+      action: Type.String({ examples: ['organization.member.remove'] }),
+      target_kind: Nullable(Type.String()),
+      target_id: Nullable(Type.String()),
+      actor_id: Nullable(Type.String()),
+      organization_id: Nullable(Type.String({ description: 'Null for changes of the platform.' })),
+    }),
+    {
+      description:
+        'Changes of members, credentials, keys and certificates since the backup, oldest first, from the file beside the heads ' +
+        'of the audit log. None of them is in the restored database: repeat the removals.',
     },
   ),
 });
@@ -46,8 +62,21 @@ export const RestoreStatus = Closed({
       name: Type.String(),
       inventory_at: Nullable(Time('The last inventory report since the restore; null without one.')),
       findings: Type.Integer({ minimum: 0, description: 'Differences between the host and the claims.' }),
+      ssh_keys: Type.Array(
+        Closed({
+          allocation_id: Id('allocation'),
+          user_id: Type.String(),
+          user_name: Type.String(),
+          fingerprint: Type.String(),
+        }),
+        {
+          description:
+            'Keys that the restored database would install again on allocations of the node, those of the launch and grants. ' +
+            'A key that was revoked since the backup is among them.',
+        },
+      ),
     }),
-    { description: 'Nodes that get no destructive task until an operator releases them.' },
+    { description: 'Nodes that get no task that destroys data or installs keys until an operator releases them.' },
   ),
 });
 
@@ -71,6 +100,12 @@ export const adminRestoreApi = define({
     freshSignIn: true,
     body: Closed({
       older_than: Type.Optional(Time('End credentials, sessions and tickets created before this time (default: now).')),
+      ends_certificates: Type.Optional(
+        Type.Boolean({
+          description:
+            'End also the older certificates of nodes, where one was revoked since the backup (default false). Every node is enrolled again.',
+        }),
+      ),
       reason: Reason,
     }),
     status: 201,

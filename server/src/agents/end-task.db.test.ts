@@ -12,6 +12,7 @@ import { REASONS } from '../domain/reasons.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { expireTasks } from '../reconcilers/expire-tasks.ts';
 import { startRun } from '../workflows/engine/run.ts';
+import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { startRelease } from '../workflows/start-cleanup.ts';
 import { finishTask } from './end-task.ts';
@@ -139,6 +140,32 @@ test('a task that a host started and did not report has an unknown effect: its s
   await w.work();
   for (const slot of await slotsAfterCleanup(w))
     assert.deepEqual(slot, { status: 'quarantined', status_reason: `Reserve GPUs: ${REASONS.task_unknown}` });
+});
+
+test('the same on a whole node keeps its slots from the next tenant', async (t) => {
+  const { database, sql } = await world(t);
+  await sql.query("update workflow_runs set state = 'cancelled', finished_at = now() where finished_at is null");
+  const node = await aNode(sql);
+  const made = await anAllocation(sql, { node, shape: 'baremetal' });
+  await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  await database.write(PLATFORM, (tx) =>
+    startRun(tx, {
+      workflow: provisionBaremetal,
+      subject_id: made.id,
+      organization_id: made.organization_id,
+      project_id: made.project_id,
+      correlation_id: mintId('cor'),
+    }),
+  );
+  await settle(database, { host: async () => 0 });
+  const [task] = await takeQueued(database);
+  assert.equal(task?.kind, 'allocation.provision_user');
+  await sql.query("update node_tasks set expires_at = now() - interval '1 second'");
+  await expireTasks({ database });
+  const { rows } = await sql.query('select distinct quarantine_reason from node_resource_slots where node_id = $1', [
+    node.id,
+  ]);
+  assert.deepEqual(rows, [{ quarantine_reason: `Set up access: ${REASONS.task_unknown}` }]);
 });
 
 test('a task that no host started had no effect: it expired, and its slots are available after the cleanup', async (t) => {

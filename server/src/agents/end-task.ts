@@ -28,12 +28,15 @@ export type Ended = Readonly<{
 const processorOf = (kind: string): ResultProcessor<TaskKind> | undefined =>
   isTaskKind(kind) ? (RESULT_PROCESSORS[kind] as ResultProcessor<TaskKind>) : undefined;
 
-type NamedSlots = Readonly<{ slots?: ReadonlyArray<Readonly<{ slot_id: string; generation: number }>> }>;
+type NamedSlot = Readonly<{ slot_id: string; generation: number }>;
+/** A task for a whole node names its slots by their generation alone. */
+type NamedSlots = Readonly<{ slots?: readonly NamedSlot[]; slot_generations?: readonly NamedSlot[] }>;
 
 /** Slots that late or refused work could have touched are unavailable until an operator repairs them. */
 const suspect = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
   const reason = quarantineReason(task);
-  const { slots = [] } = task.params as NamedSlots;
+  const named = task.params as NamedSlots;
+  const slots = named.slots ?? named.slot_generations ?? [];
   if (reason !== null && slots.length > 0) await suspectSlots(tx, { node_id: task.node_id, slots, reason });
 };
 

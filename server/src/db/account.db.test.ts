@@ -27,20 +27,32 @@ it('production starts with an application role, and refuses one that bypasses ro
   };
   const plain = await account('', 'in role gpuaas_app');
   const bypassing = await account('_bypass', 'bypassrls in role gpuaas_app');
-  assert.deepEqual(await findAccountPowers(plain), {
-    ...{ account: name, is_superuser: false, bypasses_rls: false, owns_tables: false },
-  });
+  const none = { is_superuser: false, bypasses_rls: false, owns_tables: false, creates_roles: false };
+  assert.deepEqual(await findAccountPowers(plain), { account: name, ...none });
   assert.equal((await findAccountPowers(bypassing)).bypasses_rls, true);
+  // What an account does not have itself it may take from a role that it is a member of, also over several.
+  await owner.query(`create role ${name}_group nologin in role ${name}_bypass`);
+  t.after(() => owner.query(`drop role ${name}_group`));
+  const { rows } = await owner.query<{ owner: string }>('select current_user as owner');
+  const indirect = {
+    is_superuser: await account('_super', `in role gpuaas_app, "${rows[0]?.owner}"`),
+    bypasses_rls: await account('_member', `noinherit in role gpuaas_app, ${name}_group`),
+    creates_roles: await account('_creator', 'createrole in role gpuaas_app'),
+  };
+  for (const [power, url] of Object.entries(indirect))
+    assert.equal((await findAccountPowers(url))[power as keyof typeof indirect], true, power);
   // Any holder of the connection can reset the application role taken after signing in.
   for (const [database_url, app_database_url] of [
     [db.ownerUrl, null],
     [db.url, null],
     [plain, bypassing],
     [db.ownerUrl, plain],
+    [plain, indirect.bypasses_rls],
+    [plain, indirect.creates_roles],
   ] as const)
     await assert.rejects(
       startTestApp(t, { mode: 'production', database_url, app_database_url }, { db }),
-      /signs in as \w+, which (owns the tables|bypasses row-level security)/,
+      /signs in as \w+, which (owns the tables|bypasses row-level security|creates roles)/,
     );
   await startTestApp(t, { mode: 'production', database_url: plain, roles: ['gpuaas-outbox-relay'] }, { db });
 });

@@ -4,6 +4,7 @@
  * needs no snapshot: up to the ends that it read first, nothing may ever change.
  */
 import type { ChainedRow, Seal, SealedRow } from '../domain/audit-chain.ts';
+import type { IdentityChange } from '../domain/identity-change.ts';
 import type { Reader, Tx } from './client.ts';
 import { queryByIndex } from './plan.ts';
 import type { AuditSealer } from './types.gen.ts';
@@ -118,12 +119,35 @@ export const moveSealer = async (tx: Tx, to: Readonly<{ xid: string; id: string 
   await tx.query('update audit_sealer set sealed_xid = $1::xid8, sealed_id = $2', [to.xid, to.id]);
 };
 
-export const listUnheadedChains = async (reader: Reader, limit: number): Promise<ChainRow[]> =>
+export type UnheadedChain = ChainRow & Readonly<{ headed_sequence: number }>;
+
+export const listUnheadedChains = async (reader: Reader, limit: number): Promise<UnheadedChain[]> =>
   (
-    await reader.query<ChainRow>(
-      `select chain, sequence, hash, sealed_at from audit_chains where headed_sequence < sequence
+    await reader.query<UnheadedChain>(
+      `select chain, sequence, hash, sealed_at, headed_sequence from audit_chains where headed_sequence < sequence
        order by chain limit $1`,
       [limit],
+    )
+  ).rows;
+
+/** Of these chains, the successful changes that the heads file does not cover yet. */
+export const listUnheadedChanges = async (
+  reader: Reader,
+  chains: readonly UnheadedChain[],
+): Promise<IdentityChange[]> =>
+  (
+    await queryByIndex<IdentityChange>(
+      reader,
+      `select s.chain, s.sequence, l.created_at as at, l.action, l.target_kind, l.target_id, l.actor_id, l.organization_id
+       from unnest($1::text[], $2::bigint[], $3::bigint[]) as w (chain, after, upto)
+         join audit_seals s on s.chain = w.chain and s.sequence > w.after and s.sequence <= w.upto
+         join audit_logs l on l.id = s.audit_log_id
+       where l.result = 'success' order by s.chain, s.sequence`,
+      [
+        chains.map(({ chain }) => chain),
+        chains.map(({ headed_sequence }) => headed_sequence),
+        chains.map(({ sequence }) => sequence),
+      ],
     )
   ).rows;
 

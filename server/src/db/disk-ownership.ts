@@ -1,6 +1,7 @@
 /** Disks that an operator approved for wiping, by serial. */
 import type { DiskUse } from '../domain/disk-use.ts';
 import type { Reader, Tx } from './client.ts';
+import { slotIsClaimed } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { DiskOwnerships } from './types.gen.ts';
 
@@ -104,7 +105,9 @@ export const findDiskUse = async (reader: Reader, nodeId: string, serial: string
   (
     await reader.query<DiskUse>(
       `select n.state as node_state, n.capacity_mode, n.occupancy,
-         (select s.slot_index from node_resource_slots s where s.node_id = n.id and s.nvme_serial = $2 limit 1) as slot_index
+         (select s.slot_index from node_resource_slots s where s.node_id = n.id and s.nvme_serial = $2 limit 1) as slot_index,
+         (select jsonb_build_object('slot_index', s.slot_index, 'node_name', o.name) from node_resource_slots s join nodes o on o.id = s.node_id
+          where s.node_id <> n.id and s.nvme_serial = $2 and (s.approval <> 'disabled' or ${slotIsClaimed('s')}) limit 1) as slot_elsewhere
        from nodes n where n.id = $1`,
       [nodeId, serial],
     )
@@ -131,3 +134,20 @@ export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): 
       [nodeId, reason],
     )
   ).rowCount;
+
+/** A disk that is in another place now is no data disk of these nodes any more. */
+export const revokeDisksElsewhere = async (
+  tx: Tx,
+  nodeIds: readonly string[],
+  serials: readonly string[],
+  reason: string,
+): Promise<void> => {
+  await tx.query(
+    `with gone as (update disk_ownerships set state = 'revoked', state_reason = $3, state_since = clock_timestamp(), version = version + 1
+       where node_id = any ($1) and serial = any ($2) and state = 'owned' returning node_id, serial)
+     update nodes n set version = n.version + 1, data_disks = coalesce((select jsonb_agg(d) from jsonb_array_elements(n.data_disks) d
+         where not exists (select from gone where gone.node_id = n.id and gone.serial = d ->> 'serial')), '[]')
+     where n.id in (select node_id from gone)`,
+    [nodeIds, serials, reason],
+  );
+};

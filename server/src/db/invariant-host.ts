@@ -23,7 +23,7 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'held_tasks_are_not_sent',
-    rule: 'After a restore, no destructive task is sent to a host before an operator released it.',
+    rule: 'After a restore, no task that destroys data or installs keys is sent to a host before an operator released it.',
     sql: `select t.id as subject_id, t.kind || ' was sent at ' || t.dispatched_at as detail
       from nodes n join restores r on r.id = n.restore_hold_id join node_tasks t on t.node_id = n.id
       where t.dispatched_at > r.began_at and ${taskIsHeld('t')}`,

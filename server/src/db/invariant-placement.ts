@@ -67,7 +67,12 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
           (device) => `union all select s.id, 'claimed later in slot ' || o.id from node_resource_slots s
         join node_resource_slots o on o.${device} = s.${device} and o.id <> s.id where s.status = 'available' and o.last_claimed_at > s.wiped_at`,
         )
-        .join(' ')}`,
+        .join(' ')}
+      union all select s.id, 'claimed later as a data disk of ' || n.id from nodes n
+        cross join lateral jsonb_to_recordset(n.data_disks) as d (serial text) join node_resource_slots s on s.nvme_serial = d.serial
+        join allocation_resource_claims c on c.node_id = n.id and c.claim_kind = 'node_exclusive'
+          and (c.created_at > s.wiped_at or ${claimIsLive('c')})
+        where s.status = 'available'`,
   },
   {
     name: 'proof_is_in_its_chain',

@@ -311,6 +311,21 @@ describe('invariants', () => {
         ],
         finds: () => [nodes.empty.slot_ids[0] ?? ''],
       })),
+      {
+        what: 'a slot whose disk was claimed later as a data disk of another node',
+        do: () => [
+          [
+            `update node_resource_slots set nvme_serial = (select data_disks -> 0 ->> 'serial' from nodes where id = $2) where id = $1`,
+            nodes.empty.slot_ids[0],
+            nodes.whole.id,
+          ],
+          [
+            `update wipe_proofs set disk_serial = (select nvme_serial from node_resource_slots where id = $1) where slot_id = $1`,
+            nodes.empty.slot_ids[0],
+          ],
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
     ],
     proof_is_in_its_chain: [
       {

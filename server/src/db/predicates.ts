@@ -7,7 +7,7 @@ import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
-import { DESTROYING_TASK_KINDS, HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
+import { HELD_TASK_KINDS, HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
 import { LIVE_STATES } from '../domain/workflow.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
@@ -32,9 +32,9 @@ export const CLOCK_TRUSTED = `(select coalesce(bool_and(g.hold_since is null
 /** The time of an open task is over: it ends without a result. */
 export const taskIsLate = (t: string): string => `(${t}.expires_at <= clock_timestamp() and ${CLOCK_TRUSTED})`;
 
-/** Destructive, for a node that an operator has not released since the database was restored. */
+/** It destroys data or installs keys, for a node that an operator has not released since the database was restored. */
 export const taskIsHeld = (t: string): string =>
-  `(${t}.kind in ${list(DESTROYING_TASK_KINDS)} and exists (select from nodes h where h.id = ${t}.node_id and h.restore_hold_id is not null))`;
+  `(${t}.kind in ${list(HELD_TASK_KINDS)} and exists (select from nodes h where h.id = ${t}.node_id and h.restore_hold_id is not null))`;
 
 /** The parts of a slot's bundle, as the scheduler's fields name them. */
 export const SLOT_PARTS = {
@@ -97,3 +97,26 @@ export const launchKeyCounts = (u: string, a: string): string => `(${u}.state = 
 /** Whether any live claim holds the slot. */
 export const slotIsClaimed = (s: string): string =>
   `exists (select from allocation_resource_claims c where ${claimHoldsSlot('c', s)})`;
+
+/** Another slot with the disk or the GPU of `s` is taken. What was disabled and quarantined lost the device before. */
+const slotElsewhere = (s: string, use: string): string =>
+  `exists (select from node_resource_slots o where o.id <> ${s}.id and (o.nvme_serial = ${s}.nvme_serial or o.gpu_uuid = ${s}.gpu_uuid)
+    and (${use}))`;
+
+/** A claim on a whole node that had the disk of `s` as its data disk. */
+const nodeElsewhere = (s: string, use: string): string =>
+  `exists (select from disk_ownerships d join allocation_resource_claims c on c.node_id = d.node_id and c.claim_kind = 'node_exclusive'
+    where d.serial = ${s}.nvme_serial and d.wipe_proof_id is not null and (d.state <> 'revoked' or c.created_at < d.state_since) and (${use}))`;
+
+/** An allocation holds the disk or the GPU of `s` in another slot, or its disk as a data disk of another node. */
+export const deviceIsHeldElsewhere = (s: string): string =>
+  `(${slotElsewhere(s, "o.status not in ('available', 'quarantined')")}
+    or ${nodeElsewhere(s, `d.node_id <> ${s}.node_id and ${claimIsLive('c')}`)})`;
+
+/**
+ * The wipe of `s` is its newest use: since then no allocation has had the disk or the GPU, in whichever slot or node.
+ * False without a wipe. An allocation that had the device is known by the slot, or by the disk of the node, that named it.
+ */
+export const slotIsProven = (s: string): string =>
+  `(${s}.wiped_at is not null and not ${deviceIsHeldElsewhere(s)} and not ${slotElsewhere(s, `o.last_claimed_at > ${s}.wiped_at`)}
+    and not ${nodeElsewhere(s, `c.created_at > ${s}.wiped_at`)})`;

@@ -4,11 +4,12 @@
  */
 import type { Candidate } from '@gpuaas/contract/node';
 import { REASONS } from '../domain/reasons.ts';
+import type { TakenBinding } from '../domain/slot-binding.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
-import { claimIsLive, slotIsClaimed, TASK_OPEN } from './predicates.ts';
+import { claimIsLive, deviceIsHeldElsewhere, slotIsClaimed, slotIsProven, TASK_OPEN } from './predicates.ts';
 import { approvedDiskSize, type NewSlot } from './slot.ts';
-import type { NodeResourceSlots, SlotOverrides } from './types.gen.ts';
+import type { NodeResourceSlots } from './types.gen.ts';
 
 export type ApprovedSlot = Readonly<
   Pick<
@@ -57,6 +58,13 @@ const RECORD = `(id text, slot_index integer, gpu_pci_address text, gpu_uuid tex
 const DEVICE_CHANGED = `((t.nvme_serial, ${approvedDiskSize('t')}) is distinct from (s.nvme_serial, ${approvedDiskSize('s')})
   or coalesce(t.gpu_uuid <> s.gpu_uuid, t.gpu_pci_address is distinct from s.gpu_pci_address))`;
 
+/**
+ * The proof of an unclaimed slot that is used again, where an allocation had its disk or GPU in another place since. It
+ * ends, and with it the generation: an override that was requested before does not count either.
+ */
+const OUTDATED = (t: string): string =>
+  `(${t}.status in ('available', 'quarantined') and ${t}.wipe_proof_id is not null and not ${slotIsProven(t)})`;
+
 /** New slots, quarantined until their first wipe is proven: the database refuses whatever is incomplete or bound twice. */
 export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
@@ -82,9 +90,12 @@ export const listChangedInTask = async (tx: Tx, nodeId: string, slots: readonly 
     )
   ).rows.map(({ slot_index }) => slot_index);
 
+const ENDED = `(${DEVICE_CHANGED} or ${OUTDATED('t')})`;
+
 /**
- * What a slot has become is approved. With another GPU or disk, or another size of it, it is quarantined until it is
- * wiped, and of another generation: no wipe and no override of what it had before counts for it.
+ * What a slot has become is approved. With another GPU or disk, or another size of it, or one that an allocation had
+ * elsewhere since, it is quarantined until it is wiped, and of another generation: no wipe and no override of what it had
+ * before counts for it.
  */
 export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
@@ -93,38 +104,58 @@ export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly W
        nvme_device = s.nvme_device, mac_address = s.mac_address, private_ip = s.private_ip, fabric_claim_mode = 'per_slot_vf',
        fabric_vf_pci_address = s.fabric_vf_pci_address, wipe_method = s.wipe_method,
        approved_by = $2, approved_at = clock_timestamp(), discovery_task_id = $3, content_hash = s.content_hash, content = s.content,
-       status = case when t.status = 'available' and ${DEVICE_CHANGED} then 'quarantined' else t.status end,
-       status_reason = case when ${DEVICE_CHANGED} then $5 else t.status_reason end,
-       wipe_proof_id = case when not ${DEVICE_CHANGED} then t.wipe_proof_id end,
-       wiped_at = case when not ${DEVICE_CHANGED} then t.wiped_at end,
-       wipe_outcome = case when not ${DEVICE_CHANGED} then t.wipe_outcome end,
-       generation = case when ${DEVICE_CHANGED} then greatest(t.generation, t.host_generation) + 1 else t.generation end,
+       status = case when t.status = 'available' and ${ENDED} then 'quarantined' else t.status end,
+       status_reason = case when ${DEVICE_CHANGED} then $5 when ${OUTDATED('t')} then $6 else t.status_reason end,
+       wipe_proof_id = case when not ${ENDED} then t.wipe_proof_id end,
+       wiped_at = case when not ${ENDED} then t.wiped_at end,
+       wipe_outcome = case when not ${ENDED} then t.wipe_outcome end,
+       generation = case when ${ENDED} then greatest(t.generation, t.host_generation) + 1 else t.generation end,
        version = t.version + 1
      from jsonb_to_recordset($4) as s ${RECORD} where t.id = s.id and t.node_id = $1`,
-    [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots), REASONS.device_changed],
+    [
+      by.node.id,
+      by.approved_by,
+      by.discovery_task_id,
+      JSON.stringify(slots),
+      REASONS.device_changed,
+      REASONS.device_used,
+    ],
   );
 };
 
-/** Unclaimed slots that have or had a disk or a GPU of these slots, on any node. */
-const ELSEWHERE = `from jsonb_to_recordset($1) as s ${RECORD}
-  join node_resource_slots t on t.id <> s.id and (t.nvme_serial = s.nvme_serial or t.gpu_uuid = s.gpu_uuid)
-    and t.status in ('available', 'quarantined') and not t.id = any (select o.id from jsonb_to_recordset($1) as o (id text))`;
+/** A device that is known to be in one place now: in the slot `id`, or as a data disk. */
+export type PlacedDevice = Readonly<{ id: string | null; nvme_serial: string | null; gpu_uuid: string | null }>;
 
-export const listNodesElsewhere = async (reader: Reader, slots: readonly Written[]): Promise<string[]> =>
+export const findDevices = async (reader: Reader, slotId: string): Promise<PlacedDevice[]> =>
   (
-    await reader.query<{ node_id: string }>(`select distinct t.node_id ${ELSEWHERE} order by 1`, [
-      JSON.stringify(slots),
+    await reader.query<PlacedDevice>('select id, nvme_serial, gpu_uuid from node_resource_slots where id = $1', [
+      slotId,
     ])
+  ).rows;
+
+/** Unclaimed slots that have or had one of these disks or GPUs, on any node. */
+const ELSEWHERE = `from jsonb_to_recordset($1) as s (id text, nvme_serial text, gpu_uuid text)
+  join node_resource_slots t on (t.nvme_serial = s.nvme_serial or t.gpu_uuid = s.gpu_uuid) and t.status in ('available', 'quarantined')
+    and not exists (select from jsonb_to_recordset($1) as o (id text) where o.id = t.id)`;
+
+export const listNodesElsewhere = async (reader: Reader, devices: readonly PlacedDevice[]): Promise<string[]> =>
+  (
+    await reader.query<{ node_id: string }>(
+      `select t.node_id ${ELSEWHERE} union
+       select d.node_id from disk_ownerships d join jsonb_to_recordset($1) as s (nvme_serial text) on s.nvme_serial = d.serial
+       where d.state = 'owned' order by 1`,
+      [JSON.stringify(devices)],
+    )
   ).rows.map(({ node_id }) => node_id);
 
 /** A device has one proof, at the slot that has it now: wherever it was before, it must be wiped before it is used again. */
-export const endProofsElsewhere = async (tx: Tx, slots: readonly Written[]): Promise<void> => {
+export const endProofsElsewhere = async (tx: Tx, devices: readonly PlacedDevice[]): Promise<void> => {
   await tx.query(
     `update node_resource_slots n set wipe_proof_id = null, wiped_at = null, wipe_outcome = null, version = n.version + 1,
        status = 'quarantined', status_reason = $2,
        status_since = case when n.status = 'quarantined' then n.status_since else clock_timestamp() end
      from (select distinct t.id ${ELSEWHERE}) e where n.id = e.id`,
-    [JSON.stringify(slots), REASONS.device_elsewhere],
+    [JSON.stringify(devices), REASONS.device_elsewhere],
   );
 };
 
@@ -138,16 +169,28 @@ export const markDrift = async (tx: Tx, drifts: readonly Readonly<{ id: string; 
   );
 };
 
-/** True when the slot still had this version. */
+const RETURNED = `($3 = 'approved' and ${OUTDATED('s')})`;
+
+/**
+ * True when the slot still had this version. A slot that is enabled is quarantined if an allocation had its disk or GPU
+ * elsewhere since its wipe.
+ */
 export const setApproval = async (
   tx: Tx,
   change: Readonly<{ id: string; version: number; approval: 'approved' | 'disabled'; reason: string }>,
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update node_resource_slots set approval = $3, status_reason = $4, drift = case $3 when 'approved' then null else drift end,
-         version = version + 1 where id = $1 and version = $2`,
-      [change.id, change.version, change.approval, change.reason],
+      `update node_resource_slots s set approval = $3, drift = case $3 when 'approved' then null else s.drift end, version = s.version + 1,
+         status_reason = case when ${RETURNED} then $5 else $4 end,
+         status = case when ${RETURNED} then 'quarantined' else s.status end,
+         status_since = case when ${RETURNED} and s.status = 'available' then clock_timestamp() else s.status_since end,
+         wipe_proof_id = case when not ${RETURNED} then s.wipe_proof_id end,
+         wiped_at = case when not ${RETURNED} then s.wiped_at end,
+         wipe_outcome = case when not ${RETURNED} then s.wipe_outcome end,
+         generation = case when ${RETURNED} then greatest(s.generation, s.host_generation) + 1 else s.generation end
+       where s.id = $1 and s.version = $2`,
+      [change.id, change.version, change.approval, change.reason, REASONS.device_used],
     )
   ).rowCount === 1;
 
@@ -180,11 +223,11 @@ export const lockQuarantineReason = async (tx: Tx, id: string): Promise<string |
 /** A slot as it was read: its devices change only with its generation. */
 export type SlotAsRead = Readonly<{ id: string; generation: number; nvme_serial: string | null }>;
 
-/** Set apart, as it was read, and nobody holds it. */
+/** Set apart, as it was read, and no allocation holds it, or its devices elsewhere. */
 export const isRepairable = async (reader: Reader, slot: SlotAsRead): Promise<boolean> =>
   (
     await reader.query<{ is_repairable: boolean }>(
-      `select s.status in ('quarantined', 'cleanup_blocked') and not ${slotIsClaimed('s')} as is_repairable
+      `select s.status in ('quarantined', 'cleanup_blocked') and not ${slotIsClaimed('s')} and not ${deviceIsHeldElsewhere('s')} as is_repairable
        from node_resource_slots s where s.id = $1 and s.generation = $2 and s.nvme_serial is not distinct from $3`,
       [slot.id, slot.generation, slot.nvme_serial],
     )
@@ -216,63 +259,22 @@ export const restoreSlot = async (
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update node_resource_slots set status = $4, status_reason = $3, quarantine_reason = null, status_since = clock_timestamp(),
+      `update node_resource_slots s set status = $4, status_reason = $3, quarantine_reason = null, status_since = clock_timestamp(),
          wipe_proof_id = $2,
          approval = case when drift = '{}' and approval = 'needs_reapproval' then 'approved' else approval end,
          drift = nullif(drift, '{}'), version = version + 1
        where id = $1 and generation = $5 and nvme_serial is not distinct from $6
-         and status in ('quarantined', 'cleanup_blocked', 'available')
-         and not exists (select from allocation_resource_claims c where c.node_id = node_resource_slots.node_id and ${claimIsLive('c')}
+         and status in ('quarantined', 'cleanup_blocked', 'available') and not ${deviceIsHeldElsewhere('s')}
+         and not exists (select from allocation_resource_claims c where c.node_id = s.node_id and ${claimIsLive('c')}
            and (c.slot_id = $1 or c.claim_kind = 'node_exclusive'))`,
       [slot.id, change.wipe_proof_id, change.reason, change.status, slot.generation, slot.nvme_serial],
     )
   ).rowCount === 1;
 
-export type SlotOverrideRow = Readonly<
-  Pick<
-    SlotOverrides,
-    'id' | 'slot_id' | 'reason' | 'requested_by' | 'requested_at' | 'expires_at' | 'confirmed_by' | 'confirmed_at'
-  > & {
-    kind: 'mark_wiped';
-  }
->;
-
-const OVERRIDE = 'id, slot_id, kind, reason, requested_by, requested_at, expires_at, confirmed_by, confirmed_at';
-
-/** The open request for this very generation of the slot. */
-export const lockOpenOverride = async (
-  tx: Tx,
-  slot: Readonly<{ id: string; generation: number }>,
-): Promise<SlotOverrideRow | undefined> =>
-  (
-    await tx.query<SlotOverrideRow>(
-      `select ${OVERRIDE} from slot_overrides where slot_id = $1 and generation = $2 and confirmed_at is null
-         and expires_at > clock_timestamp() order by id desc limit 1 for update`,
-      [slot.id, slot.generation],
-    )
-  ).rows[0];
-
-export const insertOverride = async (
-  tx: Tx,
-  row: Readonly<{ id: string; slot_id: string; generation: number; reason: string; requested_by: string }>,
-): Promise<SlotOverrideRow | undefined> =>
-  (
-    await tx.query<SlotOverrideRow>(
-      `insert into slot_overrides (id, slot_id, kind, generation, reason, requested_by, expires_at)
-       values ($1, $2, 'mark_wiped', $3, $4, $5, clock_timestamp() + interval '1 hour') returning ${OVERRIDE}`,
-      [row.id, row.slot_id, row.generation, row.reason, row.requested_by],
-    )
-  ).rows[0];
-
-export const confirmOverride = async (tx: Tx, id: string, by: string): Promise<SlotOverrideRow | undefined> =>
-  (
-    await tx.query<SlotOverrideRow>(
-      `update slot_overrides set confirmed_by = $2, confirmed_at = clock_timestamp() where id = $1 and confirmed_at is null returning ${OVERRIDE}`,
-      [id, by],
-    )
-  ).rows[0];
-
-/** Devices and addresses that a slot which is sold or held elsewhere in the site, or another slot of the node, has already. */
+/**
+ * Devices and addresses that an approved or claimed slot of the site, or another slot of the node, has already, and disks
+ * that another node wipes or an allocation of it holds as data disks.
+ */
 export const listTakenBindings = async (
   reader: Reader,
   node: Readonly<{ id: string; region_name: string }>,
@@ -280,14 +282,14 @@ export const listTakenBindings = async (
     NewSlot,
     'id' | 'slot_index' | 'nvme_serial' | 'mac_address' | 'private_ip' | 'gpu_pci_address' | 'fabric_vf_pci_address'
   >[],
-): Promise<Readonly<{ slot_index: number; field: string; value: string; node_name: string }>[]> =>
+): Promise<TakenBinding[]> =>
   (
-    await reader.query<{ slot_index: number; field: string; value: string; node_name: string }>(
-      `select w.slot_index, b.field, b.value, n.name as node_name
-       from jsonb_to_recordset($3) as w (id text, slot_index integer, nvme_serial text, mac_address macaddr, private_ip inet,
-         gpu_pci_address text, fabric_vf_pci_address text)
-       join node_resource_slots s on s.region_name = $2 and s.id <> w.id and (s.approval <> 'disabled' or s.status in ('reserved', 'in_use', 'cleaning'))
-         and not s.id = any (select o.id from jsonb_to_recordset($3) as o (id text))
+    await reader.query<TakenBinding>(
+      `with w as (select * from jsonb_to_recordset($3) as w (id text, slot_index integer, nvme_serial text, mac_address macaddr, private_ip inet,
+         gpu_pci_address text, fabric_vf_pci_address text))
+       select w.slot_index, b.field, b.value, n.name as node_name, 'slot' as owner
+       from w join node_resource_slots s on s.region_name = $2 and s.id <> w.id and (s.approval <> 'disabled' or ${slotIsClaimed('s')})
+         and not s.id = any (select o.id from w o)
          and (s.nvme_serial = w.nvme_serial or s.mac_address = w.mac_address or s.node_id = $1)
        join nodes n on n.id = s.node_id
        cross join lateral (values ('nvme_serial', w.nvme_serial, s.nvme_serial = w.nvme_serial),
@@ -296,7 +298,12 @@ export const listTakenBindings = async (
          ('gpu_pci_address', w.gpu_pci_address, s.node_id = $1 and s.gpu_pci_address = w.gpu_pci_address),
          ('fabric_vf_pci_address', w.fabric_vf_pci_address, s.node_id = $1 and s.fabric_vf_pci_address = w.fabric_vf_pci_address)
        ) b (field, value, is_same)
-       where b.is_same order by 1, 2`,
+       where b.is_same
+       union all select w.slot_index, 'nvme_serial', w.nvme_serial, n.name, 'node'
+       from w join disk_ownerships d on d.serial = w.nvme_serial and d.region_name = $2 and d.node_id <> $1 join nodes n on n.id = d.node_id
+       where d.state in ('approved', 'wiping', 'blocked') or d.state = 'owned' and exists (select from allocation_resource_claims c
+         where c.node_id = d.node_id and c.claim_kind = 'node_exclusive' and ${claimIsLive('c')})
+       order by 1, 2`,
       [node.id, node.region_name, JSON.stringify(slots)],
     )
   ).rows;

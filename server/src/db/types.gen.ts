@@ -681,6 +681,7 @@ export interface Restores {
   ended: unknown;
   lost_changes: unknown;
   correlation_id: string;
+  identity_changes: unknown;
 }
 
 export interface SchemaMigrations {

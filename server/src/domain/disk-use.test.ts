@@ -7,6 +7,7 @@ const use = (over: Partial<DiskUse> = {}): DiskUse => ({
   capacity_mode: 'slice',
   occupancy: 'sliced',
   slot_index: null,
+  slot_elsewhere: null,
   ...over,
 });
 
@@ -25,6 +26,7 @@ test('a disk is not wiped while it is held or can be allocated', () => {
   for (const [held, reason] of [
     [undefined, /no longer exists/],
     [use({ slot_index: 3 }), /slot 3/],
+    [use({ slot_elsewhere: { slot_index: 2, node_name: 'gpu-07' } }), /slot 2 of gpu-07. Disable that slot/],
     [use({ occupancy: 'exclusive', capacity_mode: 'flexible' }), /whole node is allocated/],
     [
       use({ occupancy: 'cleanup_blocked', capacity_mode: 'baremetal', node_state: 'draining' }),

@@ -5,6 +5,8 @@ export type DiskUse = Readonly<{
   occupancy: string;
   /** The slot it belongs to, if any. */
   slot_index: number | null;
+  /** An approved or claimed slot of another node that has it. */
+  slot_elsewhere: Readonly<{ slot_index: number; node_name: string }> | null;
 }>;
 
 const RECHECK_MIN_MS = 60_000;
@@ -17,6 +19,8 @@ export const recheckDiskMs = (sinceApprovalMs: number): number =>
 export const whyNotErase = (use: DiskUse | undefined): string | undefined => {
   if (use === undefined) return 'The node no longer exists.';
   if (use.slot_index !== null) return `The disk belongs to slot ${use.slot_index}; repair that slot instead.`;
+  if (use.slot_elsewhere !== null)
+    return `The disk belongs to slot ${use.slot_elsewhere.slot_index} of ${use.slot_elsewhere.node_name}. Disable that slot while it is free.`;
   if (!['free', 'sliced'].includes(use.occupancy))
     return 'The whole node is allocated. The check repeats until it is free.';
   // On a slice node only slots are allocated, and this disk belongs to none. Any other node could be allocated as a

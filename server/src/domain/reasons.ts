@@ -12,6 +12,8 @@ export const REASONS = {
   first_wipe: 'Its disk is being wiped before first use.',
   device_changed: 'Its disk or GPU was changed. Repair the slot to have it wiped.',
   device_elsewhere: 'Its disk or GPU was approved in another slot. Repair the slot to have it wiped.',
+  disk_moved: 'The disk was found in another place.',
+  device_used: 'An allocation used its disk or GPU in another slot or node. Repair the slot to have it wiped.',
   wipe_overridden: 'Two operators accepted the wipe without proof.',
   override_not_allowed:
     'Two operators accepted the wipe without proof, which the region does not allow. Repair the slot.',
@@ -27,6 +29,7 @@ export const REASONS = {
   /** %s are the version and the workflow. */
   run_abandoned: 'The deadline passed, and no worker runs version %s of %s.',
   database_restored: 'The control plane was restored from a backup. Open a new session.',
+  certificate_restored: 'The control plane was restored from a backup. Enroll the host again.',
   account_disabled: 'The account was disabled.',
   key_deleted: 'The key was deleted.',
   owner_left_project: 'Its owner left the project.',

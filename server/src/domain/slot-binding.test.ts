@@ -29,7 +29,12 @@ test('a device that was not found leaves its binding empty and the weakest wipe 
 });
 
 test('a conflict names the field and the node that has the device', () => {
-  const [conflict] = bindingConflicts([{ slot_index: 2, field: 'nvme_serial', value: 'S1', node_name: 'other' }]);
-  assert.equal(conflict?.pointer, '/candidates/2/nvme_serial');
-  assert.match(conflict?.message ?? '', /nvme_serial S1 belongs to a slot of other/);
+  const taken = { slot_index: 2, field: 'nvme_serial', value: 'S1', node_name: 'other' };
+  const [slot, node] = bindingConflicts([
+    { ...taken, owner: 'slot' },
+    { ...taken, owner: 'node' },
+  ]);
+  assert.equal(slot?.pointer, '/candidates/2/nvme_serial');
+  assert.match(slot?.message ?? '', /nvme_serial S1 belongs to a slot of other/);
+  assert.match(node?.message ?? '', /nvme_serial S1 is a data disk of other, .* Wait for its release/);
 });

@@ -19,11 +19,23 @@ export const boundSlot = (id: string, index: number, found: Candidate) => ({
   content: found,
 });
 
-type Taken = Readonly<{ slot_index: number; field: string; value: string; node_name: string }>;
+/** `owner`: another slot, or a whole node of which it is a data disk. */
+export type TakenBinding = Readonly<{
+  slot_index: number;
+  field: string;
+  value: string;
+  node_name: string;
+  owner: 'slot' | 'node';
+}>;
 
-export const bindingConflicts = (taken: readonly Taken[]) =>
-  taken.map(({ slot_index, field, value, node_name }) => ({
-    pointer: `/candidates/${slot_index}/${field}`,
+const ownerSentence = ({ node_name, owner }: TakenBinding): string =>
+  owner === 'slot'
+    ? `belongs to a slot of ${node_name}. Disable that slot while it is free, or change this one.`
+    : `is a data disk of ${node_name}, which wipes it or is allocated. Wait for its release, or revoke the approval of the disk.`;
+
+export const bindingConflicts = (taken: readonly TakenBinding[]) =>
+  taken.map((binding) => ({
+    pointer: `/candidates/${binding.slot_index}/${binding.field}`,
     code: 'taken',
-    message: `Slot ${slot_index}: ${field} ${value} belongs to a slot of ${node_name}. Disable that slot while it is free, or change this one.`,
+    message: `Slot ${binding.slot_index}: ${binding.field} ${binding.value} ${ownerSentence(binding)}`,
   }));

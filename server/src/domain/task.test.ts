@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HANDED_OUT_TASK_STATES, isTaskOpen, isTaskUndone, OPEN_TASK_STATES, quarantineReason } from './task.ts';
+import { HANDED_OUT_TASK_STATES, HELD_TASK_KINDS, isTaskOpen, isTaskUndone, OPEN_TASK_STATES, quarantineReason } from './task.ts';
 
 test('a task is open until it ends, and every task that an agent may hold is open', () => {
   for (const state of [...OPEN_TASK_STATES, ...HANDED_OUT_TASK_STATES]) assert.ok(isTaskOpen(state), state);
@@ -28,6 +28,22 @@ test('slots are quarantined for late launch results and for hosts that differ fr
     assert.equal(reason(task('slice.vm_start', 'failed', code)), null);
   for (const state of ['completed', 'expired', 'cancelled'])
     assert.equal(reason(task('slice.vm_start', state, 'conflict')), null);
+  assert.equal(reason(task('allocation.provision_user', 'unknown', null)), 'Set up access: Why.');
+  assert.equal(
+    reason(task('allocation.provision_user', 'failed', 'stale_generation'), null),
+    'Set up access: stale_generation',
+  );
   for (const kind of ['slice.cleanup', 'slice.vm_stop', 'node.cleanup', 'image.pull', 'unheard.of'])
     assert.equal(reason(task(kind, 'unknown', null)), null, kind);
+});
+
+test('after a restore, kinds that destroy data or install SSH keys are held', () => {
+  assert.deepEqual([...HELD_TASK_KINDS].sort(), [
+    'allocation.install_authorized_keys',
+    'allocation.provision_user',
+    'node.cleanup',
+    'slice.cleanup',
+    'slice.image_clone',
+    'slice.vm_start',
+  ]);
 });

@@ -1,7 +1,7 @@
 /** States of a host task. An open task may still get a result; a dispatched one may be in the agent's journal. */
 import { TASK_KINDS, TASKS, type TaskKind } from '@gpuaas/contract/task-kinds';
 import { stepEntries, taskKindOf } from './workflow-declaration.ts';
-import { PROVISION_SLICE } from './workflow-steps.ts';
+import { PROVISION_BAREMETAL, PROVISION_SLICE } from './workflow-steps.ts';
 
 export const OPEN_TASK_STATES = ['queued', 'dispatched', 'running'] as const;
 export const HANDED_OUT_TASK_STATES = ['dispatched', 'running'] as const;
@@ -14,13 +14,23 @@ export const isTaskUndone = (state: string): boolean => (UNDONE_TASK_STATES as r
 /** Kinds whose effect is unknown when a host started them and did not report the end. */
 export const CHANGING_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter((kind) => TASKS[kind].effect !== 'read');
 
-/** Kinds that are held for hosts that were not compared with a restored database. */
-export const DESTROYING_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter((kind) => TASKS[kind].effect === 'destroy');
-
-/** Host tasks of a launch. A stop and a cleanup are not included: their slots stay claimed until a wipe is proven. */
-const LAUNCH_KINDS: readonly string[] = stepEntries(PROVISION_SLICE).flatMap(
-  ([, step]) => taskKindOf(step, 'gpu_slice') ?? [],
+/**
+ * Kinds that are held for hosts that were not compared with a restored database: those that destroy data, and those that
+ * install SSH keys, which may have been revoked since the backup.
+ */
+export const HELD_TASK_KINDS: readonly TaskKind[] = TASK_KINDS.filter(
+  (kind) => TASKS[kind].effect === 'destroy' || Object.hasOwn(TASKS[kind].params.properties, 'ssh_public_keys'),
 );
+
+/**
+ * Host tasks of a launch, of both shapes. A stop and a cleanup are not included: their slots stay claimed until a wipe is
+ * proven. One slot of a node that is not available keeps the whole node from the next bare-metal tenant. A node without
+ * slots needs none: its cleanup removes the account behind any task of the account that still runs, and wipes its disks.
+ */
+const LAUNCH_KINDS: readonly string[] = [
+  ...stepEntries(PROVISION_SLICE).flatMap(([, step]) => taskKindOf(step, 'gpu_slice') ?? []),
+  ...stepEntries(PROVISION_BAREMETAL).flatMap(([, step]) => taskKindOf(step, 'baremetal') ?? []),
+];
 
 /** The host differs from the claim, and the next launch on the slot would fail the same way. */
 const REFUSALS = ['conflict', 'stale_generation'];

@@ -89,6 +89,35 @@ describe('every operation of the contract', () => {
       });
   });
 
+  describe('refuses an operator whose sign-in is old', () => {
+    // A scenario begins a restore, which holds the nodes of the others.
+    after(() => tenants.sql.query('update nodes set restore_hold_id = null'));
+
+    for (const [id, operation] of operations.filter(
+      ([, { freshSignIn, access }]) => freshSignIn === true && access === 'platform',
+    ))
+      it(`${id} is 401, changes nothing and leaves one denied audit row`, async () => {
+        const { as: _, ...parts } = await scenarios[id](tenants);
+        tenants.clock.advance(CACHE_OVER_MS);
+        const stale = await tenants.test.admin({ auth_time: 1 });
+        const headers = tagged();
+        const answer = await ask(stale, operation, parts as Parts, headers);
+        assert.deepEqual([answer.status, answer.body.code], [401, 'fresh_sign_in_required']);
+        const rows = await auditRows(headers['x-correlation-id']);
+        assert.deepEqual(
+          rows.map((row) => [row.action, row.result, row.error_code]),
+          [[operation.audit, 'denied', 'fresh_sign_in_required']],
+        );
+        // Whatever an operation changes has an event, a run or a task of the same correlation ID, or a row of success.
+        for (const table of ['outbox_events', 'workflow_runs', 'node_tasks']) {
+          const left = await tenants.sql.query(`select from ${table} where correlation_id = $1`, [
+            headers['x-correlation-id'],
+          ]);
+          assert.equal(left.rowCount, 0, table);
+        }
+      });
+  });
+
   describe('refuses requests without sign-in', () => {
     const credentials: Record<string, () => Promise<string | null>> = {
       'no token': async () => null,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { addressBlock, createRateLimit } from './rate-limit.ts';
+import { addressBlock, CALLERS_MAX, createRateLimit } from './rate-limit.ts';
 
 it('neighboring IPv6 addresses count as one address', () => {
   const same = ['2001:db8:1:2::1', '2001:DB8:1:2:ffff::9', '2001:db8:0001:0002:3:4:5:6', '2001:db8:1:2::%eth0'];
@@ -27,4 +27,14 @@ it('checking the allowance does not use it', () => {
   const limit = createRateLimit(1);
   assert.deepEqual([limit.look('a', 0), limit.look('a', 0), limit.take('a', 0)], [0, 0, 0]);
   assert.deepEqual([limit.look('a', 0), limit.look('a', 60_000), limit.take('a', 60_000)], [60, 0, 0]);
+});
+
+it('a flood of callers forgets the one that was used least recently, and no caller that keeps asking', () => {
+  const limit = createRateLimit(1);
+  assert.deepEqual([limit.take('quiet', 0), limit.take('busy', 0)], [0, 0]);
+  for (let i = 0; i < 3 * CALLERS_MAX; i++) {
+    limit.take(`flood-${i}`, 0);
+    if (i % 1000 === 0) assert.equal(limit.take('busy', 0), 60, `after ${i} callers`);
+  }
+  assert.equal(limit.take('quiet', 0), 0, 'memory is bounded');
 });

@@ -32,7 +32,7 @@ export const addressBlock = (ip: string): string => {
 };
 
 type Bucket = { tokens: number; at: number };
-const CALLERS_MAX = 50_000;
+export const CALLERS_MAX = 50_000;
 
 export const createRateLimit = (perMinute: number): RateLimit => {
   const buckets = new Map<string, Bucket>();
@@ -42,16 +42,24 @@ export const createRateLimit = (perMinute: number): RateLimit => {
     bucket.at = nowMs;
     return bucket;
   };
+  /** Memory is bounded. A flood of new callers cannot give a caller that keeps asking a full bucket. */
+  const evictOldest = (): void => {
+    for (const oldest of buckets.keys()) {
+      buckets.delete(oldest);
+      return;
+    }
+  };
   const waitS = ({ tokens }: Bucket): number => (tokens >= 1 ? 0 : Math.ceil((1 - tokens) / perMs / 1000));
   return {
     take: (caller, nowMs) => {
       let bucket = buckets.get(caller);
       if (bucket === undefined) {
-        // A flood of callers clears all buckets, which bounds memory in favor of the callers.
-        if (buckets.size >= CALLERS_MAX) buckets.clear();
+        if (buckets.size >= CALLERS_MAX) evictOldest();
         bucket = { tokens: perMinute, at: nowMs };
-        buckets.set(caller, bucket);
       }
+      // Behind all others, so the first is the one that was used least recently.
+      buckets.delete(caller);
+      buckets.set(caller, bucket);
       const wait = waitS(refill(bucket, nowMs));
       if (wait === 0) bucket.tokens -= 1;
       return wait;

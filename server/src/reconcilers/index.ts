@@ -4,6 +4,7 @@
  */
 import type { Deps } from '../context.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { createIdentityFile, identityFileOf } from '../ports/objects/identity-file.ts';
 import { reseal } from '../sealing/reseal.ts';
 import type { InvariantWatch } from './check-invariants.ts';
 import { createCapacityCounter } from './count-capacity.ts';
@@ -52,7 +53,8 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
         file: config.audit_heads_file,
         seeds: () => secrets.deriveByVersion('audit-heads', 32),
       });
-      return (signal) => sealAudit({ database, heads }, signal);
+      const identities = createIdentityFile(identityFileOf(config.audit_heads_file));
+      return (signal) => sealAudit({ database, heads, identities }, signal);
     },
   },
   {

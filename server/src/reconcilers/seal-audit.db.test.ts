@@ -11,6 +11,7 @@ import { anAuditRow } from '../../test/rows.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { createDatabase, type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { createIdentityFile } from '../ports/objects/identity-file.ts';
 import { verifyAudit } from '../services/audit-verify.ts';
 import { startReconciler } from './reconciler.ts';
 import { sealAudit } from './seal-audit.ts';
@@ -73,6 +74,25 @@ test('rows are sealed while the heads file cannot be written, and the next turn 
   await sealAudit({ database, heads });
   assert.equal(await linesOf(), 1);
   assert.equal((await verifyAudit({ database, heads, only: null })).intact, true);
+});
+
+test('a change of an identity is in the file beside the heads before a head covers it, and a launch is not', async (t) => {
+  const { database } = await testDatabase(t);
+  const dir = mkdtempSync(join(tmpdir(), 'gpuaas-identities-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const identities = createIdentityFile(join(dir, 'identities'));
+  const heads = headsFile(t);
+  for (const action of ['ssh_key.delete', 'allocation.create', 'organization.member.remove'])
+    await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action })));
+  const failing = { ...heads, append: () => Promise.reject(new Error('no space')) };
+  await assert.rejects(sealAudit({ database, heads: failing, identities }), /no space/);
+  const actions = async () => (await identities.read()).map(({ action }) => action);
+  assert.deepEqual(await actions(), ['ssh_key.delete', 'organization.member.remove']);
+  await sealAudit({ database, heads, identities });
+  // Written twice, at the same places: a restore lists it once.
+  assert.equal(new Set((await identities.read()).map(({ sequence }) => sequence)).size, 2);
+  await sealAudit({ database, heads, identities });
+  assert.equal((await actions()).length, 4, 'what the heads cover is not written again');
 });
 
 test('many writers and two sealers give no false alarm and one seal per row', async (t) => {

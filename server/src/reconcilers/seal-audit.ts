@@ -11,6 +11,7 @@ import {
   listChainEnds,
   listSealable,
   listUnheadedChains,
+  listUnheadedChanges,
   lockSealer,
   moveChains,
   moveHeads,
@@ -19,11 +20,15 @@ import {
 import { type Database, PLATFORM } from '../db/client.ts';
 import { runExclusively } from '../db/lock.ts';
 import { chainOf, sealRows } from '../domain/audit-chain.ts';
+import { isIdentityAction } from '../domain/identity-change.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
+import type { IdentityFile } from '../ports/objects/identity-file.ts';
 
 export type SealerDeps = Readonly<{
   database: Database;
   heads: HeadsFile;
+  /** Gets the changes of identities first, so that the heads never cover one that it lacks. */
+  identities?: IdentityFile;
   /** How long a turn waits for the heads file. */
   heads_wait_ms?: number;
 }>;
@@ -51,13 +56,17 @@ const sealBatch = (database: Database): Promise<boolean> =>
  * No transaction is open while the file is written, and sealing does not wait for it: a file system may hang. The lock
  * keeps other processes away until the write has ended.
  */
-const writeHeads = ({ database, heads }: SealerDeps): Promise<boolean> =>
+const writeHeads = ({ database, heads, identities }: SealerDeps): Promise<boolean> =>
   runExclusively(database, 'write_heads', async () => {
     for (let isMore = true; isMore; ) {
       const [state, chains] = await database.read(PLATFORM, (reader) =>
         Promise.all([getSealer(reader), listUnheadedChains(reader, BATCH_ROWS)]),
       );
       if (chains.length === 0) return;
+      if (identities !== undefined) {
+        const changes = await database.read(PLATFORM, (reader) => listUnheadedChanges(reader, chains));
+        await identities.append(changes.filter(({ action }) => isIdentityAction(action)));
+      }
       const end = await heads.append(
         chains.map((chain) => ({ ...chain, hash: chain.hash.toString('hex') })),
         { line: state.heads_line, hash: state.heads_hash.toString('hex') },

@@ -9,7 +9,7 @@ import { type Clock, createLoopWatch, type Log, type LoopWatch, type Shutdown, s
 import type { FastifyInstance } from 'fastify';
 import { type Config, ROLES, type Role } from '../config.ts';
 import type { Deps } from '../context.ts';
-import { findAccountPowers } from '../db/account.ts';
+import { type AccountPowers, findAccountPowers } from '../db/account.ts';
 import { createDatabase, type Database } from '../db/client.ts';
 import { APP_ROLE } from '../db/migrate.ts';
 import { readMigrations } from '../db/migration-file.ts';
@@ -71,14 +71,20 @@ export const connectDatabase = (config: Config, log: Log, wake: () => void = () 
     wake,
   });
 
+const powerOf = (can: Omit<AccountPowers, 'account'>): string | null => {
+  if (can.is_superuser || can.bypasses_rls) return 'bypasses row-level security';
+  if (can.owns_tables) return 'owns the tables';
+  return can.creates_roles ? 'creates roles, and so can give itself any power' : null;
+};
+
 /** A serving process must not be able to bypass row-level security, even when compromised. */
 const assertPlainAccount = async (config: Config): Promise<void> => {
   const settings = { DATABASE_URL: config.database_url, GPUAAS_APP_DATABASE_URL: config.app_database_url };
   for (const [name, url] of Object.entries(settings)) {
     if (url === null) continue;
-    const { account, is_superuser, bypasses_rls, owns_tables } = await findAccountPowers(url);
-    if (!is_superuser && !bypasses_rls && !owns_tables) continue;
-    const power = owns_tables && !is_superuser ? 'owns the tables' : 'bypasses row-level security';
+    const { account, ...can } = await findAccountPowers(url);
+    const power = powerOf(can);
+    if (power === null) continue;
     throw new Error(
       `${name} signs in as ${account}, which ${power}. In production give it an account that is only a member of ${APP_ROLE}, and run migrations as a job of their own (--migrate-only).`,
     );

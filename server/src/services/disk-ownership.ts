@@ -17,6 +17,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { callerId, onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { getNode } from '../views/node.ts';
+import { dataDisk, endElsewhere } from '../workflows/device-proofs.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { wipeDisk } from '../workflows/wipe-disk.ts';
 
@@ -79,6 +80,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
     correlation_id: ctx.correlation_id,
   });
   if (row === undefined) throw new AppError('already_exists', REFUSALS.disk_approved);
+  await endElsewhere(ctx.tx, node.id, dataDisk(row));
   const start = {
     workflow: wipeDisk,
     subject_id: row.id,

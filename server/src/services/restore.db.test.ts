@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Client } from 'pg';
 import type { TestAgent } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
+import { aCatalog, anAllocation, aSlot } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
+import { createIdentityFile, identityFileOf } from '../ports/objects/identity-file.ts';
 import { expireTasks } from '../reconcilers/expire-tasks.ts';
 
 const WIPE = { kind: 'node.cleanup', params: { allocation_id: null, disks: [], slots: [] } };
@@ -110,6 +113,70 @@ describe('after a restore', () => {
     const later = await channel().join();
     assert.ok(!(await held()).includes(later.node_id));
     for (const agent of [known, added, later]) agent.close();
+  });
+
+  it('tasks that install SSH keys are held too, and the keys are listed', async () => {
+    const agent = await channel().join();
+    const { test } = channel();
+    const sql = new Client({ connectionString: test.db.ownerUrl });
+    await sql.connect();
+    await aCatalog(sql);
+    const slot = await aSlot(sql, agent.node_id, 0, { region_name: 'us-buffalo-1' });
+    const { id } = await anAllocation(sql, { node: { id: agent.node_id, slot_ids: [slot] }, state: 'active' });
+    const { me } = await test.user('gone');
+    await sql.query(
+      `insert into allocation_access_grants (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id, public_key,
+         fingerprint, granted_by, correlation_id)
+       select 'grt_' || substr(a.id, 5), a.organization_id, a.project_id, a.id, $2, 'gone', 'key_gone', 'ssh-ed25519 AAAA', 'SHA256:gone',
+         $2, 'test' from allocations a where a.id = $1`,
+      [id, me.id],
+    );
+    await sql.query('update nodes set occupancy = $2 where id = $1', [agent.node_id, 'sliced']);
+    const status = await begin({ older_than: '2020-01-01T00:00:00.000Z' });
+    const held = status.held_nodes.find(({ node_id }: { node_id: string }) => node_id === agent.node_id);
+    assert.deepEqual(held.ssh_keys, [
+      { allocation_id: id, user_id: me.id, user_name: 'gone', fingerprint: 'SHA256:gone' },
+    ]);
+    const params = { allocation_id: id, username: null, ssh_public_keys: ['ssh-ed25519 AAAA'] };
+    const install = await channel().ask(agent.node_id, { kind: 'allocation.install_authorized_keys', params });
+    const probe = await channel().ask(agent.node_id);
+    await until('the probe is sent', async () => (await received(agent)).includes(probe));
+    assert.equal((await channel().stateOf(install)).state, 'queued');
+    await findings(agent.node_id, 0);
+    assert.equal((await release(agent.node_id)).status, 200);
+    await until('the keys are installed', async () => (await received(agent)).includes(install));
+    await sql.end();
+    agent.close();
+  });
+
+  it('changes of identities since the backup are listed from the file outside the database', async () => {
+    const { config } = channel().test.app.deps;
+    const file = createIdentityFile(identityFileOf(config.audit_heads_file));
+    const change = { at: '2026-01-01T00:00:00.000Z', action: 'organization.member.remove', target_kind: 'user' };
+    const known = { ...change, target_id: 'usr_1', actor_id: 'usr_2', organization_id: 'org_lost' };
+    await file.append([{ chain: 'org_lost', sequence: 9, ...known }]);
+    const { restore } = await begin({ older_than: '2020-01-01T00:00:00.000Z' });
+    assert.deepEqual(
+      restore.identity_changes.filter(
+        ({ organization_id }: { organization_id: string }) => organization_id === 'org_lost',
+      ),
+      [known],
+    );
+  });
+
+  it('certificates of nodes end only where the operator asks for it', async () => {
+    const agent = await channel().join();
+    assert.equal((await begin()).restore.ended.node_certificates, 0);
+    assert.equal((await agent.wait({ wait_s: 0 })).status, 200);
+    const { restore } = await begin({ ends_certificates: true });
+    assert.ok(restore.ended.node_certificates >= 1);
+    await until('the certificate is refused', () =>
+      agent.wait({ wait_s: 0 }).then(
+        ({ status }) => status !== 200,
+        () => true,
+      ),
+    );
+    agent.close();
   });
 
   it('findings that an operator accepts hold nothing back', async () => {

@@ -13,11 +13,13 @@ import { findNewestRestore, type LostChanges, listHeldNodes } from '../db/restor
 import { beginRestore, releaseRestoreHold } from '../db/statements/restore.ts';
 import { PLATFORM_CHAIN } from '../domain/audit-chain.ts';
 import { readHeads } from '../domain/audit-heads.ts';
+import { lostIdentityChanges } from '../domain/identity-change.ts';
 import { releaseRefusal } from '../domain/restore.ts';
 import { AppError } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { createIdentityFile, identityFileOf } from '../ports/objects/identity-file.ts';
 import { getNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -29,8 +31,10 @@ const view = async (reader: Reader) => ({
 
 export const get = (ctx: ReadCtx) => ctx.read(view);
 
+const IDENTITY_CHANGES_MAX = 10_000;
+
 /** The signed heads are outside the database: they record the length of the chains, and nothing of their content. */
-const findLostChanges = async (ctx: WriteCtx): Promise<LostChanges[]> => {
+const findLostChanges = async (ctx: WriteCtx) => {
   const { config, secrets } = ctx.deps;
   const recorded = await getSealer(ctx.tx);
   const file = createHeadsFile({
@@ -42,10 +46,15 @@ const findLostChanges = async (ctx: WriteCtx): Promise<LostChanges[]> => {
     hash: recorded.heads_hash.toString('hex'),
   });
   const sealed = new Map((await listChainBounds(ctx.tx)).map(({ chain, sequence }) => [chain, sequence]));
-  return [...heads].flatMap(([chain, known]) => {
+  const lost_changes = [...heads].flatMap(([chain, known]): LostChanges[] => {
     const audit_rows = (known.at(-1)?.sequence ?? 0) - (sealed.get(chain) ?? 0);
     return audit_rows > 0 ? [{ organization_id: chain === PLATFORM_CHAIN ? null : chain, audit_rows }] : [];
   });
+  const written = await createIdentityFile(identityFileOf(config.audit_heads_file)).read();
+  const identity_changes = lostIdentityChanges(written, sealed)
+    .slice(-IDENTITY_CHANGES_MAX)
+    .map(({ chain: _, sequence: __, ...change }) => change);
+  return { lost_changes, identity_changes };
 };
 
 export const begin = async (ctx: WriteCtx, { body }: Req<'adminRestoreBegin'>) => {
@@ -60,7 +69,8 @@ export const begin = async (ctx: WriteCtx, { body }: Req<'adminRestoreBegin'>) =
     began_by: callerId(ctx),
     reason: body.reason,
     older_than,
-    lost_changes: await findLostChanges(ctx),
+    ...(await findLostChanges(ctx)),
+    ends_certificates: body.ends_certificates ?? false,
     correlation_id: ctx.correlation_id,
   });
   ctx.target('restore', id);

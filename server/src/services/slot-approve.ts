@@ -26,6 +26,7 @@ import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 import { slotViews } from '../views/slot.ts';
+import { endElsewhere } from '../workflows/device-proofs.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 
@@ -136,16 +137,6 @@ const startFirstWipes = async (ctx: WriteCtx, slots: readonly Readonly<{ id: str
       project_id: null,
       correlation_id: ctx.correlation_id,
     });
-};
-
-type Bound = Parameters<typeof db.endProofsElsewhere>[1];
-
-/** The proofs of a device do not follow it: a slot that had it before is not used again without a wipe. */
-const endElsewhere = async (tx: Tx, nodeId: string, rows: Bound): Promise<void> => {
-  const others = (await db.listNodesElsewhere(tx, rows)).filter((id) => id !== nodeId);
-  for (const id of others) await lockSummary(tx, id);
-  await db.endProofsElsewhere(tx, rows);
-  for (const id of others) await refreshSummary(tx, id);
 };
 
 /** Approves slots. The operator is named and the discovery cited in every row. */

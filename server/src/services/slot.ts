@@ -5,6 +5,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import { findRegion } from '../db/catalog.ts';
 import type { NodeRow } from '../db/node.ts';
 import * as db from '../db/slot-approval.ts';
+import { confirmOverride, insertOverride, lockOpenOverride } from '../db/slot-override.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { REFUSALS } from '../domain/sentences.ts';
@@ -14,6 +15,7 @@ import { refuse, refuseIfAny } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { type SlotContext, type SlotView, slotContexts, slotView } from '../views/slot.ts';
+import { endElsewhere } from '../workflows/device-proofs.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 import { lockNode } from './slot-approve.ts';
@@ -64,6 +66,7 @@ export const enable = async (ctx: WriteCtx, req: Req<'adminNodeSlotEnable'>) => 
   // The same sentences, with the field of each.
   refuseIfAny(taken_problems);
   await db.setApproval(ctx.tx, { id: slot.id, version: slot.version, approval: 'approved', reason: req.body.reason });
+  await endElsewhere(ctx.tx, slot.node_id, await db.findDevices(ctx.tx, slot.id));
   return finish(ctx, slot, req.body.reason);
 };
 
@@ -105,11 +108,11 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
   const { node, slot, stand: view } = await lockAny(ctx, params);
   refuse(slotRefusal('mark_wiped', view));
   const by = callerId(ctx);
-  const open = await db.lockOpenOverride(ctx.tx, slot);
+  const open = await lockOpenOverride(ctx.tx, slot);
   if (open === undefined || open.requested_by === by) {
     const asked =
       open ??
-      (await db.insertOverride(ctx.tx, {
+      (await insertOverride(ctx.tx, {
         id: mintId(ID_PREFIXES.slot_override),
         slot_id: slot.id,
         generation: slot.generation,
@@ -119,7 +122,7 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     if (asked === undefined) throw new Error('the request was just written');
     return { override: asked, slot: await finish(ctx, slot, body.reason) };
   }
-  const override = await db.confirmOverride(ctx.tx, open.id, by);
+  const override = await confirmOverride(ctx.tx, open.id, by);
   if (override === undefined) throw conflict('Another operator already confirmed it.');
   const region = await findRegion(ctx.tx, node.region_name);
   const wipe_proof_id = await insertWipeProof(ctx.tx, {
@@ -142,5 +145,6 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     }))
   )
     throw conflict(REFUSALS.slot_changed);
+  await endElsewhere(ctx.tx, slot.node_id, await db.findDevices(ctx.tx, slot.id));
   return { override, slot: await finish(ctx, slot, body.reason) };
 };

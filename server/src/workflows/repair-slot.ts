@@ -9,7 +9,7 @@ import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findPrivateNetwork, findWipeMinimum, wantReboot } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
-import { isRepairable, lockQuarantineReason, restoreSlot, type SlotAsRead } from '../db/slot-approval.ts';
+import { findDevices, isRepairable, lockQuarantineReason, restoreSlot, type SlotAsRead } from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
 import { REASONS } from '../domain/reasons.ts';
@@ -19,6 +19,7 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { REPAIR_SLOT } from '../domain/workflow-steps.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { endElsewhere } from './device-proofs.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
 import { createRunHostTask, type RunHostTask } from './host-task.ts';
@@ -42,7 +43,7 @@ const reserveForWipe = async (tx: Tx, slot: RepairSlot): Promise<string | undefi
   await lockSummary(tx, slot.node_id);
   return (await isRepairable(tx, asRead(slot)))
     ? undefined
-    : 'The slot is no longer quarantined, or has other devices. Review it again.';
+    : 'The slot is no longer quarantined, has other devices, or an allocation holds them elsewhere. Review it again.';
 };
 
 const restore = async (
@@ -68,6 +69,7 @@ const restore = async (
   const status = reason === null ? 'available' : 'quarantined';
   if (!(await restoreSlot(tx, asRead(slot), { wipe_proof_id, status, reason })))
     throw conflict('The slot was allocated or got other devices during the repair.');
+  await endElsewhere(tx, slot.node_id, await findDevices(tx, slot.task_slot.slot_id));
   // A discovery from before the wipe still shows the old content of the disk; one that was approved found none.
   if (!slot.is_first) await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
   await refreshSummary(tx, slot.node_id);

@@ -17,6 +17,7 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { WIPE_DISK } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { dataDisk, endElsewhere } from './device-proofs.ts';
 import { type Commit, done, next, stuck, waitForSignal } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
 import { consumeTaskSignal, createRunHostTask, type RunHostTask, waitForTask } from './host-task.ts';
@@ -84,6 +85,7 @@ const recordWiped = async (
   });
   if ((await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'owned', reason: null, wipe_proof_id })) === undefined)
     return;
+  await endElsewhere(tx, disk.node_id, dataDisk(disk));
   await declareDataDisk(tx, disk.node_id, { serial: disk.serial, device: disk.device, size_bytes: disk.size_bytes });
   await refreshSummary(tx, disk.node_id);
 };

@@ -3,11 +3,11 @@
  * credentials that were revoked since, and tasks for disks that belong to other tenants since.
  */
 import { REASONS } from '../../domain/reasons.ts';
-import { DESTROYING_TASK_KINDS } from '../../domain/task.ts';
+import { HELD_TASK_KINDS } from '../../domain/task.ts';
 import { taskExpiresS } from '../../domain/task-limit.ts';
 import type { Tx } from '../client.ts';
 import { NODE_OVER } from '../predicates.ts';
-import type { EndedCredentials, LostChanges } from '../restore.ts';
+import type { EndedCredentials, LostChanges, LostIdentityChange } from '../restore.ts';
 import { statement } from '../statement.ts';
 
 /** An unknown secret, where a service account must have one. */
@@ -20,6 +20,9 @@ const BEGIN = statement(
     reason: 'text',
     older_than: 'timestamptz | null',
     lost_changes: 'jsonb',
+    identity_changes: 'jsonb',
+    ends_certificates: 'boolean',
+    certificate_reason: 'text',
     correlation_id: 'text',
     end_message: 'text',
   },
@@ -40,12 +43,16 @@ const BEGIN = statement(
    enrollment as (
      update node_enrollments set revoked_at = clock_timestamp()
      where used_at is null and revoked_at is null and created_at < (select at from cut) returning 1),
+   certificate as (
+     update node_certificates set revoked_at = clock_timestamp(), revoked_reason = :certificate_reason
+     where :ends_certificates and revoked_at is null and not_after > clock_timestamp() and created_at < (select at from cut) returning 1),
    ended as (select jsonb_build_object(
      'api_tokens', (select count(*) from token), 'service_account_secrets', (select count(*) from secret),
      'web_sessions', (select count(*) from web), 'terminal_sessions', (select count(*) from session),
-     'invitations', (select count(*) from invitation), 'enrollments', (select count(*) from enrollment)) as counts)
-   insert into restores (id, began_by, reason, older_than, ended, lost_changes, correlation_id)
-   select :id, :began_by, :reason, cut.at, ended.counts, :lost_changes, :correlation_id from ended, cut returning ended`,
+     'invitations', (select count(*) from invitation), 'enrollments', (select count(*) from enrollment),
+     'node_certificates', (select count(*) from certificate)) as counts)
+   insert into restores (id, began_by, reason, older_than, ended, lost_changes, identity_changes, correlation_id)
+   select :id, :began_by, :reason, cut.at, ended.counts, :lost_changes, :identity_changes, :correlation_id from ended, cut returning ended`,
 );
 
 export type NewRestore = Readonly<{
@@ -55,6 +62,9 @@ export type NewRestore = Readonly<{
   /** Null: everything that exists now. */
   older_than: string | null;
   lost_changes: readonly LostChanges[];
+  identity_changes: readonly LostIdentityChange[];
+  /** Every node is enrolled again. */
+  ends_certificates: boolean;
   correlation_id: string;
 }>;
 
@@ -63,6 +73,7 @@ export const beginRestore = async (tx: Tx, restore: NewRestore): Promise<EndedCr
   const { rows } = await BEGIN.query<{ ended: EndedCredentials }>(tx, {
     ...restore,
     end_message: REASONS.database_restored,
+    certificate_reason: REASONS.certificate_restored,
   });
   await tx.query(`update nodes set restore_hold_id = $1, version = version + 1 where state not ${NODE_OVER}`, [
     restore.id,
@@ -83,7 +94,7 @@ const RELEASE = statement(
 export const releaseRestoreHold = async (tx: Tx, nodeId: string): Promise<void> => {
   await RELEASE.query(tx, {
     node_id: nodeId,
-    kinds: DESTROYING_TASK_KINDS,
-    expires_in_s: DESTROYING_TASK_KINDS.map(taskExpiresS),
+    kinds: HELD_TASK_KINDS,
+    expires_in_s: HELD_TASK_KINDS.map(taskExpiresS),
   });
 };
