@@ -10,6 +10,7 @@ import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
 import { guarantees } from './check/guarantees.ts';
 import { importRules } from './check/imports.ts';
 import { lockfileDigests } from './check/lockfile.ts';
+import { runbookQuotes } from './check/quotes.ts';
 import { tableOwners } from './check/table-owners.ts';
 import { textRules } from './check/text-rules.ts';
 
@@ -37,6 +38,7 @@ const CHECKS: readonly Check[] = [
   tableOwners,
   lockfileDigests,
   documentPaths,
+  runbookQuotes,
   guarantees,
 ];
 
