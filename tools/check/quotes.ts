@@ -37,7 +37,7 @@ export const missingQuotes = (runbook: string, source: string): string[] =>
     .map(({ quote }) => quote);
 
 const isSource = (file: string): boolean =>
-  (/^(?:server|node-agent|contract|kit|cli)\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts')) ||
+  (/^(?:server|scheduler|node-agent|contract|kit|cli)\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts')) ||
   /^cli\/golden\/.*\.txt$/.test(file);
 
 export const runbookQuotes: Check = {
