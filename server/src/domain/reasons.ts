@@ -22,6 +22,8 @@ export const REASONS = {
   worker_lost: 'The worker stopped reporting.',
   /** For operators; %s is the worker. */
   worker_lost_details: 'worker %s stopped reporting',
+  run_retried: 'Retried by an operator.',
+  cancel_requested: 'Cancellation was requested.',
   run_replaced: 'A later run replaced it.',
   /** %s are the version and the workflow. */
   run_abandoned: 'The deadline passed, and no worker runs version %s of %s.',

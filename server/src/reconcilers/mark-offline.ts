@@ -9,7 +9,7 @@ import { moveNode } from '../db/node.ts';
 import { isAgentSeen, listNodesWithWrongState, type MisstatedNode } from '../db/node-agent.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
-import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
+import { NO_HEARTBEAT, OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { nodeChanged } from '../domain/node-event.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { eachRow } from './each-row.ts';
@@ -27,7 +27,7 @@ const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boole
       : ({
           from: ['active'],
           to: 'offline',
-          reason: `The agent sent no heartbeat for ${OFFLINE_AFTER_S} seconds.`,
+          reason: NO_HEARTBEAT,
         } as const);
     if (!(await moveNode(tx, { id, ...move }))) return false;
     await refreshSummary(tx, id);
