@@ -128,6 +128,10 @@ describe('make check', () => {
       ['plain words in code', 'cli/src/x.ts', `const text = \`\${a}: ask ${'some'}body \${b}\`;`, true],
       ['plain words in code', 'console/app/x.tsx', `const X = () => <p>Ask ${'some'}body.</p>;`, true],
       ['plain words in code', 'server/src/x.ts', `// ${'no'}body reads this\nconst ${'tel'}l = '${'tel'}l';`, false],
+      ['plain words', '.x.cjs', `// who${'ever'} asks`, true],
+      ['plain words', 'build/slice-image/build.sh', `# who${'ever'} asks`, true],
+      ['plain words', 'build/slice-image/make-disk.sh', `# who${'ever'} asks`, false],
+      ['plain words in code', 'tools/x.ts', `const l = 'no${'body'} reads this';`, true],
       ['plain words in code', 'server/src/x.test.ts', `test('${'no'}body reads this')`, false],
     ];
     for (const [name, file, text, found] of cases) {

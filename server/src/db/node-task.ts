@@ -143,7 +143,7 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
 
 export type OverdueTask = Readonly<{ id: string; expires_at: string }>;
 
-/** What nobody finished in time, the longest overdue first. A held task waits for its release, not for a host. */
+/** Tasks without a result in time, the longest overdue first. A held task waits for its release, not for a host. */
 export const listOverdueTasks = async (
   reader: Reader,
   after: OverdueTask | undefined,
@@ -208,7 +208,7 @@ export const cancelRunTasks = async (tx: Tx, runId: string, reason: string): Pro
   return rows[0]?.count ?? 0;
 };
 
-/** How many tasks nobody waits for any more. Taken before the node's row of the index, as results of tasks are. */
+/** Returns how many tasks were cancelled. Taken before the node's row of the index, as results of tasks are. */
 export const cancelNodeTasks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
   (
     await tx.query(
@@ -304,7 +304,7 @@ export const cancelStreamTask = async (tx: Tx, sessionId: string): Promise<void>
   );
 };
 
-/** The audit log and the session say what became of them; a day's grace is for whoever looks for a fault. */
+/** The audit log and the session record their outcome. They are kept for a day, for diagnosis. */
 export const deleteOldStreamTasks = async (tx: Tx, limit: number): Promise<number> =>
   (
     await tx.query(
