@@ -6,21 +6,21 @@ const TEST = '\\.test\\.ts$|^[^/]+/test/|/golden/';
 const OURS = '^(contract|kit|scheduler|server|node-agent|sdk|cli|console|apps|lab|e2e|bench|tools)/';
 const PRODUCT = '^(contract|kit|scheduler|server|node-agent|sdk|cli|console|apps)/';
 
-/** `folder` may import of ours only what `allowed` says; packages and node:* stay free. */
-const seesOnly = (name, comment, folder, allowed) => ({
+/** `directory` may import of ours only what `allowed` says; packages and node:* stay free. */
+const seesOnly = (name, comment, directory, allowed) => ({
   name,
   comment,
   severity: 'error',
-  from: { path: folder, pathNot: TEST },
+  from: { path: directory, pathNot: TEST },
   to: { path: OURS, pathNot: allowed },
 });
 
 /** A layer of the server that must not know the named others. */
-const layer = (name, comment, folder, forbidden) => ({
+const layer = (name, comment, directory, forbidden) => ({
   name,
   comment,
   severity: 'error',
-  from: { path: `^server/src/${folder}/`, pathNot: TEST },
+  from: { path: `^server/src/${directory}/`, pathNot: TEST },
   to: { path: `^server/src/(${forbidden})/` },
 });
 
@@ -29,25 +29,30 @@ module.exports = {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Two modules that need each other are one module, or hide a third.',
+      comment: 'Modules that import each other cannot be understood or tested apart.',
       severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
       name: 'resolvable',
-      comment: 'An import that resolves to nothing was never checked by the other rules.',
+      comment: 'The other rules do not check an import that cannot be resolved.',
       severity: 'error',
       from: {},
       to: { couldNotResolve: true },
     },
     seesOnly(
       'contract-imports-nothing-of-ours',
-      'The contract is the source; it has none.',
+      'Everything else is derived from the contract.',
       '^contract/',
       '^contract/',
     ),
-    seesOnly('kit-knows-no-domain', 'The kit serves every process, so it knows none of them.', '^kit/', '^kit/'),
+    seesOnly(
+      'kit-knows-no-domain',
+      'Every process uses the kit, so it contains nothing of one process.',
+      '^kit/',
+      '^kit/',
+    ),
     {
       name: 'scheduler-is-pure',
       comment: 'Placement is a function of its arguments: no clock, no random, no node:*, nothing of ours.',
@@ -57,15 +62,14 @@ module.exports = {
     },
     {
       name: 'domain-is-pure',
-      comment:
-        'States and rules are functions of their arguments: contract, kit, scheduler, and hashing as the one part of node:*.',
+      comment: 'States and rules are pure functions: they may import contract, kit, scheduler and node:crypto only.',
       severity: 'error',
       from: { path: '^server/src/domain/', pathNot: TEST },
       to: { pathNot: '^(server/src/domain|contract|kit|scheduler)/|^crypto$' },
     },
     layer(
       'db-knows-nothing-above-it',
-      'Queries serve every layer above and know none.',
+      'Every layer above uses queries, so they import none of these layers.',
       'db',
       'http|node-api|gateway|roles|services|agents|identity|sessions|logs|sealing|pipeline|views|workflows|reconcilers|placement|ports',
     ),
@@ -77,19 +81,19 @@ module.exports = {
     ),
     layer(
       'node-api-never-touches-db-or-ports',
-      'The edge of agents calls services, as the edge of people does; it shares only that one’s parsers.',
+      'The node API calls services, as the HTTP API does; it shares only the parsers of that API.',
       'node-api',
       'db|ports|workflows|reconcilers|placement',
     ),
     layer(
       'gateway-never-touches-db-or-ports',
-      'The edge of sessions calls services; of the other edges it shares the parsers and who a host is.',
+      'The gateway calls services; it shares parsers and the identification of hosts with the other listeners.',
       'gateway',
       'db|ports|workflows|reconcilers|placement',
     ),
     {
       name: 'http-does-not-know-node-api',
-      comment: 'People and agents come in by different doors.',
+      comment: 'People and agents use different listeners.',
       severity: 'error',
       from: { path: '^server/src/http/', pathNot: TEST },
       to: { path: '^server/src/(node-api|gateway)/' },
@@ -114,13 +118,13 @@ module.exports = {
     ),
     layer(
       'reconcilers-stand-alone',
-      'A reconciler runs by itself: it may start workflows and use the keys of the agent channel, never an operation.',
+      'A reconciler runs without a request: it may start workflows and use the keys of the agent channel, but calls no operation.',
       'reconcilers',
       'services|views|pipeline|identity|sessions|http|node-api|gateway|roles',
     ),
     layer(
       'ports-know-no-layer',
-      'A port is replaced by its stand-in without anyone noticing.',
+      'A port and its stand-in are interchangeable, so a port imports no layer.',
       'ports',
       'http|node-api|gateway|roles|services|views|pipeline|identity|agents|sessions|logs|sealing|workflows|reconcilers|placement|domain|db',
     ),
@@ -139,7 +143,7 @@ module.exports = {
       '^(server|contract|kit|scheduler)/',
     ),
     seesOnly('agent-sees-contract-and-kit', 'The agent runs on hosts.', '^node-agent/', '^(node-agent|contract|kit)/'),
-    seesOnly('sdk-stands-alone', 'The sdk is published by itself.', '^sdk/', '^sdk/'),
+    seesOnly('sdk-stands-alone', 'The SDK is published alone.', '^sdk/', '^sdk/'),
     seesOnly('cli-sees-sdk-and-scheduler', 'The command uses what every user has.', '^cli/', '^(cli|sdk|scheduler)/'),
     seesOnly(
       'console-sees-the-sdk',
@@ -170,8 +174,7 @@ module.exports = {
     },
     {
       name: 'product-declares-its-packages',
-      comment:
-        'A package that only the workshop installs is missing where the product runs. The mock is of the workshop: no build that ships holds it.',
+      comment: 'A development package is missing where the product runs. No shipped build contains the mock.',
       severity: 'error',
       from: { path: PRODUCT, pathNot: `${TEST}|^[^/]+/[^/]+\\.config\\.ts$|^console/(mock-api|demo)/` },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },

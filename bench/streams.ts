@@ -80,7 +80,7 @@ export const streamsBench: Bench = {
           name: 'streams',
           ratio: result.ratio,
           goal: '<=1.5',
-          reference: `${round(result.reference)} ms median launch over HTTP while nobody streams`,
+          reference: `${round(result.reference)} ms median launch over HTTP without open streams`,
           ours: `${round(result.ours)} ms while another tenant holds ${STREAMS} idle event streams at the same process`,
           pairs: result.pairs,
         };

@@ -11,6 +11,7 @@ import { guarantees } from './check/guarantees.ts';
 import { importRules } from './check/imports.ts';
 import { lockfileDigests } from './check/lockfile.ts';
 import { migrations } from './check/migrations.ts';
+import { runbookQuotes } from './check/quotes.ts';
 import { tableOwners } from './check/table-owners.ts';
 import { textRules } from './check/text-rules.ts';
 
@@ -39,6 +40,7 @@ const CHECKS: readonly Check[] = [
   migrations,
   lockfileDigests,
   documentPaths,
+  runbookQuotes,
   guarantees,
 ];
 

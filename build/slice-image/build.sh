@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds an image of images/NAME.conf from Debian packages: `build.sh NAME`. It prints the folder that holds disk.qcow2,
-# vmlinuz, initrd, cmdline, catalog.json and contents.txt. The folder is named by the hash of everything the disk is made by, so
-# a recipe that did not change is not built twice, and whoever is first puts it in place in one step. `build.sh --where NAME`
-# prints the folder and builds nothing. Needs root, mmdebstrap, qemu-utils, gdisk, mtools, dosfstools, binutils, e2fsprogs.
+# Builds an image of images/NAME.conf from Debian packages: `build.sh NAME`. It prints the directory that holds disk.qcow2,
+# vmlinuz, initrd, cmdline, catalog.json and contents.txt. The directory is named by the hash of everything the disk is made by, so
+# a recipe that did not change is not built twice, and of concurrent builds the first one moves it into place atomically. `build.sh --where NAME`
+# prints the directory and builds nothing. Needs root, mmdebstrap, qemu-utils, gdisk, mtools, dosfstools, binutils, e2fsprogs.
 set -eu
 is_asked=no
 if [ "${1-}" = --where ]; then is_asked=yes; shift; fi
@@ -41,7 +41,7 @@ cat >"$work/out/catalog.json" <<JSON
   "driver_strategy": "$DRIVER_STRATEGY",
   "readiness_checks": [${checks%, }],
   "source": "build/slice-image/images/$name.conf at recipe $hash",
-  "digest_authority": "${GPUAAS_DIGEST_AUTHORITY:-whoever ran build.sh and registered this digest in the catalog}"
+  "digest_authority": "${GPUAAS_DIGEST_AUTHORITY:-the operator who ran build.sh and registered this digest}"
 }
 JSON
 chmod 755 "$work/out"

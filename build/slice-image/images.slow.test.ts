@@ -65,7 +65,9 @@ describe('the base image', { skip: LACKS }, () => {
     assert.equal(entry.driver_strategy, 'cloud_init');
   });
 
-  test('is ready when its checks hold in the guest, and cloud-init takes its seed', { timeout: BOOT_MS }, async (t) => {
+  test('is ready when its checks hold in the guest OS, and cloud-init takes its seed', {
+    timeout: BOOT_MS,
+  }, async (t) => {
     const { run, held, tenant, entry, at } = await start(t, build('debian-12-base'), 2 * GIB);
     const ready = await run('slice.vm_readiness', { ...held, readiness_checks: entry.readiness_checks });
     assert.deepEqual([ready.lease_state, ready.gpu_count], ['bound', 1]);
@@ -109,7 +111,7 @@ describe('the CUDA image', { skip: CUDA_LACKS }, () => {
     assert.equal(entry.driver_strategy, 'preinstalled');
   });
 
-  test('compiles in the guest, and says plainly that there is no GPU where there is none', {
+  test('compiles in the guest OS, and reports a missing GPU', {
     timeout: BOOT_MS,
   }, async (t) => {
     const { run, held, entry } = await start(t, cuda, 12 * GIB);

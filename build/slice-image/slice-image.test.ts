@@ -22,7 +22,7 @@ const readiness = (folder: string, checks: string, programs: Readonly<Record<str
   return spawnSync('sh', [join(folder, 'readiness')], { encoding: 'utf8', env: { PATH: `${bin}:/usr/bin:/bin` } });
 };
 
-test('what is published is found by agents with the digest of its bytes, and other bytes are refused', async (context) => {
+test('agents find a published image by the digest of its bytes, and other bytes are refused', async (context) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-publish-'));
   context.after(() => rmSync(dir, { recursive: true }));
   const bytes = randomBytes(4096);
@@ -45,7 +45,7 @@ test('what is published is found by agents with the digest of its bytes, and oth
   assert.deepEqual(readdirSync(join(folder, 'blobs/sha256')).length, 2);
 });
 
-test('each check says whether it holds and why not, and all of them are run', (context) => {
+test('all checks run, and each reports whether it holds and why not', (context) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-ready-'));
   context.after(() => rmSync(dir, { recursive: true }));
   const absent = 'case "$*" in *ssh_host*) exit 0 ;; *) exit 2 ;; esac';

@@ -145,7 +145,7 @@ export const placementCases: readonly Case[] = [
           ...entries.slice(0, 2),
           ...entries
             .slice(2, count + 2)
-            .map((entry) => ({ ...entry, outcome: 'stuck', detail: 'The image could not be copied.' })),
+            .map((entry) => ({ ...entry, outcome: 'stuck' as const, detail: 'The image could not be copied.' })),
         ]),
     },
   }),

@@ -24,7 +24,7 @@ const inventory: Inventory = {
       allocation_id: ORPHAN,
       vm: ORPHAN_VM,
       slot_ids: [],
-      message: `VM ${ORPHAN_VM} (running) is managed by GPUaaS but has no claim on this node. It uses devices of slots 3.`,
+      message: `VM ${ORPHAN_VM} (running) is managed by GPUaaS but has no claim on this node. It uses devices of slot 3.`,
       since: time,
     },
     {
@@ -46,7 +46,7 @@ const inventory: Inventory = {
     { ...vm, name: ORPHAN_VM, allocation_id: ORPHAN, devices: ['0000:3d:00.0', 'S6C0NE0T1'] },
   ],
   leases: [{ allocation_id: allocation, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
-  repaired: ['put back the flows of gp0123456789ab'],
+  repaired: ['restored the flows of gp0123456789ab'],
 };
 const taskOf = (kind: string): Task => ({ ...agentAnswers.adminNodeAgentUpdate, kind });
 

@@ -49,7 +49,11 @@ export const lost = withPower({
   reason: `${START_SLICE.steps.awaitSsh.failed} The VM was started. Open its console, reboot it, or stop it.`,
 });
 
-const entry = (sequence: number, step: keyof typeof STOP_SLICE.steps, outcome: string): TimelineEntry => ({
+const entry = (
+  sequence: number,
+  step: keyof typeof STOP_SLICE.steps,
+  outcome: TimelineEntry['outcome'],
+): TimelineEntry => ({
   sequence,
   workflow: STOP_SLICE.name,
   workflow_label: STOP_SLICE.label,

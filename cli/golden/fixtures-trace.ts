@@ -37,7 +37,7 @@ const step = (more: Partial<Entry> = {}): Entry =>
     ...more,
   });
 const asked = entry('audit:aud_1', '21.004', 'allocation.create succeeded', { source: 'audit' });
-const ended = entry('event:evt_1', '25.121', 'The allocation is failed', { source: 'event', ...failed });
+const ended = entry('event:evt_1', '25.121', 'The allocation has failed', { source: 'event', ...failed });
 const subject = { kind: 'allocation', id: allocation, name: 'train', state: 'failed', project_id: null } as const;
 
 export const operatorTrace: Trace = {

@@ -125,6 +125,7 @@ export const run: WorkflowRun = {
   organization_id: ids.organization,
   project_id: ids.project,
   step: 'wipe',
+  step_label: RELEASE_ALLOCATION.steps.wipe.label,
   state: 'stuck',
   state_reason: RELEASE_ALLOCATION.steps.wipe.failed,
   state_since: time,
@@ -141,6 +142,7 @@ export const run: WorkflowRun = {
 const step: WorkflowStep = {
   sequence: 1,
   step: 'wipe',
+  label: RELEASE_ALLOCATION.steps.wipe.label,
   attempt: 1,
   outcome: 'error',
   detail: 'The disks could not be wiped. The wipe command failed with status 1.',

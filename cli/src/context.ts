@@ -120,7 +120,9 @@ export const createCli = (flags: GlobalFlags, io: Io): Cli => {
 
   const confirm = async (question: string, yes: boolean | undefined): Promise<void> => {
     if (yes) return;
-    if (!interactive) throw new UsageError(`Not confirmed: ${question}`, 'Add --yes to confirm without being asked.');
+    // An error asks nothing.
+    if (!interactive)
+      throw new UsageError(`Confirmation required: ${question.replaceAll(/\?(?= |$)/g, '.')}`, 'Add --yes.');
     const { ask } = await import('./prompt.ts');
     if (!(await ask(question, io))) throw new CliError('failure', 'No changes were made.');
   };

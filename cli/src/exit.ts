@@ -127,7 +127,7 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   fresh_sign_in_required:
     'Sign in again, then repeat the command: gpuaas login --fresh. Automation needs an API token with the scope fresh_sign_in and the scopes of its commands.',
   precondition_failed: 'It changed since you read it. Review and retry.',
-  insufficient_capacity: 'Request fewer GPUs or another region, or retry later.',
+  insufficient_capacity: 'Request less capacity or another region, or retry later.',
   quota_exceeded: 'Release an allocation, or request a larger quota. Show quotas: gpuaas quota get',
   limit_exceeded: 'Remove what you no longer need. Show limits and usage: gpuaas organization limit list',
   sku_disabled: 'List available SKUs: gpuaas sku list',

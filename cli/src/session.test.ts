@@ -1,6 +1,6 @@
 /** Complete commands with an API and a gateway beside them; the test plays the host. */
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -8,12 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { sessionWord, startGateway } from '../../sdk/test/gateway.ts';
+import { requires } from '../../tools/test/requires.ts';
 import { startApi } from '../golden/api.ts';
 import { answers, ids } from '../golden/fixtures.ts';
 import { placementIds } from '../golden/fixtures-allocation.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
-const noScript = spawnSync('script', ['--version']).status === 0 ? false : 'the command script is not installed';
 
 const world = async (t: TestContext) => {
   const gateway = await startGateway(t);
@@ -147,7 +147,7 @@ test('when ssh fails without a message from the gateway, the CLI prints how to a
   assert.equal(await with255(`touch "$(printf '%s\\n' "$*" | sed 's/.*--said=\\([^ ]*\\).*/\\1/')"`), '');
 });
 
-test('~. disconnects and restores the terminal mode', { skip: noScript }, async (t) => {
+test('~. disconnects and restores the terminal mode', { skip: requires('script') }, async (t) => {
   const { gateway, api, atTerminal } = await world(t);
   const { child, said, until, ended } = atTerminal('terminal train');
   const leg = await gateway.next();
@@ -164,7 +164,7 @@ test('~. disconnects and restores the terminal mode', { skip: noScript }, async 
   assert.match(said.stdout, / echo /);
 });
 
-test('the terminal mode is restored when the gateway disconnects', { skip: noScript }, async (t) => {
+test('the terminal mode is restored when the gateway disconnects', { skip: requires('script') }, async (t) => {
   const { gateway, atTerminal } = await world(t);
   const { said, until, ended } = atTerminal('console train');
   const leg = await gateway.next();

@@ -4,6 +4,7 @@ import { commandLine } from './clean.ts';
 import type { Cli } from './context.ts';
 import { CliError } from './exit.ts';
 import { isUsable, type SshHost } from './ssh-files.ts';
+import { allocationText } from './state-text.ts';
 
 /** What must be done before a connection is possible, or null. */
 export const notReady = (cli: Cli, found: Allocation): CliError | null => {
@@ -14,7 +15,8 @@ export const notReady = (cli: Cli, found: Allocation): CliError | null => {
       `${found.name} is ${found.state}: it does not accept connections yet.`,
       next('watch'),
     );
-  if (found.state !== 'active') return new CliError('conflict', `${found.name} is ${found.state}.`, next('get'));
+  if (found.state !== 'active')
+    return new CliError('conflict', `${allocationText(found.name, found.state)}.`, next('get'));
   if (found.power !== null && found.power.state !== 'on')
     return new CliError('conflict', `The VM of ${found.name} is ${found.power.state}.`, next('start'));
   return null;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { requires } from '../../tools/test/requires.ts';
 import {
   hostNames,
   includeLine,
@@ -80,9 +81,7 @@ test('clashing names get the project as a suffix, and names that still clash use
   assert.deepEqual([...names.values()], ['gpuaas-train.default', 'gpuaas-train.research', 'gpuaas-eval', null, null]);
 });
 
-test('arguments survive the shell that ssh uses for ProxyCommand, and nothing else is executed', {
-  skip: process.platform === 'win32',
-}, () => {
+test('arguments survive the shell that ssh uses for ProxyCommand, and nothing else is executed', () => {
   const word = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), (words) => {
@@ -95,9 +94,7 @@ test('arguments survive the shell that ssh uses for ProxyCommand, and nothing el
   assert.equal(proxyCommand(['/my node/bin', '%h']), "'/my node/bin' '%%h'");
 });
 
-const noSsh = spawnSync('ssh', ['-V']).status === 0 ? false : 'OpenSSH is not installed';
-
-test('OpenSSH parses the generated configuration as intended', { skip: noSsh }, async (t) => {
+test('OpenSSH parses the generated configuration as intended', { skip: requires('ssh') }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas ssh-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'config');

@@ -52,7 +52,9 @@ test('a completed step is one line with its total duration', () => {
 });
 
 test('a stuck step shows its reason', () => {
-  const stuck = entries.slice(0, 3).map((entry) => ({ ...entry, outcome: 'stuck', detail: 'It did not work.' }));
+  const stuck = entries
+    .slice(0, 3)
+    .map((entry) => ({ ...entry, outcome: 'stuck' as const, detail: 'It did not work.' }));
   assert.equal(finishedSteps(stuck).map(finishedLine).at(-1), '✗ Copy image          12s  It did not work.');
 });
 

@@ -1,16 +1,15 @@
 /** The output on a terminal. util-linux's `script` provides a real one. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { requires } from '../../tools/test/requires.ts';
 import { startApi } from '../golden/api.ts';
 import { ids } from '../golden/fixtures.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
-const missing =
-  spawnSync('script', ['--version']).status === 0 ? false : 'the command script (util-linux) is not installed';
 
 type Run = { screen: string; code: number | null; requests: string[] };
 
@@ -53,20 +52,22 @@ const atTerminal = async (
   }
 };
 
-test('a terminal gets a table with a bold header, not JSON', { skip: missing }, async () => {
+test('a terminal gets a table with a bold header, not JSON', { skip: requires('script') }, async () => {
   const { screen, code } = await atTerminal('region list');
   assert.equal(code, 0);
   const header = '\u001b[1mREGION      NAME   WIPE LEVEL  ENABLED\u001b[22m\r\n';
   assert.ok(screen.includes(`${header}eu-north-1  North  purge       yes\r\n`), screen);
 });
 
-test('NO_COLOR turns color off', { skip: missing }, async () => {
+test('NO_COLOR turns color off', { skip: requires('script') }, async () => {
   const { screen } = await atTerminal('region list', { env: { NO_COLOR: '1' } });
   assert.match(screen, /REGION +NAME +WIPE LEVEL +ENABLED/);
   assert.ok(!screen.includes('\u001b['));
 });
 
-test('a destructive command asks for confirmation on a terminal and stops at "no"', { skip: missing }, async () => {
+test('a destructive command asks for confirmation on a terminal and stops at "no"', {
+  skip: requires('script'),
+}, async () => {
   const question = 'Delete project';
   const refused = await atTerminal(`project delete ${ids.project}`, { dialogue: { question, answer: 'n' } });
   assert.equal(refused.code, 1);

@@ -29,11 +29,14 @@ export {
 } from './limits.ts';
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
+export { OPEN_DISK_APPROVAL_STATES } from './public/admin-disk.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
+export { OPEN_TASK_STATES, type TASK_STATES } from './public/admin-node-task.ts';
 export type { PlatformKeyKind } from './public/admin-platform-key.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
 export {
   ALLOCATION_STATES,
+  ENDED_ALLOCATION_STATES,
   HELD_ALLOCATION_STATES,
   MOVING_ALLOCATION_STATES,
   POWER_STATES,
@@ -41,5 +44,11 @@ export {
 } from './public/allocation.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export { SESSION_STATES } from './public/terminal-session.ts';
+export {
+  FAILED_STEP_OUTCOMES,
+  LIVE_WORKFLOW_STATES,
+  STEP_OUTCOME_LABELS,
+  type StepOutcome,
+} from './public/workflow-run.ts';
 export * from './roles.ts';
 export { readSshPublicKey } from './ssh-public-key.ts';

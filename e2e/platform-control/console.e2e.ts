@@ -68,7 +68,7 @@ test('users work with the console of a running control plane', { skip }, async (
     },
   );
 
-  await t.test('a slice is launched by keyboard alone and becomes active while one looks', async () => {
+  await t.test('a slice is launched by keyboard alone and becomes active on the open page', async () => {
     const { page } = tenant;
     await page.keyboard.press('Control+k');
     await page.keyboard.type('launch');
@@ -91,7 +91,7 @@ test('users work with the console of a running control plane', { skip }, async (
     assert.equal(await page.evaluate(() => 'notLoadedAgain' in globalThis), true);
   });
 
-  await t.test('a terminal in the page reaches the machine through the gateway', async () => {
+  await t.test('a terminal in the page reaches the VM through the gateway', async () => {
     const { page } = tenant;
     await page.getByRole('tab', { name: 'Connect' }).click();
     await page.getByRole('button', { name: 'Open terminal' }).click();
@@ -107,7 +107,7 @@ test('users work with the console of a running control plane', { skip }, async (
       .waitFor();
   });
 
-  await t.test('what does not fit says why, and the alternative that is offered launches', async () => {
+  await t.test('a launch that does not fit shows its reasons, and the listed alternative launches', async () => {
     const { page } = tenant;
     await launch(page, 'shape=gpu_slice&gpus=8&name=large');
     await link(page, 'Project', 'Launch').click();
@@ -197,7 +197,7 @@ test('users work with the console of a running control plane', { skip }, async (
       .waitFor();
   });
 
-  await t.test('a viewer reads everything and may change nothing, and is told why', async () => {
+  await t.test('a viewer reads everything, changes nothing, and sees why', async () => {
     const { page } = tenant;
     const allocations = page.url().replace(/\/alc_.*/, '');
     await link(page, 'Organization', 'Projects and members').click();
@@ -263,7 +263,7 @@ test('users work with the console of a running control plane', { skip }, async (
     }
   });
 
-  await t.test('signing out ends the session, and what is open says so', async () => {
+  await t.test('signing out ends the session, and open pages show it', async () => {
     const { page, context } = tenant;
     const other = await context.newPage();
     await other.goto(`${lab.url}/settings`);

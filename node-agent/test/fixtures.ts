@@ -1,22 +1,15 @@
-/**
- * Recordings of third-party hosts. Their licenses keep them out of this repository, so a test that reads one is skipped
- * if they are missing: GPUAAS_FIXTURES is their directory, and the project's own recordings cover the same cases.
- */
+/** Recordings of third-party hosts. A test that reads one is skipped if it is missing. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { RECORDINGS, requiresRecording } from '../../tools/test/requires.ts';
 
-const FOLDER = process.env['GPUAAS_FIXTURES'] ?? fileURLToPath(new URL('../../../shared/fixtures', import.meta.url));
+export { requiresRecording as requiresFixture };
 
-/** False if it exists, else why not: the `skip` value for node:test. */
-export const requiresFixture = (path: string): string | false =>
-  existsSync(join(FOLDER, path)) ? false : `recordings: ${path} is not there (set GPUAAS_FIXTURES)`;
-
-export const fixturePath = (path: string): string => join(FOLDER, path);
-export const readFixture = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
+export const fixturePath = (path: string): string => join(RECORDINGS, path);
+export const readFixture = (path: string): string => readFileSync(join(RECORDINGS, path), 'utf8');
 
 /** Parts that no parser reads; leaving them out saves thousands of files. */
 const UNREAD = [

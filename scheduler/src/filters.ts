@@ -36,6 +36,15 @@ const count = (slots: readonly SchedulerSlot[], is: (slot: SchedulerSlot) => boo
   return matching;
 };
 
+/** For operators. */
+export const OCCUPANCY_TEXT: Readonly<Record<SchedulerNode['occupancy'], string>> = {
+  free: 'free',
+  sliced: 'in use by slices',
+  exclusive: 'in use as bare metal',
+  cleaning: 'being wiped',
+  cleanup_blocked: 'blocked in cleanup',
+};
+
 /** How a node's occupancy refuses a request that needs more than it leaves. */
 export const OCCUPANCY_HOLDS = {
   sliced: 'fragmented',
@@ -104,7 +113,7 @@ export const FILTERS: readonly Filter[] = [
     reject: ({ node: { occupancy } }, request) =>
       occupancy === 'free' || (occupancy === 'sliced' && request.shape === 'gpu_slice')
         ? null
-        : { detail: `node is ${occupancy}`, holds: OCCUPANCY_HOLDS[occupancy] },
+        : { detail: `node is ${OCCUPANCY_TEXT[occupancy]}`, holds: OCCUPANCY_HOLDS[occupancy] },
   },
   {
     name: 'held',

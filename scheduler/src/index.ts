@@ -7,6 +7,7 @@ export {
   FILTERS,
   type Filter,
   type FilterRefusal,
+  OCCUPANCY_TEXT,
   type Refusal,
   rejectedBy,
 } from './filters.ts';

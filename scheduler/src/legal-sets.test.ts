@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { assertReached } from '../../tools/test/reached.ts';
+import { RECORDINGS, requiresRecording } from '../../tools/test/requires.ts';
 import { aNode, aSlot, HGX_TABLE, slots } from '../test/fleet.ts';
 import {
   freeLegalSets,
@@ -18,8 +18,7 @@ import {
 } from './legal-sets.ts';
 import type { SchedulerSlot } from './model.ts';
 
-const FIXTURES = process.env['GPUAAS_FIXTURES'] ?? fileURLToPath(new URL('../../../shared/fixtures', import.meta.url));
-const RECORDED = join(FIXTURES, 'topology/fabric-manager/hgx-h100-fm-partitions.json');
+const RECORDED = 'topology/fabric-manager/hgx-h100-fm-partitions.json';
 
 const masks = (sets: readonly { readonly mask: number }[] | null): readonly number[] =>
   (sets ?? []).map((set) => set.mask).sort((a, b) => a - b);
@@ -41,9 +40,9 @@ test('a board with eight GPUs has one set of eight, two of four, four of two and
 });
 
 test('the partition table in this test equals the recorded one', {
-  skip: existsSync(RECORDED) ? false : 'recordings: no topology/fabric-manager/hgx-h100-fm-partitions.json',
+  skip: requiresRecording(RECORDED),
 }, () => {
-  const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as {
+  const recorded = JSON.parse(readFileSync(join(RECORDINGS, RECORDED), 'utf8')) as {
     partitions: { moduleIds: number[] }[];
     guideBdfToModuleId: Record<string, number>;
   };

@@ -95,7 +95,7 @@ test('a refusal states that the region lacks such hardware', () => {
   assert.deepEqual(offered(decision), ['region 1 h200-slice north']);
   assert.equal(
     explainToUser(decision, aSlice(1)),
-    'There is no h200-slice in south. Fits now: 1 GPU of h200-slice in north.',
+    'No node in south offers SKU h200-slice. Fits now: 1 GPU of h200-slice in north.',
   );
 });
 
@@ -163,7 +163,7 @@ test('a refusal for too few free GPUs lists why the others are unavailable', () 
   const decision = refused(aSlice(4), aSnapshot([aNode({ occupancy: 'sliced', slots: onlyFree(0) })]));
   assert.equal(
     decision.reasons[0]?.detail,
-    'Only 1 GPU of h200-slice in north free: 7 GPUs in use, 1 GPU free, but on nodes that each have too few.',
+    'Only 1 GPU of h200-slice in north is free: 7 GPUs in use, 1 GPU free, but on nodes that each have too few.',
   );
 });
 

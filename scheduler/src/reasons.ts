@@ -55,7 +55,8 @@ const holdsIn = (held: HeldBy): readonly UnavailableReason[] => HOLD_ORDER.filte
 const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason => {
   const { held_by, free_gpus, largest_set } = facts;
   const what = `${request.sku} in ${request.region}`;
-  if (facts.gpus_total === 0) return { code: 'no_nodes', gpus: 0, detail: `There is no ${what}.` };
+  if (facts.gpus_total === 0)
+    return { code: 'no_nodes', gpus: 0, detail: `No node in ${request.region} offers SKU ${request.sku}.` };
   if (free_gpus >= request.gpu_count) {
     const blocker =
       held_by.fabric > 0
@@ -64,7 +65,10 @@ const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason 
     const detail = `${gpus(free_gpus)} of ${what} are free, but ${blocker}; the largest set is ${largest_set}.`;
     return { code: 'one_node', gpus: free_gpus, detail };
   }
-  const verdict = free_gpus === 0 ? `No ${what} is free` : `Only ${gpus(free_gpus)} of ${what} free`;
+  const verdict =
+    free_gpus === 0
+      ? `No ${what} is free`
+      : `Only ${gpus(free_gpus)} of ${what} ${free_gpus === 1 ? 'is' : 'are'} free`;
   const holders = holdsIn(held_by).map((kind) => holdText(kind, held_by));
   return { code: 'no_capacity', gpus: free_gpus, detail: `${verdict}: ${holders.join(', ')}.` };
 };

@@ -1102,7 +1102,7 @@ export type TimelineEntry = {
   /** Label of the step. */
   label: string;
   attempt: number;
-  outcome: string;
+  outcome: 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;
   /** When it started. */
   started_at: string;
@@ -1368,6 +1368,8 @@ export type WorkflowRun = {
   project_id: string | null;
   /** The current or last step. */
   step: string;
+  /** Label of that step. */
+  step_label: string;
   state: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled';
   state_reason: string | null;
   /** When this state began. */
@@ -1392,6 +1394,8 @@ export type WorkflowRun = {
 export type WorkflowStep = {
   sequence: number;
   step: string;
+  /** Label of the step. */
+  label: string;
   attempt: number;
   outcome: 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;

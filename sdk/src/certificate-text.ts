@@ -23,7 +23,7 @@ export const certificateText = {
     [method, erase === null ? null : ERASES[erase], level === null ? null : `NIST ${level}`]
       .filter((part) => part !== null)
       .join(', '),
-  rule: ({ rule }: Disk): string | null => (rule === 'changed' ? 'changed random data' : rule),
+  rule: ({ rule }: Disk): string | null => (rule === 'changed' ? 'random data, other than before the wipe' : rule),
   gpu: ({ gpu_reset }: Disk): string => {
     if (gpu_reset === null) return 'no reset recorded';
     return gpu_reset.is_ok ? `reset (${gpu_reset.method})` : NOT_RESET;

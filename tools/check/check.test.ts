@@ -8,6 +8,7 @@ import { runTool, verdict } from './check.ts';
 import { missingPaths } from './documents.ts';
 import { firstDifference } from './drift.ts';
 import { cruise } from './imports.ts';
+import { missingQuotes, quotesIn } from './quotes.ts';
 import { tablesWithoutOwner } from './table-owners.ts';
 import { findIn, TEXT_RULES } from './text-rules.ts';
 
@@ -127,6 +128,10 @@ describe('make check', () => {
       ['plain words in code', 'cli/src/x.ts', `const text = \`\${a}: ask ${'some'}body \${b}\`;`, true],
       ['plain words in code', 'console/app/x.tsx', `const X = () => <p>Ask ${'some'}body.</p>;`, true],
       ['plain words in code', 'server/src/x.ts', `// ${'no'}body reads this\nconst ${'tel'}l = '${'tel'}l';`, false],
+      ['plain words', '.x.cjs', `// who${'ever'} asks`, true],
+      ['plain words', 'build/slice-image/build.sh', `# who${'ever'} asks`, true],
+      ['plain words', 'build/slice-image/make-disk.sh', `# who${'ever'} asks`, false],
+      ['plain words in code', 'tools/x.ts', `const l = 'no${'body'} reads this';`, true],
       ['plain words in code', 'server/src/x.test.ts', `test('${'no'}body reads this')`, false],
     ];
     for (const [name, file, text, found] of cases) {
@@ -188,6 +193,15 @@ describe('make check', () => {
     const of = (text: string): string[] => missingPaths('doc/a.md', text, files);
     assert.deepEqual(of('`server/src/db/x.ts` `db/x.ts` `dist/x/y.json` [a](a.md#top) [db](../server/src/db)'), []);
     assert.deepEqual(of('`db/y.ts` [b](b.md)'), ['db/y.ts', 'doc/b.md']);
+  });
+
+  it('finds quotes in runbooks that the product does not print', () => {
+    const source = "log.warn(`no route to ${'$'}{host}: waiting`); { database: 'accepts no writes' }";
+    const of = (text: string): string[] => missingQuotes(text, source);
+    assert.deepEqual(of('`no route to … waiting` `"database":"accepts no writes"` `gpuaas node list` `--wait <s>`'), []);
+    assert.deepEqual(of('```\n`not a quote`\n```\n`select 1 from x` and `one_word`'), []);
+    assert.deepEqual(of('`no route\nto` and `no way to …`'), ['no way to …']);
+    assert.deepEqual(quotesIn('`a … b.`'), [{ quote: 'a … b.', parts: ['a', 'b.'] }]);
   });
 
   it('counts findings', () => {

@@ -18,6 +18,10 @@ const code = (file: string): boolean => /\.(?:ts|tsx|js|mjs|cjs)$/.test(file);
 const PLAIN_WORDS_REASON =
   'Texts for people use the terms of the glossary in ARCHITECTURE.md: name the actor, and use its trade words.';
 
+/** An image is named by the hash of these files, so a changed comment would build it again. */
+const IMAGE_RECIPE =
+  /^build\/(?:node-image\/|slice-image\/(?:make-root|make-disk|readiness)\.sh$)|^node-agent\/test\/tiny-guest\//;
+
 /** Unix has an account "nobody"; a text that means it quotes it. */
 const DIALECT =
   /unless told|\b(?:noughts?|somebody|whoever|(?<!")nobody|anew|mend(?:s|ed|ing)?|tells?|enrolment|erasure|clean-up|lately|absurd(?:ly)?|folders?)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b|\bby (?:itself|themselves)\b|\b(?:does|did|could|can|will) ?not answer\b/i;
@@ -34,19 +38,19 @@ export const TEXT_RULES: readonly TextRule[] = [
   },
   {
     name: 'no download addresses',
-    reason: 'The lockfile names packages and digests; where they come from is the business of who installs.',
+    reason: 'The lockfile names packages and digests; the registry is a setting of each installation.',
     applies: (file) => file === 'package-lock.json',
     breaks: /"resolved": "https?:/,
   },
   {
     name: 'no test alone',
-    reason: 'A test marked as the only one silences every other.',
+    reason: 'With .only, every other test of the file is skipped.',
     applies: (file) => /\.(?:test|e2e)\.tsx?$/.test(file),
     breaks: /\b(?:it|test|describe|suite)\.only\(|\bonly: true\b/,
   },
   {
     name: 'no shell',
-    reason: 'A shell reads names as syntax: spawn with an argv array.',
+    reason: 'A shell interprets names as syntax: spawn with an argv array.',
     applies: (file) => code(file) && !/^tools\/check\/text-rules/.test(file),
     breaks: /\bshell: (?:true|['"`])/,
   },
@@ -69,7 +73,8 @@ export const TEXT_RULES: readonly TextRule[] = [
     name: 'plain words',
     reason: PLAIN_WORDS_REASON,
     applies: (file) =>
-      /\.md$|^cli\/golden\/.*\.txt$|^infra\/observability\//.test(file) ||
+      /\.(?:md|cjs)$|^cli\/golden\/.*\.txt$|^infra\/observability\//.test(file) ||
+      (/\.sh$/.test(file) && !IMAGE_RECIPE.test(file)) ||
       (/^contract\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts')),
     breaks: DIALECT,
   },
@@ -77,8 +82,9 @@ export const TEXT_RULES: readonly TextRule[] = [
     name: 'plain words in code',
     reason: PLAIN_WORDS_REASON,
     applies: (file) =>
-      /^(?:(?:server|scheduler|cli|sdk|node-agent|kit|lab)\/src|console\/(?:app|mock-api))\/.*\.tsx?$/.test(file) &&
-      !/\.(?:test|contract)\.tsx?$/.test(file),
+      /^(?:(?:server|scheduler|cli|sdk|node-agent|kit|lab)\/src|console\/(?:app|mock-api)|tools|bench)\/.*\.tsx?$/.test(
+        file,
+      ) && !/\.(?:test|contract)\.tsx?$/.test(file),
     breaks: DIALECT,
     of_literals: true,
   },

@@ -63,13 +63,18 @@ type Scalar = string | number;
 const isScalar = (value: unknown): value is Scalar => typeof value === 'string' || typeof value === 'number';
 const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
 
-/** Every exported constant of the contract that is a text, a number or a list of them keeps its name. */
+/** Such as the labels of a list of values. */
+const isTextRecord = (value: unknown): value is Readonly<Record<string, string>> =>
+  typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string');
+
+/** Every exported constant of the contract that is a text, a number, a list of them or a record of texts keeps its name. */
 const valuesText = (exported: Exports): string => {
   const constants = exported.filter(([name]) => CONSTANT.test(name));
   const lines = constants.flatMap(([name, value]) => {
     if (isScalar(value)) return [`export const ${name} = ${JSON.stringify(value)};`];
     if (Array.isArray(value) && value.every(isScalar))
       return [`export const ${name} = [${value.map((one) => JSON.stringify(one)).join(', ')}] as const;`];
+    if (isTextRecord(value)) return [`export const ${name} = ${JSON.stringify(value)} as const;`];
     return [];
   });
   return `// Written by \`make gen\` from contract/. Do not edit.

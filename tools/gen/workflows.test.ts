@@ -56,7 +56,7 @@ test('the document has a row for every step, with its label and its host task', 
   ]);
   for (const row of [
     '| `one` | one | – | – |',
-    '| `work` | Work *(aside)* | `slice.vm_stop` | 7 s |',
+    '| `work` | Work *(off path)* | `slice.vm_stop` | 7 s |',
     '| `both` | Both | `slice.cleanup`; bare metal `node.cleanup` | 1 s |',
   ])
     assert.ok(text.includes(`\n${row}\n`), row);

@@ -52,7 +52,7 @@ const taskText = (task: HostTask | null): string => {
 };
 
 const row = ([key, step]: readonly [string, StepDeclaration]): string =>
-  `| \`${key}\` | ${step.label}${step.is_off_path === true ? ' *(aside)*' : ''} | ${taskText(step.task)} | ${step.task === null ? '–' : `${step.usual_s} s`} |`;
+  `| \`${key}\` | ${step.label}${step.is_off_path === true ? ' *(off path)*' : ''} | ${taskText(step.task)} | ${step.task === null ? '–' : `${step.usual_s} s`} |`;
 
 const section = (workflow: WorkflowDeclaration): string =>
   [
@@ -70,8 +70,8 @@ export const workflowsText = (workflows: readonly WorkflowDeclaration[]): string
     '<!-- Written by `make gen` from server/src/domain/workflow-steps.ts; do not edit. -->',
     '# Workflows',
     '',
-    'Every workflow by its steps, in the order of an undisturbed run. A step *(aside)* is taken only when something went wrong',
-    'or is in the way. The usual time counts until hosts have a history of their own.',
+    'Every workflow by its steps, in the order of an undisturbed run. A step *(off path)* runs only after a failure',
+    'or while something blocks the run. The usual time counts until hosts have a history of their own.',
     '',
     workflows.map(section).join('\n\n'),
   ].join('\n')}\n`;

@@ -32,10 +32,10 @@ export const findBrowser = (): string | undefined =>
   findProgram('chromium-headless-shell', 'chromium', 'chromium-browser');
 
 const NEEDS = {
-  root: () => (process.getuid?.() === 0 ? false : 'root: this test changes the system, run it as root'),
+  root: () => (process.getuid?.() === 0 ? false : 'root: it changes the system and must run as root'),
   loop: () =>
     process.getuid?.() !== 0
-      ? 'root: this test makes loop devices, run it as root'
+      ? 'root: loop devices need root'
       : existsSync('/dev/loop-control')
         ? false
         : 'loop: this kernel has no loop devices',
@@ -73,6 +73,11 @@ const NEEDS = {
   ssh: () => (findProgram('ssh') ? false : 'ssh: not installed (Debian: openssh-client)'),
   'sftp-server': () =>
     existsSync('/usr/lib/openssh/sftp-server') ? false : 'sftp-server: not installed (Debian: openssh-sftp-server)',
+  script: () => (findProgram('script') ? false : 'script: not installed (Debian: bsdutils)'),
+  'libvirt-schemas': () =>
+    existsSync('/usr/share/libvirt/schemas')
+      ? false
+      : 'libvirt-schemas: /usr/share/libvirt/schemas is missing (Debian: libvirt0)',
   rsync: () => (findProgram('rsync') ? false : 'rsync: not installed (Debian: rsync)'),
   bsdtar: () => (findProgram('bsdtar') ? false : 'bsdtar: not installed (Debian: libarchive-tools)'),
   mke2fs: () => (findProgram('mke2fs') ? false : 'mke2fs: not installed (Debian: e2fsprogs)'),
@@ -85,6 +90,16 @@ const NEEDS = {
   },
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
+
+/**
+ * Recordings of third-party hosts. Their licenses keep them out of this repository: GPUAAS_FIXTURES is their directory,
+ * and the project's own recordings cover the same cases.
+ */
+export const RECORDINGS = process.env['GPUAAS_FIXTURES'] ?? join(import.meta.dirname, '../../../shared/fixtures');
+
+/** False if the recording exists, else why not. */
+export const requiresRecording = (path: string): string | false =>
+  existsSync(join(RECORDINGS, path)) ? false : `recordings: ${path} is not there (set GPUAAS_FIXTURES)`;
 
 export type Need = keyof typeof NEEDS;
 

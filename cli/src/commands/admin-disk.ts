@@ -56,10 +56,10 @@ export const adminDisk: Group = {
     command({
       name: 'revoke',
       summary: 'Revoke the approval before the disk is wiped',
-      args: { ...node, ownership: 'ID from disk list' },
+      args: { ...node, approval: 'ID from disk list' },
       flags: { reason, ...keyFlags },
       run: async (cli, { args, flags }) => {
-        const params = { node_id: await nodeId(cli, args.node), disk_ownership_id: args.ownership };
+        const params = { node_id: await nodeId(cli, args.node), disk_ownership_id: args.approval };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const request = { params, body: { reason: flags.reason } };
         const response = await (await cli.client()).call('adminNodeDiskRevoke', request, options);

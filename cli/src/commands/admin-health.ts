@@ -5,6 +5,7 @@ import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
 import { nodeId } from '../find.ts';
 import { ifMatchFlags, keyFlags, yesFlags } from '../flags.ts';
+import { taskText } from '../state-text.ts';
 import { type Column, shortTime } from '../table.ts';
 
 type Health = Operations['adminNodeHealthGet']['response'];
@@ -143,7 +144,7 @@ export const adminHealth: Group = {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminNodeHealthProbe', { params, body: {} }, options);
         cli.out.done(
-          `Task ${response.data.id} is ${response.data.state}; see gpuaas admin health show ${args.node}.`,
+          `Task ${response.data.id} ${taskText(response.data.state)}; see gpuaas admin health show ${args.node}.`,
           response,
         );
       },

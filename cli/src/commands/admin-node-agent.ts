@@ -3,6 +3,7 @@ import { choice, command, integer, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { taskText } from '../state-text.ts';
 import { type Column, shortTime } from '../table.ts';
 
 type Enrollment = Operations['adminNodeEnrollmentCreate']['response'];
@@ -187,7 +188,7 @@ export const nodeAgentCommands = [
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const response = await (await cli.client()).call('adminNodeAgentUpdate', { params, body }, options);
       cli.out.done(
-        `Task ${response.data.id} is ${response.data.state}; see gpuaas admin node tasks ${args.node}.`,
+        `Task ${response.data.id} ${taskText(response.data.state)}; see gpuaas admin node tasks ${args.node}.`,
         response,
       );
     },

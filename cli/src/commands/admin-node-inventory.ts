@@ -5,6 +5,7 @@ import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
 import { nodeId } from '../find.ts';
 import { keyFlags, yesFlags } from '../flags.ts';
+import { taskText } from '../state-text.ts';
 import { type Column, shortDuration, shortTime } from '../table.ts';
 
 type Inventory = Operations['adminNodeInventoryGet']['response'];
@@ -74,7 +75,7 @@ const vmRemove = command({
     const request = { params, body: { reason: flags.reason } };
     const response = await (await cli.client()).call('adminNodeVmRemove', request, options);
     cli.out.done(
-      `Task ${response.data.id} is ${response.data.state}; see gpuaas admin node tasks ${args.node}.`,
+      `Task ${response.data.id} ${taskText(response.data.state)}; see gpuaas admin node tasks ${args.node}.`,
       response,
     );
   },
@@ -99,7 +100,10 @@ const printTask = (
   named: string,
   response: ApiResponse<Operations['adminNodeImageEvict']['response']>,
 ): void =>
-  cli.out.done(`Task ${response.data.id} is ${response.data.state}; see gpuaas admin node tasks ${named}.`, response);
+  cli.out.done(
+    `Task ${response.data.id} ${taskText(response.data.state)}; see gpuaas admin node tasks ${named}.`,
+    response,
+  );
 
 /** By name, digest or digest prefix. */
 const digestOf = async (cli: Cli, node_id: string, named: string): Promise<string> => {

@@ -1,13 +1,14 @@
 /**
  * The topology of a host: starting a discovery, reading its candidates, and their difference from the approved slots.
  */
-import type { Operations } from '@gpuaas/sdk';
+import { OPEN_TASK_STATES, type Operations } from '@gpuaas/sdk';
 import { command, duration, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { nodeId } from '../find.ts';
 import { keyFlags } from '../flags.ts';
 import { waitWithProgress } from '../progress.ts';
+import { taskText } from '../state-text.ts';
 import type { Column } from '../table.ts';
 import { shortTime } from '../table.ts';
 import { factLines } from './admin-node-facts.ts';
@@ -18,7 +19,7 @@ export type CandidateView = TopologyMap['candidates'][number];
 
 const node = { node: 'Name or ID' } as const;
 const WAIT_MS = 180_000;
-const OPEN: ReadonlySet<Discovery['task']['state']> = new Set(['queued', 'dispatched', 'running']);
+const OPEN: ReadonlySet<Discovery['task']['state']> = new Set(OPEN_TASK_STATES);
 
 export const candidateColumns: readonly Column<CandidateView>[] = [
   { header: '#', value: ({ slot_index }) => slot_index, align: 'right' },
@@ -98,9 +99,9 @@ export const readDiscovery = async (cli: Cli, node_id: string): Promise<Discover
 const show = (cli: Cli, discovery: Discovery, diff: boolean | undefined): void => {
   const { task, map } = discovery;
   if (cli.out.json) cli.out.item(discovery);
-  else if (map === null) cli.out.print(`The discovery is ${task.state}; no result yet.`);
+  else if (map === null) cli.out.print(`The discovery ${taskText(task.state)}; no result yet.`);
   else {
-    if (OPEN.has(task.state)) cli.out.say(`A newer discovery is ${task.state}; this is the previous result.`);
+    if (OPEN.has(task.state)) cli.out.say(`A newer discovery ${taskText(task.state)}; this is the previous result.`);
     if (diff) showDiff(cli, map);
     else showMap(cli, map);
   }
@@ -116,12 +117,15 @@ const waitForDiscovery = async (
     until: ({ task }) => !OPEN.has(task.state),
     timeoutMs: timeout ?? WAIT_MS,
     signal: cli.signal,
-    describe: ({ task }) => `The discovery of ${named} is ${task.state}`,
+    describe: ({ task }) => `The discovery of ${named} ${taskText(task.state)}`,
     resume: `gpuaas admin node candidates ${named}`,
   });
   const { state, state_reason } = found.task;
   if (state !== 'completed')
-    throw new CliError('failure', `The discovery is ${state}${state_reason === null ? '.' : `: ${state_reason}`}`);
+    throw new CliError(
+      'failure',
+      `The discovery ${taskText(state)}${state_reason === null ? '.' : `: ${state_reason}`}`,
+    );
   return found;
 };
 
@@ -139,7 +143,7 @@ export const nodeTopologyCommands = [
       const params = { node_id: await nodeId(cli, args.node) };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const response = await (await cli.client()).call('adminNodeDiscoveryCreate', { params, body: {} }, options);
-      const sentence = `Discovery ${response.data.id} is ${response.data.state}`;
+      const sentence = `Discovery ${response.data.id} ${taskText(response.data.state)}`;
       if (!flags.wait) return cli.out.done(`${sentence}; see gpuaas admin node candidates ${args.node}.`, response);
       cli.out.say(`${sentence}. correlation id ${response.correlation_id ?? 'unknown'}`);
       show(cli, await waitForDiscovery(cli, args.node, params.node_id, flags.timeout), false);

@@ -53,7 +53,7 @@ export const adminUser: Group = {
           client.adminUserList({ query: { ...query, email: flags.email } }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), [
           { header: 'ID', value: ({ id }) => id },
-          { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
+          { header: 'EMAIL', value: ({ email }) => email, shrink: 'cut' },
           { header: 'ROLE', value: ({ platform_role }) => platform_role },
           { header: 'STATE', value: ({ state }) => state },
           { header: 'LAST SEEN', value: ({ last_seen_at }) => shortTime(last_seen_at), optional: true },

@@ -1,16 +1,17 @@
 /** `slot repair`, and waiting for it: the run does the repair, and the slot shows its result. */
-import type { Operations, Slot } from '@gpuaas/sdk';
+import { ENDED_WORKFLOW_STATES, type Operations, type Slot } from '@gpuaas/sdk';
 import { command, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { nodeId, slotOf } from '../find.ts';
 import { ifMatchFlags, keyFlags, waitFlags, yesFlags } from '../flags.ts';
 import { waitWithProgress } from '../progress.ts';
+import { runText } from '../state-text.ts';
 
 type Run = Operations['adminWorkflowRunGet']['response'];
 
 const WAIT_MS = 600_000;
-const ENDED: ReadonlySet<Run['state']> = new Set(['done', 'stuck', 'cancelled']);
+const ENDED: ReadonlySet<Run['state']> = new Set(ENDED_WORKFLOW_STATES);
 
 export const stateOf = ({ slot_index, id, approval, status }: Slot): string =>
   `Slot ${slot_index} (${id}) is ${approval} and ${status}.`;
@@ -29,13 +30,13 @@ const waitForRepair = async (cli: Cli, slotId: string, resume: string, timeout: 
     until: ({ state }) => ENDED.has(state),
     timeoutMs: timeout ?? WAIT_MS,
     signal: cli.signal,
-    describe: ({ step, state, state_reason }) => `Repair step ${step}: ${state_reason ?? state}`,
+    describe: ({ step_label, state, state_reason }) => `${step_label}: ${state_reason ?? state}`,
     resume,
   });
   if (run.state === 'done') return;
   const why = run.state_reason === null ? '.' : `: ${run.state_reason}`;
   const help = `Steps: gpuaas admin workflow-run steps ${run.id}`;
-  throw new CliError('failure', `The repair is ${run.state}${why}`, help);
+  throw new CliError('failure', `The repair ${runText(run.state)}${why}`, help);
 };
 
 export const repair = command({

@@ -1,16 +1,17 @@
-import type { ApiResponse, WorkflowRun } from '@gpuaas/sdk';
+import { type ApiResponse, ENDED_WORKFLOW_STATES, type WorkflowRun } from '@gpuaas/sdk';
 import { command, type Group, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { collect, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
 import { waitWithProgress } from '../progress.ts';
+import { runText } from '../state-text.ts';
 import { runColumns, runFilters, runQuery, stepColumns } from './workflow-run.ts';
 
-const ENDED: ReadonlySet<WorkflowRun['state']> = new Set(['done', 'stuck', 'cancelled']);
+const ENDED: ReadonlySet<WorkflowRun['state']> = new Set(ENDED_WORKFLOW_STATES);
 const WAIT_MS = 600_000;
 
 const describe = (run: WorkflowRun): string =>
-  `${run.id} is ${run.state} at ${run.step}${run.state_reason === null ? '' : `: ${run.state_reason}`}`;
+  `${run.id} ${runText(run.state)} at step "${run.step_label}"${run.state_reason === null ? '' : `: ${run.state_reason}`}`;
 
 /** Waits for the end if requested; an end state other than the wanted ones is a failure with the reason of the run. */
 const finish = async (
@@ -95,7 +96,7 @@ export const adminWorkflowRun: Group = {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await client.call('adminWorkflowRunRetry', { params, body: { step: flags.step } }, options);
         await finish(cli, response, flags, {
-          sentence: `Retrying ${response.data.id} from ${response.data.step}.`,
+          sentence: `Retrying ${response.data.id} from step "${response.data.step_label}".`,
           wanted: ['done'],
         });
       },

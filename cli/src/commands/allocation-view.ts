@@ -1,5 +1,6 @@
 /** How an allocation is shown to a person: as a row, as a record, and as one line of progress. */
-import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import { type Allocation, STEP_OUTCOME_LABELS, type TimelineEntry } from '@gpuaas/sdk';
+import { allocationText } from '../state-text.ts';
 import { type Column, shortDuration, shortTime } from '../table.ts';
 import { price } from './catalog.ts';
 
@@ -19,7 +20,8 @@ const markedStateOf = (found: Allocation): string => {
 
 export const sentenceOf = (found: Allocation): string => {
   const why = found.state_reason ?? found.power?.reason ?? null;
-  return `${found.name} (${found.id}) is ${stateOf(found)}${why === null ? '' : `: ${why}`}`;
+  const sentence = allocationText(`${found.name} (${found.id})`, found.state, stateOf(found));
+  return `${sentence}${why === null ? '' : `: ${why}`}`;
 };
 
 /** For power commands: also when it is on. */
@@ -43,7 +45,7 @@ export const timelineColumns: readonly Column<TimelineEntry>[] = [
   { header: 'TIME', value: ({ started_at }) => `${started_at.slice(11, 19)}Z` },
   { header: 'STEP', value: ({ label }) => label, shrink: 'cut' },
   { header: 'TRY', value: ({ attempt }) => attempt, align: 'right' },
-  { header: 'OUTCOME', value: ({ outcome }) => outcome },
+  { header: 'OUTCOME', value: ({ outcome }) => STEP_OUTCOME_LABELS[outcome] },
   { header: 'MS', value: ({ duration_ms }) => duration_ms, align: 'right' },
   { header: 'DETAIL', value: ({ detail }) => detail, shrink: 'wrap' },
   { header: 'WORKFLOW', value: ({ workflow }) => workflow, optional: true },

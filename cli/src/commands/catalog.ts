@@ -1,6 +1,7 @@
 import { CAPACITY_SHAPES, type Money } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
+import { shortTime } from '../table.ts';
 
 /** The number of minor digits comes from the currency; it is never assumed to be two. */
 export const price = ({ amount_minor, currency }: Money): string => {
@@ -106,9 +107,19 @@ export const image: Group = {
       summary: 'Show one image',
       args: { image: 'Name' },
       run: async (cli, { args }) => {
-        cli.out.item(
-          await (await cli.client()).osImageGet({ params: { image_name: args.image } }, { signal: cli.signal }),
-        );
+        const params = { image_name: args.image };
+        const found = await (await cli.client()).osImageGet({ params }, { signal: cli.signal });
+        const { versions, ...rest } = found;
+        cli.out.item(found, rest);
+        if (cli.out.json) return;
+        cli.out.print('');
+        cli.out.table(versions, [
+          { header: 'VERSION', value: ({ digest }) => digest },
+          { header: 'REGISTERED', value: ({ registered_at }) => shortTime(registered_at) },
+          { header: 'RETIRED', value: ({ retired_at }) => shortTime(retired_at) },
+          { header: 'REASON', value: ({ retired_reason }) => retired_reason, shrink: 'wrap', optional: true },
+          { header: 'SOURCE', value: ({ source }) => source, shrink: 'wrap', optional: true },
+        ]);
       },
     }),
   ],

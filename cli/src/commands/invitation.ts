@@ -18,7 +18,7 @@ export const invitation: Group = {
           client.invitationList({ params: { organization_id }, query }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), [
           { header: 'ID', value: ({ id }) => id },
-          { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
+          { header: 'EMAIL', value: ({ email }) => email, shrink: 'cut' },
           { header: 'ROLE', value: ({ role }) => role },
           { header: 'STATE', value: ({ state }) => state },
           { header: 'EXPIRES', value: ({ expires_at }) => shortTime(expires_at) },

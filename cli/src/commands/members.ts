@@ -32,7 +32,7 @@ export const memberList = ({ scope, id, read }: Members) =>
       cli.out.list(await collect(flags, (query) => read(cli, of, query)), [
         { header: 'USER', value: ({ user_id }) => user_id },
         { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-        { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
+        { header: 'EMAIL', value: ({ email }) => email, shrink: 'cut' },
         { header: 'ROLE', value: ({ role }) => role },
       ]);
     },

@@ -1,4 +1,4 @@
-import { WORKFLOW_STATES, type WorkflowRun, type WorkflowStep } from '@gpuaas/sdk';
+import { STEP_OUTCOME_LABELS, WORKFLOW_STATES, type WorkflowRun, type WorkflowStep } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
@@ -7,18 +7,20 @@ export const runColumns: readonly Column<WorkflowRun>[] = [
   { header: 'ID', value: ({ id }) => id },
   { header: 'WORKFLOW', value: ({ workflow }) => workflow, shrink: 'cut' },
   { header: 'STATE', value: ({ state }) => state },
-  { header: 'STEP', value: ({ step }) => step, shrink: 'cut' },
+  { header: 'STEP', value: ({ step_label }) => step_label, shrink: 'cut' },
   { header: 'SINCE', value: ({ state_since }) => shortTime(state_since), optional: true },
   { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: 'wrap', optional: true },
 ];
 
 export const stepColumns: readonly Column<WorkflowStep>[] = [
   { header: '#', value: ({ sequence }) => sequence, align: 'right' },
-  { header: 'STEP', value: ({ step }) => step, shrink: 'cut' },
+  { header: 'STEP', value: ({ label }) => label, shrink: 'cut' },
   { header: 'TRY', value: ({ attempt }) => attempt, align: 'right' },
-  { header: 'OUTCOME', value: ({ outcome }) => outcome },
+  { header: 'OUTCOME', value: ({ outcome }) => STEP_OUTCOME_LABELS[outcome] },
   { header: 'MS', value: ({ duration_ms }) => duration_ms, align: 'right' },
   { header: 'DETAIL', value: ({ detail }) => detail, shrink: 'wrap' },
+  // For `retry --step`.
+  { header: 'NAME', value: ({ step }) => step, optional: true },
 ];
 
 export const runFilters = {

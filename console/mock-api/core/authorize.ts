@@ -2,6 +2,7 @@
  * Authorization by the contract's own table: a resource that the caller may not see returns 404, one that it may see
  * but not change 403.
  */
+
 import {
   type Operation,
   type Permission,
@@ -10,6 +11,7 @@ import {
   roleHolds,
   scopeAllows,
 } from '@gpuaas/contract';
+import { POLICIES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { notFound, Refusal } from './errors.ts';
 import type { World } from './world.ts';
 
@@ -89,13 +91,9 @@ export const authorize = (
   if (permission === null) return { organization_id: null, project_id: null, role: null, policy: 'public' };
   const { roles, ...bound } = boundOf(world, principal, operation, params);
   const role = roles.find((name) => roleHolds(name, permission));
-  if (role === undefined)
-    throw new Refusal('permission_denied', `Permission denied: no role of the caller holds ${permission}.`);
+  if (role === undefined) throw new Refusal('permission_denied', REFUSALS.denied(POLICIES.no_role(permission)));
   if (!scopeAllows(principal.scopes, permission))
-    throw new Refusal(
-      'permission_denied',
-      `Permission denied: the scopes of the credential do not include ${permission}.`,
-    );
+    throw new Refusal('permission_denied', REFUSALS.denied(POLICIES.no_scope(permission)));
   return { ...bound, role, policy: `${role} holds ${permission}` };
 };
 

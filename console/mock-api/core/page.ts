@@ -15,9 +15,7 @@ const encode = (parts: readonly unknown[]): string =>
 
 const malformed = (): Refusal =>
   new Refusal('invalid_request', REFUSALS.cursor, {
-    errors: [
-      { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the previous page, unchanged.' },
-    ],
+    errors: [{ pointer: '/query/cursor', code: 'malformed', message: REFUSALS.cursor_unchanged }],
   });
 
 const decode = (cursor: string): readonly unknown[] => {

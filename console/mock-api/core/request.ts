@@ -70,6 +70,6 @@ export const bodyOf = (operation: Operation, { body, headers }: Incoming): unkno
   try {
     return JSON.parse(body) as unknown;
   } catch {
-    throw new Refusal('invalid_request', 'The body is not valid JSON.');
+    throw new Refusal('invalid_request', REFUSALS.body_not_json);
   }
 };

@@ -39,10 +39,7 @@ export const matchRoute = (method: string, path: string): Match => {
   if (hit === undefined)
     throw found.length === 0
       ? new Refusal('not_found', REFUSALS.no_resource)
-      : new Refusal(
-          'method_not_allowed',
-          `This path takes ${found.map(({ route }) => route.operation.method).join(', ')}.`,
-        );
+      : new Refusal('method_not_allowed', REFUSALS.methods_of_path(found.map(({ route }) => route.operation.method)));
   const params = Object.fromEntries(hit.route.names.map((name, index) => [name, decoded(hit.parts[index + 1] ?? '')]));
   return { id: hit.route.id, operation: hit.route.operation, params };
 };

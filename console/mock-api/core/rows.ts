@@ -88,7 +88,7 @@ export type Node = Omit<
   discovery_task_id: string | null;
 };
 
-export type Run = Omit<ResponseRow<'adminWorkflowRunGet'>, 'actions'> & {
+export type Run = Omit<ResponseRow<'adminWorkflowRunGet'>, 'actions' | 'step_label'> & {
   path: readonly PathStep[];
   step_started_at: string;
   node_id: string | null;

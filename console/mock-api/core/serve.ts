@@ -52,7 +52,7 @@ export const createServe = (
     const principal = identity.principal();
     if (operation.access === 'public')
       return { principal, decision: { organization_id: null, project_id: null, role: null, policy: 'public' } };
-    if (principal === null) throw new Refusal('unauthenticated', 'You are not signed in, or your session has ended.');
+    if (principal === null) throw new Refusal('unauthenticated', REFUSALS.web_session_ended);
     validate('params', operation.params, params);
     const decision = authorize(world, principal, operation, params);
     const at = { now_ms: world.now(), max_age_s: options.freshSignInMaxAgeS };

@@ -1,4 +1,4 @@
-import { REFUSALS } from '../../../server/src/domain/sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
 import type { OsImage } from '../core/rows.ts';
@@ -17,9 +17,8 @@ const settle = (image: OsImage): OsImage => {
 export const adminImage = {
   adminOsImageRegister: async (ctx: MockCtx, { body }: Req<'adminOsImageRegister'>) => {
     const { world } = ctx;
-    for (const name of body.sku_names)
-      if (!world.skus.some((sku) => sku.name === name))
-        throw invalidField('sku_names', `names no SKU "${name}"`, 'unknown');
+    const unknown = body.sku_names.filter((name) => !world.skus.some((sku) => sku.name === name));
+    if (unknown.length > 0) throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown');
     const { name, display_name, os_family, os_version, sku_names, ...version } = body;
     const made: Version = { ...version, registered_at: world.ago(), retired_at: null, retired_reason: null };
     let image = world.images.find((one) => one.name.toLowerCase() === name.toLowerCase());

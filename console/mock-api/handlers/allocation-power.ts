@@ -1,4 +1,5 @@
 import { type PowerChange, powerRefusal } from '../../../server/src/domain/power.ts';
+import { FIELD_MESSAGES } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, invalidField, notFound } from '../core/errors.ts';
 import { startPowerChange } from '../life/power.ts';
@@ -16,8 +17,7 @@ const change = (ctx: MockCtx, allocationId: string, asked: PowerChange) => {
 
 export const allocationPower = {
   allocationStop: async (ctx: MockCtx, { params, body }: Req<'allocationStop'>) => {
-    if (body.is_hard === true && (body.grace_s ?? 0) > 0)
-      throw invalidField('grace_s', 'cannot be combined with is_hard');
+    if (body.is_hard === true && (body.grace_s ?? 0) > 0) throw invalidField('grace_s', FIELD_MESSAGES.not_with_hard);
     return change(ctx, params.allocation_id, 'stop');
   },
   allocationStart: async (ctx: MockCtx, { params }: Req<'allocationStart'>) =>
@@ -29,7 +29,7 @@ export const allocationPower = {
     const row = getAllocation(ctx, params.allocation_id);
     const image = world.images.find((one) => one.name === body.image_name && one.sku_names.includes(row.sku_name));
     if (body.image_name !== undefined && image === undefined)
-      throw invalidField('image_name', `names no image that runs on ${row.sku_name}`);
+      throw invalidField('image_name', FIELD_MESSAGES.image_unusable(row.sku_name));
     if (body.ssh_key_ids?.some((id) => world.sshKeys.get(id)?.user_id !== ctx.principal.id)) throw notFound('SSH key');
     const view = change(ctx, params.allocation_id, 'reinstall');
     if (image !== undefined) Object.assign(row, { image_name: image.name, image_digest: image.digest });

@@ -1,8 +1,9 @@
+import { ENDED_ALLOCATION_STATES } from '@gpuaas/contract';
 import { fitsNow, place } from '@gpuaas/scheduler';
 import { maxDurationRefusal, releaseRefusal, updateRefusal } from '../../../server/src/domain/allocation-actions.ts';
 import { checkLaunch, type LaunchRefusal, placementRefusal } from '../../../server/src/domain/launch.ts';
 import { REASONS } from '../../../server/src/domain/reasons.ts';
-import { REFUSALS } from '../../../server/src/domain/sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { stepLabel, workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
@@ -14,7 +15,7 @@ import { snapshotOf } from '../life/placement.ts';
 import { quotaLeft } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
 
-const LIVE: readonly Allocation['state'][] = ['requested', 'provisioning', 'active', 'releasing', 'release_failed'];
+const ENDED: readonly Allocation['state'][] = ENDED_ALLOCATION_STATES;
 const HOURS = { hour: 1, day: 24, month: 730 };
 
 export const getAllocation = (ctx: MockCtx, id: string): Allocation => {
@@ -44,7 +45,7 @@ const findFacts = (ctx: MockCtx, body: Launch) => {
 const refusedBy = (refusal: LaunchRefusal): Refusal => {
   switch (refusal.kind) {
     case 'missing':
-      return new Refusal('not_found', `No ${refusal.noun} named "${refusal.name}".`);
+      return new Refusal('not_found', REFUSALS.none_named(refusal.noun, refusal.name));
     case 'field':
       return invalidField(refusal.name, refusal.message, refusal.code);
     case 'catalog':
@@ -73,7 +74,7 @@ const checked = (ctx: MockCtx, body: Launch) => {
 
 const assertNameFree = (ctx: MockCtx, name: string, except?: string): void => {
   const taken = [...ctx.world.allocations.values()].some(
-    (one) => one.project_id === projectOf(ctx) && one.name === name && one.id !== except && LIVE.includes(one.state),
+    (one) => one.project_id === projectOf(ctx) && one.name === name && one.id !== except && !ENDED.includes(one.state),
   );
   if (taken) throw new Refusal('already_exists', REFUSALS.allocation_name_taken(name));
 };
@@ -109,7 +110,7 @@ export const allocation = {
       throw new Refusal(code, message, { reasons, alternatives, retry_after_s: 30 });
     }
     const isSlice = sku.capacity_shape === 'gpu_slice';
-    if (body.user_data !== undefined && !isSlice) throw invalidField('user_data', 'is for slices only');
+    if (body.user_data !== undefined && !isSlice) throw invalidField('user_data', FIELD_MESSAGES.user_data_of_slice);
     assertNameFree(ctx, body.name);
     const spot = must(decision.kind === 'placed' ? decision : null, 'node');
     const slots = spot.slot_ids.flatMap((slot) => world.slots.get(slot) ?? []);

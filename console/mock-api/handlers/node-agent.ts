@@ -1,5 +1,6 @@
 /** Node enrollment, agents and tasks. */
 
+import { NO_HEARTBEAT } from '../../../server/src/domain/heartbeat.ts';
 import {
   describeHost,
   hostMismatch,
@@ -213,7 +214,7 @@ export const nodeAgent = {
     if (node.state === 'active')
       moveNode(world, node, {
         state: 'offline',
-        reason: 'The agent sent no heartbeat for 25 seconds.',
+        reason: NO_HEARTBEAT,
         correlation_id: ctx.correlation_id,
       });
     return agentView(world, node);

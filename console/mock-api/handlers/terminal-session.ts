@@ -1,6 +1,6 @@
 /** Tickets and sessions. The gateway of a ticket is `mock:`, which terminal/connect.ts serves in the page itself. */
 
-import { REFUSALS } from '../../../server/src/domain/sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import {
   isRecorded,
   recordingRefusal,
@@ -27,8 +27,8 @@ const getSession = (ctx: MockCtx, allocationId: string, id: string): Session => 
 const assertPort = (kind: Session['kind'], port: number | undefined): void => {
   if ((kind === 'forward') === (port !== undefined)) return;
   throw kind === 'forward'
-    ? invalidField('port', 'is needed for a forward', 'required')
-    : invalidField('port', 'is for a forward only');
+    ? invalidField('port', FIELD_MESSAGES.forward_needs_port, 'required')
+    : invalidField('port', FIELD_MESSAGES.port_needs_forward);
 };
 
 export const terminalSession = {

@@ -26,7 +26,7 @@ const getSlot = (ctx: MockCtx, params: Readonly<{ node_id: string; slot_id: stri
 };
 
 const refuseHeld = (slot: Slot): void => {
-  if (slot.allocation_id !== null) throw conflict('An allocation holds the slot. Release it first.');
+  if (slot.allocation_id !== null) throw conflict(REFUSALS.slot_claimed);
 };
 
 /** A discovery from before the start of the demo has a task as well. */

@@ -1,7 +1,9 @@
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { action } from '../../../server/src/domain/refusal.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { cancelRefusal, retryRefusal } from '../../../server/src/domain/workflow.ts';
+import { stepLabel } from '../../../server/src/domain/workflow-steps.ts';
 import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
 import { conflict, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -18,6 +20,7 @@ const view =
     const forOperators = isOperator ? null : REFUSALS.operators_only;
     return {
       ...row,
+      step_label: stepLabel(run.workflow, run.step),
       owner: isOperator ? row.owner : null,
       actions: [
         action('retry', forOperators ?? retryRefusal(run)?.reason ?? null),
@@ -67,8 +70,7 @@ export const workflowRun = {
     ctx.note({ workflow_run_id: run.id });
     const step = body.step ?? run.step;
     const steps = run.path.map((one) => one.step);
-    if (!steps.includes(step))
-      throw conflict(`${run.workflow} has no step ${step}; its steps are ${steps.join(', ')}.`);
+    if (!steps.includes(step)) throw conflict(REFUSALS.run_without_step(run.workflow, step, steps));
     const row = world.allocations.get(run.subject_id);
     retryRun(world, run, step);
     if (row !== undefined && run.workflow === 'release-allocation') resumeCleanup(world, row, run);
@@ -78,7 +80,7 @@ export const workflowRun = {
     const run = any(ctx, params.workflow_run_id);
     refuse(cancelRefusal({ ...run, is_cancelling: false }));
     ctx.note({ workflow_run_id: run.id });
-    cancelRun(ctx.world, run, body.reason ?? 'Cancellation was requested.');
+    cancelRun(ctx.world, run, body.reason ?? REASONS.cancel_requested);
     return view(true)(run);
   },
 };

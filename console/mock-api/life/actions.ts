@@ -1,4 +1,5 @@
 /** The facts from which the server's rules decide which actions a node or a slot has, or why not. */
+import { OPEN_DISK_APPROVAL_STATES } from '@gpuaas/contract';
 import { type NodeAction, type NodeFacts, nodeRefusal } from '../../../server/src/domain/node-actions.ts';
 import type { Refusal } from '../../../server/src/domain/refusal.ts';
 import { type SlotAction, type SlotFacts, slotRefusal } from '../../../server/src/domain/slot-actions.ts';
@@ -7,7 +8,7 @@ import type { World } from '../core/world.ts';
 import { slotsOf } from './placement.ts';
 import { occupancyOf } from './slots.ts';
 
-const UNSETTLED: readonly string[] = ['approved', 'wiping', 'blocked'];
+const UNSETTLED: readonly string[] = OPEN_DISK_APPROVAL_STATES;
 
 export const nodeFacts = (world: World, node: Node): NodeFacts => {
   const claims = world.claims.filter((claim) => claim.node_id === node.id && claim.released_at === null);

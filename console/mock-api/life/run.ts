@@ -2,7 +2,8 @@
  * Workflow runs: one step after the other, each with its task on a host, its timeline entry and its event. A run whose
  * turn was incremented (cancelled, retried, superseded by a release) skips what was scheduled for it.
  */
-import { workflowWords } from '../../../server/src/domain/workflow-steps.ts';
+import { REASONS } from '../../../server/src/domain/reasons.ts';
+import { stepLabel, workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import type { PathStep, Run } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { PATHS, type PathName, workflowOf } from './paths.ts';
@@ -55,6 +56,7 @@ export const recordStep = (
   run.steps.push({
     sequence: run.steps.length + 1,
     step: run.step,
+    label: stepLabel(run.workflow, run.step),
     attempt: run.attempt,
     outcome,
     detail,
@@ -173,7 +175,7 @@ export const retryRun = (world: World, run: Run, step: string, plan = plans.get(
     0,
     run.path.findIndex((one) => one.step === step),
   );
-  recordStep(world, run, 'retried', 'Retried by an operator.');
+  recordStep(world, run, 'retried', REASONS.run_retried);
   run.turn += 1;
   run.attempt += 1;
   run.state_reason = null;

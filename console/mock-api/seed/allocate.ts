@@ -91,6 +91,7 @@ export const pastRun = (world: World, row: Allocation, path: PathName, atMs: num
     run.steps.push({
       sequence: run.steps.length + 1,
       step: step.step,
+      label: step.label,
       attempt: 1,
       outcome: isStuck ? end : step === run.path.at(-1) ? 'done' : 'next',
       detail: null,

@@ -1,5 +1,7 @@
 /** The history before the start of the demo: audit rows, tasks, log lines, events, grants and sessions. */
+
 import { taskLabel } from '@gpuaas/contract/task-kinds';
+import { POLICIES } from '../../../server/src/domain/sentences.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, AuditRow, KeptEvent, NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -36,7 +38,7 @@ const audit = (world: World, organization_id: string | null, done: Done): void =
     target_id: done.target,
     result,
     error_code: result === 'success' ? null : result === 'denied' ? 'permission_denied' : 'conflict',
-    policy: result === 'denied' ? `no role of the caller holds ${done.action}` : 'project:member holds it',
+    policy: result === 'denied' ? POLICIES.no_role(done.action) : 'project:member holds it',
     correlation_id: done.correlation_id,
     metadata: { ...done.metadata },
     sealed: true,

@@ -1,4 +1,5 @@
 /** Nodes with a problem: each a case that an operator meets. */
+import { NO_HEARTBEAT } from '../../../server/src/domain/heartbeat.ts';
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { digestOf } from '../core/random.ts';
 import type { HealthAlert, Node, Slot } from '../core/rows.ts';
@@ -121,7 +122,7 @@ const draining: Shaper = (world, node) => {
 
 const offline: Shaper = (world, node) => {
   node.state = 'offline';
-  node.state_reason = 'The agent sent no heartbeat for 25 seconds.';
+  node.state_reason = NO_HEARTBEAT;
   node.state_since = world.ago(40 * 60_000);
   node.is_connected = false;
   node.last_seen_at = world.ago(41 * 60_000);

@@ -1,8 +1,7 @@
 /** The progress of an allocation's run, by the server's own rule. */
 import { progressOf as progressByRule } from '../../../server/src/domain/progress.ts';
+import { isLive } from '../../../server/src/domain/workflow.ts';
 import type { Allocation, AllocationView, Run } from '../core/rows.ts';
-
-const LIVE: readonly Run['state'][] = ['pending', 'running', 'waiting'];
 
 /** `isDetailed` adds the fields that lists leave out: every step of the path. */
 export const progressOf = (
@@ -11,7 +10,7 @@ export const progressOf = (
   nowMs: number,
   isDetailed: boolean,
 ): AllocationView['progress'] => {
-  if (run === undefined || !LIVE.includes(run.state)) return null;
+  if (run === undefined || !isLive(run.state)) return null;
   const at = run.path.find(({ step }) => step === run.step);
   const bytes = run.state === 'pending' ? undefined : at?.bytes;
   const elapsedS = Math.max(0, nowMs - Date.parse(run.step_started_at)) / 1000;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { READ_BACK, readBackFloor, readBackGap } from './read-back.ts';
 
 const MIB = 1024 * 1024;
@@ -10,6 +11,7 @@ const size = fc.oneof(fc.integer({ min: 1, max: 80 * MIB }), fc.integer({ min: 8
 const least = (bytes: number) => readBackFloor(bytes).map((range) => ({ offset: range.offset, length: range.bytes }));
 
 test('the minimum samples span the disk from first to last byte in order, and reading them is sufficient', () => {
+  const counts = { small: 0, large: 0 };
   fc.assert(
     fc.property(size, (bytes) => {
       const floor = readBackFloor(bytes);
@@ -21,10 +23,12 @@ test('the minimum samples span the disk from first to last byte in order, and re
       }
       assert.equal(at, bytes);
       assert.equal(readBackGap(bytes, least(bytes)), null);
+      counts[bytes <= 32 * MIB ? 'small' : 'large']++;
       if (bytes <= 32 * MIB)
         assert.deepEqual(least(bytes), [{ offset: 0, length: bytes }], 'a small disk is read whole');
     }),
   );
+  assertReached(counts, 5);
 });
 
 test('one byte less than the minimum, anywhere, is not sufficient', () => {

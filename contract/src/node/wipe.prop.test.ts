@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import { WIPE_METHODS } from './candidate.ts';
 import { meetsLevel, WIPE_LEVELS, wipeLevelOf } from './wipe.ts';
 
@@ -8,24 +9,40 @@ const level = fc.constantFrom(...WIPE_LEVELS);
 const method = fc.constantFrom(...WIPE_METHODS);
 
 test('every method has a level, and a stronger method never a lower one', () => {
+  const counts = { stronger: 0, weaker: 0 };
   fc.assert(
     fc.property(method, method, (a, b) => {
       const [high, low] = [wipeLevelOf(a), wipeLevelOf(b)];
       assert.ok(high !== null && low !== null);
       // Methods are listed strongest first.
-      if (WIPE_METHODS.indexOf(a) <= WIPE_METHODS.indexOf(b)) assert.ok(meetsLevel(high, low));
+      const isStronger = WIPE_METHODS.indexOf(a) <= WIPE_METHODS.indexOf(b);
+      counts[isStronger ? 'stronger' : 'weaker']++;
+      if (isStronger) assert.ok(meetsLevel(high, low));
     }),
   );
+  assertReached(counts, 10);
 });
 
 test('a method that meets a level meets every lower level and its own', () => {
+  const counts = { chains: 0, equals: 0, unmet: 0 };
   fc.assert(
     fc.property(level, level, level, (have, asked, lower) => {
       assert.ok(meetsLevel(have, have));
-      if (meetsLevel(have, asked) && meetsLevel(asked, lower)) assert.ok(meetsLevel(have, lower));
-      if (meetsLevel(have, asked) && meetsLevel(asked, have)) assert.equal(have, asked);
+      if (!meetsLevel(have, asked)) {
+        counts.unmet++;
+        return;
+      }
+      if (meetsLevel(asked, lower)) {
+        counts.chains++;
+        assert.ok(meetsLevel(have, lower));
+      }
+      if (meetsLevel(asked, have)) {
+        counts.equals++;
+        assert.equal(have, asked);
+      }
     }),
   );
+  assertReached(counts, 10);
   assert.deepEqual([meetsLevel('clear', 'purge'), meetsLevel('purge', 'clear')], [false, true]);
 });
 

@@ -5,12 +5,21 @@ import { Id } from '../ids.ts';
 import { node } from './admin-node.ts';
 import { operatorChanges, operatorReads, Reason } from './operator.ts';
 
+/** `blocked`: the disk is in use or could not be wiped. `owned`: wiped with proof. */
+export const DISK_APPROVAL_STATES = ['approved', 'wiping', 'blocked', 'owned', 'revoked'] as const;
+/** The disk is still to be wiped. */
+export const OPEN_DISK_APPROVAL_STATES = [
+  'approved',
+  'wiping',
+  'blocked',
+] as const satisfies readonly (typeof DISK_APPROVAL_STATES)[number][];
+
 export const DiskOwnership = Closed({
   id: Id('disk_ownership'),
   node_id: Id('node'),
   serial: Type.String(),
   device: Type.String(),
-  state: StringEnum(['approved', 'wiping', 'blocked', 'owned', 'revoked']),
+  state: StringEnum(DISK_APPROVAL_STATES),
   state_reason: Nullable(Type.String({ description: 'The blocker.' })),
   state_since: Time('When this state began.'),
   approved_by: Type.String(),

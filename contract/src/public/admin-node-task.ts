@@ -16,6 +16,12 @@ export const TASK_STATES = [
   'unknown',
   'cancelled',
 ] as const;
+/** A result of the host may still arrive. */
+export const OPEN_TASK_STATES = [
+  'queued',
+  'dispatched',
+  'running',
+] as const satisfies readonly (typeof TASK_STATES)[number][];
 
 /** A task as operators see it. Its parameters name hardware, never secrets. */
 export const NodeTask = Closed({

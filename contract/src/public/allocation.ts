@@ -3,6 +3,7 @@ import { Action, Closed, Money, Name, Nullable, Page, PageQuery, StringEnum, Tim
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { CAPACITY_SHAPES, imageName } from './catalog.ts';
+import { STEP_OUTCOMES } from './workflow-run.ts';
 
 export const ALLOCATION_STATES = [
   'requested',
@@ -20,6 +21,8 @@ export const HELD_ALLOCATION_STATES = [
   'provisioning',
   'active',
 ] as const satisfies readonly AllocationState[];
+/** Nothing happens to the allocation any more; after a failure its cleanup may still run. */
+export const ENDED_ALLOCATION_STATES = ['failed', 'released'] as const satisfies readonly AllocationState[];
 /** A workflow run moves the allocation on, before a deadline. */
 export const MOVING_ALLOCATION_STATES = [
   'requested',
@@ -97,6 +100,13 @@ export const AllocationProgress = Closed(
 );
 
 export const POWER_STATES = ['on', 'stopping', 'off', 'starting', 'rebooting', 'reinstalling', 'unknown'] as const;
+/** A workflow run changes the power of the VM. */
+export const MOVING_POWER_STATES = [
+  'stopping',
+  'starting',
+  'rebooting',
+  'reinstalling',
+] as const satisfies readonly (typeof POWER_STATES)[number][];
 
 /** Whether the VM of a slice runs. */
 export const AllocationPower = Closed(
@@ -177,7 +187,7 @@ export const TimelineEntry = Closed({
   step: Type.String(),
   label: Type.String({ description: 'Label of the step.', examples: ['Copy image'] }),
   attempt: Type.Integer(),
-  outcome: Type.String(),
+  outcome: StringEnum(STEP_OUTCOMES),
   detail: Nullable(Type.String()),
   started_at: Time('When it started.'),
   finished_at: Time('When it ended.'),

@@ -4,6 +4,34 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 
 export const WORKFLOW_STATES = ['pending', 'running', 'waiting', 'done', 'stuck', 'cancelled'] as const;
+/** A worker still picks up the run. */
+export const LIVE_WORKFLOW_STATES = [
+  'pending',
+  'running',
+  'waiting',
+] as const satisfies readonly (typeof WORKFLOW_STATES)[number][];
+/** No worker picks it up. An operator may retry a run that is `stuck`. */
+export const ENDED_WORKFLOW_STATES = [
+  'done',
+  'stuck',
+  'cancelled',
+] as const satisfies readonly (typeof WORKFLOW_STATES)[number][];
+
+/** How a step ended, in words for people. */
+export const STEP_OUTCOME_LABELS = {
+  next: 'done',
+  wait: 'waited',
+  done: 'completed',
+  failed: 'failed',
+  stuck: 'stopped here',
+  error: 'failed',
+  timeout: 'timed out',
+  cancelled: 'cancelled',
+  retried: 'retried by an operator',
+} as const;
+export type StepOutcome = keyof typeof STEP_OUTCOME_LABELS;
+export const STEP_OUTCOMES = Object.keys(STEP_OUTCOME_LABELS) as readonly StepOutcome[];
+export const FAILED_STEP_OUTCOMES = ['failed', 'stuck', 'error', 'timeout'] as const satisfies readonly StepOutcome[];
 
 export const WorkflowRun = Closed({
   id: Id('workflow_run'),
@@ -13,6 +41,7 @@ export const WorkflowRun = Closed({
   organization_id: Nullable(Type.String()),
   project_id: Nullable(Type.String()),
   step: Type.String({ description: 'The current or last step.' }),
+  step_label: Type.String({ description: 'Label of that step.', examples: ['Copy image'] }),
   state: StringEnum(WORKFLOW_STATES),
   state_reason: Nullable(Type.String()),
   state_since: Time('When this state began.'),
@@ -33,8 +62,9 @@ export const WorkflowRun = Closed({
 export const WorkflowStep = Closed({
   sequence: Type.Integer(),
   step: Type.String(),
+  label: Type.String({ description: 'Label of the step.', examples: ['Copy image'] }),
   attempt: Type.Integer(),
-  outcome: StringEnum(['next', 'wait', 'done', 'failed', 'stuck', 'error', 'timeout', 'cancelled', 'retried']),
+  outcome: StringEnum(STEP_OUTCOMES),
   detail: Nullable(Type.String()),
   started_at: Time('When it started.'),
   finished_at: Time('When it ended.'),

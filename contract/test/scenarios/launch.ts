@@ -23,7 +23,7 @@ export const launchScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a launch into a region without nodes is told so, with nothing offered in their place',
+    name: 'a launch into a region without nodes is refused with that reason and no alternative',
     play: async ({ refused, must, launch }) => {
       const problem = await refused('insufficient_capacity', 'owner', 'allocationCreate', launch('early'));
       assert.equal(codesOf(problem)[0], 'no_nodes');
@@ -116,7 +116,7 @@ export const launchScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an estimate tells price, fit and quota, and launches nothing',
+    name: 'an estimate returns price, fit and quota, and launches nothing',
     play: async ({ addNode, must, launch, project_id }) => {
       await addNode('slice');
       await addNode('flexible');

@@ -98,7 +98,7 @@ export const lifeScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'power is changed from a state of rest, and what does not apply says what to do instead',
+    name: 'power changes only from a settled state, and a refusal names the action that applies',
     play: async ({ addNode, must, refused, active, settle, launch, project_id }) => {
       await addNode('slice');
       const { at } = await active('box');

@@ -6,7 +6,7 @@ const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH
 
 export const tenancyScenarios: readonly Scenario[] = [
   {
-    name: 'a project is kept while it holds allocations or service accounts, and says which',
+    name: 'a project with allocations or service accounts is not deleted, and the refusal names them',
     play: async ({ addNode, must, refused, launch, settle, organization_id }) => {
       await addNode('slice');
       const made = await must('owner', 'projectCreate', { params: { organization_id }, body: { name: 'short-lived' } });
@@ -30,7 +30,7 @@ export const tenancyScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'what a role does not hold is refused, and what one may not see is not there',
+    name: 'an operation beyond the role is refused, and an invisible resource is not found',
     play: async ({ addNode, refused, must, launch, active, project_id, organization_id }) => {
       await addNode('slice');
       const { at } = await active('seen');

@@ -178,7 +178,7 @@ GPUAAS_NODE_BOOT_INITRD=/var/lib/gpuaas/boot/initrd
 GPUAAS_NODE_BOOT_COMMAND_LINE=${tinyGuest().command_line} mitigations=off no_timer_check
 `;
 
-story('the agent is put onto a node by its own script, enrols and runs under systemd', async () => {
+story('install.sh installs the agent, which enrolls and runs under systemd', async () => {
   const { node, enrollment } = await client().adminNodeCreate({
     body: {
       name: 'node-under-test',
@@ -216,7 +216,7 @@ const discover = async () => {
   });
 };
 
-story('discovery finds real groups and drives, and pairs what one switch carries', async () => {
+story('discovery finds real IOMMU groups and disks, and pairs devices behind one switch', async () => {
   const map = await discover();
   assert.deepEqual(
     map.prerequisites.filter((one) => !one.is_met),
@@ -246,7 +246,7 @@ story('discovery finds real groups and drives, and pairs what one switch carries
   }
 });
 
-story('an operator approves two slots, one of them to be erased by discarding', async () => {
+story('an operator approves two slots, one with the wipe method blkdiscard', async () => {
   const { map } = await client().adminNodeDiscoveryGet({ params: { node_id } });
   const map_hash = map?.map_hash ?? '';
   await client().adminNodeSlotApprove({ params: { node_id }, body: { map_hash, slot_indexes: [HONEST] } });
@@ -263,7 +263,7 @@ story('an operator approves two slots, one of them to be erased by discarding', 
   );
 });
 
-story('two slices start: image on a raw drive, devices with vfio-pci, a port of the kernel switch', async () => {
+story('two slices start: image on a raw disk, devices on vfio-pci, a port of the kernel switch', async () => {
   const launched = await Promise.all([launch('one'), launch('two')]);
   for (const { id } of launched) {
     const allocation = await reaches(id, 'active');
@@ -299,7 +299,7 @@ story('a tenant enters by SSH and finds the devices that were claimed', async ()
   }
 });
 
-story('the agent starts anew and the guests do not notice', async () => {
+story('a restart of the agent does not affect running VMs', async () => {
   const before = await vm.sh('virsh --connect qemu:///system list --name; pgrep -x dnsmasq');
   await vm.sh('systemctl restart gpuaas-node-agent');
   const restartedAt = Date.now();
@@ -314,41 +314,47 @@ const proofOf = async (id: string | null) => {
   return rows[0] ?? assert.fail(`there is no proof ${id}`);
 };
 
-story('a released slice leaves a proven drive and its devices on vfio-pci, and the other one runs on', async () => {
-  const honest = running.get('honest') ?? assert.fail('there is no slice on the honest drive');
-  const other = running.get('liar') ?? assert.fail('there is no slice on the other drive');
-  const up = await enter(other, 'cut -d. -f1 /proc/uptime');
-  await release(honest.id);
-  await reaches(honest.id, 'released');
-  const slot = await slotAt(HONEST);
-  assert.deepEqual([slot.status, slot.allocation_id], ['available', null], slot.status_reason ?? '');
-  assert.ok(slot.wipe_proof_id !== null);
-  const proof = await proofOf(slot.wipe_proof_id);
-  assert.deepEqual([proof.method, proof.is_verified, proof.allocation_id], ['nvme_format', true, honest.id]);
-  for (const address of [slot.gpu_pci_address, slot.fabric_vf_pci_address])
-    assert.equal(await driverOf(address), 'vfio-pci');
-  await vm.sh(`cmp -n 67108864 /dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_${serialOf(HONEST)} /dev/zero`);
-  const left = await vm.sh('ls /var/lib/gpuaas/slices /run/gpuaas/report; ovs-vsctl list-ports ovsbr0');
-  assert.equal(left.includes(honest.id.replace('_', '-')), false, left);
-  assert.ok(Number(await enter(other, 'cut -d. -f1 /proc/uptime')) >= Number(up), 'the other one did not restart');
-});
+story(
+  'a released slice leaves a proven disk and its devices on vfio-pci, and the other slice keeps running',
+  async () => {
+    const honest = running.get('honest') ?? assert.fail('there is no slice on the honest drive');
+    const other = running.get('liar') ?? assert.fail('there is no slice on the other drive');
+    const up = await enter(other, 'cut -d. -f1 /proc/uptime');
+    await release(honest.id);
+    await reaches(honest.id, 'released');
+    const slot = await slotAt(HONEST);
+    assert.deepEqual([slot.status, slot.allocation_id], ['available', null], slot.status_reason ?? '');
+    assert.ok(slot.wipe_proof_id !== null);
+    const proof = await proofOf(slot.wipe_proof_id);
+    assert.deepEqual([proof.method, proof.is_verified, proof.allocation_id], ['nvme_format', true, honest.id]);
+    for (const address of [slot.gpu_pci_address, slot.fabric_vf_pci_address])
+      assert.equal(await driverOf(address), 'vfio-pci');
+    await vm.sh(`cmp -n 67108864 /dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_${serialOf(HONEST)} /dev/zero`);
+    const left = await vm.sh('ls /var/lib/gpuaas/slices /run/gpuaas/report; ovs-vsctl list-ports ovsbr0');
+    assert.equal(left.includes(honest.id.replace('_', '-')), false, left);
+    assert.ok(Number(await enter(other, 'cut -d. -f1 /proc/uptime')) >= Number(up), 'the other one did not restart');
+  },
+);
 
-story('a drive that says it discarded and kept the data is caught, while the proven one is sold again', async () => {
-  const { id } = running.get('liar') ?? assert.fail('there is no slice on the lying drive');
-  await release(id);
-  const again = await launch('three');
-  await eventually('the slot is blocked', async () =>
-    (await slotAt(LIAR)).status === 'cleanup_blocked' ? true : undefined,
-  );
-  assert.notEqual((await get(id)).state, 'released');
-  const verified = await sql.query('select id from wipe_proofs where allocation_id = $1 and is_verified', [id]);
-  assert.equal(verified.rowCount, 0);
-  const allocation = await reaches(again.id, 'active');
-  assert.equal((await slotOf(again.id)).slot_index, HONEST);
-  running.set('again', allocation);
-});
+story(
+  'a disk that reports a discard and keeps its data is detected, while the proven one is schedulable again',
+  async () => {
+    const { id } = running.get('liar') ?? assert.fail('there is no slice on the lying drive');
+    await release(id);
+    const again = await launch('three');
+    await eventually('the slot is blocked', async () =>
+      (await slotAt(LIAR)).status === 'cleanup_blocked' ? true : undefined,
+    );
+    assert.notEqual((await get(id)).state, 'released');
+    const verified = await sql.query('select id from wipe_proofs where allocation_id = $1 and is_verified', [id]);
+    assert.equal(verified.rowCount, 0);
+    const allocation = await reaches(again.id, 'active');
+    assert.equal((await slotOf(again.id)).slot_index, HONEST);
+    running.set('again', allocation);
+  },
+);
 
-story('a node that loses power comes back with its agent, and the machine is started again as it was', async () => {
+story('after a loss of power the agent reconnects and the VM is started again unchanged', async () => {
   const allocation = running.get('again') ?? assert.fail('there is no slice');
   const { id } = allocation;
   const slot = await slotOf(id);
@@ -372,7 +378,7 @@ story('a node that loses power comes back with its agent, and the machine is sta
     assert.equal(await driverOf(address), 'vfio-pci');
 });
 
-story('what ran before and after a loss of power is given back with proof', async () => {
+story('slices that ran before and after a loss of power are released with proof', async () => {
   const { id } = running.get('again') ?? assert.fail('there is no slice');
   await release(id);
   await reaches(id, 'released');

@@ -61,7 +61,7 @@ test('on a real host it finds running VMs, why others ended, and the disks of an
   // The switch loses its flows; the VM gets its own back.
   await network.ofctl('del-flows', network.config.bridge);
   const mended = await agent.runOnce();
-  assert.match(mended.repaired.join(), /put back the flows of gp/);
+  assert.match(mended.repaired.join(), /restored the flows of gp/);
   assert.deepEqual(mended.drift, []);
 
   // An unmanaged VM, on a disk of an unclaimed slot.

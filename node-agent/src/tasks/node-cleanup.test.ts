@@ -120,7 +120,7 @@ describe('node.cleanup', () => {
 });
 
 describe('slice.reconcile', () => {
-  test('names what is not ours and what drifted, and touches neither', async (t) => {
+  test('reports unmanaged VMs and drift, and changes neither', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     await provision(host, slots);
@@ -153,7 +153,7 @@ describe('slice.reconcile', () => {
     assert.equal(host.sim.state().domains.length, 2);
   });
 
-  test('binds the devices of slots that nobody holds, once', async (t) => {
+  test('binds the devices of unclaimed slots, once', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     const devices = slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address]);
@@ -162,7 +162,7 @@ describe('slice.reconcile', () => {
     assert.ok(devices.every((device) => host.sim.state().drivers[device] === 'vfio-pci'));
   });
 
-  test('tells of a port, a partition and a domain that have no lease', async (t) => {
+  test('reports a port, a partition and a VM without a bundle lease', async (t) => {
     const host = startTestHost(t);
     await host.sim.fabric.activate(8);
     await host.sim.network.attach({

@@ -3,12 +3,13 @@
  * schema that accepts everything would pass too, so broken domains must fail it.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { RelaxNGValidator, XmlDocument } from 'libxml2-wasm';
 import { xmlRegisterFsInputProviders } from 'libxml2-wasm/lib/nodejs.mjs';
+import { requires } from '../../../tools/test/requires.ts';
 import { fixturePath, requiresFixture } from '../../test/fixtures.ts';
 import { hostProfile, machineOf } from '../../test/vm.ts';
 import { compileDomain } from './domain.ts';
@@ -21,7 +22,7 @@ const SOURCES = [
   {
     name: 'installed',
     folder: INSTALLED,
-    skip: existsSync(INSTALLED) ? false : `libvirt: ${INSTALLED} not found (Debian: libvirt0)`,
+    skip: requires('libvirt-schemas'),
   },
   ...RECORDED.map((path) => ({ name: path, folder: fixturePath(path), skip: requiresFixture(path) })),
 ];

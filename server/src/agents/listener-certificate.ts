@@ -1,8 +1,8 @@
 /**
  * The certificates of the listeners for agents, issued by the oldest trusted CA. A certificate is replaced when that CA
- * changes or at half its lifetime. The node API issues its own. A gateway has no key that signs: it asks for its
- * certificate in the database and keeps the private key to itself, and the node API answers. It answers for names of
- * gateways only, so that a gateway cannot pass for the node API.
+ * changes or at half its lifetime. The node API issues its own. A gateway has no signing key: it requests its
+ * certificate through the database and keeps its private key, and the node API signs. The node API signs only names of
+ * gateways, so that a gateway cannot impersonate the node API.
  */
 import { type Clock, mintId } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';

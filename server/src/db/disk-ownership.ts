@@ -1,7 +1,7 @@
 /** Disks that an operator approved for wiping, by serial. */
 import type { DiskUse } from '../domain/disk-use.ts';
 import type { Reader, Tx } from './client.ts';
-import { slotIsClaimed } from './predicates.ts';
+import { DISK_OPEN, slotIsClaimed } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { DiskOwnerships } from './types.gen.ts';
 
@@ -120,7 +120,7 @@ export const listOpenOwnerships = async (
 ): Promise<Pick<DiskOwnershipRow, 'serial' | 'state'>[]> =>
   (
     await reader.query<Pick<DiskOwnershipRow, 'serial' | 'state'>>(
-      "select serial, state from disk_ownerships where node_id = $1 and state in ('approved', 'wiping', 'blocked') order by id",
+      `select serial, state from disk_ownerships where node_id = $1 and state ${DISK_OPEN} order by id`,
       [nodeId],
     )
   ).rows;

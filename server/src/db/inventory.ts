@@ -1,6 +1,7 @@
 /** The latest inventory reports of hosts, and the control plane's data they are compared with. */
 import type { Inventory } from '@gpuaas/contract/node';
 import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
+import { PROVISION_SLICE } from '../domain/workflow-steps.ts';
 import type { Reader, Tx } from './client.ts';
 import { claimIsLive, NODE_OVER, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
@@ -74,7 +75,7 @@ export const FOUND_DOWN = 'c-found-down-';
 const SHOULD_RUN = `coalesce(a.power_state = 'on' or a.power_state = 'off' and (
     select starts_with(r.correlation_id, '${FOUND_DOWN}') and r.state = 'stuck' and r.created_at > clock_timestamp() - interval '1 hour'
       and a.power_since <= r.finished_at
-    from workflow_runs r where r.subject_id = a.id and r.workflow <> 'provision-slice' order by r.id desc limit 1), false)`;
+    from workflow_runs r where r.subject_id = a.id and r.workflow <> '${PROVISION_SLICE.name}' order by r.id desc limit 1), false)`;
 
 export const shouldRun = async (reader: Reader, allocationId: string): Promise<boolean> =>
   (

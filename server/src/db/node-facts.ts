@@ -1,7 +1,7 @@
 /** Facts besides a node's own row that decide its actions; a page of nodes in one statement. */
 import type { Reader } from './client.ts';
 import type { LiveClaimRow } from './node.ts';
-import { claimIsLive } from './predicates.ts';
+import { claimIsLive, DISK_OPEN } from './predicates.ts';
 import type { SlotFact } from './slot.ts';
 import { isOfHost } from './topology.ts';
 
@@ -27,7 +27,7 @@ export const listNodeFacts = async (reader: Reader, nodeIds: readonly string[]):
          array(select c.allocation_id from allocation_resource_claims c where c.node_id = n.node_id and ${claimIsLive('c')}
            union select a.id from allocations a where a.node_id = n.node_id and a.state in ('active', 'releasing', 'release_failed') order by 1) as holders,
          coalesce((select jsonb_agg(jsonb_build_object('serial', d.serial, 'state', d.state) order by d.id) from disk_ownerships d
-           where d.node_id = n.node_id and d.state in ('approved', 'wiping', 'blocked')), '[]') as disks,
+           where d.node_id = n.node_id and d.state ${DISK_OPEN}), '[]') as disks,
          exists (select from topology_discoveries t where t.node_id = n.node_id and ${isOfHost('t')}) as has_discovery
        from unnest($1::text[]) as n (node_id)`,
       [nodeIds],

@@ -10,7 +10,7 @@ import { CHANGING_TASK_KINDS } from '../domain/task.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } from './agent-task.ts';
 import type { Reader, Tx } from './client.ts';
-import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld, taskIsLate } from './predicates.ts';
+import { TASK_HANDED_OUT, TASK_OPEN, TASK_UNSTARTED, taskIsHeld, taskIsLate } from './predicates.ts';
 import { statement } from './statement.ts';
 import { type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
@@ -143,7 +143,7 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
 
 export type OverdueTask = Readonly<{ id: string; expires_at: string }>;
 
-/** What nobody finished in time, the longest overdue first. A held task waits for its release, not for a host. */
+/** Tasks without a result in time, the longest overdue first. A held task waits for its release, not for a host. */
 export const listOverdueTasks = async (
   reader: Reader,
   after: OverdueTask | undefined,
@@ -183,7 +183,7 @@ export const expireTask = async (tx: Tx, id: string): Promise<NodeTaskRow | unde
 export const failUnsentTask = async (tx: Tx, id: string, reason: string): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `update node_tasks t set state = 'failed', state_reason = $2, error_code = 'bad_params', finished_at = clock_timestamp()
-     where t.id = $1 and t.state in ('queued', 'dispatched') returning ${TASK}`,
+     where t.id = $1 and t.state ${TASK_UNSTARTED} returning ${TASK}`,
     [id, reason],
   );
   return rows[0];
@@ -198,7 +198,7 @@ export const releaseRunTask = async (tx: Tx, id: string): Promise<void> => {
 export const cancelRunTasks = async (tx: Tx, runId: string, reason: string): Promise<number> => {
   await tx.query(
     `update node_tasks set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
-     where workflow_run_id = $1 and state in ('queued', 'dispatched')`,
+     where workflow_run_id = $1 and state ${TASK_UNSTARTED}`,
     [runId, reason],
   );
   const { rows } = await tx.query<{ count: number }>(
@@ -208,7 +208,7 @@ export const cancelRunTasks = async (tx: Tx, runId: string, reason: string): Pro
   return rows[0]?.count ?? 0;
 };
 
-/** How many tasks nobody waits for any more. Taken before the node's row of the index, as results of tasks are. */
+/** Returns how many tasks were cancelled. Taken before the node's row of the index, as results of tasks are. */
 export const cancelNodeTasks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
   (
     await tx.query(
@@ -304,7 +304,7 @@ export const cancelStreamTask = async (tx: Tx, sessionId: string): Promise<void>
   );
 };
 
-/** The audit log and the session say what became of them; a day's grace is for whoever looks for a fault. */
+/** The audit log and the session record their outcome. They are kept for a day, for diagnosis. */
 export const deleteOldStreamTasks = async (tx: Tx, limit: number): Promise<number> =>
   (
     await tx.query(

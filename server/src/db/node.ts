@@ -159,7 +159,7 @@ export const holdNode = async (tx: Tx, id: string, heldReason: string | null): P
   );
 };
 
-/** Clean nodes that bare metal could take and nobody keeps yet, locked; those that can do nothing else come first. */
+/** Clean nodes that are eligible for bare metal and not held, locked; those for bare metal only come first. */
 export const lockHoldable = async (
   tx: Tx,
   wanted: Readonly<{ region_name: string; gpu_model: string; node_count: number }>,
@@ -228,8 +228,8 @@ export const findWipeMinimum = async (reader: Reader, id: string): Promise<WipeL
 };
 
 /**
- * The check of its runtime counts no more once a node has booted. When that was is told by the host's clock, less its
- * error. A reboot that was wanted before it is done; what the newest discovery asks for is left to the next one.
+ * The check of its runtime counts no more once a node has booted. The time of the boot is that of the host's clock, less
+ * its error. A reboot that was wanted before it is done; what the newest discovery asks for is left to the next one.
  */
 export const noteBoot = async (tx: Tx, nodeId: string): Promise<void> => {
   await tx.query(

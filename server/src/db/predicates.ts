@@ -2,24 +2,32 @@
  * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.db.test.ts`
  * compares every fragment with its function in TypeScript, on generated rows. An argument is the alias of a table.
  */
-import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } from '@gpuaas/contract';
+import {
+  HELD_ALLOCATION_STATES,
+  LIVE_WORKFLOW_STATES,
+  MOVING_ALLOCATION_STATES,
+  OPEN_DISK_APPROVAL_STATES,
+  OPEN_TASK_STATES,
+  OVER_NODE_STATES,
+} from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
-import { HELD_TASK_KINDS, HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
-import { LIVE_STATES } from '../domain/workflow.ts';
+import { HANDED_OUT_TASK_STATES, HELD_TASK_KINDS, UNDONE_TASK_STATES, UNSTARTED_TASK_STATES } from '../domain/task.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
 
 /** `state in …` of the tables that have such states. Literals: the planner matches them with partial indexes. */
 export const TASK_OPEN = `in ${list(OPEN_TASK_STATES)}`;
+export const TASK_UNSTARTED = `in ${list(UNSTARTED_TASK_STATES)}`;
 export const TASK_HANDED_OUT = `in ${list(HANDED_OUT_TASK_STATES)}`;
 export const TASK_UNDONE = `in ${list(UNDONE_TASK_STATES)}`;
-export const RUN_LIVE = `in ${list(LIVE_STATES)}`;
+export const RUN_LIVE = `in ${list(LIVE_WORKFLOW_STATES)}`;
 export const SESSION_LIVE = `in ${list(LIVE_SESSION_STATES)}`;
 export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;
 export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
+export const DISK_OPEN = `in ${list(OPEN_DISK_APPROVAL_STATES)}`;
 export const NODE_OVER = `in ${list(OVER_NODE_STATES)}`;
 
 /**

@@ -223,7 +223,7 @@ export const lockQuarantineReason = async (tx: Tx, id: string): Promise<string |
 /** A slot as it was read: its devices change only with its generation. */
 export type SlotAsRead = Readonly<{ id: string; generation: number; nvme_serial: string | null }>;
 
-/** Set apart, as it was read, and no allocation holds it, or its devices elsewhere. */
+/** Quarantined or blocked, unclaimed as are its devices elsewhere, and unchanged since it was read. */
 export const isRepairable = async (reader: Reader, slot: SlotAsRead): Promise<boolean> =>
   (
     await reader.query<{ is_repairable: boolean }>(

@@ -73,7 +73,7 @@ export const listCorrelations = async (
   return rows.map(({ correlation_id }) => correlation_id);
 };
 
-/** The correlation ids of the runs that were started, joined, retried or canceled under these: newest first. */
+/** The correlation ids of the runs that were started, joined, retried or cancelled under these: newest first. */
 export const listJoined = async (
   reader: Reader,
   correlationIds: readonly string[],

@@ -82,7 +82,7 @@ test('an unwiped node is refused even without claims', () => {
     facts({ node: { occupancy: 'cleanup_blocked' }, slot: { status: 'cleanup_blocked' } }),
     'baremetal',
   );
-  assert.deepEqual(plan.blockers, ["The node's occupancy is cleanup_blocked.", 'Slot 0 is cleanup_blocked.']);
+  assert.deepEqual(plan.blockers, ['The node is blocked in cleanup.', 'Slot 0 is cleanup_blocked.']);
 });
 
 test('mode, state and hold are blockers', () => {

@@ -4,7 +4,9 @@
  * is refused. A node is converted only while nothing claims any part of it; nothing running is moved. The digest is an
  * argument, so that these rules also run without node:crypto.
  */
+
 import type { CONVERSION_TARGETS } from '@gpuaas/contract';
+import { OCCUPANCY_TEXT, type Occupancy } from '@gpuaas/scheduler';
 export type ConversionTarget = (typeof CONVERSION_TARGETS)[number];
 
 export type ConversionFacts = Readonly<{
@@ -12,7 +14,7 @@ export type ConversionFacts = Readonly<{
     id: string;
     state: string;
     capacity_mode: 'slice' | 'baremetal' | 'flexible';
-    occupancy: string;
+    occupancy: Occupancy;
     is_held: boolean;
     gpu_count: number;
   }>;
@@ -57,7 +59,7 @@ export const conversionBlockers = (facts: ConversionFacts, to: ConversionTarget)
       : [`The node is ${node.state}; only active and draining nodes can be converted.`]),
     ...claimBlockers(facts),
     // Without a claim to name, the states of the node and its slots still show that they are not clean.
-    ...(claims.length === 0 && node.occupancy !== 'free' ? [`The node's occupancy is ${node.occupancy}.`] : []),
+    ...(claims.length === 0 && node.occupancy !== 'free' ? [`The node is ${OCCUPANCY_TEXT[node.occupancy]}.`] : []),
     ...(claims.length === 0 ? dirty.map((slot) => `Slot ${slot.slot_index} is ${slot.status}.`) : []),
     ...(node.is_held && to === 'slice' ? ['The node is held for bare metal. Remove the hold first.'] : []),
   ];

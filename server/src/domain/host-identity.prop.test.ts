@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { assertReached } from '../../../tools/test/reached.ts';
 import {
   describeHost,
   type HostIdentity,
@@ -31,6 +32,7 @@ const raws = fc.record({ product_serial: texts, product_uuid: texts, machine_id:
 
 describe('the identity of a host', () => {
   it('is the same after any number of readings, whatever the case and the space around it', () => {
+    const counts = { of_one_case: 0 };
     fc.assert(
       fc.property(raws, (raw) => {
         const once = normalizeHost(raw);
@@ -38,10 +40,12 @@ describe('the identity of a host', () => {
         const loud = Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, ` ${value.toUpperCase()}\n`]));
         const quiet = Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, value.toLowerCase()]));
         // Letters such as ß have no single case; an identity has none of them.
-        if (Object.values(raw).every((value) => /^[ -~]*$/.test(value)))
-          assert.deepEqual(normalizeHost(loud), normalizeHost(quiet));
+        if (!Object.values(raw).every((value) => /^[ -~]*$/.test(value))) return;
+        counts.of_one_case++;
+        assert.deepEqual(normalizeHost(loud), normalizeHost(quiet));
       }),
     );
+    assertReached(counts);
   });
 
   it('is no placeholder of a vendor', () => {
@@ -75,15 +79,20 @@ describe('the identity of a host', () => {
   });
 
   it('matches itself, and no refusal shows an expected value', () => {
+    const counts = { known: 0, refused: 0 };
     fc.assert(
       fc.property(raws, raws, fc.subarray(['product_serial', 'product_uuid', 'machine_id'] as const), (a, b, some) => {
         const [mine, other] = [normalizeHost(a), normalizeHost(b)];
         const named = some.filter((field) => mine[field] !== null);
-        if (knownFields(mine).length > 0) assert.equal(hostMismatch({ host: mine, named }, mine), null);
+        if (knownFields(mine).length === 0) return;
+        counts.known++;
+        assert.equal(hostMismatch({ host: mine, named }, mine), null);
         const sentence = hostMismatch({ host: mine, named }, other)?.sentence ?? '';
+        if (sentence !== '') counts.refused++;
         for (const field of knownFields(mine)) assert.ok(!sentence.includes(mine[field] ?? '-'), sentence);
       }),
     );
+    assertReached(counts);
   });
 
   it('differs by what was named, by the board, and by the machine ID where no board is known', () => {

@@ -80,7 +80,9 @@ const judgeUnclaimedVms = (vms: readonly HostVm[], holdings: readonly Holding[],
     if (unclaimed === null) return [];
     const used = usedSlots(vm, slots);
     const message =
-      used.length === 0 ? unclaimed.message : `${unclaimed.message} It uses devices of slots ${list(used)}.`;
+      used.length === 0
+        ? unclaimed.message
+        : `${unclaimed.message} It uses devices of ${used.length === 1 ? 'slot' : 'slots'} ${list(used)}.`;
     return [
       {
         finding: {

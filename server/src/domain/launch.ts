@@ -2,8 +2,10 @@
  * The checks of a launch before placement, and the response to a failed placement. A launch that can never work is
  * refused by field; one that might work later is refused by the scheduler, with reasons and alternatives.
  */
+
 import type { ErrorCode } from '@gpuaas/contract';
 import { explainToUser, type PlacementRequest, type Unplaceable } from '@gpuaas/scheduler';
+import { FIELD_MESSAGES } from './sentences.ts';
 
 export type LaunchSku = Readonly<{
   name: string;
@@ -48,7 +50,7 @@ const field = (name: string, code: string, message: string): LaunchRefusal => ({
 
 const refusalOf = (launch: LaunchAsk, sku: LaunchSku, found: Readonly<{ image: unknown; profile: unknown }>) => {
   if (launch.image_name !== null && found.image === null)
-    return field('image_name', 'unusable', `names no image that runs on ${sku.name}`);
+    return field('image_name', 'unusable', FIELD_MESSAGES.image_unusable(sku.name));
   if (!sku.allowed_gpu_counts.includes(launch.gpu_count))
     return field(
       'gpu_count',

@@ -146,6 +146,6 @@ test('a clean node in use offers what its state allows and gives a reason for th
   );
   assert.equal(
     say('approve', { occupancy: 'exclusive' }),
-    'The node is exclusive; slots can be approved only while no bare-metal allocation holds the node.',
+    'The node is in use as bare metal; slots can be approved only while no bare-metal allocation holds the node.',
   );
 });

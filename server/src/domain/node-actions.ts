@@ -3,7 +3,9 @@
  * them, so an enabled button works and a disabled one shows the refusal. Checks that need the request, such as the
  * chosen candidates, are left to the operation.
  */
+
 import { type CAPACITY_MODES, CONVERSION_TARGETS, type OCCUPANCIES, type OperationId } from '@gpuaas/contract';
+import { OCCUPANCY_TEXT } from '@gpuaas/scheduler';
 import { type ConversionFacts, conversionBlockers } from './conversion.ts';
 import { clearRefusal } from './launch-failures.ts';
 import { isNodeOver, type NodeState } from './node-state.ts';
@@ -91,7 +93,7 @@ const RULES = {
       node.occupancy !== 'free' &&
         node.occupancy !== 'sliced' &&
         refused(
-          `The node is ${node.occupancy}; slots can be approved only while no bare-metal allocation holds the node.`,
+          `The node is ${OCCUPANCY_TEXT[node.occupancy]}; slots can be approved only while no bare-metal allocation holds the node.`,
         ),
     ),
   retire: (node) =>

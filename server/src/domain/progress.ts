@@ -2,8 +2,7 @@
  * The progress of an allocation's work, derived from the declared steps of its workflow. A step is weighted by its
  * recent or usual duration, so that the percentage advances evenly; a step without a host task has no weight.
  */
-import type { PublicApi, ResponseOf } from '@gpuaas/contract';
-import type { StepOutcome } from './workflow.ts';
+import type { PublicApi, ResponseOf, StepOutcome } from '@gpuaas/contract';
 import {
   type CapacityShape,
   type Phase,

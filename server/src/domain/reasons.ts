@@ -25,6 +25,8 @@ export const REASONS = {
   /** For operators; %s is the worker. */
   worker_lost_details: 'worker %s stopped reporting',
   clock_unchecked: 'No worker has checked the clock of the database for 5 minutes.',
+  run_retried: 'Retried by an operator.',
+  cancel_requested: 'Cancellation was requested.',
   run_replaced: 'A later run replaced it.',
   /** %s are the version and the workflow. */
   run_abandoned: 'The deadline passed, and no worker runs version %s of %s.',

@@ -5,6 +5,12 @@ export const REFUSALS = {
   no_resource: 'No resource exists at this path.',
   content_type: 'The content type of the body is not supported.',
   cursor: 'The cursor is not valid for this operation.',
+  cursor_unchanged: 'Send the next_cursor of the previous page, unchanged.',
+  body_not_json: 'The body is not valid JSON.',
+  methods_of_path: (methods: readonly string[]) => `This path takes ${methods.join(', ')}.`,
+  web_session_ended: 'The web session has ended. Sign in again.',
+  denied: (policy: string) => `Permission denied: ${policy}.`,
+  none_named: (noun: string, name: string) => `No ${noun} named "${name}".`,
   events_gone: 'The events after that ID are no longer available.',
   events_restored: 'The database was restored to an earlier time, so this stream cannot continue.',
   etag_missing: 'Send the ETag of the resource in If-Match.',
@@ -71,6 +77,7 @@ export const REFUSALS = {
     `${free} of ${requested} requested nodes are free and eligible for bare metal.`,
   newer_discovery: 'A newer discovery exists; review and approve it.',
   no_candidate: (indexes: readonly number[]) => `The discovery has no candidate ${indexes.join(', ')}.`,
+  slot_claimed: 'An allocation holds the slot. Release it first.',
   slot_changed: 'The slot changed since you read it. Review and retry.',
   no_such_disk: 'The latest discovery found no disk with this serial on this node.',
   disk_approved: 'This disk is already approved.',
@@ -99,7 +106,25 @@ export const REFUSALS = {
   key_not_revocable: (state: string) => `The key is already ${state}.`,
 
   run_ended: 'The run has already ended.',
+  run_without_step: (workflow: string, step: string, steps: readonly string[]) =>
+    `${workflow} has no step ${step}; its steps are ${steps.join(', ')}.`,
 
   operators_only: 'Only operators can do this.',
   no_records: 'No records exist for this ID.',
+} as const;
+
+/** What is wrong with one field of a request; the name of the field stands before it. */
+export const FIELD_MESSAGES = {
+  not_with_hard: 'cannot be combined with is_hard',
+  image_unusable: (sku: string) => `names no image that runs on ${sku}`,
+  user_data_of_slice: 'is for slices only',
+  forward_needs_port: 'is needed for a forward',
+  port_needs_forward: 'is for a forward only',
+  sku_unknown: (names: readonly string[]) => `names no SKU: ${names.join(', ')}`,
+} as const;
+
+/** Why a caller lacks a permission, as audit rows state it. */
+export const POLICIES = {
+  no_role: (permission: string) => `no role of the caller holds ${permission}`,
+  no_scope: (permission: string) => `the scopes of the credential do not include ${permission}`,
 } as const;

@@ -2,6 +2,7 @@
  * Whether each action on a slot is allowed, or why not. The operations refuse by these rules and the slot's page shows
  * them. A claimed slot is never changed: the cleanup of its allocation wipes it, and that cleanup can be retried.
  */
+
 import type { OperationId, SLOT_STATUSES } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
 import type { AllocationState } from './allocation.ts';
@@ -9,6 +10,7 @@ import { HOST_CHANGES_PREVENTED } from './health.ts';
 import type { NodeFacts } from './node-actions.ts';
 import { isNodeOver } from './node-state.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
+import { REFUSALS } from './sentences.ts';
 
 export type SlotFacts = Readonly<{
   approval: 'approved' | 'disabled' | 'needs_reapproval';
@@ -30,8 +32,7 @@ export type SlotFacts = Readonly<{
 const onNode = ({ node_state }: SlotFacts): Refusal | false =>
   isNodeOver(node_state) && refused(`The node is ${node_state}; its slots are disabled.`);
 
-const held = ({ holder }: SlotFacts): Refusal | false =>
-  holder !== null && refused('An allocation holds the slot. Release it first.');
+const held = ({ holder }: SlotFacts): Refusal | false => holder !== null && refused(REFUSALS.slot_claimed);
 
 const CAN_QUARANTINE_FROM: readonly SlotFacts['status'][] = ['available', 'cleanup_blocked', 'quarantined'];
 const settled = ({ status }: SlotFacts, participle: string): Refusal | false =>

@@ -1,9 +1,11 @@
 /** States of a host task. An open task may still get a result; a dispatched one may be in the agent's journal. */
+import { OPEN_TASK_STATES } from '@gpuaas/contract';
 import { TASK_KINDS, TASKS, type TaskKind } from '@gpuaas/contract/task-kinds';
 import { stepEntries, taskKindOf } from './workflow-declaration.ts';
 import { PROVISION_BAREMETAL, PROVISION_SLICE } from './workflow-steps.ts';
 
-export const OPEN_TASK_STATES = ['queued', 'dispatched', 'running'] as const;
+/** No host has started it. */
+export const UNSTARTED_TASK_STATES = ['queued', 'dispatched'] as const;
 export const HANDED_OUT_TASK_STATES = ['dispatched', 'running'] as const;
 /** Ended, and not known to have done what was requested. */
 export const UNDONE_TASK_STATES = ['failed', 'expired', 'unknown'] as const;

@@ -2,11 +2,17 @@
  * Database rows as entries of a trace. Operators see everything. Tenants see which step a host works on but not which
  * host: no host name, node, task or operator text reaches them.
  */
-import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import {
+  FAILED_STEP_OUTCOMES,
+  type PublicApi,
+  type ResponseOf,
+  type StepOutcome,
+  type TASK_STATES,
+} from '@gpuaas/contract';
 import { isTaskKind, TASKS } from '@gpuaas/contract/task-kinds';
 import { isTaskUndone } from './task.ts';
 import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-titles.ts';
-import type { StepOutcome, WorkflowState } from './workflow.ts';
+import type { WorkflowState } from './workflow.ts';
 import { isHostStep, stepLabel } from './workflow-steps.ts';
 
 export type TraceEntry = ResponseOf<PublicApi['adminTraceGet']>['entries'][number];
@@ -66,7 +72,7 @@ export type TaskFact = Readonly<{
   workflow_run_id: string | null;
   kind: string;
   attempt: number;
-  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'unknown' | 'cancelled';
+  state: (typeof TASK_STATES)[number];
   state_reason: string | null;
   error_code: string | null;
   percent: number | null;
@@ -159,7 +165,7 @@ const WORKER = 'gpuaas-provisioning-worker';
 const laneOf = (audience: Audience, workflow: string, step: string): TraceEntry['host_role'] =>
   audience === 'tenant' && isHostStep(workflow, step) ? 'worker_compute' : 'platform_control';
 
-const FAILED_OUTCOMES: ReadonlySet<StepOutcome> = new Set(['failed', 'stuck', 'error', 'timeout']);
+const FAILED_OUTCOMES: ReadonlySet<StepOutcome> = new Set(FAILED_STEP_OUTCOMES);
 export const isFailedStep = ({ outcome }: StepFact): boolean => FAILED_OUTCOMES.has(outcome);
 
 const levelOf = (isFailed: boolean, isOvercome: boolean, isOddEnd: boolean): TraceEntry['level'] => {

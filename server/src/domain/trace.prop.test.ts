@@ -227,7 +227,7 @@ describe('the first failure', () => {
       assert.equal(firstFailureOf(entriesOf({ ...gaveUp, tasks: [other] }, 'operator'))?.source, 'workflow');
   });
 
-  it('of a task without a waiting run is not canceled by another task of its kind', () => {
+  it('of a task without a waiting run is not cancelled by another task of its kind', () => {
     const alone = { workflow_run_id: null, kind: 'diag.health_probe' };
     const tasks = [
       task({ ...alone, state: 'expired', finished_at: null }),
@@ -462,7 +462,10 @@ describe('entries', () => {
 
 describe('titles', () => {
   it('of events state the new state, or the meaning of their type', () => {
-    assert.equal(eventTitle('allocation.changed', { state: 'release_failed' }), 'The allocation is release failed');
+    assert.equal(
+      eventTitle('allocation.changed', { state: 'release_failed' }),
+      'The cleanup of the allocation is blocked',
+    );
     assert.equal(eventTitle('allocation.power_changed', { power_state: 'off' }), 'Allocation power is off');
     assert.equal(eventTitle('node.changed', { state: 'offline' }), 'The node is offline');
     assert.equal(

@@ -7,6 +7,7 @@
  * then the step, then the earliest. A step leads to the task that it waited for, whenever that ended. A failure that a
  * later try overcame does not count.
  */
+import { OPEN_TASK_STATES } from '@gpuaas/contract';
 import { taskLabel } from '@gpuaas/contract/task-kinds';
 import {
   type Audience,
@@ -77,7 +78,7 @@ const tryOfTask = (task: TaskFact): Try => ({
 });
 
 const GAVE_UP: ReadonlySet<string> = new Set(['stuck', 'timeout']);
-const UNFINISHED: ReadonlySet<string> = new Set(['queued', 'dispatched', 'running', 'cancelled']);
+const UNFINISHED: ReadonlySet<string> = new Set([...OPEN_TASK_STATES, 'cancelled']);
 
 /** Its step timed out without a result. */
 const isAbandoned = (task: TaskFact, steps: readonly StepFact[]): boolean =>

@@ -85,7 +85,7 @@ test('cancellation stops the run between steps, after the step outcome is record
   assert.deepEqual([move.state, move.step, outcomes(move)], ['cancelled', 'check', ['boot next', 'check cancelled']]);
 });
 
-test('a canceled run that cleans up ends canceled, not done', () => {
+test('a cancelled run that cleans up ends cancelled, not done', () => {
   const withStep = { ...plan, onCancel: 'cleanUp' };
   const move = settle({ ...facts, cancel_requested: true }, withStep, { kind: 'wait', ms: 5, reason: 'booting' });
   assert.deepEqual([move.state, move.step, move.winding], ['running', 'cleanUp', 'cancel']);
@@ -158,7 +158,7 @@ test('final states are final: only stuck can be left, by a retry or because a la
       assert.deepEqual([...moves], state === 'stuck' ? ['pending', 'cancelled'] : []);
 });
 
-test('only a stuck run is retried, and only a live one canceled, once', () => {
+test('only a stuck run is retried, and only a live one cancelled, once', () => {
   for (const state of Object.keys(workflowMoves) as (keyof typeof workflowMoves)[]) {
     assert.equal(retryRefusal({ state }) === null, state === 'stuck');
     assert.equal(cancelRefusal({ state, is_cancelling: false }) === null, isLive(state));

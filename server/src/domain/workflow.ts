@@ -6,13 +6,14 @@
  * There is no automatic undo. A workflow that must clean up names a step for it (`onCancel`, `onDeadline`,
  * `onFailure`); the run then winds up through ordinary steps, once, with the same time limit again.
  */
+import { LIVE_WORKFLOW_STATES, type StepOutcome } from '@gpuaas/contract';
 import type { EventData } from '@gpuaas/contract/events';
 import { invariant } from '@gpuaas/kit/invariant';
+import { REASONS } from './reasons.ts';
 import { done, type Refusal, refused } from './refusal.ts';
 import { REFUSALS } from './sentences.ts';
 
 export type WorkflowState = EventData<'workflow_run.changed'>['state'];
-export type StepOutcome = 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
 export type Winding = 'cancel' | 'deadline' | 'failure';
 
 export const workflowMoves = {
@@ -25,8 +26,7 @@ export const workflowMoves = {
 } as const satisfies Record<WorkflowState, readonly WorkflowState[]>;
 
 /** States in which a worker still picks up the run. `stuck` is an end that an operator may undo. */
-export const LIVE_STATES = ['pending', 'running', 'waiting'] as const;
-export const isLive = (state: WorkflowState): boolean => (LIVE_STATES as readonly string[]).includes(state);
+export const isLive = (state: WorkflowState): boolean => (LIVE_WORKFLOW_STATES as readonly string[]).includes(state);
 
 /** Why a run cannot be retried or cancelled now. */
 export const retryRefusal = ({ state }: Readonly<{ state: WorkflowState }>): Refusal | null =>
@@ -145,7 +145,7 @@ const interruption = (facts: RunFacts, plan: Plan, at: string): Move | undefined
   ];
   const here = { ...facts, step: at };
   if (facts.winding === null && facts.cancel_requested) {
-    const reason = facts.cancel_reason ?? 'Cancellation was requested.';
+    const reason = facts.cancel_reason ?? REASONS.cancel_requested;
     const turn =
       plan.onCancel === null ? end(here, 'cancelled', reason) : windUp(plan.onCancel, 'cancel', reason, null);
     return { ...turn, entries: entry('cancelled', reason) };
@@ -197,7 +197,7 @@ const outOfWorkers = (facts: RunFacts): NextMove =>
 
 const afterDone = (facts: RunFacts, failed: string | null): NextMove => {
   if (facts.winding === null) return end(facts, 'done', failed);
-  if (facts.winding === 'cancel') return end(facts, 'cancelled', facts.cancel_reason ?? 'Cancellation was requested.');
+  if (facts.winding === 'cancel') return end(facts, 'cancelled', facts.cancel_reason ?? REASONS.cancel_requested);
   return end(
     facts,
     'done',

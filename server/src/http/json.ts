@@ -3,6 +3,7 @@
  * recurse without limit, and another parser might disagree. So the text is scanned first, and ambiguous or hostile
  * input is refused by name.
  */
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
 const DEPTH_MAX = 32;
@@ -69,7 +70,7 @@ export const parseJson = (body: Buffer, valuesMax = VALUES_MAX): unknown => {
     return JSON.parse(text);
   } catch (err) {
     if (err instanceof AppError) throw err;
-    throw refuse('invalid_json', 'The body is not valid JSON.');
+    throw refuse('invalid_json', REFUSALS.body_not_json);
   }
 };
 

@@ -3,10 +3,12 @@
  * come from our own page), rate limit, authorize (before the body is read), validate, then the pipeline with
  * idempotency, handler and audit.
  */
+
 import { api, type ErrorCode, limitRefusal, locationOf, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
 import { freshSignInPolicy, freshSignInRefusal } from '../domain/fresh-sign-in.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
 import type { Authenticator, Credential } from '../identity/authenticate.ts';
 import { authorize, type Decision, type ProjectDirectory } from '../identity/authorize.ts';
@@ -77,7 +79,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     decision: Extract<Decision, { allowed: false }>,
   ): Promise<AppError> => {
     const error = decision.visible
-      ? new AppError('permission_denied', `Permission denied: ${decision.policy}.`)
+      ? new AppError('permission_denied', REFUSALS.denied(decision.policy))
       : notFound(operation.access === 'tenant' ? 'organization' : 'project');
     await auditRefusal({
       ctx: contextOf(request, state),

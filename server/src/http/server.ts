@@ -216,12 +216,7 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
       return sendConsole(system.console, reply);
     if (methods.length === 0) return sendProblem(gate, request, reply, new AppError('not_found', REFUSALS.no_resource));
     reply.header('allow', methods.join(', '));
-    return sendProblem(
-      gate,
-      request,
-      reply,
-      new AppError('method_not_allowed', `This path takes ${methods.join(', ')}.`),
-    );
+    return sendProblem(gate, request, reply, new AppError('method_not_allowed', REFUSALS.methods_of_path(methods)));
   });
 
   for (const [operationId, operation] of Object.entries(api)) {

@@ -369,7 +369,7 @@ test('a disk is taken over only when the host has let go of it, with proof, and 
     disks: [],
     blocked: [{ serial, reason: 'It is mounted at /mnt/share.' }],
   });
-  await until('it says what stands in the way', async () => (await state()).state === 'blocked');
+  await until('the disk is blocked', async () => (await state()).state === 'blocked');
   assert.equal((await state()).state_reason, 'It is mounted at /mnt/share.');
   const { rows } = await sql("select id from workflow_runs where workflow = 'wipe-disk' and subject_id = $1", [
     owned.id,

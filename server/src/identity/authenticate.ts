@@ -3,6 +3,7 @@
  * configured issuer; without one, the web session counts. The result, roles included, is cached for a few seconds,
  * which bounds how long a removed membership, a revoked token or a disabled account still works (promised: 60 s).
  */
+
 import type { Clock, Log } from '@gpuaas/kit';
 import type { Principal } from '../context.ts';
 import { insertAuditLog } from '../db/audit.ts';
@@ -18,6 +19,7 @@ import {
 import { touchToken } from '../db/statements/service-account-token.ts';
 import { makeSuperadmin, touchUser, updateAddress } from '../db/user.ts';
 import { touchWebSession } from '../db/web-session.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';
 import { ExpiringCache } from './expiring-cache.ts';
@@ -140,7 +142,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
 
   const bySession = async (token: string): Promise<Principal> => {
     const row = await database.read(PLATFORM, (reader) => findWebSessionPrincipal(reader, hashToken(token)));
-    if (row === undefined) throw refuse('The web session has ended. Sign in again.');
+    if (row === undefined) throw refuse(REFUSALS.web_session_ended);
     const { web_session_id: id, expires_at, auth_time } = row;
     return userPrincipal(row, { kind: 'web_session', id, scopes: ['all'], project_id: null, expires_at, auth_time });
   };

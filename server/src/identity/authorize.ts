@@ -3,10 +3,12 @@
  * credential's scopes reach it. A resource the caller may not see returns 404; one it may see but not change returns
  * 403. The decision is a value: the router acts on it, and the audit row quotes its `policy`.
  */
+
 import { type Operation, type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { Principal } from '../context.ts';
 import { type Database, PLATFORM, type Scope } from '../db/client.ts';
 import { findProjectOrganization } from '../db/principal.ts';
+import { POLICIES } from '../domain/sentences.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 
 export type Decision =
@@ -69,10 +71,9 @@ const decide = (
   visible: boolean,
 ): Decision => {
   const role = roles.find((name) => roleHolds(name, permission));
-  if (role === undefined)
-    return { allowed: false, visible, ...bound, policy: `no role of the caller holds ${permission}` };
+  if (role === undefined) return { allowed: false, visible, ...bound, policy: POLICIES.no_role(permission) };
   if (!scopeAllows(principal.credential.scopes, permission))
-    return { allowed: false, visible, ...bound, policy: `the scopes of the credential do not include ${permission}` };
+    return { allowed: false, visible, ...bound, policy: POLICIES.no_scope(permission) };
   // For requests about itself, a service account reads its own project, which lies in its organization.
   const itself = principal.home?.organization_id ?? '';
   const tenant = bound.organization_id ?? (role.startsWith('platform:') ? '*' : itself);

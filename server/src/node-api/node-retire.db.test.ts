@@ -114,7 +114,7 @@ describe('retiring a node', () => {
     agent.close();
   });
 
-  it('an active node is not retired, a drained one is: locked out, tasks canceled, slots unschedulable', async () => {
+  it('an active node is not retired, a drained one is: locked out, tasks cancelled, slots unschedulable', async () => {
     const { ask, stateOf, rows } = channel();
     const agent = await aWorkingNode();
     assert.equal((await retire(agent.node_id)).status, 409);

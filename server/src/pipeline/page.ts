@@ -22,9 +22,7 @@ export const encodeCursor = (caller: Caller, key: Key): string =>
 
 export const malformedCursor = () =>
   new AppError('invalid_request', REFUSALS.cursor, {
-    errors: [
-      { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the previous page, unchanged.' },
-    ],
+    errors: [{ pointer: '/query/cursor', code: 'malformed', message: REFUSALS.cursor_unchanged }],
   });
 
 /** The key of the last row of the page before, or undefined for the first page. `length` is how many parts a key has. */

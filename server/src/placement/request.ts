@@ -1,7 +1,9 @@
 /** Converts a launch and the catalog into a scheduler request. */
+
 import type { KeyColumn } from '../db/placement.ts';
 import type { LaunchFacts, LaunchQuery } from '../db/statements/launch.ts';
 import * as domain from '../domain/launch.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
 export type Launch = Omit<LaunchQuery, 'ssh_key_ids'>;
@@ -11,7 +13,7 @@ export type CheckedLaunch = domain.CheckedLaunch<NonNullable<LaunchFacts['sku']>
 const errorOf = (refusal: domain.LaunchRefusal): AppError => {
   switch (refusal.kind) {
     case 'missing':
-      return new AppError('not_found', `No ${refusal.noun} named "${refusal.name}".`);
+      return new AppError('not_found', REFUSALS.none_named(refusal.noun, refusal.name));
     case 'field': {
       const { name, code, message } = refusal;
       return new AppError('invalid_request', `Invalid request: ${name} ${message}.`, {

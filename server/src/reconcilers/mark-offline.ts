@@ -16,7 +16,7 @@ import { countUnseenNodes, isAgentSeen, listNodesWithWrongState, type MisstatedN
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { BREAKER_WINDOW_MIN, tripsBreaker } from '../domain/health.ts';
-import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
+import { NO_HEARTBEAT, OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { nodeChanged } from '../domain/node-event.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { eachRow } from './each-row.ts';
@@ -49,7 +49,7 @@ const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boole
       : ({
           from: ['active'],
           to: 'offline',
-          reason: `The agent sent no heartbeat for ${OFFLINE_AFTER_S} seconds.`,
+          reason: NO_HEARTBEAT,
         } as const);
     if (!(await moveNode(tx, { id, ...move }))) return false;
     await refreshSummary(tx, id);

@@ -2,12 +2,14 @@
  * Stop, start, reboot and reinstall of a slice. The request records the change and starts its run; the allocation stays
  * active and charged in every power state.
  */
+
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { findReinstallFacts } from '../db/install.ts';
 import { type PowerChange, powerRefusal } from '../domain/power.ts';
 import { SEALED_TO } from '../domain/sealed.ts';
+import { FIELD_MESSAGES } from '../domain/sentences.ts';
 import { conflict, invalidField, notFound } from '../errors.ts';
 import { projectOf } from '../pipeline/caller.ts';
 import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
@@ -44,8 +46,7 @@ const ask = async (ctx: WriteCtx, { prepare, ...asked }: PowerRequest) => {
 };
 
 export const stop = (ctx: WriteCtx, { params, body }: Req<'allocationStop'>) => {
-  if (body.is_hard === true && (body.grace_s ?? 0) > 0)
-    throw invalidField('grace_s', 'cannot be combined with is_hard');
+  if (body.is_hard === true && (body.grace_s ?? 0) > 0) throw invalidField('grace_s', FIELD_MESSAGES.not_with_hard);
   const grace_s = body.is_hard === true ? 0 : (body.grace_s ?? STOP_GRACE_S);
   return ask(ctx, { ...params, change: 'stop', grace_s });
 };
@@ -68,7 +69,7 @@ const prepareInstall = async (
     ssh_key_ids: ssh_key_ids ?? [],
   });
   if (image_name !== undefined && facts.image === null)
-    throw invalidField('image_name', `names no image that runs on ${row.sku_name}`);
+    throw invalidField('image_name', FIELD_MESSAGES.image_unusable(row.sku_name));
   if (facts.ssh_keys_found !== (ssh_key_ids ?? []).length) throw notFound('SSH key');
   await requestInstall(tx, row, {
     run_id: runId,

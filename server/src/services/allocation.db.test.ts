@@ -293,7 +293,7 @@ describe('contention', () => {
     let waiting = callers;
     let won = 0;
     for (let round = 0; waiting > 0; round++) {
-      assert.ok(round < 20, `${waiting} requests are still told to try again`);
+      assert.ok(round < 20, `${waiting} requests must still retry`);
       const answers = await Promise.all(Array.from({ length: waiting }, () => world.ada.post(path(), slice(1))));
       const wins = answers.filter(({ status }) => status === 202).length;
       const refused = answers.filter(({ status }) => status === 409);
@@ -303,10 +303,12 @@ describe('contention', () => {
         answers.length,
         JSON.stringify(answers.map(({ status }) => status)),
       );
-      assert.ok(wins > 0 || won === slots, 'nobody got a slot though there are free ones');
+      // Whoever loses a race lost it to a winner, so the first round leaves no slot that a request asked for.
+      if (round === 0) assert.ok(wins >= Math.min(slots, answers.length), `only ${wins} of ${slots} slots are taken`);
+      assert.ok(wins > 0 || won === slots, 'no request got a slot although some are free');
       won += wins;
       // Nothing is released here, so "no capacity" is true only when every slot is taken.
-      if (refused.length > 0) assert.equal(won, slots, 'a request was refused though there are free slots');
+      if (refused.length > 0) assert.equal(won, slots, 'a request was refused although slots are free');
       for (const { body } of refused) {
         assert.equal(body.code, 'insufficient_capacity');
         assert.ok(body.detail && body.reasons.length > 0, JSON.stringify(body));

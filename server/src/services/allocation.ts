@@ -11,7 +11,7 @@ import { maxDurationRefusal, updateRefusal } from '../domain/allocation-actions.
 import { placementRefusal } from '../domain/launch.ts';
 import { progressOf } from '../domain/progress.ts';
 import { SEALED_TO } from '../domain/sealed.ts';
-import { REFUSALS } from '../domain/sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import { userDataProblem } from '../domain/user-data.ts';
 import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
 import { AppError, invalidField, notFound } from '../errors.ts';
@@ -150,7 +150,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     correlation_id: ctx.correlation_id,
   });
   const { user_data } = body;
-  if (user_data !== undefined && !isSlice) throw invalidField('user_data', 'is for slices only');
+  if (user_data !== undefined && !isSlice) throw invalidField('user_data', FIELD_MESSAGES.user_data_of_slice);
   commitClaims(tx, choice, { launch: checked, profile: facts.profile, allocation, run });
   if (user_data !== undefined) {
     const { organization_id, project_id } = launch;

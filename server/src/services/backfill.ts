@@ -4,8 +4,10 @@
  * transaction; the caller continues from `next_after_id`. An interrupted backfill continues by running it again, and
  * once complete it finds nothing to do.
  */
+
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
+import { OCCUPANCY_TEXT } from '@gpuaas/scheduler';
 import type { WriteCtx } from '../context.ts';
 import { lockAllocation } from '../db/allocation.ts';
 import { lockSummary } from '../db/placement.ts';
@@ -18,7 +20,7 @@ const reasonToSkip = (row: UnclaimedRow): string | null => {
   if (row.host_role !== 'worker_compute') return `The node is a ${row.host_role} host.`;
   if (row.holder_allocation_id !== null) return `The node is claimed by ${row.holder_allocation_id}.`;
   if (row.earlier_allocation_id !== null) return `The node is also bound to ${row.earlier_allocation_id}.`;
-  return row.occupancy === 'free' ? null : `The node's occupancy is ${row.occupancy}.`;
+  return row.occupancy === 'free' ? null : `The node is ${OCCUPANCY_TEXT[row.occupancy]}.`;
 };
 
 const BATCH_ROWS = 100;

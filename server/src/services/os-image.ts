@@ -6,7 +6,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
-import { REFUSALS } from '../domain/sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { listPage } from '../pipeline/page.ts';
 
@@ -58,7 +58,7 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
   const unknown = body.sku_names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
     throw new AppError('invalid_request', `There is no SKU ${unknown.join(', ')}.`, {
-      errors: [{ pointer: '/body/sku_names', code: 'unknown', message: `names no SKU: ${unknown.join(', ')}` }],
+      errors: [{ pointer: '/body/sku_names', code: 'unknown', message: FIELD_MESSAGES.sku_unknown(unknown) }],
     });
   ctx.note({
     image_name: body.name,

@@ -12,7 +12,7 @@ import { ACCESS_DEFAULTS, type AccessSettings, findAccessPolicy } from '../db/ac
 import { lockAllocation } from '../db/allocation.ts';
 import { findProject } from '../db/project.ts';
 import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
-import { REFUSALS } from '../domain/sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import {
   isRecorded,
   type RecordingPolicies,
@@ -34,7 +34,7 @@ const ROWS_DEFAULT = 24;
 
 const assertPort = (kind: SessionKind, port: number | undefined): void => {
   if ((kind === 'forward') === (port !== undefined)) return;
-  const message = kind === 'forward' ? 'is needed for a forward' : 'is for a forward only';
+  const message = kind === 'forward' ? FIELD_MESSAGES.forward_needs_port : FIELD_MESSAGES.port_needs_forward;
   throw new AppError('invalid_request', `Invalid request: port ${message}.`, {
     errors: [{ pointer: '/body/port', code: kind === 'forward' ? 'required' : 'not_allowed', message }],
   });

@@ -213,7 +213,7 @@ describe('the id of a release, of a repeated one and of operator actions', () =>
     for (const title of ['allocation.release succeeded', 'Stop VM: completed', 'Wipe disks: failed'])
       assert.ok(titlesOf(released).includes(title), `${title} in ${titlesOf(released)}`);
     assert.ok(!titlesOf(released).includes('Copy image: completed'));
-    assert.ok(titlesOf(released).includes('The allocation is release failed'));
+    assert.ok(titlesOf(released).includes('The cleanup of the allocation is blocked'));
     const first = released.entries.find(({ key }) => key === released.first_failure_key);
     assert.deepEqual([first?.source, first?.title, first?.node_id], ['task', 'Wipe disks: failed', w.node.id]);
     assert.ok(first?.detail?.includes(`slot ${run.slot_index} disk ${run.nvme_serial}`), first?.detail ?? '');

@@ -10,6 +10,7 @@ import { listSteps, type WorkflowStepRow } from '../db/workflow-step.ts';
 import { action } from '../domain/refusal.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { cancelRefusal, isLive, retryRefusal } from '../domain/workflow.ts';
+import { stepLabel } from '../domain/workflow-steps.ts';
 import { AppError, notFound } from '../errors.ts';
 import { principalOf, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -38,6 +39,7 @@ const runView = (ctx: Ctx, audience: Audience) => (run: db.WorkflowRunRow) => ({
   organization_id: run.organization_id,
   project_id: run.project_id,
   step: run.step,
+  step_label: stepLabel(run.workflow, run.step),
   state: run.state,
   state_reason: explain(audience, run.state_reason, run.state_detail),
   state_since: run.state_since,
@@ -60,9 +62,10 @@ const runView = (ctx: Ctx, audience: Audience) => (run: db.WorkflowRunRow) => ({
   ],
 });
 
-const stepView = (audience: Audience) => (step: WorkflowStepRow) => ({
+const stepView = (audience: Audience, workflow: string) => (step: WorkflowStepRow) => ({
   sequence: step.sequence,
   step: step.step,
+  label: stepLabel(workflow, step.step),
   attempt: step.attempt,
   outcome: step.outcome,
   detail: explain(audience, step.detail, step.internal_detail),
@@ -112,11 +115,11 @@ const sequenceOf = (key: string | number | undefined): number => {
 const stepsFor = async (ctx: ReadCtx, audience: Audience, req: Req<'adminWorkflowRunStepList'>, projectId?: string) => {
   const limit = req.query.limit ?? PAGE_LIMIT_DEFAULT;
   const after = sequenceOf(decodeCursor(ctx, req.query.cursor)?.[0]);
-  const rows = await ctx.read(async (reader) => {
+  const [run, rows] = await ctx.read(async (reader) => {
     const run = await findVisible(reader, req.params.workflow_run_id, projectId);
-    return listSteps(reader, run.id, { after, limit: limit + 1 });
+    return [run, await listSteps(reader, run.id, { after, limit: limit + 1 })] as const;
   });
-  return pageOf(ctx, limit, rows, (row) => [row.sequence], stepView(audience));
+  return pageOf(ctx, limit, rows, (row) => [row.sequence], stepView(audience, run.workflow));
 };
 
 export const list = (ctx: ReadCtx, { query }: Req<'workflowRunList'>) =>

@@ -3,6 +3,7 @@
  * unmounted: the ownership states the blocker, and the run checks again after growing pauses. A wipe that fails in all
  * its tries, or whose disk never becomes free, leaves the ownership `blocked` with the reason and the way to start again.
  */
+import { OPEN_DISK_APPROVAL_STATES } from '@gpuaas/contract';
 import type { TaskOutput, WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { type DiskOwnershipRow, findDiskUse, findOwnership, moveOwnership } from '../db/disk-ownership.ts';
@@ -36,7 +37,6 @@ const RECHECK = 'recheck_disk';
 /** With the growing pauses of `createRunHostTask` between them. */
 const TRIES_MAX = 10;
 const DAYS_14_MS = 14 * 24 * 3_600_000;
-const OPEN = ['approved', 'wiping', 'blocked'] as const;
 
 const blockedReason = ({ blocked }: TaskOutput<'node.cleanup'>, serial: string): string | undefined =>
   blocked.find((one) => one.serial === serial)?.reason;
@@ -44,7 +44,7 @@ const blockedReason = ({ blocked }: TaskOutput<'node.cleanup'>, serial: string):
 const blockedBy =
   (disk: DiskOwnershipRow, reason: string): Commit =>
   async (tx) => {
-    await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'blocked', reason });
+    await moveOwnership(tx, { id: disk.id, from: OPEN_DISK_APPROVAL_STATES, to: 'blocked', reason });
   };
 
 /** The ownership no longer claims that a wipe is in progress, so it can also be revoked. */
@@ -62,7 +62,7 @@ const reserveForWipe = async (tx: Tx, disk: DiskOwnershipRow): Promise<string | 
   await lockSummary(tx, disk.node_id);
   const reason = whyNotErase(await findDiskUse(tx, disk.node_id, disk.serial));
   if (reason !== undefined) return reason;
-  const wiping = await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'wiping', reason: null });
+  const wiping = await moveOwnership(tx, { id: disk.id, from: OPEN_DISK_APPROVAL_STATES, to: 'wiping', reason: null });
   return wiping === undefined ? 'The approval was revoked.' : undefined;
 };
 
@@ -83,7 +83,15 @@ const recordWiped = async (
     evidence: proof.evidence,
     correlation_id: disk.correlation_id,
   });
-  if ((await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'owned', reason: null, wipe_proof_id })) === undefined)
+  if (
+    (await moveOwnership(tx, {
+      id: disk.id,
+      from: OPEN_DISK_APPROVAL_STATES,
+      to: 'owned',
+      reason: null,
+      wipe_proof_id,
+    })) === undefined
+  )
     return;
   await endElsewhere(tx, disk.node_id, dataDisk(disk));
   await declareDataDisk(tx, disk.node_id, { serial: disk.serial, device: disk.device, size_bytes: disk.size_bytes });

@@ -1,7 +1,7 @@
 /** Refusals for actions that need more than one request. */
-import type { Allocation } from '@gpuaas/sdk';
+import { type Allocation, ENDED_ALLOCATION_STATES } from '@gpuaas/sdk';
 
-const ENDED: readonly Allocation['state'][] = ['releasing', 'released', 'failed'];
+const ENDED: readonly Allocation['state'][] = ['releasing', ...ENDED_ALLOCATION_STATES];
 
 type Facts = Pick<Allocation, 'is_protected' | 'state'>;
 /** Refusals of the two actions and of the role; null where there is none. */

@@ -1,9 +1,9 @@
 /** The description of a failed allocation: what failed, what it cost, what happens now, and the available actions. */
-import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import { type Allocation, FAILED_STEP_OUTCOMES, type TimelineEntry } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { duration } from '../../format/time.ts';
 
-const FAILED_OUTCOMES: readonly string[] = ['failed', 'stuck', 'error', 'timeout'];
+const FAILED_OUTCOMES: readonly string[] = FAILED_STEP_OUTCOMES;
 
 export const isFailedEntry = ({ outcome }: Pick<TimelineEntry, 'outcome'>): boolean =>
   FAILED_OUTCOMES.includes(outcome);

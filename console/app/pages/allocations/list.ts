@@ -1,10 +1,10 @@
 /** Which allocations a list shows: live ones, unless the filter names another state. */
-import { ALLOCATION_STATES, type Allocation } from '@gpuaas/sdk';
+import { ALLOCATION_STATES, type Allocation, ENDED_ALLOCATION_STATES } from '@gpuaas/sdk';
 import { stateWord } from '../../format/state.ts';
 
 export type AllocationState = Allocation['state'];
 
-const ENDED_STATES: readonly AllocationState[] = ['failed', 'released'];
+const ENDED_STATES: readonly AllocationState[] = ENDED_ALLOCATION_STATES;
 
 /** Live allocations hold capacity: they run, start, or wait for cleanup. */
 export const isLive = ({ state }: Pick<Allocation, 'state'>): boolean => !ENDED_STATES.includes(state);

@@ -2,13 +2,18 @@
  * The description of work in progress: the step, its progress, its start and its usual duration. Running work is always
  * shown with its elapsed time.
  */
-import type { Allocation, AllocationProgress, AllocationProgressStep } from '@gpuaas/sdk';
+import {
+  type Allocation,
+  type AllocationProgress,
+  type AllocationProgressStep,
+  MOVING_POWER_STATES,
+} from '@gpuaas/sdk';
 import { bytes } from '../../format/size.ts';
 import { span } from '../../format/time.ts';
 
 export type Work = Extract<AllocationProgress['phase'], 'launch' | 'power' | 'cleanup'>;
 
-const POWER_MOVING: readonly string[] = ['stopping', 'starting', 'rebooting', 'reinstalling'];
+const POWER_MOVING: readonly string[] = MOVING_POWER_STATES;
 const POWER_TITLES: Readonly<Record<string, string>> = {
   stopping: 'Stopping the VM',
   starting: 'Starting the VM',

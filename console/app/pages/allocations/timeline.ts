@@ -2,7 +2,7 @@
  * The timeline of an allocation, grouped into runs: a launch, a power change or a cleanup, each with its steps and
  * attempts.
  */
-import type { TimelineEntry } from '@gpuaas/sdk';
+import { STEP_OUTCOME_LABELS, type TimelineEntry } from '@gpuaas/sdk';
 import type { Tone } from '../../format/state.ts';
 import { isFailedEntry } from './failure.ts';
 
@@ -46,17 +46,19 @@ export const runsOf = (timeline: readonly TimelineEntry[]): readonly TimelineRun
   return groups.flatMap((entries, index) => runOf(entries, index) ?? []);
 };
 
-const OUTCOMES: Readonly<Record<string, Readonly<{ word: string; tone: Tone }>>> = {
-  next: { word: 'Done', tone: 'good' },
-  done: { word: 'Finished', tone: 'good' },
-  wait: { word: 'Waited', tone: 'busy' },
-  retried: { word: 'Retried', tone: 'warn' },
-  failed: { word: 'Failed', tone: 'bad' },
-  error: { word: 'Failed', tone: 'bad' },
-  timeout: { word: 'Timed out', tone: 'bad' },
-  stuck: { word: 'Stopped', tone: 'bad' },
-  cancelled: { word: 'Cancelled', tone: 'idle' },
+const TONES: Readonly<Record<TimelineEntry['outcome'], Tone>> = {
+  next: 'good',
+  done: 'good',
+  wait: 'busy',
+  retried: 'warn',
+  failed: 'bad',
+  error: 'bad',
+  timeout: 'bad',
+  stuck: 'bad',
+  cancelled: 'idle',
 };
 
-export const outcomeWord = (outcome: string): Readonly<{ word: string; tone: Tone }> =>
-  OUTCOMES[outcome] ?? { word: outcome, tone: 'idle' };
+export const outcomeWord = (outcome: TimelineEntry['outcome']): Readonly<{ word: string; tone: Tone }> => {
+  const label = STEP_OUTCOME_LABELS[outcome];
+  return { word: label.charAt(0).toUpperCase() + label.slice(1), tone: TONES[outcome] };
+};

@@ -41,7 +41,11 @@ test('whether the request fits is one sentence with the largest available set', 
 
 test('a refusal shows the result and the unavailable reasons, without the steps of the search', () => {
   const said = reasonsInWords([
-    { code: 'no_capacity', gpus: 2, detail: 'Only 2 GPUs of slice in us-1 free: 5 GPUs in use, 1 GPU being wiped.' },
+    {
+      code: 'no_capacity',
+      gpus: 2,
+      detail: 'Only 2 GPUs of slice in us-1 are free: 5 GPUs in use, 1 GPU being wiped.',
+    },
     { code: 'claimed', gpus: 5, detail: '5 GPUs in use.' },
     { code: 'cleaning', gpus: 1, detail: '1 GPU being wiped before reuse.' },
     { code: 'filters', nodes_total: 3, free_gpus: 2, largest_set: 1 },

@@ -63,8 +63,8 @@ test('a refusal names every blocker of the selected candidates and none of the o
     prerequisites: [{ name: 'iommu', is_met: false, needs_reboot: true, message: 'Add intel_iommu=on.' }],
     reboot_required: true,
   });
-  assert.deepEqual(approvalReasons(found, [0, 1], 'The node is exclusive.'), [
-    'The node is exclusive.',
+  assert.deepEqual(approvalReasons(found, [0, 1], 'The node is in use as bare metal.'), [
+    'The node is in use as bare metal.',
     'iommu: Add intel_iommu=on.',
     'Reboot the host first.',
     'Slot 1: Disk S1 is mounted at /data; unmount it.',

@@ -1,5 +1,5 @@
 /** Disks with existing data. A disk is wiped only after an operator approves it by serial number. */
-import type { DiskOwnership, Node } from '@gpuaas/sdk';
+import { type DiskOwnership, type Node, OPEN_DISK_APPROVAL_STATES } from '@gpuaas/sdk';
 import { Stack, Text } from '@mantine/core';
 import { useMay } from '../../api/me.tsx';
 import { useAll } from '../../api/read.ts';
@@ -21,7 +21,8 @@ const STATES: Readonly<Record<DiskOwnership['state'], readonly [word: string, to
   revoked: ['Revoked', 'idle'],
 };
 
-const OPEN: readonly DiskOwnership['state'][] = ['approved', 'wiping', 'blocked', 'owned'];
+/** They need no approval. */
+const APPROVED: readonly DiskOwnership['state'][] = [...OPEN_DISK_APPROVAL_STATES, 'owned'];
 
 const columns = (node: Node, refusal: string | null): readonly Column<DiskOwnership>[] => [
   { header: 'Serial', cell: ({ serial }) => <span className="mono">{serial}</span> },
@@ -69,7 +70,7 @@ const columns = (node: Node, refusal: string | null): readonly Column<DiskOwners
 export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | null }>) => {
   const disks = useAll('adminNodeDiskList', { params: { node_id: node.id } }, { everyMs: 10_000 });
   const refusal = useMay()('admin.slot.approve');
-  const owned = new Set(disks.data?.filter(({ state }) => OPEN.includes(state)).map(({ serial }) => serial));
+  const owned = new Set(disks.data?.filter(({ state }) => APPROVED.includes(state)).map(({ serial }) => serial));
   const offered = map === null ? [] : disksToApprove(map).filter(({ serial }) => !owned.has(serial));
   return (
     <Section title="Disks with existing data">

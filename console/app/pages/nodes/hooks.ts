@@ -1,4 +1,4 @@
-import type { CallId, GpuaasError, NodeTask } from '@gpuaas/sdk';
+import { type CallId, type GpuaasError, type NodeTask, OPEN_TASK_STATES } from '@gpuaas/sdk';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { RequestOf, ResponseOf } from '../../api/call.ts';
@@ -21,7 +21,7 @@ export const useWatched = <K extends CallId>(
 };
 
 export const isTaskOpen = ({ state }: Pick<NodeTask, 'state'>): boolean =>
-  state === 'queued' || state === 'dispatched' || state === 'running';
+  OPEN_TASK_STATES.some((open) => open === state);
 
 /** Nothing exists yet, which is not an error. */
 export const isMissing = (error: GpuaasError | null): boolean => error?.code === 'not_found';

@@ -30,7 +30,7 @@ const columns = (ask: (asked: RunAction) => void): readonly Column<WorkflowRun>[
         <Link className="link" to="/platform/trace" search={{ id: run.id }} title={run.id}>
           {run.workflow}
         </Link>
-        <div className="muted mono">{run.step}</div>
+        <div className="muted">{run.step_label}</div>
       </>
     ),
   },
@@ -106,7 +106,7 @@ const Dialogs = ({ asked, onClose }: Readonly<{ asked: RunAction | null; onClose
     >
       {asked?.what === 'cancel'
         ? 'The run ends before its next step. Completed steps are not undone. Its slots stay unschedulable until a verified wipe.'
-        : `The run continues from ${asked?.run.step ?? 'the stuck step'}. Steps are idempotent and may run again.`}
+        : `The run continues from ${asked?.run.step_label ?? 'the stuck step'}. Steps are idempotent and may run again.`}
     </ConfirmDialog>
   );
 };

@@ -225,7 +225,7 @@ describe('the network of VMs', { skip }, () => {
     await a.must('ip', 'neigh', 'replace', B.private_ip, 'lladdr', B.mac_address, 'dev', 'eth0');
     assert.deepEqual(await Promise.all([B.private_ip, OUTSIDE].map((address) => a.reaches(address))), [false, false]);
     const told = await ports.restore();
-    assert.ok(told.includes(`put back the flows of ${A.name}`), told.join('; '));
+    assert.ok(told.includes(`restored the flows of ${A.name}`), told.join('; '));
     assert.deepEqual(await Promise.all([B.private_ip, OUTSIDE].map((address) => a.reaches(address))), [false, true]);
     assert.deepEqual(await ports.restore(), []);
   });

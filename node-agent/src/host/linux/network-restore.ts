@@ -61,7 +61,7 @@ const putBack = async ({ ovs, nat, dhcp }: Parts, own: readonly Port[]): Promise
   if (await dhcp.ensure()) told.push('started the address server');
   for (const port of own) {
     await dhcp.reserve(port);
-    if (await ovs.ensureFlows(port, await ovs.ensurePort(port))) told.push(`put back the flows of ${port.name}`);
+    if (await ovs.ensureFlows(port, await ovs.ensurePort(port))) told.push(`restored the flows of ${port.name}`);
   }
   if (await nat.ensure(own)) told.push('rewrote address translation');
   return told;

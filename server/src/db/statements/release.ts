@@ -42,7 +42,7 @@ export type CleanupStart = Readonly<{
   to: 'releasing' | 'failed';
   reason: string;
   deadline_s: number | null;
-  /** Why tasks that no host has started are canceled. */
+  /** Why tasks that no host has started are cancelled. */
   task_reason: string;
   /** Whether it holds a whole node, whose occupancy then changes. */
   is_whole_node: boolean;

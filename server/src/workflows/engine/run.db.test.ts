@@ -158,7 +158,7 @@ test('cancellation wakes a waiting run, and canceling twice has the effect of on
   await assert.rejects(missing, { code: 'not_found' });
 });
 
-test('a canceled run that names a cleanup step runs it, retries it, and ends canceled', async (t) => {
+test('a cancelled run that names a cleanup step runs it, retries it, and ends cancelled', async (t) => {
   const { database } = await testDatabase(t);
   let tries = 0;
   const tidy = scripted(

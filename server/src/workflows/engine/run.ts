@@ -2,6 +2,7 @@
  * Starts, signals and cancels runs inside the caller's transaction: the run exists exactly when the change that needs
  * it does. A worker is woken after the commit.
  */
+
 import { invariant, mintId } from '@gpuaas/kit';
 import type { Tx } from '../../db/client.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../../db/outbox.ts';
@@ -17,6 +18,7 @@ import {
 } from '../../db/workflow-run.ts';
 import { findRun } from '../../db/workflow-run-view.ts';
 import { insertStep } from '../../db/workflow-step.ts';
+import { REASONS } from '../../domain/reasons.ts';
 import { REFUSALS } from '../../domain/sentences.ts';
 import { retryRefusal } from '../../domain/workflow.ts';
 import { conflict, notFound } from '../../errors.ts';
@@ -127,14 +129,14 @@ export const retryRun = async (
   const refusal = retryRefusal(before);
   if (refusal !== null) throw conflict(refusal.reason);
   if (retry.step !== undefined && !before.steps.includes(retry.step))
-    throw conflict(`${before.workflow} has no step ${retry.step}; its steps are ${before.steps.join(', ')}.`);
+    throw conflict(REFUSALS.run_without_step(before.workflow, retry.step, before.steps));
   const run = await restartRun(tx, retry.run_id, retry.step ?? null);
   if (run === undefined) throw conflict('A later run for the same subject replaced it.');
   tx.defer(
     insertStep(
       tx,
       { id: run.id, organization_id: run.organization_id, sequence: run.step_count, started_at: null },
-      { step: run.step, attempt: 0, outcome: 'retried', detail: 'Retried by an operator.', internal_detail: null },
+      { step: run.step, attempt: 0, outcome: 'retried', detail: REASONS.run_retried, internal_detail: null },
     ),
   );
   emitRunChanged(tx, run);
