@@ -43,11 +43,15 @@ export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; us
     [BAREMETAL_SKU, 'baremetal', [8]],
   ] as const)
     await sql.query(
-      `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts,
-         gpu_hourly_price_minor, currency)
-       values ($1, $1, 'NVIDIA', $2, $3, 8, $4, $5, 'USD') on conflict do nothing`,
-      [name, GPU_MODEL, shape, counts, PRICE_MINOR],
+      `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts)
+       values ($1, $1, 'NVIDIA', $2, $3, 8, $4) on conflict do nothing`,
+      [name, GPU_MODEL, shape, counts],
     );
+  await sql.query(
+    `insert into sku_prices (id, sku_name, gpu_hourly_price_minor, currency, valid_from, correlation_id)
+     select 'prc_' || name, name, $2, 'USD', now(), 'test' from unnest($1::text[]) as name on conflict do nothing`,
+    [[SLICE_SKU, BAREMETAL_SKU], PRICE_MINOR],
+  );
   return aPool(sql);
 };
 
