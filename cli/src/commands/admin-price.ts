@@ -37,8 +37,7 @@ export const adminPrice: Group = {
         ...keyFlags,
       },
       examples: [
-        'gpuaas admin price create h200-sxm-slice --gpu-hourly-price-minor 399 --currency USD',
-        'gpuaas admin price create h200-sxm-slice --gpu-hourly-price-minor 379 --currency USD --valid-from 2027-01-01T00:00:00Z',
+        'gpuaas admin price create h200 --gpu-hourly-price-minor 399 --currency USD',
       ],
       run: async (cli, { args, flags }) => {
         const body = {

@@ -12,6 +12,11 @@ const sentence = ({ name, enabled, gpu_hourly_price, blockers }: AdminSku): stri
     : `${state} at ${priceOf(gpu_hourly_price)} per GPU hour.`;
 };
 
+const launchable = (sku: AdminSku): string => {
+  const isBlocked = sku.enabled && sku.retired_at === null && sku.blockers.length > 0;
+  return isBlocked ? `yes. ${sku.blockers.join(' ')}` : availability(sku);
+};
+
 const showSku = (cli: Cli, found: AdminSku): void => {
   const { vm_profiles, gpu_hourly_price, ...rest } = found;
   cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
@@ -43,7 +48,7 @@ export const adminSku: Group = {
           { header: 'GPU', value: ({ gpu_model }) => gpu_model, shrink: 'cut' },
           { header: 'GPUS', value: ({ allowed_gpu_counts }) => allowed_gpu_counts.join(',') },
           { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => priceOf(gpu_hourly_price), align: 'right' },
-          { header: 'ENABLED', value: availability, shrink: 'wrap' },
+          { header: 'ENABLED', value: launchable, shrink: 'wrap' },
           { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape, optional: true },
         ]);
       },
@@ -71,9 +76,6 @@ export const adminSku: Group = {
         ...switchFlags,
         ...keyFlags,
       },
-      examples: [
-        'gpuaas admin sku create h200-sxm-slice --display-name "H200 slice" --vendor NVIDIA --gpu-model "H200 SXM" --shape gpu_slice --gpus-per-node 8 --gpu-counts 1,2,4,8',
-      ],
       run: async (cli, { args, flags }) => {
         const body = {
           name: args.sku,

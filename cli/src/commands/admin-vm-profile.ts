@@ -79,7 +79,7 @@ export const adminVmProfile: Group = {
         ...keyFlags,
       },
       examples: [
-        'gpuaas admin vm-profile create h200_1g_24c_64g --sku h200-sxm-slice --gpus 1 --vcpus 24 --memory-mib 65536 --default',
+        'gpuaas admin vm-profile create small --sku h200 --gpus 1 --vcpus 8 --memory-mib 65536',
       ],
       run: async (cli, { args, flags }) => {
         const body = {
