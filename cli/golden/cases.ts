@@ -3,6 +3,7 @@ import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { agentCases } from './cases-agent.ts';
+import { catalogCases } from './cases-catalog.ts';
 import { certificateCases } from './cases-certificate.ts';
 import { inventoryCases } from './cases-inventory.ts';
 import { placementCases } from './cases-placement.ts';
@@ -110,6 +111,7 @@ export const cases: readonly Case[] = [
   line('ssh-key-delete', `ssh-key delete ${key} --yes ${T}`),
 
   ...placementCases,
+  ...catalogCases,
   ...powerCases,
   ...sessionCases,
   ...agentCases,
@@ -160,7 +162,7 @@ export const cases: readonly Case[] = [
   line('admin-user-update', `admin user update ${ids.user} --state disabled --platform-role none ${T}`),
   line('admin-organization-list', `admin organization list --limit 2 ${T}`),
   line('admin-region-update', `admin region update eu-north-1 --disable --reason Maintenance. ${T}`),
-  line('admin-sku-update', `admin sku update h200-sxm-slice --gpu-hourly-price-minor 399 ${T}`),
+  line('admin-sku-update', `admin sku update h200-sxm-slice --gpu-counts 1,2,4 ${T}`),
   line('admin-image-register', `admin image register catalog.json --sku h200-sxm-slice ${T}`, {
     files: { 'catalog.json': JSON.stringify(answers.osImageGet) },
   }),

@@ -74,7 +74,7 @@ export const adminAllocation: AdminAllocation = {
     },
   ],
 };
-const node: Node = {
+export const node: Node = {
   id: placementIds.node,
   name: 'demo-h200-01',
   region_name: 'eu-north-1',

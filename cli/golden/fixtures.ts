@@ -18,6 +18,7 @@ import type {
 import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { agentAnswers } from './fixtures-agent.ts';
 import { placementIds } from './fixtures-allocation.ts';
+import { catalogAnswers } from './fixtures-catalog.ts';
 import { certificateAnswers } from './fixtures-certificate.ts';
 import {
   account,
@@ -49,6 +50,7 @@ const region: Region = {
   disabled_reason: null,
   wipe_minimum: 'purge',
   allows_wipe_override: false,
+  retired_at: null,
   version: 4,
 };
 const sku: Sku = {
@@ -59,10 +61,12 @@ const sku: Sku = {
   capacity_shape: 'gpu_slice',
   gpus_per_node: 8,
   allowed_gpu_counts: [1, 2, 4, 8],
+  required_parts: ['gpu', 'nvme', 'mac', 'private_ip', 'fabric_vf'],
   gpu_hourly_price: { amount_minor: 349, currency: 'USD' },
   vm_profiles: [{ name: 'h200_1g_24c_64g', gpu_count: 1, vcpu_count: 24, memory_mib: 65_536, is_default: true }],
   enabled: true,
   disabled_reason: null,
+  retired_at: null,
   version: 5,
 };
 const version = {
@@ -81,8 +85,12 @@ const image: OsImage = {
   os_version: '24.04',
   ...version,
   sku_names: ['h200-sxm-slice'],
+  channel: 'stable',
+  trust: 'verified',
   enabled: true,
   versions: [{ ...version, registered_at: time, retired_at: null, retired_reason: null }],
+  retired_at: null,
+  version: 2,
 };
 const auditLog: AuditLog = {
   id: id('aud', '1a'),
@@ -288,10 +296,9 @@ export const answers: Answers = {
   adminUserList: page(user),
   adminUserGet: user,
   adminUserUpdate: { ...user, state: 'disabled', platform_role: null },
-  adminRegionUpdate: { ...region, enabled: false, disabled_reason: 'Maintenance.' },
+  ...catalogAnswers(region, sku, image),
   adminOsImageRegister: image,
   adminOsImageRetire: { ...image, enabled: false },
-  adminSkuUpdate: { ...sku, gpu_hourly_price: { amount_minor: 399, currency: 'USD' } },
 };
 
 /** The rows that the export streams. */

@@ -20,6 +20,7 @@ export const ID_PREFIXES = {
   node_task: 'tsk',
   organization: 'org',
   pool: 'pol',
+  price: 'prc',
   project: 'prj',
   restore: 'rst',
   service_account: 'sva',

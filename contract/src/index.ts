@@ -30,10 +30,16 @@ export {
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
 export { OPEN_DISK_APPROVAL_STATES } from './public/admin-disk.ts';
+export { ImageSpec } from './public/admin-image.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
 export { OPEN_TASK_STATES, type TASK_STATES } from './public/admin-node-task.ts';
 export type { PlatformKeyKind } from './public/admin-platform-key.ts';
+export { PoolSpec } from './public/admin-pool.ts';
+export { PriceSpec } from './public/admin-price.ts';
+export { RegionSpec } from './public/admin-region.ts';
+export { SkuSpec } from './public/admin-sku.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
+export { VmProfileSpec } from './public/admin-vm-profile.ts';
 export {
   ALLOCATION_STATES,
   ENDED_ALLOCATION_STATES,
@@ -42,6 +48,7 @@ export {
   POWER_STATES,
   WORKFLOW_PHASES,
 } from './public/allocation.ts';
+export { SLOT_PARTS } from './public/catalog.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export { SESSION_STATES } from './public/terminal-session.ts';
 export {

@@ -72,6 +72,7 @@ export const addToCatalog = async (
       source: 'Debian packages',
       digest_authority: 'the test that made it',
       sku_names: [SKU],
+      trust: 'verified',
     },
   });
 };

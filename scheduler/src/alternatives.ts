@@ -25,6 +25,8 @@ export const placementRequestOf = (
     gpu_count,
     allowed_gpu_counts: sku?.allowed_gpu_counts ?? request.allowed_gpu_counts,
     gpus_per_node: sku?.gpus_per_node ?? request.gpus_per_node,
+    // Another count or SKU has a VM of another size.
+    vm: alternative.sku === request.sku && gpu_count === request.gpu_count ? (request.vm ?? null) : null,
   };
 };
 

@@ -64,6 +64,27 @@ const CASES: readonly Case[] = [
     holds: 'not_ready',
   },
   {
+    filter: 'host_size',
+    node: { host: { gpu_count: 8, vcpu_count: 64, memory_mib: 524_288, hugepages_mib: 0, numa_nodes: 2 } },
+    request: aSlice(4, { vm: { vcpu_count: 33, memory_mib: 1024 } }),
+    detail: 'VM does not fit: 1 of 2 NUMA nodes with 32 CPUs, 33 needed',
+    holds: null,
+  },
+  {
+    filter: 'host_size',
+    node: { host: { gpu_count: 8, vcpu_count: 64, memory_mib: 524_288, hugepages_mib: 4096, numa_nodes: 2 } },
+    request: aSlice(8, { vm: { vcpu_count: 64, memory_mib: 4097 } }),
+    detail: 'VM does not fit: host with 4096 MiB of huge pages, 4097 needed',
+    holds: null,
+  },
+  {
+    filter: 'host_size',
+    node: { host: { gpu_count: 8, vcpu_count: 64, memory_mib: 524_288, hugepages_mib: 0, numa_nodes: 2 } },
+    request: aSlice(1, { vm: { vcpu_count: 32, memory_mib: 262_145 } }),
+    detail: 'VM does not fit: 1 of 2 NUMA nodes with 262144 MiB of memory, 262145 needed',
+    holds: null,
+  },
+  {
     filter: 'slot_completeness',
     node: { slots: slots({ 0: { has_nvme: false } }) },
     request: aSlice(8),
@@ -131,6 +152,12 @@ const ACCEPTED: readonly (readonly [string, Partial<SchedulerNode>, PlacementReq
   ['a slice on a clean slice node', {}, aSlice(8)],
   ['a slice on a sliced flexible node', { capacity_mode: 'flexible', occupancy: 'sliced' }, aSlice(4)],
   ['a slice in the tenant’s own pool', { pool: { id: 'mine', tenant_id: 'org_a' } }, aSlice(1)],
+  [
+    'a VM that just fits its host',
+    { host: { gpu_count: 8, vcpu_count: 64, memory_mib: 524_288, hugepages_mib: 0, numa_nodes: 2 } },
+    aSlice(8, { vm: { vcpu_count: 64, memory_mib: 524_288 } }),
+  ],
+  ['a VM on a host that no discovery measured', { host: null }, aSlice(1, { vm: { vcpu_count: 999, memory_mib: 1 } })],
   ['a slice whose image is there', { image_names: ['ubuntu'] }, aSlice(1, { image: 'ubuntu' })],
   ['a slice that uses up the quota', {}, aSlice(4, { quota_gpus_remaining: 4 })],
   [

@@ -3,6 +3,7 @@
  * with the number of nodes it left. Each rule evaluates the current node, so the same list applies to a snapshot before
  * the claim and to the locked rows during it.
  */
+import { hostShortfall } from './host-size.ts';
 import { freeLegalSets, isUsable, popcount } from './legal-sets.ts';
 import type { FilterName, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
 import { type NodeSummary, summarise } from './scorers.ts';
@@ -133,6 +134,13 @@ export const FILTERS: readonly Filter[] = [
       node.runtime_validated || request.shape === 'baremetal'
         ? null
         : { detail: 'no prerequisite check has passed since the node booted', holds: 'not_ready' },
+  },
+  {
+    name: 'host_size',
+    reject: ({ node: { host } }, { gpu_count, vm }) => {
+      const shortfall = host && vm ? hostShortfall(host, gpu_count, vm) : null;
+      return shortfall === null ? null : elsewhere(`VM does not fit: ${shortfall}`);
+    },
   },
   {
     name: 'slot_completeness',

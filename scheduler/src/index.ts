@@ -13,6 +13,7 @@ export {
 } from './filters.ts';
 export { type Fit, fitsNow } from './fit.ts';
 export { type Fragmentation, fragmentation, fragmentationLine } from './fragmentation.ts';
+export { hostShortfall } from './host-size.ts';
 export {
   freeMask,
   isComplete,

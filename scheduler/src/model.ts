@@ -38,6 +38,19 @@ export type SchedulerSlot = Readonly<{
 /** A set of GPUs that Fabric Manager can assign to one guest. */
 export type FabricPartition = Readonly<{ id: string; module_ids: readonly number[] }>;
 
+/** What the newest discovery found that VMs can get of a host. */
+export type HostSize = Readonly<{
+  gpu_count: number;
+  vcpu_count: number;
+  memory_mib: number;
+  /** 0: the host has none, and VMs use its memory. */
+  hugepages_mib: number;
+  numa_nodes: number;
+}>;
+
+/** The VM of a slice. */
+export type VmSize = Readonly<{ vcpu_count: number; memory_mib: number }>;
+
 export type SchedulerNode = Readonly<{
   id: string;
   region: string;
@@ -57,6 +70,8 @@ export type SchedulerNode = Readonly<{
   launch_failures?: number;
   /** Data disks that a release wipes and proves; absent in snapshots of older versions. */
   data_disks?: number;
+  /** null before a discovery, and absent in snapshots of older versions: not checked. */
+  host?: HostSize | null;
   /** A prerequisite check newer than the node's boot has passed. */
   runtime_validated: boolean;
   /** The images it can run; null means any. */
@@ -75,6 +90,8 @@ export type PlacementRequest = Readonly<{
   gpus_per_node: number;
   tenant_id: string;
   image: string | null;
+  /** The VM of a slice; null or absent: its size is not checked. */
+  vm?: VmSize | null;
   /** null: no quota. */
   quota_gpus_remaining: number | null;
 }>;
@@ -136,6 +153,7 @@ export type FilterName =
   | 'held'
   | 'node_health'
   | 'runtime_validated'
+  | 'host_size'
   | 'slot_completeness'
   | 'count_on_one_node'
   | 'fabric'

@@ -55,6 +55,11 @@ const nodeArbitrary = (id: string): fc.Arbitrary<SchedulerNode> =>
         health: mostly<SchedulerNode['health']>('ok', 'unhealthy', 'unknown'),
         launch_failures: fc.constantFrom(0, 0, 0, 1, 2, 3),
         runtime_validated: mostly(true, false),
+        host: fc.constantFrom<NonNullable<SchedulerNode['host']> | null>(
+          null,
+          { gpu_count: 8, vcpu_count: 64, memory_mib: 65_536, hugepages_mib: 0, numa_nodes: 2 },
+          { gpu_count: 8, vcpu_count: 16, memory_mib: 65_536, hugepages_mib: 8192, numa_nodes: 1 },
+        ),
         image_names: mostly<readonly string[] | null>(null, ['ubuntu'], []),
         slots: fc.oneof(
           { weight: 4, arbitrary: fc.tuple(...HGX_MODULES.map((_, index) => slotArbitrary(index, modules))) },
@@ -76,6 +81,11 @@ const requestArbitrary: fc.Arbitrary<PlacementRequest> = fc
     gpu_count: fc.constantFrom(1, 1, 2, 2, 4, 8, 3),
     region: mostly('north', 'south'),
     image: mostly<string | null>(null, 'ubuntu'),
+    vm: fc.constantFrom<NonNullable<PlacementRequest['vm']> | null>(
+      null,
+      { vcpu_count: 8, memory_mib: 4096 },
+      { vcpu_count: 40, memory_mib: 40_000 },
+    ),
     quota_gpus_remaining: mostly<number | null>(null, 0, 2, 8),
     whole: fc.boolean(),
   })

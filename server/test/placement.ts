@@ -34,6 +34,9 @@ const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: str
 
 /** Region, SKUs and a shared pool; repeated calls change nothing. Regions and SKUs need the owner's rights. */
 export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
+  // A test of a migration has the schema of an earlier version.
+  const { rows } = await sql.query("select to_regclass('sku_prices') is null as has_no_prices");
+  const hasNoPrices = rows[0]?.has_no_prices === true;
   await sql.query(
     "insert into regions (name, display_name, enabled) values ($1, 'Test', true) on conflict do nothing",
     [REGION],
@@ -43,11 +46,17 @@ export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; us
     [BAREMETAL_SKU, 'baremetal', [8]],
   ] as const)
     await sql.query(
-      `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts,
-         gpu_hourly_price_minor, currency)
-       values ($1, $1, 'NVIDIA', $2, $3, 8, $4, $5, 'USD') on conflict do nothing`,
-      [name, GPU_MODEL, shape, counts, PRICE_MINOR],
+      `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts
+         ${hasNoPrices ? ', gpu_hourly_price_minor, currency' : ''})
+       values ($1, $1, 'NVIDIA', $2, $3, 8, $4 ${hasNoPrices ? `, ${PRICE_MINOR}, 'USD'` : ''}) on conflict do nothing`,
+      [name, GPU_MODEL, shape, counts],
     );
+  if (hasNoPrices) return aPool(sql);
+  await sql.query(
+    `insert into sku_prices (id, sku_name, gpu_hourly_price_minor, currency, valid_from, correlation_id)
+     select 'prc_' || name, name, $2, 'USD', now(), 'test' from unnest($1::text[]) as name on conflict do nothing`,
+    [[SLICE_SKU, BAREMETAL_SKU], PRICE_MINOR],
+  );
   return aPool(sql);
 };
 

@@ -195,8 +195,8 @@ const WORLD = `
   insert into projects (id, organization_id, name, display_name) values ('prj_a', 'org_a', 'a', 'A'), ('prj_b', 'org_b', 'b', 'B');
   insert into users (id, issuer, subject, name) values ('usr_a', 'test', 'a', 'A');
   insert into regions (name, display_name, enabled) values ('site-a', 'A', true), ('site-b', 'B', true);
-  insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts, gpu_hourly_price_minor, currency)
-    values ('slice', 'S', 'nvidia', 'h200', 'gpu_slice', 8, '{1,2,4,8}', 450, 'EUR'), ('metal', 'M', 'nvidia', 'h200', 'baremetal', 8, '{8}', 450, 'EUR');
+  insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts)
+    values ('slice', 'S', 'nvidia', 'h200', 'gpu_slice', 8, '{1,2,4,8}'), ('metal', 'M', 'nvidia', 'h200', 'baremetal', 8, '{8}');
   insert into pools (id, name) values ('pol_shared', 'shared')`;
 
 export type Attack = (sql: Client) => Promise<unknown>;

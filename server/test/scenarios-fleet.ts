@@ -2,7 +2,8 @@
 
 import type { Scenarios } from './scenario.ts';
 import { newNode } from './scenarios-allocation.ts';
-import type { Tenants } from './tenants.ts';
+import { newPool } from './scenarios-catalog.ts';
+import { must, type Tenants } from './tenants.ts';
 
 const asOperator = async ({ superadmin }: Tenants) => ({ as: superadmin });
 const atProject = async ({ acme }: Tenants) => ({ as: acme.owner, params: { project_id: acme.ids.project_id } });
@@ -18,6 +19,7 @@ type Mine =
   | 'adminSlotMapList'
   | 'adminNodeGet'
   | 'adminNodeSlotList'
+  | 'adminNodeUpdate'
   | 'adminNodeHold'
   | 'adminNodeLaunchFailuresClear'
   | 'adminHoldCreate'
@@ -42,6 +44,12 @@ export const fleetScenarios: Pick<Scenarios, Mine> = {
   },
   adminNodeGet: atNode,
   adminNodeSlotList: atNode,
+  adminNodeUpdate: async (tenants) => {
+    const { as, params } = await atNode(tenants);
+    const pool = must(await as.post('/api/v1/admin/pools', newPool()), 201).body;
+    const { version } = must(await as.get(`/api/v1/admin/nodes/${params.node_id}`), 200).body;
+    return { as, params, body: { pool_name: pool.name, reason: 'Another purpose' }, if_match: version };
+  },
   adminNodeHold: async (tenants) => ({
     ...(await atNode(tenants)),
     body: { is_held: true, reason: 'For the big run' },

@@ -18,7 +18,16 @@ export const newImage = (name = `image-${randomUUID().slice(0, 8)}`) => ({
   sku_names: ['h200-sxm-slice'],
 });
 
-export const imageScenarios: Pick<Scenarios, 'adminOsImageRegister' | 'adminOsImageRetire'> = {
+type Mine = `adminOsImage${'List' | 'Get' | 'Register' | 'Update' | 'Retire'}`;
+
+export const imageScenarios: Pick<Scenarios, Mine> = {
+  adminOsImageList: async ({ superadmin }) => ({ as: superadmin }),
+  adminOsImageGet: async ({ superadmin }) => ({ as: superadmin, params: { image_name: 'ubuntu-24.04-h200-cuda' } }),
+  adminOsImageUpdate: async ({ superadmin }) => {
+    const image = newImage();
+    must(await superadmin.post('/api/v1/admin/os-images', image), 201);
+    return { as: superadmin, params: { image_name: image.name }, body: { trust: 'verified' }, if_match: 1 };
+  },
   adminOsImageRegister: async ({ superadmin }) => ({ as: superadmin, body: newImage() }),
   adminOsImageRetire: async ({ superadmin }) => {
     const image = newImage();

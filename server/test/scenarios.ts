@@ -9,6 +9,7 @@ import type { Scenarios } from './scenario.ts';
 import { accessScenarios } from './scenarios-access.ts';
 import { agentScenarios } from './scenarios-agent.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
+import { catalogScenarios } from './scenarios-catalog.ts';
 import { fleetScenarios } from './scenarios-fleet.ts';
 import { healthScenarios } from './scenarios-health.ts';
 import { imageScenarios } from './scenarios-image.ts';
@@ -83,6 +84,7 @@ const asSuperadmin = async ({ superadmin }: Tenants) => ({ as: superadmin });
 export const scenarios: Scenarios = {
   ...allocationScenarios,
   ...fleetScenarios,
+  ...catalogScenarios,
   ...imageScenarios,
   ...agentScenarios,
   ...topologyScenarios,
@@ -260,10 +262,4 @@ export const scenarios: Scenarios = {
       if_match: version,
     };
   },
-  adminSkuUpdate: async (tenants) => ({
-    as: tenants.superadmin,
-    params: { sku_name: 'h200-sxm-slice' },
-    body: { gpu_hourly_price_minor: 475 },
-    if_match: await versionOf(owner(tenants), '/api/v1/skus/h200-sxm-slice'),
-  }),
 };

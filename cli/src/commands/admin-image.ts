@@ -1,8 +1,9 @@
-import type { Operations } from '@gpuaas/sdk';
-import { command, type Group, list, required, text } from '../command.ts';
+import { IMAGE_CHANNELS, IMAGE_TRUST, type Operations } from '@gpuaas/sdk';
+import { choice, command, type Group, list, required, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
-import { keyFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { type Io, readNamed } from '../io.ts';
+import { assertChange, reason, retiredFlags } from './admin-catalog.ts';
 
 type Register = Operations['adminOsImageRegister']['request']['body'];
 
@@ -26,30 +27,95 @@ const readEntry = async (io: Io, file: string): Promise<Omit<Register, 'sku_name
   return Object.fromEntries(Object.entries(entry).filter(([key]) => KEPT.includes(key))) as Omit<Register, 'sku_names'>;
 };
 
+const useFlags = {
+  channel: choice('Launches that name no image get a stable one', IMAGE_CHANNELS),
+  trust: choice('Launches that name no image get a verified one', IMAGE_TRUST),
+} as const;
+
 export const adminImage: Group = {
   name: 'image',
   summary: 'Manage images and their versions',
   commands: [
     command({
+      name: 'list',
+      summary: 'List images',
+      flags: { ...pageFlags, ...retiredFlags },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.adminOsImageList({ query: { ...query, include_retired: flags.retired } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'IMAGE', value: ({ name }) => name, shrink: 'cut' },
+          { header: 'CHANNEL', value: ({ channel }) => channel },
+          { header: 'TRUST', value: ({ trust }) => trust },
+          { header: 'VERSIONS', value: ({ versions }) => versions.length, align: 'right' },
+          {
+            header: 'ENABLED',
+            value: ({ enabled, retired_at }) => (retired_at === null ? enabled : 'retired'),
+          },
+          { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
+        ]);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'Show an image with its versions',
+      args: { image: 'Name' },
+      run: async (cli, { args }) => {
+        const params = { image_name: args.image };
+        cli.out.item(await (await cli.client()).adminOsImageGet({ params }, { signal: cli.signal }));
+      },
+    }),
+    command({
       name: 'register',
       summary: 'Register an image or a new version, from the catalog.json of its build',
       args: { file: 'Catalog.json of the build, or - for standard input' },
-      flags: { sku: required(list('SKU it can run on; repeatable', 'name')), ...keyFlags },
+      flags: { sku: required(list('SKU it can run on; repeatable', 'name')), ...useFlags, ...keyFlags },
       examples: ['gpuaas admin image register catalog.json --sku h200-sxm-slice'],
       run: async (cli, { args, flags }) => {
-        const body = { ...(await readEntry(cli.io, args.file)), sku_names: flags.sku };
+        const body = {
+          ...(await readEntry(cli.io, args.file)),
+          sku_names: flags.sku,
+          channel: flags.channel,
+          trust: flags.trust,
+        };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminOsImageRegister', { body }, options);
         cli.out.done(`New launches of ${response.data.name} use ${response.data.digest}.`, response);
       },
     }),
     command({
-      name: 'retire',
-      summary: 'Retire a version of an image; running allocations keep it',
+      name: 'update',
+      summary: 'Change the channel, trust, name or SKUs of an image',
       args: { image: 'Name' },
       flags: {
-        digest: required(text('Version to retire', 'sha256:…')),
-        reason: required(text('Reason, recorded in the audit log')),
+        ...useFlags,
+        'display-name': text('Name for people'),
+        sku: list('SKU it can run on; repeatable, replaces all', 'name'),
+        ...ifMatchFlags,
+      },
+      run: async (cli, { args, flags }) => {
+        assertChange(flags, ['channel', 'trust', 'display-name', 'sku']);
+        const [client, params] = [await cli.client(), { image_name: args.image }];
+        const ifMatch = flags.ifMatch ?? (await client.adminOsImageGet({ params }, { signal: cli.signal })).version;
+        const body = {
+          channel: flags.channel,
+          trust: flags.trust,
+          display_name: flags.displayName,
+          sku_names: flags.sku,
+        };
+        const response = await client.call('adminOsImageUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        const { name, channel, trust } = response.data;
+        cli.out.done(`Image ${name} is ${channel} and ${trust}.`, response);
+      },
+    }),
+    command({
+      name: 'retire',
+      summary: 'Retire an image, or one version of it; running allocations keep it',
+      args: { image: 'Name' },
+      flags: {
+        digest: text('Version to retire (default: the whole image)', 'sha256:…'),
+        reason,
         ...keyFlags,
       },
       run: async (cli, { args, flags }) => {
@@ -57,7 +123,11 @@ export const adminImage: Group = {
         const body = { digest: flags.digest, reason: flags.reason };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminOsImageRetire', { params, body }, options);
-        const { name, enabled, digest } = response.data;
+        const { name, enabled, digest, retired_at } = response.data;
+        if (flags.digest === undefined && retired_at !== null) {
+          cli.out.done(`Image ${name} is retired. Register it again to bring it back.`, response);
+          return;
+        }
         const then = enabled ? `new launches use ${digest}` : 'the image is disabled';
         cli.out.done(`${flags.digest} of ${name} is retired; ${then}.`, response);
       },

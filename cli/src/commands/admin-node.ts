@@ -2,7 +2,7 @@ import { NODE_STATES, type Node, type Operations } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { nodeId } from '../find.ts';
-import { collect, keyFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 import { nodeAgentCommands } from './admin-node-agent.ts';
 import { convert } from './admin-node-convert.ts';
@@ -73,6 +73,22 @@ const columnsOf = (unapproved: ReadonlySet<string>): readonly Column<Node>[] => 
 const node = { node: 'Name or ID' } as const;
 const reason = required(text('Reason, recorded in the audit log'));
 
+const update = command({
+  name: 'update',
+  summary: 'Move a node to another pool',
+  args: node,
+  flags: { pool: required(text('Pool to move it to', 'name')), reason, ...ifMatchFlags },
+  examples: ['gpuaas admin node update j22u05 --pool research --reason "Reserved until March"'],
+  run: async (cli, { args, flags }) => {
+    const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
+    const ifMatch = flags.ifMatch ?? (await client.adminNodeGet({ params }, { signal: cli.signal })).version;
+    const body = { pool_name: flags.pool, reason: flags.reason };
+    const response = await client.call('adminNodeUpdate', { params, body }, { ifMatch, signal: cli.signal });
+    const { name, id, pool_name } = response.data;
+    cli.out.done(`Node ${name} (${id}) is in pool ${pool_name}.`, response);
+  },
+});
+
 /** A command and its opposite are one operation with the desired value. */
 const toggleCommand = <Op extends 'adminNodeHold' | 'adminNodeDrain'>(
   operation: Op,
@@ -134,6 +150,7 @@ export const adminNode: Group = {
       },
     }),
     { ...slotList, name: 'slots' },
+    update,
     toggleCommand(
       'adminNodeHold',
       'hold',

@@ -1,25 +1,11 @@
-import { GpuaasError, PLATFORM_ROLES, USER_STATES, WIPE_LEVELS } from '@gpuaas/sdk';
-import { choice, command, type Group, integer, text, toggle } from '../command.ts';
+import { PLATFORM_ROLES, USER_STATES } from '@gpuaas/sdk';
+import { choice, command, type Group, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { collect, ifMatchFlags, pageFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
-import { price } from './catalog.ts';
 import { organizationColumns } from './organization.ts';
 
 const ROLES = [...PLATFORM_ROLES, 'none'] as const;
-
-const switchFlags = {
-  enable: toggle('Enable it for tenants'),
-  disable: toggle('Disable it for tenants'),
-  reason: text('With --disable: reason shown to tenants'),
-} as const;
-
-/** `true`, `false`, or undefined for no change. */
-const switched = (flags: { enable: boolean | undefined; disable: boolean | undefined; reason: string | undefined }) => {
-  if (flags.enable && flags.disable) throw new UsageError('--enable and --disable cannot be combined.');
-  if (flags.reason !== undefined && !flags.disable) throw new UsageError('--reason requires --disable.');
-  return flags.enable ? true : flags.disable ? false : undefined;
-};
 
 export const adminOrganization: Group = {
   name: 'organization',
@@ -90,81 +76,6 @@ export const adminUser: Group = {
         const response = await client.call('adminUserUpdate', { params, body }, { ifMatch, signal: cli.signal });
         const { name, id, state, platform_role: role } = response.data;
         cli.out.done(`User ${name} (${id}) is ${state}, platform role ${role ?? 'none'}.`, response);
-      },
-    }),
-  ],
-};
-
-export const adminRegion: Group = {
-  name: 'region',
-  summary: 'Enable and disable regions, and set their rules for wipes',
-  commands: [
-    command({
-      name: 'update',
-      summary: 'Enable or disable a region, or set its rules for wipes',
-      args: { region: 'Name' },
-      flags: {
-        'wipe-minimum': choice('Minimum wipe level of disks between tenants', WIPE_LEVELS),
-        'wipe-override': choice('Whether a two-person override makes a slot schedulable', ['allow', 'refuse']),
-        ...switchFlags,
-        ...ifMatchFlags,
-      },
-      examples: ['gpuaas admin region update eu-north-1 --wipe-minimum purge'],
-      run: async (cli, { args, flags }) => {
-        const enabled = switched(flags);
-        if (enabled === undefined && flags.wipeMinimum === undefined && flags.wipeOverride === undefined)
-          throw new UsageError('Nothing to change.', 'Add --enable, --disable, --wipe-minimum or --wipe-override.');
-        const client = await cli.client();
-        let ifMatch = flags.ifMatch;
-        if (ifMatch === undefined) {
-          for await (const found of client.pages.regionList({}, { signal: cli.signal }))
-            if (found.name === args.region) ifMatch = found.version;
-          if (ifMatch === undefined) throw new GpuaasError('not_found', `No region "${args.region}".`);
-        }
-        const params = { region_name: args.region };
-        const body = {
-          enabled,
-          disabled_reason: flags.reason,
-          wipe_minimum: flags.wipeMinimum,
-          allows_wipe_override: flags.wipeOverride === undefined ? undefined : flags.wipeOverride === 'allow',
-        };
-        const response = await client.call('adminRegionUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, enabled: isEnabled, wipe_minimum, allows_wipe_override } = response.data;
-        cli.out.done(
-          `Region ${name} is ${isEnabled ? 'enabled' : 'disabled'}; minimum wipe level ${wipe_minimum}; wipe overrides ${allows_wipe_override ? 'allowed' : 'refused'}.`,
-          response,
-        );
-      },
-    }),
-  ],
-};
-
-export const adminSku: Group = {
-  name: 'sku',
-  summary: 'Set prices, enable and disable SKUs',
-  commands: [
-    command({
-      name: 'update',
-      summary: 'Change the price of a SKU, or enable or disable it',
-      args: { sku: 'Name' },
-      flags: {
-        'gpu-hourly-price-minor': integer('Price per GPU hour in minor units, such as cents'),
-        ...switchFlags,
-        ...ifMatchFlags,
-      },
-      run: async (cli, { args, flags }) => {
-        const enabled = switched(flags);
-        if (enabled === undefined && flags.gpuHourlyPriceMinor === undefined)
-          throw new UsageError('Nothing to change.', 'Add --gpu-hourly-price-minor, --enable or --disable.');
-        const [client, params] = [await cli.client(), { sku_name: args.sku }];
-        const ifMatch = flags.ifMatch ?? (await client.skuGet({ params }, { signal: cli.signal })).version;
-        const body = { gpu_hourly_price_minor: flags.gpuHourlyPriceMinor, enabled, disabled_reason: flags.reason };
-        const response = await client.call('adminSkuUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, gpu_hourly_price, enabled: isEnabled } = response.data;
-        cli.out.done(
-          `SKU ${name} is ${isEnabled ? 'enabled' : 'disabled'} at ${price(gpu_hourly_price)} per GPU hour.`,
-          response,
-        );
       },
     }),
   ],

@@ -8,12 +8,17 @@ import { adminHealth } from './admin-health.ts';
 import { adminImage } from './admin-image.ts';
 import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.ts';
 import { adminNode } from './admin-node.ts';
-import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
+import { adminOrganization, adminUser } from './admin-platform.ts';
 import { adminPlatformKey } from './admin-platform-key.ts';
+import { adminPool } from './admin-pool.ts';
+import { adminPrice } from './admin-price.ts';
+import { adminRegion } from './admin-region.ts';
 import { adminRestore } from './admin-restore.ts';
 import { adminScheduler } from './admin-scheduler.ts';
+import { adminSku } from './admin-sku.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
+import { adminVmProfile } from './admin-vm-profile.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
 import { adminEvents } from './events.ts';
 import { adminTrace } from './trace.ts';
@@ -44,6 +49,9 @@ export const admin: Group = {
     adminUser,
     adminRegion,
     adminSku,
+    adminVmProfile,
+    adminPrice,
+    adminPool,
     adminImage,
     adminWorkflowRun,
     adminTrace,

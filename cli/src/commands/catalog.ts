@@ -10,6 +10,9 @@ export const price = ({ amount_minor, currency }: Money): string => {
   return `${(amount_minor / 10 ** digits).toFixed(digits)} ${currency}`;
 };
 
+/** The price of a SKU, which may have none. */
+export const priceOf = (amount: Money | null): string => (amount === null ? '-' : price(amount));
+
 const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
   enabled ? 'yes' : `no: ${disabled_reason ?? 'disabled'}`;
 
@@ -29,7 +32,7 @@ export const sku: Group = {
           { header: 'SKU', value: ({ name }) => name },
           { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
           { header: 'GPUS', value: ({ allowed_gpu_counts }) => allowed_gpu_counts.join(',') },
-          { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => price(gpu_hourly_price), align: 'right' },
+          { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => priceOf(gpu_hourly_price), align: 'right' },
           { header: 'ENABLED', value: enabledText, shrink: 'wrap' },
           { header: 'GPU', value: ({ gpu_model }) => gpu_model, optional: true },
         ]);
@@ -42,7 +45,7 @@ export const sku: Group = {
       run: async (cli, { args }) => {
         const found = await (await cli.client()).skuGet({ params: { sku_name: args.sku } }, { signal: cli.signal });
         const { vm_profiles, gpu_hourly_price, ...rest } = found;
-        cli.out.item(found, { ...rest, 'price per gpu hour': price(gpu_hourly_price) });
+        cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
         if (cli.out.json || vm_profiles.length === 0) return;
         cli.out.print('');
         cli.out.table(vm_profiles, [

@@ -5,7 +5,11 @@ type ResponseRow<K extends keyof PublicApi> = ResponseOf<PublicApi[K]>;
 type Item<K extends keyof PublicApi> = ResponseRow<K> extends { items: (infer T)[] } ? T : never;
 
 export type Region = Item<'regionList'>;
-export type Sku = ResponseRow<'skuGet'>;
+/** Price, profiles and required parts are added when it is read. */
+export type Sku = Omit<ResponseRow<'skuGet'>, 'gpu_hourly_price' | 'vm_profiles' | 'required_parts'>;
+export type VmProfile = Omit<ResponseRow<'adminVmProfileGet'>, 'hosts_checked' | 'hosts_too_small' | 'too_small'>;
+export type Price = Omit<Item<'adminPriceList'>, 'valid_until' | 'state'>;
+export type Pool = Omit<ResponseRow<'adminPoolGet'>, 'kind' | 'organization_name' | 'node_count'>;
 export type OsImage = ResponseRow<'osImageGet'>;
 export type User = ResponseRow<'adminUserGet'>;
 export type Organization = ResponseRow<'organizationGet'>;

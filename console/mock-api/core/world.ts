@@ -27,6 +27,9 @@ export type Emitted<T extends EventType> = Readonly<{
 const createRows = () => ({
   regions: [] as rows.Region[],
   skus: [] as rows.Sku[],
+  vmProfiles: [] as rows.VmProfile[],
+  prices: [] as rows.Price[],
+  pools: [] as rows.Pool[],
   images: [] as rows.OsImage[],
   users: new Map<string, rows.User>(),
   organizations: new Map<string, rows.Organization>(),

@@ -40,7 +40,7 @@ const fleetView = (world: World, region_name: string, gpu_model: string) => {
   const snapshot = snapshotOf(world, (node) => nodes.includes(node));
   const line = fragmentation(snapshot.nodes);
   const skus = world.skus
-    .filter((sku) => sku.gpu_model === gpu_model)
+    .filter((sku) => sku.gpu_model === gpu_model && sku.retired_at === null)
     .map((sku) => {
       const other = sku.capacity_shape === 'gpu_slice' ? 'baremetal' : 'slice';
       const own = nodes.filter((node) => node.capacity_mode !== other);

@@ -1,41 +1,85 @@
 import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
-import { type MockCtx, must, type Req } from '../core/context.ts';
+import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
+import { asIs, pageOf } from '../core/page.ts';
 import type { OsImage } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
 
 type Version = OsImage['versions'][number];
 
 /** The image as its newest version that is not retired. */
 const settle = (image: OsImage): OsImage => {
   const newest = image.versions.find((one) => one.retired_at === null);
-  image.enabled = newest !== undefined;
+  image.enabled = newest !== undefined && image.retired_at === null;
   if (newest === undefined) return image;
   const { registered_at: _, retired_at: __, retired_reason: ___, ...version } = newest;
   return Object.assign(image, version);
 };
 
+const imageNamed = (world: World, name: string): OsImage | undefined =>
+  world.images.find((one) => one.name.toLowerCase() === name.toLowerCase());
+
+const assertSkus = (world: World, names: readonly string[]): void => {
+  const unknown = names.filter((name) => !world.skus.some((sku) => sku.name === name && sku.retired_at === null));
+  if (unknown.length > 0) throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown');
+};
+
 export const adminImage = {
+  adminOsImageList: async (ctx: MockCtx, { query }: Req<'adminOsImageList'>) =>
+    pageOf(
+      ctx,
+      query,
+      ctx.world.images.filter((one) => query.include_retired === true || one.retired_at === null),
+      (one) => one.name,
+      asIs,
+    ),
+  adminOsImageGet: async (ctx: MockCtx, { params }: Req<'adminOsImageGet'>) =>
+    must(imageNamed(ctx.world, params.image_name), 'image'),
   adminOsImageRegister: async (ctx: MockCtx, { body }: Req<'adminOsImageRegister'>) => {
     const { world } = ctx;
-    const unknown = body.sku_names.filter((name) => !world.skus.some((sku) => sku.name === name));
-    if (unknown.length > 0) throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown');
-    const { name, display_name, os_family, os_version, sku_names, ...version } = body;
+    assertSkus(world, body.sku_names);
+    const { name, display_name, os_family, os_version, sku_names, channel, trust = 'unverified', ...version } = body;
+    const before = imageNamed(world, name);
+    const known = before?.versions.find((one) => one.digest === body.digest);
+    if (known !== undefined && (before?.retired_at === null || known.retired_at !== null))
+      throw conflict(REFUSALS.image_registered);
     const made: Version = { ...version, registered_at: world.ago(), retired_at: null, retired_reason: null };
-    let image = world.images.find((one) => one.name.toLowerCase() === name.toLowerCase());
-    if (image?.versions.some((one) => one.digest === body.digest)) throw conflict(REFUSALS.image_registered);
-    if (image === undefined) {
-      image = { ...version, name, display_name, os_family, os_version, sku_names, enabled: true, versions: [] };
+    const words = { display_name, os_family, os_version, sku_names, trust };
+    if (before === undefined) {
+      const image: OsImage = {
+        ...version,
+        ...words,
+        name,
+        channel: channel ?? 'stable',
+        enabled: true,
+        versions: [made],
+        retired_at: null,
+        version: 1,
+      };
       world.images.push(image);
+      return image;
     }
-    Object.assign(image, { display_name, os_family, os_version, sku_names });
-    image.versions.unshift(made);
-    return settle(image);
+    Object.assign(before, words, { channel: channel ?? before.channel, retired_at: null, version: before.version + 1 });
+    if (known === undefined) before.versions.unshift(made);
+    return settle(before);
+  },
+  adminOsImageUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
+    const image = must(imageNamed(ctx.world, params.image_name), 'image');
+    if (image.retired_at !== null) throw conflict(REFUSALS.catalog_retired('image', image.name));
+    assertVersion(image, if_match);
+    if (body.sku_names !== undefined) assertSkus(ctx.world, body.sku_names);
+    Object.assign(image, body);
+    image.version += 1;
+    return image;
   },
   adminOsImageRetire: async (ctx: MockCtx, { params, body }: Req<'adminOsImageRetire'>) => {
-    const image = must(
-      ctx.world.images.find((one) => one.name.toLowerCase() === params.image_name.toLowerCase()),
-      'image',
-    );
+    const image = must(imageNamed(ctx.world, params.image_name), 'image');
+    if (body.digest === undefined) {
+      if (image.retired_at !== null) throw conflict(REFUSALS.image_gone(image.name));
+      image.retired_at = ctx.world.ago();
+      image.version += 1;
+      return settle(image);
+    }
     const version = must(
       image.versions.find((one) => one.digest === body.digest),
       'version of this image',

@@ -1,28 +1,13 @@
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, invalidField } from '../core/errors.ts';
+import { conflict } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
 import type { User } from '../core/rows.ts';
-import { endOverrides } from '../life/slots.ts';
 import { quotaView } from '../life/usage.ts';
 
 const isLastSuperadmin = ({ world }: MockCtx, user: User): boolean =>
   user.platform_role === 'superadmin' &&
   [...world.users.values()].filter((one) => one.platform_role === 'superadmin' && one.state === 'active').length === 1;
-
-type Availability = Readonly<{ enabled: boolean; disabled_reason: string | null }>;
-
-/** Disabled needs a reason that tenants read; enabled has none. */
-const availability = (
-  row: Availability,
-  body: Partial<{ enabled: boolean; disabled_reason: string }>,
-): Availability => {
-  const enabled = body.enabled ?? row.enabled;
-  const reason = enabled ? null : (body.disabled_reason ?? row.disabled_reason);
-  if (!enabled && reason === null)
-    throw invalidField('disabled_reason', 'is required while disabled', 'required', REFUSALS.disabled_reason);
-  return { enabled, disabled_reason: reason };
-};
 
 export const admin = {
   adminOrganizationList: async (ctx: MockCtx, { query }: Req<'adminOrganizationList'>) => {
@@ -54,29 +39,6 @@ export const admin = {
       body.state === 'disabled' || (body.platform_role !== undefined && body.platform_role !== 'superadmin');
     if (loses && isLastSuperadmin(ctx, row)) throw conflict(REFUSALS.last_superadmin);
     Object.assign(row, body);
-    row.version += 1;
-    return row;
-  },
-  adminRegionUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminRegionUpdate'>) => {
-    const row = must(
-      ctx.world.regions.find((one) => one.name === params.region_name),
-      'region',
-    );
-    assertVersion(row, if_match);
-    Object.assign(row, body, availability(row, body));
-    row.version += 1;
-    if (!row.allows_wipe_override) endOverrides(ctx.world, row.name);
-    return row;
-  },
-  adminSkuUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminSkuUpdate'>) => {
-    const row = must(
-      ctx.world.skus.find((one) => one.name === params.sku_name),
-      'SKU',
-    );
-    assertVersion(row, if_match);
-    const { gpu_hourly_price_minor: price, ...rest } = body;
-    Object.assign(row, rest, availability(row, body));
-    if (price !== undefined) row.gpu_hourly_price = { ...row.gpu_hourly_price, amount_minor: price };
     row.version += 1;
     return row;
   },

@@ -14,6 +14,7 @@ import { claimSlots, moveAllocation, planRelease, provision, startRelease } from
 import { snapshotOf } from '../life/placement.ts';
 import { quotaLeft } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
+import { skuPriceAt } from '../views/catalog.ts';
 
 const ENDED: readonly Allocation['state'][] = ENDED_ALLOCATION_STATES;
 const HOURS = { hour: 1, day: 24, month: 730 };
@@ -28,14 +29,25 @@ type Launch = Req<'allocationEstimate'>['body'] & Readonly<{ vm_profile?: string
 /** The catalog and quota facts of a launch, as the launch rule needs them. */
 const findFacts = (ctx: MockCtx, body: Launch) => {
   const { world } = ctx;
-  const sku = world.skus.find((one) => one.name === body.sku_name) ?? null;
-  const images = world.images.filter((one) => one.enabled && one.sku_names.includes(body.sku_name));
-  const profiles = sku?.vm_profiles.filter((one) => one.gpu_count === body.gpu_count) ?? [];
+  const sku = world.skus.find((one) => one.name === body.sku_name && one.retired_at === null);
+  const price = skuPriceAt(world, body.sku_name);
+  const images = world.images.filter(
+    (one) => one.retired_at === null && one.enabled && one.sku_names.includes(body.sku_name),
+  );
+  const profiles = world.vmProfiles.filter(
+    (one) => one.retired_at === null && one.sku_name === body.sku_name && one.gpu_count === body.gpu_count,
+  );
   const wanted = body.image_name?.toLowerCase();
   return {
-    sku,
-    region: world.regions.find((one) => one.name === body.region_name) ?? null,
-    image: images.find((one) => wanted === undefined || one.name.toLowerCase() === wanted) ?? null,
+    sku:
+      sku === undefined
+        ? null
+        : { ...sku, gpu_hourly_price_minor: price?.amount_minor ?? null, currency: price?.currency ?? null },
+    region: world.regions.find((one) => one.name === body.region_name && one.retired_at === null) ?? null,
+    image:
+      images.find((one) =>
+        wanted === undefined ? one.channel === 'stable' && one.trust === 'verified' : one.name.toLowerCase() === wanted,
+      ) ?? null,
     profile:
       profiles.find((one) => (body.vm_profile === undefined ? one.is_default : one.name === body.vm_profile)) ?? null,
     quota_gpus_remaining: quotaLeft(world, organizationOf(ctx), projectOf(ctx)),
@@ -48,8 +60,8 @@ const refusedBy = (refusal: LaunchRefusal): Refusal => {
       return new Refusal('not_found', REFUSALS.none_named(refusal.noun, refusal.name));
     case 'field':
       return invalidField(refusal.name, refusal.message, refusal.code);
-    case 'catalog':
-      return new Refusal('internal', refusal.message);
+    case 'not_offered':
+      return new Refusal('sku_disabled', refusal.message);
   }
 };
 
@@ -84,8 +96,8 @@ export const allocation = {
     const { sku, request, snapshot, refused, quota_gpus_remaining } = checked(ctx, body);
     const fit = fitsNow(request, snapshot);
     const price = (hours: number) => ({
-      amount_minor: sku.gpu_hourly_price.amount_minor * body.gpu_count * hours,
-      currency: sku.gpu_hourly_price.currency,
+      amount_minor: sku.gpu_hourly_price_minor * body.gpu_count * hours,
+      currency: sku.currency,
     });
     return {
       fits_now: refused === null,
@@ -135,7 +147,7 @@ export const allocation = {
         vm_profile: profile?.name ?? null,
         vcpu_count: profile?.vcpu_count ?? null,
         memory_mib: profile?.memory_mib ?? null,
-        gpu_hourly_price: { ...sku.gpu_hourly_price },
+        gpu_hourly_price: { amount_minor: sku.gpu_hourly_price_minor, currency: sku.currency },
       },
       state: 'requested',
       state_reason: null,

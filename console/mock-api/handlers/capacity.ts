@@ -8,11 +8,15 @@ import { chargeOf, costMinor, quotaLeft, quotaView } from '../life/usage.ts';
 
 const USD = (amount_minor: number) => ({ amount_minor, currency: 'USD' });
 
+const isLive = (row: Readonly<{ retired_at: string | null }>): boolean => row.retired_at === null;
+
 export const capacity = {
   capacityList: async (ctx: MockCtx, { query }: Req<'capacityList'>) => {
     const { world } = ctx;
     const snapshot = snapshotOf(world);
-    const rows = world.regions.flatMap((region) => world.skus.map((sku) => ({ region, sku })));
+    const rows = world.regions
+      .filter(isLive)
+      .flatMap((region) => world.skus.filter(isLive).map((sku) => ({ region, sku })));
     return pageOf(
       ctx,
       query,

@@ -1,28 +1,35 @@
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { asIs, pageOf } from '../core/page.ts';
+import { tenantSku } from '../views/catalog.ts';
 
 const nameOf = (row: Readonly<{ name: string }>): string => row.name;
 
+const isLive = (row: Readonly<{ retired_at: string | null }>): boolean => row.retired_at === null;
+
 export const catalog = {
-  regionList: async (ctx: MockCtx, { query }: Req<'regionList'>) => pageOf(ctx, query, ctx.world.regions, nameOf, asIs),
+  regionList: async (ctx: MockCtx, { query }: Req<'regionList'>) =>
+    pageOf(ctx, query, ctx.world.regions.filter(isLive), nameOf, asIs),
   skuList: async (ctx: MockCtx, { query }: Req<'skuList'>) => {
     const { capacity_shape: shape } = query;
-    const rows = ctx.world.skus.filter((sku) => shape === undefined || sku.capacity_shape === shape);
-    return pageOf(ctx, query, rows, nameOf, asIs);
+    const rows = ctx.world.skus.filter(isLive).filter((sku) => shape === undefined || sku.capacity_shape === shape);
+    return pageOf(ctx, query, rows, nameOf, (sku) => tenantSku(ctx.world, sku));
   },
   skuGet: async (ctx: MockCtx, { params }: Req<'skuGet'>) =>
-    must(
-      ctx.world.skus.find((sku) => sku.name === params.sku_name),
-      'SKU',
+    tenantSku(
+      ctx.world,
+      must(
+        ctx.world.skus.filter(isLive).find((sku) => sku.name === params.sku_name),
+        'SKU',
+      ),
     ),
   osImageList: async (ctx: MockCtx, { query }: Req<'osImageList'>) => {
     const { sku_name: sku } = query;
-    const rows = ctx.world.images.filter((image) => sku === undefined || image.sku_names.includes(sku));
+    const rows = ctx.world.images.filter(isLive).filter((image) => sku === undefined || image.sku_names.includes(sku));
     return pageOf(ctx, query, rows, nameOf, asIs);
   },
   osImageGet: async (ctx: MockCtx, { params }: Req<'osImageGet'>) =>
     must(
-      ctx.world.images.find((image) => image.name.toLowerCase() === params.image_name.toLowerCase()),
+      ctx.world.images.filter(isLive).find((image) => image.name.toLowerCase() === params.image_name.toLowerCase()),
       'image',
     ),
 };

@@ -5,7 +5,9 @@ import { access } from './access.ts';
 import { admin } from './admin.ts';
 import { adminAllocation } from './admin-allocation.ts';
 import { adminCapacity } from './admin-capacity.ts';
+import { adminCatalog } from './admin-catalog.ts';
 import { adminImage } from './admin-image.ts';
+import { adminPool } from './admin-pool.ts';
 import { allocation } from './allocation.ts';
 import { allocationPower } from './allocation-power.ts';
 import { auditLog } from './audit-log.ts';
@@ -61,6 +63,8 @@ export const handlers = {
   ...adminAllocation,
   ...adminCapacity,
   ...adminImage,
+  ...adminCatalog,
+  ...adminPool,
   ...node,
   ...nodeAgent,
   ...topology,

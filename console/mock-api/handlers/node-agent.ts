@@ -13,7 +13,7 @@ import { isNodeOver } from '../../../server/src/domain/node-state.ts';
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx, Req } from '../core/context.ts';
-import { conflict, Refusal, refuse } from '../core/errors.ts';
+import { conflict, invalidField, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
@@ -131,17 +131,25 @@ export const assertConnected = (node: Node): void => {
   if (!node.is_connected) throw conflict('The agent of this node is not connected.');
 };
 
+const unknownName = (field: string, noun: string, name: string): Refusal =>
+  invalidField(field, `names no ${noun}`, 'unknown', `There is no ${noun} named "${name}".`);
+
 export const nodeAgent = {
   adminNodeCreate: async (ctx: MockCtx, { body }: Req<'adminNodeCreate'>) => {
     const { world } = ctx;
     if ([...world.nodes.values()].some((one) => one.name === body.name && one.state !== 'deleted'))
       throw new Refusal('already_exists', REFUSALS.node_name_taken(body.name));
+    if (!world.regions.some((one) => one.name === body.region_name && one.retired_at === null))
+      throw unknownName('region_name', 'region', body.region_name);
+    const pool = world.pools.find((one) => one.name === (body.pool_name ?? 'shared') && one.retired_at === null);
+    if (pool === undefined) throw unknownName('pool_name', 'pool', body.pool_name ?? 'shared');
     const draft: Pick<Node, 'id' | 'host'> = { id: '', host: { ...UNBOUND } };
     nameHost(world, draft, body.host);
     const node = addNode(world, body.name, world.nodes.size + 1, {
       id: world.mint('node'),
       region_name: body.region_name,
-      pool_name: body.pool_name ?? 'shared',
+      pool_name: pool.name,
+      pool_organization_id: pool.organization_id,
       gpu_model: body.gpu_model,
       gpu_count: body.gpu_count,
       capacity_mode: body.capacity_mode,

@@ -16,6 +16,7 @@ import {
 } from '@gpuaas/scheduler';
 import type { Node, Sku, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { isOpen } from '../views/catalog.ts';
 import { occupancyOf } from './slots.ts';
 
 export const PARTITIONS = HGX_PARTITIONS.map((module_ids, partition_id) => ({
@@ -26,6 +27,8 @@ const SCHEDULER_PARTITIONS = PARTITIONS.map(({ partition_id, module_ids }) => ({
   id: String(partition_id),
   module_ids,
 }));
+
+const isLive = (row: Readonly<{ retired_at: string | null }>): boolean => row.retired_at === null;
 
 export const slotsOf = (world: World, nodeId: string): readonly Slot[] => world.slotsOf.get(nodeId) ?? [];
 
@@ -72,13 +75,13 @@ export const schedulerNode = (world: World, node: Node): SchedulerNode => {
 export const snapshotOf = (world: World, isWanted: (node: Node) => boolean = () => true): Snapshot => ({
   snapshot_version: SNAPSHOT_VERSION,
   nodes: [...world.nodes.values()].filter(isWanted).map((node) => schedulerNode(world, node)),
-  regions: world.regions.map(({ name, enabled }) => ({ name, enabled })),
-  skus: world.skus.map(({ name, capacity_shape, enabled, allowed_gpu_counts, gpus_per_node }) => ({
-    name,
-    shape: capacity_shape,
-    enabled,
-    allowed_gpu_counts,
-    gpus_per_node,
+  regions: world.regions.filter(isLive).map(({ name, enabled }) => ({ name, enabled })),
+  skus: world.skus.filter(isLive).map((sku) => ({
+    name: sku.name,
+    shape: sku.capacity_shape,
+    enabled: isOpen(world, sku),
+    allowed_gpu_counts: sku.allowed_gpu_counts,
+    gpus_per_node: sku.gpus_per_node,
   })),
 });
 
@@ -104,9 +107,11 @@ export const launchable = (
   region: string,
   tenantId?: string,
 ): Readonly<{ free_gpus: number; largest_set: number }> => {
-  const isOpen = sku.enabled && snapshot.regions.some((one) => one.name === region && one.enabled);
+  const isOffered =
+    snapshot.skus.some((one) => one.name === sku.name && one.enabled) &&
+    snapshot.regions.some((one) => one.name === region && one.enabled);
   const request = requestFor(sku, region, smallest(sku), tenantId);
-  const fit: Fit = isOpen ? fitsNow(request, snapshot) : { nodes: 0, largest_count: 0 };
+  const fit: Fit = isOffered ? fitsNow(request, snapshot) : { nodes: 0, largest_count: 0 };
   if (fit.largest_count === 0) return { free_gpus: 0, largest_set: 0 };
   const judged = snapshot.nodes.map((node) => ({ node, refusal: rejectedBy(candidateOf(node), request) }));
   return { free_gpus: capacityFacts(judged, request).free_gpus, largest_set: fit.largest_count };

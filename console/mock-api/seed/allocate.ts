@@ -24,7 +24,7 @@ export type Past = Readonly<{
 export const correlationOf = (name: string): string => `c-${digestOf(`launch ${name}`, 26)}`;
 
 const profileFor = (world: World, count: number) =>
-  world.skus[0]?.vm_profiles.find((one) => one.gpu_count === count && one.is_default);
+  world.vmProfiles.find((one) => one.gpu_count === count && one.is_default);
 
 export const newAllocation = (world: World, past: Past): Allocation => {
   const at = world.now() - past.hours * 3_600_000;

@@ -15,21 +15,20 @@ const profile = (gpu_count: number, vcpu_count: number, memory_mib: number, is_d
   vcpu_count,
   memory_mib,
   is_default,
+  sku_name: SLICE_SKU,
+  retired_at: null,
+  version: 1,
 });
 
-const sku = (
-  name: string,
-  display_name: string,
-  rest: Pick<Sku, 'capacity_shape' | 'allowed_gpu_counts' | 'vm_profiles'>,
-): Sku => ({
+const sku = (name: string, display_name: string, rest: Pick<Sku, 'capacity_shape' | 'allowed_gpu_counts'>): Sku => ({
   name,
   display_name,
   vendor: 'NVIDIA',
   gpu_model: GPU_MODEL,
   gpus_per_node: 8,
-  gpu_hourly_price: { amount_minor: 450, currency: 'USD' },
   enabled: true,
   disabled_reason: null,
+  retired_at: null,
   version: 1,
   ...rest,
 });
@@ -64,8 +63,12 @@ const imageOf = (world: World, words: ImageWords): OsImage => {
     os_version: '24.04',
     ...newest,
     sku_names: [SLICE_SKU, BAREMETAL_SKU],
+    channel: 'stable',
+    trust: 'verified',
     enabled: true,
     versions,
+    retired_at: null,
+    version: 1,
   };
 };
 
@@ -100,6 +103,7 @@ const region = (name: string, display_name: string, disabled_reason: string | nu
   disabled_reason,
   wipe_minimum: 'purge' as const,
   allows_wipe_override: false,
+  retired_at: null,
   version: 1,
 });
 
@@ -138,20 +142,38 @@ export const seedCatalog = (world: World): void => {
     sku(SLICE_SKU, 'NVIDIA H200 GPU VM', {
       capacity_shape: 'gpu_slice',
       allowed_gpu_counts: [1, 2, 4, 8],
-      vm_profiles: [
-        profile(1, 12, 65_536, false),
-        profile(1, 24, 65_536),
-        profile(2, 48, 131_072),
-        profile(4, 96, 262_144),
-        profile(8, 192, 524_288),
-      ],
     }),
     sku(BAREMETAL_SKU, 'NVIDIA H200 bare-metal node', {
       capacity_shape: 'baremetal',
       allowed_gpu_counts: [8],
-      vm_profiles: [],
     }),
   );
+  world.vmProfiles.push(
+    profile(1, 12, 65_536, false),
+    profile(1, 24, 65_536),
+    profile(2, 48, 131_072),
+    profile(4, 96, 262_144),
+    profile(8, 192, 524_288),
+  );
+  for (const { name } of world.skus)
+    world.prices.push({
+      id: world.mint('price', world.now() - 60 * DAY_MS),
+      sku_name: name,
+      gpu_hourly_price: { amount_minor: 450, currency: 'USD' },
+      valid_from: world.ago(60 * DAY_MS),
+      created_by: null,
+      created_at: world.ago(60 * DAY_MS),
+      cancelled_at: null,
+    });
+  world.pools.push({
+    id: world.mint('pool', world.now() - 90 * DAY_MS),
+    name: 'shared',
+    purpose: null,
+    organization_id: null,
+    retired_at: null,
+    version: 1,
+    created_at: world.ago(90 * DAY_MS),
+  });
   world.images.push(...IMAGES.map((words) => imageOf(world, words)));
   world.trustKeys.push(
     trustKey(world, 'node_ca', 'grace', 90),

@@ -1,6 +1,7 @@
 /** One successful request for each operation of operators. */
 import type { Node, Slot } from '../core/rows.ts';
 import { must, present, type Scenarios, type TestApi } from './request.ts';
+import { catalogScenarios } from './scenarios-catalog.ts';
 
 const REASON = { reason: 'For a test' };
 
@@ -31,6 +32,7 @@ const staged = async (api: TestApi) => {
 };
 
 export const platformScenarios = {
+  ...catalogScenarios,
   adminEventStream: () => ({}),
   adminAuditLogList: () => ({}),
   adminAuditLogVerify: () => ({}),
@@ -45,11 +47,18 @@ export const platformScenarios = {
   adminRegionUpdate: () => ({ params: { region_name: 'eu-frankfurt-1' }, body: { enabled: true }, if_match: 1 }),
   adminSkuUpdate: () => ({
     params: { sku_name: 'h200-sxm-slice' },
-    body: { gpu_hourly_price_minor: 500 },
+    body: { display_name: 'H200 slice' },
+    if_match: 1,
+  }),
+  adminOsImageList: () => ({}),
+  adminOsImageGet: (api) => ({ params: { image_name: image(api).name } }),
+  adminOsImageUpdate: (api) => ({
+    params: { image_name: image(api).name },
+    body: { channel: 'candidate' },
     if_match: 1,
   }),
   adminOsImageRegister: (api) => {
-    const { versions: _, enabled: __, ...rest } = image(api);
+    const { versions: _, enabled: __, retired_at: ___, version: ____, ...rest } = image(api);
     return { body: { ...rest, digest: `sha256:${'a'.repeat(64)}` } };
   },
   adminOsImageRetire: (api) => ({
@@ -67,6 +76,11 @@ export const platformScenarios = {
   },
   adminWipeProofVerify: () => ({}),
   adminNodeLaunchFailuresClear: (api) => ({ params: at(api), body: REASON }),
+  adminNodeUpdate: async (api) => {
+    await must(api, 'adminPoolCreate', { body: { name: 'research' } });
+    const { version } = nodeNamed(api, 'j22u07');
+    return { params: at(api), body: { pool_name: 'research', ...REASON }, if_match: version };
+  },
   adminNodeHold: (api) => ({ params: at(api), body: { is_held: true, ...REASON } }),
   adminHoldCreate: () => ({
     body: { region_name: 'us-buffalo-1', gpu_model: 'H200 SXM', node_count: 1, ...REASON },

@@ -14,7 +14,7 @@ import {
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { Enrollment, NamedHost, NodeHost } from './admin-enrollment.ts';
-import { operatorChanges, operatorReads, Reason } from './operator.ts';
+import { operatorChanges, operatorReads, operatorUpdates, Reason } from './operator.ts';
 
 export const NODE_STATES = [
   'bootstrap_issued',
@@ -142,6 +142,19 @@ export const adminNodeApi = define({
     response: Closed({ node: Node, enrollment: Enrollment }),
     location: '/api/v1/admin/nodes/{node.id}',
     errors: ['already_exists', 'conflict'],
+  },
+  adminNodeUpdate: {
+    ...operatorUpdates('Nodes'),
+    path: '/api/v1/admin/nodes/{node_id}',
+    summary: 'Move a node to another pool',
+    description: 'Refused while other organizations than that of a dedicated pool hold claims on the node.',
+    permission: 'admin.node.update',
+    audit: 'node.update',
+    freshSignIn: true,
+    params: node,
+    body: Closed({ pool_name: Name('The pool to move it to.'), reason: Reason }),
+    response: Node,
+    errors: ['conflict'],
   },
   adminNodeHold: {
     ...operatorChange,

@@ -4,6 +4,14 @@ import { define } from '../define.ts';
 import { WIPE_LEVELS } from '../node/wipe.ts';
 
 export const CAPACITY_SHAPES = ['baremetal', 'gpu_slice'] as const;
+/** The parts that each slot of a slice needs: placement, approval and the agent act on all of them. */
+export const SLOT_PARTS = ['gpu', 'nvme', 'mac', 'private_ip', 'fabric_vf'] as const;
+/** Launches that name no image get one of the channel `stable`. */
+export const IMAGE_CHANNELS = ['stable', 'candidate'] as const;
+/** Launches that name no image get a verified one. */
+export const IMAGE_TRUST = ['unverified', 'verified'] as const;
+
+export const RetiredAt = Nullable(Time('When it was retired; null while it is in use.'));
 
 export const Region = Closed({
   name: Name('Region code.'),
@@ -16,6 +24,7 @@ export const Region = Closed({
   allows_wipe_override: Type.Boolean({
     description: 'Whether a wipe that two operators accept without proof makes a slot schedulable.',
   }),
+  retired_at: RetiredAt,
   version: Type.Integer(),
 });
 
@@ -27,7 +36,8 @@ const VmProfile = Closed({
   is_default: Type.Boolean(),
 });
 
-export const Sku = Closed({
+/** What tenants and operators see of a SKU; `enabled` differs. */
+export const skuFields = {
   name: Name('SKU code.'),
   display_name: Type.String(),
   vendor: Type.String(),
@@ -35,10 +45,18 @@ export const Sku = Closed({
   capacity_shape: StringEnum(CAPACITY_SHAPES),
   gpus_per_node: Type.Integer(),
   allowed_gpu_counts: Type.Array(Type.Integer()),
-  gpu_hourly_price: Money,
+  required_parts: Type.Array(StringEnum(SLOT_PARTS), {
+    description: 'Parts that each slot needs to serve it. It follows from the shape; a whole node needs none.',
+  }),
+  gpu_hourly_price: Nullable(Money),
   vm_profiles: Type.Array(VmProfile),
-  enabled: Type.Boolean(),
-  disabled_reason: Nullable(Type.String()),
+};
+
+export const Sku = Closed({
+  ...skuFields,
+  enabled: Type.Boolean({ description: 'Whether it can be launched: operators enabled it and it has a price.' }),
+  disabled_reason: Nullable(Type.String({ description: 'Why it cannot be launched, as a sentence.' })),
+  retired_at: RetiredAt,
   version: Type.Integer(),
 });
 
@@ -83,10 +101,14 @@ export const OsImage = Closed({
   os_version: Type.String(),
   ...imageVersion,
   sku_names: Type.Array(Type.String(), { description: 'SKUs that can use the image.' }),
+  channel: StringEnum(IMAGE_CHANNELS, { description: 'Only a stable image is chosen for a launch that names none.' }),
+  trust: StringEnum(IMAGE_TRUST, { description: 'Only a verified image is chosen for a launch that names none.' }),
   enabled: Type.Boolean({
     description: 'Whether it has a version that is not retired; launches use the newest.',
   }),
   versions: Type.Array(OsImageVersion, { description: 'Newest first, up to 20.' }),
+  retired_at: RetiredAt,
+  version: Type.Integer(),
 });
 
 const tag = 'Catalog';

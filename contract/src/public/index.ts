@@ -3,7 +3,6 @@ import { accessGrantApi } from './access-grant.ts';
 import { accessPolicyApi } from './access-policy.ts';
 import { adminAllocationApi } from './admin-allocation.ts';
 import { adminCapacityApi } from './admin-capacity.ts';
-import { adminCatalogApi } from './admin-catalog.ts';
 import { adminClaimApi } from './admin-claim.ts';
 import { adminClockApi } from './admin-clock.ts';
 import { adminDiscoveryApi } from './admin-discovery.ts';
@@ -18,13 +17,18 @@ import { adminNodeAgentApi } from './admin-node-agent.ts';
 import { adminNodeTaskApi } from './admin-node-task.ts';
 import { adminOrganizationApi } from './admin-organization.ts';
 import { adminPlatformKeyApi } from './admin-platform-key.ts';
+import { adminPoolApi } from './admin-pool.ts';
+import { adminPriceApi } from './admin-price.ts';
 import { adminQuotaApi } from './admin-quota.ts';
+import { adminRegionApi } from './admin-region.ts';
 import { adminRestoreApi } from './admin-restore.ts';
 import { adminSchedulerApi } from './admin-scheduler.ts';
+import { adminSkuApi } from './admin-sku.ts';
 import { adminSlotApi } from './admin-slot.ts';
 import { adminSlotMapApi } from './admin-slot-map.ts';
 import { adminTrustApi } from './admin-trust.ts';
 import { adminUserApi } from './admin-user.ts';
+import { adminVmProfileApi } from './admin-vm-profile.ts';
 import { allocationApi } from './allocation.ts';
 import { allocationPowerApi } from './allocation-power.ts';
 import { apiTokenApi } from './api-token.ts';
@@ -67,7 +71,11 @@ export const api = {
   ...workflowRunApi,
   ...adminOrganizationApi,
   ...adminUserApi,
-  ...adminCatalogApi,
+  ...adminRegionApi,
+  ...adminSkuApi,
+  ...adminVmProfileApi,
+  ...adminPriceApi,
+  ...adminPoolApi,
   ...adminImageApi,
   ...adminAllocationApi,
   ...adminQuotaApi,

@@ -76,7 +76,7 @@ before(
     cleanups.push(async () => (await booting).close());
     platform = await startPlatform({ database_url, dir: scratch, env: { GPUAAS_NODE_API_NAMES: names } });
     cleanups.push(() => platform.stop());
-    await addToCatalog(database_url, platform.client, entry);
+    await addToCatalog(platform.client, entry);
     sql = new SqlClient({ connectionString: database_url });
     await sql.connect();
     cleanups.push(() => sql.end());

@@ -4,10 +4,11 @@
  */
 import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
-import { recordRuntimeCheck } from '../db/node.ts';
+import { recordHostSize, recordRuntimeCheck } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, lockSlots, markDrift } from '../db/slot-approval.ts';
 import { insertDiscovery } from '../db/topology.ts';
+import { hostSize } from '../domain/host-size.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
@@ -46,5 +47,7 @@ export const recordDiscovery = async (
     reboot_required,
     has_hardware_change: drifts.length > 0,
   });
+  const { system } = output.facts;
+  if ('value' in system) await recordHostSize(tx, task.node_id, hostSize(system.value));
   await refreshSummary(tx, task.node_id);
 };

@@ -11,8 +11,8 @@ export type AllocationState = (typeof ALLOCATION_STATES)[number];
 export type PowerState = (typeof POWER_STATES)[number];
 
 export type AllocationRow = Readonly<
-  // `claimable_as` only serves a foreign key.
-  Omit<Allocations, 'claimable_as'> &
+  // Columns that only serve foreign keys.
+  Omit<Allocations, 'claimable_as' | 'needs_live'> &
     Pick<
       AllocationPlacements,
       'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'

@@ -5,7 +5,7 @@
  * no slice.
  */
 import type { Reader, Tx } from './client.ts';
-import { runtimeIsValidated, slotUnavailableReason } from './predicates.ts';
+import { runtimeIsValidated, skuIsOpen, slotUnavailableReason } from './predicates.ts';
 
 const COUNTED_KINDS = [
   'claimed',
@@ -211,13 +211,13 @@ export const listOffers = async (
 ): Promise<OfferRow[]> =>
   (
     await reader.query<OfferRow>(
-      `select r.name as region_name, k.name as sku_name, k.capacity_shape, k.allowed_gpu_counts, r.enabled and k.enabled as is_enabled,
+      `select r.name as region_name, k.name as sku_name, k.capacity_shape, k.allowed_gpu_counts, r.enabled and ${skuIsOpen('k')} as is_enabled,
          coalesce(c.pools, '[]') as pools,
          coalesce(c.counted_at, (select max(counted_at) from capacity_counters), clock_timestamp()) as counted_at
        from regions r cross join sku_catalog k left join lateral (
          select jsonb_agg(x.counts) as pools, min(x.counted_at) as counted_at from capacity_counters x
          where x.region_name = r.name and x.gpu_model = k.gpu_model and x.pool_organization_id in ('', $1)) c on true
-       where $2::text is null or (r.name, k.name) > ($2, $3) order by r.name, k.name limit $4`,
+       where r.retired_at is null and k.retired_at is null and ($2::text is null or (r.name, k.name) > ($2, $3)) order by r.name, k.name limit $4`,
       [page.organization_id, page.after?.[0] ?? null, page.after?.[1] ?? null, page.limit],
     )
   ).rows;
@@ -258,8 +258,8 @@ export const listFleet = async (
     await reader.query<FleetRow>(
       `select c.region_name, c.gpu_model, jsonb_agg(c.counts) as pools, min(c.counted_at) as counted_at,
          (select coalesce(jsonb_agg(jsonb_build_object('sku_name', k.name, 'capacity_shape', k.capacity_shape, 'allowed_gpu_counts', k.allowed_gpu_counts,
-           'is_enabled', r.enabled and k.enabled) order by k.name), '[]')
-          from sku_catalog k join regions r on r.name = c.region_name where k.gpu_model = c.gpu_model) as skus
+           'is_enabled', r.enabled and ${skuIsOpen('k')}) order by k.name), '[]')
+          from sku_catalog k join regions r on r.name = c.region_name where k.gpu_model = c.gpu_model and k.retired_at is null) as skus
        from capacity_counters c where $1::text is null or (c.region_name, c.gpu_model) > ($1, $2) group by 1, 2 order by 1, 2 limit $3`,
       [page.after?.[0] ?? null, page.after?.[1] ?? null, page.limit],
     )

@@ -24,6 +24,13 @@ export const isAborted = (err: unknown): boolean => sqlState(err) === '25P02';
 export const isUniqueViolation = (err: unknown, constraint?: string): boolean =>
   sqlState(err) === '23505' && (constraint === undefined || (err as { constraint?: string }).constraint === constraint);
 
+/** A row that this one refers to is not as it must be, or another row still refers to it. */
+export const isForeignKeyViolation = (err: unknown, constraint?: string): boolean =>
+  sqlState(err) === '23503' && (constraint === undefined || (err as { constraint?: string }).constraint === constraint);
+
+export const isCheckViolation = (err: unknown, constraint: string): boolean =>
+  sqlState(err) === '23514' && (err as { constraint?: string }).constraint === constraint;
+
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message : '');
 
 /** The server did not respond to a query within the limit; the driver has closed the connection. */

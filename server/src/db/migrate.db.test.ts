@@ -110,6 +110,15 @@ describe('migrations', () => {
         { serial: 'SEEN', size_bytes: 7 },
         { serial: 'UNSEEN', size_bytes: null },
       ]);
+      const prices = await client.query('select sku_name, gpu_hourly_price_minor::int, currency from sku_prices order by 1');
+      assert.deepEqual(
+        prices.rows.map(({ gpu_hourly_price_minor, currency }) => [gpu_hourly_price_minor, currency]),
+        [
+          [450, 'USD'],
+          [450, 'USD'],
+        ],
+        'a SKU keeps its price',
+      );
       const nodes = await client.query('select data_disks from nodes');
       assert.deepEqual(nodes.rows[0].data_disks, [
         { ...disk('SEEN'), size_bytes: 7 },

@@ -259,7 +259,8 @@ export const resetHostFacts = async (tx: Tx, nodeId: string): Promise<void> => {
   await tx.query(
     `update nodes set version = version + 1, data_disks = '[]', health = 'unknown', health_detail = '{}', booted_at = null,
        runtime_checked_at = null, is_runtime_passed = false, has_hardware_change = false, reboot_required = false,
-       reboot_wanted_at = null, reboot_reason = null where id = $1`,
+       reboot_wanted_at = null, reboot_reason = null,
+       host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null where id = $1`,
     [nodeId],
   );
 };
@@ -322,6 +323,28 @@ export const recordRuntimeCheck = async (
     [nodeId, found.is_passed, found.reboot_required, found.has_hardware_change],
   );
 };
+
+/** What the discovery measured; placement compares VMs with it. */
+export const recordHostSize = async (
+  tx: Tx,
+  nodeId: string,
+  size: Readonly<{ vcpu_count: number; memory_mib: number; hugepages_mib: number; numa_nodes: number }>,
+): Promise<void> => {
+  await tx.query(
+    'update nodes set host_vcpu_count = $2, host_memory_mib = $3, host_hugepages_mib = $4, host_numa_nodes = $5 where id = $1',
+    [nodeId, size.vcpu_count, size.memory_mib, size.hugepages_mib, size.numa_nodes],
+  );
+};
+
+/** False when the node changed since that version. */
+export const moveNodeToPool = async (tx: Tx, id: string, version: number, poolId: string): Promise<boolean> =>
+  (
+    await tx.query('update nodes set pool_id = $3, version = version + 1 where id = $1 and version = $2', [
+      id,
+      version,
+      poolId,
+    ])
+  ).rowCount === 1;
 
 export type LaunchFailures = Readonly<
   Pick<Nodes, 'id' | 'name' | 'launch_failures'> & {

@@ -40,12 +40,13 @@ export const listOsImages = async (
   reader: Reader,
   page: Readonly<{ after: string | null; limit: number }>,
   skuName: string | null,
+  includeRetired = false,
 ): Promise<OsImageRow[]> =>
   (
     await reader.query<OsImageRow>(
       `select ${IMAGE} from os_images i where ($1::text is null or i.name > $1)
-         and ($2::text is null or exists (select from os_image_skus k where k.image_name = i.name and k.sku_name = $2)) order by i.name limit $3`,
-      [page.after, skuName, page.limit],
+         and ($4 or i.retired_at is null) and ($2::text is null or exists (select from os_image_skus k where k.image_name = i.name and k.sku_name = $2)) order by i.name limit $3`,
+      [page.after, skuName, page.limit, includeRetired],
     )
   ).rows;
 
@@ -53,7 +54,7 @@ export const findOsImage = async (reader: Reader, name: string): Promise<OsImage
   (await reader.query<OsImageRow>(`select ${IMAGE} from os_images i where i.name = $1`, [name])).rows[0];
 
 export type NewOsImage = Readonly<
-  Pick<OsImageRow, 'name' | 'display_name' | 'os_family' | 'os_version'> &
+  Pick<OsImageRow, 'name' | 'display_name' | 'os_family' | 'os_version' | 'channel' | 'trust'> &
     Omit<OsImageVersionRow, 'registered_at' | 'retired_at' | 'retired_reason' | 'readiness_checks'>
 > &
   Readonly<{ readiness_checks: readonly string[]; sku_names: readonly string[] }>;
@@ -61,10 +62,37 @@ export type NewOsImage = Readonly<
 /** Its names for people are those of the newest version. An image whose name differs in case only is a unique violation. */
 export const upsertOsImage = (tx: Tx, image: NewOsImage) =>
   tx.query(
-    `insert into os_images (name, display_name, os_family, os_version) values ($1, $2, $3, $4)
-     on conflict (name) do update set display_name = excluded.display_name, os_family = excluded.os_family, os_version = excluded.os_version`,
-    [image.name, image.display_name, image.os_family, image.os_version],
+    `insert into os_images as i (name, display_name, os_family, os_version, channel, trust) values ($1, $2, $3, $4, $5, $6)
+     on conflict (name) do update set display_name = excluded.display_name, os_family = excluded.os_family, os_version = excluded.os_version,
+       channel = excluded.channel, trust = excluded.trust, retired_at = null, version = i.version + 1`,
+    [image.name, image.display_name, image.os_family, image.os_version, image.channel, image.trust],
   );
+
+export const updateOsImage = async (
+  tx: Tx,
+  version: number,
+  row: Readonly<Pick<OsImageRow, 'name' | 'display_name' | 'channel' | 'trust'>>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update os_images set display_name = $3, channel = $4, trust = $5, version = version + 1
+       where name = $1 and version = $2 and retired_at is null`,
+      [row.name, version, row.display_name, row.channel, row.trust],
+    )
+  ).rowCount === 1;
+
+export const retireOsImage = async (tx: Tx, name: string): Promise<boolean> =>
+  (
+    await tx.query(
+      'update os_images set retired_at = clock_timestamp(), version = version + 1 where name = $1 and retired_at is null',
+      [name],
+    )
+  ).rowCount === 1;
+
+/** Whether it has a version that a launch could get. */
+export const hasLiveVersion = async (reader: Reader, name: string): Promise<boolean> =>
+  (await reader.query('select from os_image_versions where image_name = $1 and retired_at is null limit 1', [name]))
+    .rowCount === 1;
 
 const INSERT_OS_IMAGE_VERSION = statement(
   {
@@ -86,11 +114,14 @@ export const insertOsImageVersion = async (tx: Tx, image: NewOsImage): Promise<b
   (await INSERT_OS_IMAGE_VERSION.query(tx, image)).rowCount === 1;
 
 /** The named SKUs that exist become the image's only SKUs; returns their names. */
-export const replaceOsImageSkus = async (tx: Tx, image: NewOsImage): Promise<readonly string[]> =>
+export const replaceOsImageSkus = async (
+  tx: Tx,
+  image: Readonly<{ name: string; sku_names: readonly string[] }>,
+): Promise<readonly string[]> =>
   (
     await tx.query<{ name: string }>(
       `with gone as (delete from os_image_skus where image_name = $1 and sku_name <> all ($2)),
-         known as (select name from sku_catalog where name = any ($2)),
+         known as (select name from sku_catalog where name = any ($2) and retired_at is null),
          added as (insert into os_image_skus (image_name, sku_name) select $1, name from known on conflict do nothing)
        select name from known`,
       [image.name, image.sku_names],

@@ -9,6 +9,7 @@ export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots state whether they have a device, never which. */
 export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
+  n.gpu_count, n.host_vcpu_count, n.host_memory_mib, n.host_hugepages_mib, n.host_numa_nodes,
   jsonb_array_length(n.data_disks) as data_disks,
   ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
@@ -42,7 +43,21 @@ type SlotTuple = [
 ];
 
 export type NodeRow = Readonly<
-  Pick<Nodes, 'id' | 'region_name' | 'gpu_model' | 'host_role' | 'is_held' | 'pool_id' | 'launch_failures'> & {
+  Pick<
+    Nodes,
+    | 'id'
+    | 'region_name'
+    | 'gpu_model'
+    | 'host_role'
+    | 'is_held'
+    | 'pool_id'
+    | 'launch_failures'
+    | 'gpu_count'
+    | 'host_vcpu_count'
+    | 'host_memory_mib'
+    | 'host_hugepages_mib'
+    | 'host_numa_nodes'
+  > & {
     state: SchedulerNode['state'];
     capacity_mode: SchedulerNode['capacity_mode'];
     occupancy: SchedulerNode['occupancy'];
@@ -96,6 +111,17 @@ const oldestClaim = (slots: readonly SlotTuple[]): number | null => {
   return oldest;
 };
 
+const hostOf = (row: NodeRow): NonNullable<SchedulerNode['host']> | null =>
+  row.host_vcpu_count === null
+    ? null
+    : {
+        gpu_count: row.gpu_count,
+        vcpu_count: row.host_vcpu_count,
+        memory_mib: row.host_memory_mib ?? 0,
+        hugepages_mib: row.host_hugepages_mib ?? 0,
+        numa_nodes: row.host_numa_nodes ?? 1,
+      };
+
 export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode => ({
   id: row.id,
   region: row.region_name,
@@ -109,6 +135,7 @@ export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode
   health: row.health,
   launch_failures: row.launch_failures,
   data_disks: row.data_disks,
+  host: hostOf(row),
   runtime_validated: row.runtime_validated,
   oldest_claim_at_s: oldestClaim(row.slots ?? []),
   image_names: null,

@@ -144,6 +144,7 @@ export interface Allocations {
   power_run_id: string | null;
   power_grace_s: number | null;
   install_number: number;
+  needs_live: boolean | null;
 }
 
 export interface ApiTokens {
@@ -530,6 +531,11 @@ export interface Nodes {
   launch_failures: number;
   launch_failed_at: string | null;
   restore_hold_id: string | null;
+  needs_live: boolean | null;
+  host_vcpu_count: number | null;
+  host_memory_mib: number | null;
+  host_hugepages_mib: number | null;
+  host_numa_nodes: number | null;
 }
 
 export interface OidcRecords {
@@ -585,6 +591,10 @@ export interface OsImages {
   display_name: string;
   os_family: string;
   os_version: string;
+  channel: 'stable' | 'candidate';
+  trust: 'unverified' | 'verified';
+  version: number;
+  retired_at: string | null;
 }
 
 export interface OutboxEvents {
@@ -631,6 +641,10 @@ export interface Pools {
   name: string;
   organization_id: string | null;
   created_at: string;
+  purpose: string | null;
+  version: number;
+  retired_at: string | null;
+  is_live: boolean;
 }
 
 export interface ProjectMemberships {
@@ -670,6 +684,8 @@ export interface Regions {
   version: number;
   wipe_minimum: 'clear' | 'purge';
   allows_wipe_override: boolean;
+  retired_at: string | null;
+  is_live: boolean;
 }
 
 export interface Restores {
@@ -715,11 +731,23 @@ export interface SkuCatalog {
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   allowed_gpu_counts: number[];
-  gpu_hourly_price_minor: number;
-  currency: string;
   enabled: boolean;
   disabled_reason: string | null;
   version: number;
+  retired_at: string | null;
+  is_live: boolean;
+}
+
+export interface SkuPrices {
+  id: string;
+  sku_name: string;
+  currency: string;
+  gpu_hourly_price_minor: number;
+  valid_from: string;
+  created_by: string | null;
+  correlation_id: string;
+  created_at: string;
+  cancelled_at: string | null;
 }
 
 export interface SkuVmProfiles {
@@ -729,6 +757,8 @@ export interface SkuVmProfiles {
   vcpu_count: number;
   memory_mib: number;
   is_default: boolean;
+  version: number;
+  retired_at: string | null;
 }
 
 export interface SlotOverrides {

@@ -38,7 +38,7 @@ const FOUND: LaunchFound<LaunchSku, LaunchRegion> = {
   sku: launch.sku,
   region: launch.region,
   image: null,
-  profile: { name: 'slice_2' },
+  profile: { vcpu_count: 24, memory_mib: 1024 },
   quota_gpus_remaining: 3,
 };
 
@@ -70,13 +70,25 @@ test('a refused GPU count names the counts that the SKU allows', () => {
   assert.equal(told([8]), `must be 8 for ${launch.sku.name}`);
 });
 
-test('a slice SKU without a profile for a count it offers is a catalog error, not a tenant error', () => {
-  assert.equal(wrong({}, { profile: null }), 'catalog');
+test('a SKU without a price or a VM profile is refused with what it lacks, or with the reason of operators', () => {
+  const told = (found: Partial<typeof FOUND>) => {
+    const checked = checkLaunch(ASK, { ...FOUND, ...found });
+    return 'kind' in checked && checked.kind === 'not_offered' ? checked.message : null;
+  };
+  const { name } = launch.sku;
+  const unpriced = { ...launch.sku, disabled_reason: null, gpu_hourly_price_minor: null, currency: null };
+  assert.equal(told({ sku: unpriced }), `SKU ${name} cannot be launched now. It has no price yet.`);
+  assert.equal(
+    told({ sku: { ...unpriced, disabled_reason: 'Sold out.' } }),
+    `SKU ${name} cannot be launched now. Sold out.`,
+  );
+  const sku = { ...launch.sku, disabled_reason: null };
+  assert.equal(told({ sku, profile: null }), `SKU ${name} cannot be launched now. It has no VM profile for 2 GPUs.`);
   assert.equal(wrong({}, { profile: null, sku: { ...launch.sku, capacity_shape: 'baremetal' } }), 'nothing');
 });
 
 test('the scheduler receives what the catalog offers, within the remaining quota', () => {
   const checked = checkLaunch(ASK, FOUND);
   assert.ok(!('kind' in checked));
-  assert.deepEqual(checked.request, { ...request, quota_gpus_remaining: 3 });
+  assert.deepEqual(checked.request, { ...request, vm: FOUND.profile, quota_gpus_remaining: 3 });
 });

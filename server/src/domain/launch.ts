@@ -4,7 +4,8 @@
  */
 
 import type { ErrorCode } from '@gpuaas/contract';
-import { explainToUser, type PlacementRequest, type Unplaceable } from '@gpuaas/scheduler';
+import { explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
+import { skuBlockers } from './catalog.ts';
 import { FIELD_MESSAGES } from './sentences.ts';
 
 export type LaunchSku = Readonly<{
@@ -12,8 +13,14 @@ export type LaunchSku = Readonly<{
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   allowed_gpu_counts: readonly number[];
+  enabled: boolean;
   disabled_reason: string | null;
+  /** The current price; null without one. */
+  gpu_hourly_price_minor: number | null;
+  currency: string | null;
 }>;
+type Priced<Sku extends LaunchSku> = Omit<Sku, 'gpu_hourly_price_minor' | 'currency'> &
+  Readonly<{ gpu_hourly_price_minor: number; currency: string }>;
 export type LaunchRegion = Readonly<{ name: string; disabled_reason: string | null }>;
 
 export type LaunchAsk = Readonly<{
@@ -30,12 +37,12 @@ export type LaunchFound<Sku extends LaunchSku, Region extends LaunchRegion> = Re
   sku: Sku | null;
   region: Region | null;
   image: unknown;
-  profile: unknown;
+  profile: VmSize | null;
   quota_gpus_remaining: number | null;
 }>;
 
 export type CheckedLaunch<Sku extends LaunchSku = LaunchSku, Region extends LaunchRegion = LaunchRegion> = Readonly<{
-  sku: Sku;
+  sku: Priced<Sku>;
   region: Region;
   request: PlacementRequest;
 }>;
@@ -43,12 +50,22 @@ export type CheckedLaunch<Sku extends LaunchSku = LaunchSku, Region extends Laun
 export type LaunchRefusal = Readonly<
   | { kind: 'missing'; noun: 'SKU' | 'region'; name: string }
   | { kind: 'field'; name: string; code: string; message: string }
-  | { kind: 'catalog'; message: string; internal: string }
+  | { kind: 'not_offered'; message: string }
 >;
 
 const field = (name: string, code: string, message: string): LaunchRefusal => ({ kind: 'field', name, code, message });
 
-const refusalOf = (launch: LaunchAsk, sku: LaunchSku, found: Readonly<{ image: unknown; profile: unknown }>) => {
+/** A SKU that operators have not completed. One that they disabled is refused by the scheduler, with alternatives. */
+const notOffered = (sku: LaunchSku, why: string): LaunchRefusal => ({
+  kind: 'not_offered',
+  message: `SKU ${sku.name} cannot be launched now. ${sku.disabled_reason ?? why}`,
+});
+
+const refusalOf = (
+  launch: LaunchAsk,
+  sku: LaunchSku,
+  found: Readonly<{ image: unknown; profile: unknown }>,
+): LaunchRefusal | null => {
   if (launch.image_name !== null && found.image === null)
     return field('image_name', 'unusable', FIELD_MESSAGES.image_unusable(sku.name));
   if (!sku.allowed_gpu_counts.includes(launch.gpu_count))
@@ -60,11 +77,7 @@ const refusalOf = (launch: LaunchAsk, sku: LaunchSku, found: Readonly<{ image: u
   if (launch.vm_profile !== null && found.profile === null)
     return field('vm_profile', 'unknown', `names no profile of ${sku.name} with ${launch.gpu_count} GPUs`);
   return sku.capacity_shape === 'gpu_slice' && found.profile === null
-    ? ({
-        kind: 'catalog',
-        message: 'The SKU has no VM profile for this GPU count.',
-        internal: `${sku.name} x ${launch.gpu_count}`,
-      } as const)
+    ? notOffered(sku, `It has no VM profile for ${launch.gpu_count} ${launch.gpu_count === 1 ? 'GPU' : 'GPUs'}.`)
     : null;
 };
 
@@ -77,8 +90,10 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   if (region === null) return { kind: 'missing', noun: 'region', name: launch.region_name };
   const refusal = refusalOf(launch, sku, found);
   if (refusal !== null) return refusal;
+  const { gpu_hourly_price_minor, currency } = sku;
+  if (gpu_hourly_price_minor === null || currency === null) return notOffered(sku, skuBlockers(sku).join(' '));
   return {
-    sku,
+    sku: { ...sku, gpu_hourly_price_minor, currency },
     region,
     request: {
       shape: sku.capacity_shape,
@@ -89,6 +104,7 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
       gpus_per_node: sku.gpus_per_node,
       tenant_id: launch.organization_id,
       image: null,
+      vm: sku.capacity_shape === 'gpu_slice' ? found.profile : null,
       quota_gpus_remaining: found.quota_gpus_remaining,
     },
   };

@@ -92,6 +92,19 @@ export const REFUSALS = {
   image_registered: 'This digest is already registered under this name. A version cannot be changed or restored.',
   image_retired: 'This version is already retired.',
   disabled_reason: 'disabled_reason is required: users see it.',
+  catalog_name_taken: (noun: string, name: string) =>
+    `A ${noun} named "${name}" exists. Update it, or choose another name.`,
+  catalog_retired: (noun: string, name: string) => `The ${noun} ${name} is retired. Create it again to bring it back.`,
+  price_time_taken: 'The SKU has another price from this time. Cancel that one first, or choose another time.',
+  price_begun: (state: string) =>
+    `The price is ${state}; only a future price can be cancelled. Set a new price instead.`,
+  pool_has_nodes: (name: string, count: number) =>
+    `Pool ${name} has ${count} ${count === 1 ? 'node' : 'nodes'}. Move them to another pool before its organization changes.`,
+  node_serves_others: (pool: string, allocations: readonly string[]) =>
+    `Pool ${pool} is dedicated to another organization, and these allocations hold the node: ${allocations.join(', ')}. Wait until they are released.`,
+  node_not_movable: (state: string) => `The node is ${state} and cannot move to another pool.`,
+  image_name_case: 'An image exists whose name differs only in case. Use that name.',
+  image_gone: (name: string) => `The image ${name} is already retired.`,
 
   rotation_running: (version: number) =>
     `Values sealed with version ${version} are still being sealed again. Wait until it is retired.`,

@@ -32,11 +32,11 @@ describe('operations that need a fresh sign-in', () => {
   });
 
   const skuOf = async () => must(await fresh.get('/api/v1/skus/h200-sxm-slice'), 200).body;
-  /** A change of the price, which is one cent higher each time. */
-  const raise = async (as: Caller, id = randomUUID()) => {
-    const { version, gpu_hourly_price: price } = await skuOf();
+  /** Another name each time. */
+  const rename = async (as: Caller, id = randomUUID()) => {
+    const { version } = await skuOf();
     const headers = { 'if-match': `"v${version}"`, 'x-correlation-id': id };
-    return as.call('PATCH', SKU, { gpu_hourly_price_minor: price.amount_minor + 1 }, headers);
+    return as.call('PATCH', SKU, { display_name: `H200 ${version + 1}` }, headers);
   };
   const assertRefused = (answer: TestResponse, detail: RegExp) => {
     assert.deepEqual([answer.status, answer.body.code, answer.body.retryable], [401, 'fresh_sign_in_required', false]);
@@ -53,7 +53,7 @@ describe('operations that need a fresh sign-in', () => {
   it('refuse a sign-in that is too old, before anything changes, and audit it as denied', async () => {
     const before = await skuOf();
     const id = randomUUID();
-    assertRefused(await raise(await test.admin({ auth_time: nowS() - MAX_AGE_S - 5 }), id), MINUTES);
+    assertRefused(await rename(await test.admin({ auth_time: nowS() - MAX_AGE_S - 5 }), id), MINUTES);
     assert.deepEqual(await skuOf(), before);
     const [row, ...more] = await auditOf(id);
     assert.deepEqual(
@@ -67,23 +67,23 @@ describe('operations that need a fresh sign-in', () => {
   });
 
   it('accept one within the maximum age', async () => {
-    must(await raise(await test.admin({ auth_time: nowS() - MAX_AGE_S + 60 })), 200);
+    must(await rename(await test.admin({ auth_time: nowS() - MAX_AGE_S + 60 })), 200);
   });
 
   it('refuse a refreshed token with the time of its old sign-in', async () => {
     const now = nowS();
     const refreshed = await test.admin({ auth_time: now - 86_400, iat: now, exp: now + 600, nbf: now });
-    assertRefused(await raise(refreshed), /Yours is older/);
+    assertRefused(await rename(refreshed), /Yours is older/);
   });
 
   it('refuse a token that does not state its sign-in, or states it in no form of a time', async () => {
     for (const auth_time of [undefined, null, String(nowS()), 0, -5, Number.MAX_VALUE])
-      assertRefused(await raise(await test.admin({ auth_time } as never)), /did not state when you signed in/);
+      assertRefused(await rename(await test.admin({ auth_time } as never)), /did not state when you signed in/);
   });
 
   it('refuse a sign-in in the future beyond the tolerance of clocks', async () => {
-    assertRefused(await raise(await test.admin({ auth_time: nowS() + 120 })), /in the future/);
-    must(await raise(await test.admin({ auth_time: nowS() + 3 })), 200);
+    assertRefused(await rename(await test.admin({ auth_time: nowS() + 120 })), /in the future/);
+    must(await rename(await test.admin({ auth_time: nowS() + 3 })), 200);
   });
 
   it('run after the fresh sign-in with the same key, once', async () => {
@@ -101,20 +101,20 @@ describe('operations that need a fresh sign-in', () => {
   it('ask neither tenants nor callers without the permission', async () => {
     const tenant = test.bearer(await test.issuer.sign({ sub: 'tenant-1', auth_time: nowS() - 86_400 }));
     must(await tenant.post(TOKENS, aToken(['read'])), 201);
-    const denied = await raise(tenant);
+    const denied = await rename(tenant);
     assert.deepEqual([denied.status, denied.body.code], [403, 'permission_denied']);
-    assert.equal((await raise(test.bearer(null))).body.code, 'unauthenticated');
+    assert.equal((await rename(test.bearer(null))).body.code, 'unauthenticated');
   });
 
   it('refuse an API token without the scope, and accept one with it, named in the audit row', async () => {
     const plain = test.bearer(must(await fresh.post(TOKENS, aToken(['all'])), 201).body.token);
     must(await plain.get('/api/v1/admin/nodes'), 200);
-    assertRefused(await raise(plain), /An API token has no sign-in; it needs the scope fresh_sign_in/);
+    assertRefused(await rename(plain), /An API token has no sign-in; it needs the scope fresh_sign_in/);
     assertRefused(await plain.post(TOKENS, aToken(['all'])), /it needs the scope fresh_sign_in/);
     const scoped = must(await fresh.post(TOKENS, aToken(['admin.sku.update', 'fresh_sign_in'])), 201).body;
     assert.deepEqual(scoped.api_token.scopes, ['admin.sku.update', 'fresh_sign_in']);
     const id = randomUUID();
-    must(await raise(test.bearer(scoped.token), id), 200);
+    must(await rename(test.bearer(scoped.token), id), 200);
     const [row] = await auditOf(id);
     assert.equal(row.policy, 'platform:superadmin holds admin.sku.update; the token has the scope fresh_sign_in');
     // The scope adds no permission.

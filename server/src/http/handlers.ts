@@ -32,11 +32,15 @@ import * as organization from '../services/organization.ts';
 import * as organizationLimit from '../services/organization-limit.ts';
 import * as osImage from '../services/os-image.ts';
 import * as platformKey from '../services/platform-key.ts';
+import * as pool from '../services/pool.ts';
+import * as price from '../services/price.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
+import * as region from '../services/region.ts';
 import * as restore from '../services/restore.ts';
 import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
+import * as sku from '../services/sku.ts';
 import * as slot from '../services/slot.ts';
 import * as slotApprove from '../services/slot-approve.ts';
 import * as slotMap from '../services/slot-map.ts';
@@ -47,6 +51,7 @@ import * as topology from '../services/topology.ts';
 import * as trace from '../services/trace.ts';
 import * as trustKey from '../services/trust-key.ts';
 import * as usage from '../services/usage.ts';
+import * as vmProfile from '../services/vm-profile.ts';
 import * as webSession from '../services/web-session.ts';
 import * as wipeCertificate from '../services/wipe-certificate.ts';
 import * as wipeVerify from '../services/wipe-verify.ts';
@@ -101,9 +106,9 @@ export const handlers = {
   sshKeyGet: sshKey.get,
   sshKeyDelete: sshKey.remove,
 
-  regionList: catalog.regionList,
-  skuList: catalog.skuList,
-  skuGet: catalog.skuGet,
+  regionList: region.list,
+  skuList: sku.list,
+  skuGet: sku.get,
   osImageList: osImage.list,
   osImageGet: osImage.get,
 
@@ -163,6 +168,7 @@ export const handlers = {
   adminTrustKeyRetire: trustKey.retire,
   adminTrustKeyRevoke: trustKey.revoke,
   adminLogList: logLine.list,
+  adminNodeUpdate: node.update,
   adminNodeHold: node.hold,
   adminNodeLaunchFailuresClear: node.clearLaunchFailures,
   adminHoldCreate: node.holdCreate,
@@ -233,8 +239,32 @@ export const handlers = {
   adminUserList: admin.userList,
   adminUserGet: admin.userGet,
   adminUserUpdate: admin.userUpdate,
-  adminRegionUpdate: catalog.regionUpdate,
-  adminSkuUpdate: catalog.skuUpdate,
+  adminRegionList: region.adminList,
+  adminRegionGet: region.adminGet,
+  adminRegionCreate: region.create,
+  adminRegionUpdate: region.update,
+  adminRegionRetire: region.retire,
+  adminSkuList: sku.adminList,
+  adminSkuGet: sku.adminGet,
+  adminSkuCreate: sku.create,
+  adminSkuUpdate: sku.update,
+  adminSkuRetire: sku.retire,
+  adminVmProfileList: vmProfile.adminList,
+  adminVmProfileGet: vmProfile.adminGet,
+  adminVmProfileCreate: vmProfile.create,
+  adminVmProfileUpdate: vmProfile.update,
+  adminVmProfileRetire: vmProfile.retire,
+  adminPriceList: price.adminList,
+  adminPriceCreate: price.create,
+  adminPriceCancel: price.cancel,
+  adminPoolList: pool.adminList,
+  adminPoolGet: pool.adminGet,
+  adminPoolCreate: pool.create,
+  adminPoolUpdate: pool.update,
+  adminPoolRetire: pool.retire,
+  adminOsImageList: osImage.adminList,
+  adminOsImageGet: osImage.adminGet,
   adminOsImageRegister: osImage.register,
+  adminOsImageUpdate: osImage.update,
   adminOsImageRetire: osImage.retire,
 } satisfies Handlers<PublicApi, ReadCtx, WriteCtx>;

@@ -241,18 +241,16 @@ describe('identity and tenancy', () => {
         assert.match(image.digest, /^sha256:[0-9a-f]{64}$/);
     });
 
-    it('changes a price or a switch only with the current ETag, and shows why something is disabled', async () => {
+    it('changes a name or a switch only with the current ETag, and shows why something is disabled', async () => {
       const path = '/api/v1/admin/skus/h200-sxm-baremetal-8g';
       const root = tenants.superadmin;
-      assert.equal((await root.call('PATCH', path, { gpu_hourly_price_minor: 1 })).status, 428);
-      assert.equal((await patch(root, path, { gpu_hourly_price_minor: 1 }, 9)).status, 412);
+      assert.equal((await root.call('PATCH', path, { display_name: 'Node' })).status, 428);
+      assert.equal((await patch(root, path, { display_name: 'Node' }, 9)).status, 412);
       assert.deepEqual(codes(await patch(root, path, { enabled: false }, 1)), [400, 'invalid_request']);
       const off = must(await patch(root, path, { enabled: false, disabled_reason: 'Sold out.' }, 1), 200);
       assert.deepEqual([off.body.enabled, off.body.disabled_reason, off.headers['etag']], [false, 'Sold out.', '"v2"']);
-      const on = must(await patch(root, path, { enabled: true, gpu_hourly_price_minor: 400 }, 2), 200).body;
-      assert.deepEqual([on.enabled, on.disabled_reason, on.gpu_hourly_price.amount_minor], [true, null, 400]);
-      for (const price of [-1, 1.5, 10_000_001, '400', null])
-        assert.equal((await patch(root, path, { gpu_hourly_price_minor: price }, 3)).status, 400);
+      const on = must(await patch(root, path, { enabled: true, display_name: 'Node' }, 2), 200).body;
+      assert.deepEqual([on.enabled, on.disabled_reason, on.display_name], [true, null, 'Node']);
       const region = '/api/v1/admin/regions/us-buffalo-1';
       assert.deepEqual(codes(await patch(root, region, { enabled: false }, 1)), [400, 'invalid_request']);
       must(await patch(root, region, { enabled: false, disabled_reason: 'Maintenance.' }, 1), 200);

@@ -15,14 +15,14 @@ import {
   SNAPSHOT_VERSION,
 } from '@gpuaas/scheduler';
 import type { Tx } from '../db/client.ts';
-import { isUniqueViolation } from '../db/errors.ts';
+import { isForeignKeyViolation, isUniqueViolation } from '../db/errors.ts';
 import type { KeyColumn } from '../db/placement.ts';
 import { type CandidateQuery, hasCandidates, lockBestNode } from '../db/placement-index.ts';
 import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/statements/claim.ts';
 import { type LaunchFacts, type LaunchQuery, lockLaunch } from '../db/statements/launch.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, notFound } from '../errors.ts';
-import type { CheckedLaunch } from './request.ts';
+import { type CheckedLaunch, noneNamed } from './request.ts';
 import { summaryRow } from './summary.ts';
 
 export type Choice = Readonly<{ node: SchedulerNode; placed: Placed }>;
@@ -93,6 +93,9 @@ export type Placement = Readonly<{
 const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown => {
   if (isUniqueViolation(err, 'allocations_name'))
     return new AppError('already_exists', REFUSALS.allocation_name_taken(allocation.name));
+  // It was retired between the read of the catalog and this statement.
+  if (isForeignKeyViolation(err, 'allocation_of_live_sku')) return noneNamed('SKU', allocation.sku_name);
+  if (isForeignKeyViolation(err, 'allocation_in_live_region')) return noneNamed('region', allocation.region_name);
   switch (claimRefusal(err)) {
     case 'project':
       return notFound('project');

@@ -25,6 +25,8 @@ test('a launch finds the next best host for its SKU and shape, never one that it
     gpu_count: shape === 'baremetal' ? 8 : 2,
     organization_id: 'org_any',
     image_name: null,
+    vcpu_count: shape === 'baremetal' ? null : 4,
+    memory_mib: shape === 'baremetal' ? null : 4096,
   });
   for (const shape of ['gpu_slice', 'baremetal'] as const) {
     const fits = (except: readonly string[]) =>

@@ -10,7 +10,17 @@ import { wideSnapshot } from './refusal.ts';
 import { keyColumnOf } from './request.ts';
 
 export type SoldLaunch = Readonly<
-  Pick<AllocationRow, 'capacity_shape' | 'sku_name' | 'region_name' | 'gpu_count' | 'organization_id' | 'image_name'>
+  Pick<
+    AllocationRow,
+    | 'capacity_shape'
+    | 'sku_name'
+    | 'region_name'
+    | 'gpu_count'
+    | 'organization_id'
+    | 'image_name'
+    | 'vcpu_count'
+    | 'memory_mib'
+  >
 >;
 
 const requestOf = (launch: SoldLaunch): PlacementRequest => ({
@@ -22,6 +32,11 @@ const requestOf = (launch: SoldLaunch): PlacementRequest => ({
   gpus_per_node: launch.gpu_count,
   tenant_id: launch.organization_id,
   image: launch.image_name,
+  // As it was sold; bare metal has neither.
+  vm:
+    launch.vcpu_count === null || launch.memory_mib === null
+      ? null
+      : { vcpu_count: launch.vcpu_count, memory_mib: launch.memory_mib },
   quota_gpus_remaining: null,
 });
 

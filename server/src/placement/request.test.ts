@@ -53,8 +53,10 @@ test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(codeOf({ vm_profile: 'none' }, { profile: null }), 'invalid_request /body/vm_profile');
 });
 
-test('a slice SKU without a profile for a count it offers is a catalog error, not a tenant error', () => {
-  assert.equal(codeOf({}, { profile: null }), 'internal');
+test('a slice SKU without a profile or a price cannot be launched, whatever the tenant asks for', () => {
+  assert.equal(codeOf({}, { profile: null }), 'sku_disabled');
+  const unpriced = { ...FACTS.sku, gpu_hourly_price_minor: null, currency: null } as LaunchFacts['sku'];
+  assert.equal(codeOf({}, { sku: unpriced }), 'sku_disabled');
   const metal = { ...FACTS.sku, capacity_shape: 'baremetal' } as LaunchFacts['sku'];
   assert.equal(codeOf({}, { profile: null, sku: metal }), 'fine');
 });
@@ -69,6 +71,7 @@ test('the scheduler receives what the catalog offers, within the remaining quota
     gpus_per_node: 8,
     tenant_id: 'org_a',
     image: null,
+    vm: FACTS.profile,
     quota_gpus_remaining: 3,
   });
 });

@@ -10,18 +10,21 @@ export type Launch = Omit<LaunchQuery, 'ssh_key_ids'>;
 
 export type CheckedLaunch = domain.CheckedLaunch<NonNullable<LaunchFacts['sku']>, NonNullable<LaunchFacts['region']>>;
 
+export const noneNamed = (noun: string, name: string): AppError =>
+  new AppError('not_found', `No ${noun} named "${name}".`);
+
 const errorOf = (refusal: domain.LaunchRefusal): AppError => {
   switch (refusal.kind) {
     case 'missing':
-      return new AppError('not_found', REFUSALS.none_named(refusal.noun, refusal.name));
+      return noneNamed(refusal.noun, refusal.name);
     case 'field': {
       const { name, code, message } = refusal;
       return new AppError('invalid_request', `Invalid request: ${name} ${message}.`, {
         errors: [{ pointer: `/body/${name}`, code, message }],
       });
     }
-    case 'catalog':
-      return new AppError('internal', refusal.message, { internal: refusal.internal });
+    case 'not_offered':
+      return new AppError('sku_disabled', refusal.message);
   }
 };
 

@@ -3,9 +3,13 @@
  * then stay. Digests of the demo images are invented: no such file is shipped.
  */
 import { createHash } from 'node:crypto';
-import { insertRegion, insertSku } from '../db/catalog.ts';
-import { type Database, PLATFORM } from '../db/client.ts';
+import { mintId } from '@gpuaas/kit';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findOsImage, insertOsImageVersion, replaceOsImageSkus, upsertOsImage } from '../db/os-image.ts';
+import { findRegion, insertRegion } from '../db/region.ts';
+import { findSku, insertSku } from '../db/sku.ts';
+import { insertPrice } from '../db/sku-price.ts';
+import { findVmProfile, insertVmProfile } from '../db/sku-vm-profile.ts';
 
 const SLICE_SKU = 'h200-sxm-slice';
 const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
@@ -36,7 +40,7 @@ const SKUS = [
   {
     name: SLICE_SKU,
     display_name: 'NVIDIA H200 GPU VM',
-    capacity_shape: 'gpu_slice',
+    capacity_shape: 'gpu_slice' as const,
     allowed_gpu_counts: [1, 2, 4, 8],
     profiles: [
       profile(1, 12, 65_536, false),
@@ -49,7 +53,7 @@ const SKUS = [
   {
     name: BAREMETAL_SKU,
     display_name: 'NVIDIA H200 bare-metal node',
-    capacity_shape: 'baremetal',
+    capacity_shape: 'baremetal' as const,
     allowed_gpu_counts: [8],
     profiles: [],
   },
@@ -86,18 +90,41 @@ const IMAGES = [
   },
 ] as const;
 
+/** A resource that was retired since stays retired. */
+const seedSku = async (tx: Tx, { profiles, ...sku }: (typeof SKUS)[number]): Promise<void> => {
+  if ((await findSku(tx, sku.name)) !== undefined) return;
+  await insertSku(tx, {
+    ...sku,
+    vendor: 'NVIDIA',
+    gpu_model: 'H200 SXM',
+    gpus_per_node: 8,
+    enabled: true,
+    disabled_reason: null,
+  });
+  await insertPrice(tx, {
+    id: mintId('prc'),
+    sku_name: sku.name,
+    currency: 'USD',
+    gpu_hourly_price_minor: 450,
+    valid_from: null,
+    created_by: null,
+    correlation_id: 'demo-catalog',
+  });
+  for (const one of profiles)
+    if ((await findVmProfile(tx, one.name)) === undefined) await insertVmProfile(tx, { ...one, sku_name: sku.name });
+};
+
 export const seedCatalog = (database: Database): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
-    for (const region of REGIONS) await insertRegion(tx, region);
-    for (const sku of SKUS)
-      await insertSku(tx, {
-        ...sku,
-        vendor: 'NVIDIA',
-        gpu_model: 'H200 SXM',
-        gpus_per_node: 8,
-        gpu_hourly_price_minor: 450,
-        currency: 'USD',
-      });
+    for (const region of REGIONS)
+      if ((await findRegion(tx, region.name)) === undefined)
+        await insertRegion(tx, {
+          ...region,
+          enabled: region.disabled_reason === null,
+          wipe_minimum: 'clear',
+          allows_wipe_override: false,
+        });
+    for (const sku of SKUS) await seedSku(tx, sku);
     for (const image of IMAGES) {
       if ((await findOsImage(tx, image.name)) !== undefined) continue;
       const version = {
@@ -106,6 +133,8 @@ export const seedCatalog = (database: Database): Promise<void> =>
         os_version: '24.04',
         digest: demoDigest(image.name),
         format: 'qcow2' as const,
+        channel: 'stable' as const,
+        trust: 'verified' as const,
         source: 'the demo catalog; there is no such file',
         digest_authority: 'none; the digest is of the name',
         sku_names: [SLICE_SKU, BAREMETAL_SKU],

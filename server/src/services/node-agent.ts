@@ -5,14 +5,14 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { isRegion } from '../db/catalog.ts';
 import type { Reader, Tx } from '../db/client.ts';
-import { isUniqueViolation } from '../db/errors.ts';
+import { isForeignKeyViolation, isUniqueViolation } from '../db/errors.ts';
 import { insertNode, setPrivateNetwork } from '../db/node.ts';
 import { findAgent } from '../db/node-agent.ts';
 import { listCertificates, lockCertificates, revokeCertificates, revokeEnrollments } from '../db/node-certificate.ts';
 import { insertTask } from '../db/node-task.ts';
-import { ensureSharedPool, findPoolId } from '../db/pool.ts';
+import { ensureSharedPool, type NodePool, shareLivePool } from '../db/pool.ts';
+import { isRegion } from '../db/region.ts';
 import { findOpenTask, listNodeTasks } from '../db/task-view.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict } from '../errors.ts';
@@ -33,11 +33,11 @@ const unknownName = (field: string, noun: string, name: string): AppError =>
     errors: [{ pointer: `/body/${field}`, code: 'unknown', message: `names no ${noun}` }],
   });
 
-const poolFor = async (tx: Tx, name: string): Promise<string> => {
+export const poolFor = async (tx: Tx, name: string): Promise<NodePool> => {
   if (name === SHARED) await ensureSharedPool(tx);
-  const id = await findPoolId(tx, name);
-  if (id === undefined) throw unknownName('pool_name', 'pool', name);
-  return id;
+  const pool = await shareLivePool(tx, name);
+  if (pool === undefined) throw unknownName('pool_name', 'pool', name);
+  return pool;
 };
 
 /** PostgreSQL refuses a network with bits after its prefix; report it before. */
@@ -57,7 +57,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminNodeCreate'>) =>
   const { private_network } = body;
   if (private_network !== undefined) assertNetwork(private_network);
   if (!(await isRegion(ctx.tx, body.region_name))) throw unknownName('region_name', 'region', body.region_name);
-  const pool_id = await poolFor(ctx.tx, body.pool_name ?? SHARED);
+  const { id: pool_id } = await poolFor(ctx.tx, body.pool_name ?? SHARED);
   const id = mintId('nod');
   try {
     await insertNode(ctx.tx, {
@@ -77,6 +77,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminNodeCreate'>) =>
       data_disks: [],
     });
   } catch (err) {
+    // The region was retired after it was read.
+    if (isForeignKeyViolation(err, 'node_in_live_region')) throw unknownName('region_name', 'region', body.region_name);
     if (isUniqueViolation(err)) throw new AppError('already_exists', REFUSALS.node_name_taken(body.name));
     throw err;
   }

@@ -11,15 +11,21 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
+import { listForeignClaims } from '../db/pool.ts';
 import { listSlotFacts, listSlots } from '../db/slot.ts';
 import { type ConversionTarget, planConversion } from '../domain/conversion.ts';
+import { isNodeOver } from '../domain/node-state.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict } from '../errors.ts';
-import { onlyText } from '../pipeline/caller.ts';
+import { onlyText, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode, nodeView, nodeViews, refuseNode } from '../views/node.ts';
 import { slotViews } from '../views/slot.ts';
+import { poolFor } from './node-agent.ts';
+
+/** In a refusal. */
+const ALLOCATIONS_SHOWN = 10;
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -71,6 +77,27 @@ export const slotList = (ctx: ReadCtx, { params, query }: Req<'adminNodeSlotList
       (row) => row,
     );
   });
+
+/** Its claims stay: an allocation of the pool's own organization keeps running, whichever pool the node is in. */
+export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminNodeUpdate'>) => {
+  const before = await lockNode(ctx.tx, params.node_id);
+  if (isNodeOver(before.state)) throw conflict(REFUSALS.node_not_movable(before.state));
+  const pool = await poolFor(ctx.tx, body.pool_name);
+  if (pool.organization_id !== null) {
+    const others = await listForeignClaims(ctx.tx, before.id, pool.organization_id);
+    if (others.length > 0)
+      throw conflict(
+        REFUSALS.node_serves_others(
+          pool.name,
+          others.slice(0, ALLOCATIONS_SHOWN).map(({ allocation_id }) => allocation_id),
+        ),
+      );
+  }
+  if (!(await db.moveNodeToPool(ctx.tx, before.id, if_match, pool.id))) throw resourceChanged(before.version);
+  await refreshSummary(ctx.tx, before.id);
+  ctx.note({ pool_name_before: before.pool_name, pool_name_after: pool.name, reason: body.reason });
+  return nodeView(ctx, ctx.tx, before.id);
+};
 
 export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>) => {
   const before = await lockNode(ctx.tx, params.node_id);

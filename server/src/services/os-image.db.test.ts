@@ -67,7 +67,17 @@ describe('an image', () => {
     );
   });
 
-  it('defaults to the first of the SKU, pinned too', async () => {
+  it('defaults to the first stable and verified one of the SKU, pinned too', async () => {
+    const put = async (change: object) => {
+      const { version } = await get('H200-debian-12');
+      const headers = { 'if-match': `"v${version}"` };
+      assert.equal((await ops.call('PATCH', `${IMAGES}/H200-debian-12`, change, headers)).status, 200);
+    };
+    const standard = 'H200-ubuntu-24.04-gpuaas-slice';
+    assert.equal((await launch()).body.image_name, standard, 'a new image is unverified');
+    await put({ trust: 'verified', channel: 'candidate' });
+    assert.equal((await launch()).body.image_name, standard, 'a candidate is no default');
+    await put({ channel: 'stable' });
     const { body } = await launch();
     assert.equal(body.image_name, 'H200-debian-12');
     assert.match(body.image_digest, /^sha256:/);
@@ -85,6 +95,26 @@ describe('an image', () => {
     assert.equal((await launch('falls-back')).status, 400);
     assert.equal((await ops.post(IMAGES, first)).status, 409);
     assert.equal((await ops.post(IMAGES, newImage('falls-back'))).body.enabled, true);
+  });
+
+  it('is retired as a whole, and registered again with the version it had', async () => {
+    const image = newImage('retires-whole');
+    assert.equal((await ops.post(IMAGES, image)).status, 201);
+    const retire = () => ops.post(`${IMAGES}/${image.name}/retire`, { reason: 'Replaced.' });
+    const gone = await retire();
+    assert.deepEqual([gone.status, gone.body.enabled, gone.body.versions[0].retired_at], [200, false, null]);
+    assert.equal((await retire()).status, 409);
+    assert.equal((await ada.get(`/api/v1/os-images/${image.name}`)).status, 404);
+    assert.equal((await launch(image.name)).status, 400);
+    const names = async (query: string) =>
+      (await ops.get(`${IMAGES}?limit=200${query}`)).body.items.map(({ name }: { name: string }) => name);
+    assert.deepEqual(
+      [(await names('')).includes(image.name), (await names('&include_retired=true')).includes(image.name)],
+      [false, true],
+    );
+    const back = await ops.post(IMAGES, image);
+    assert.deepEqual([back.status, back.body.retired_at, back.body.enabled], [201, null, true]);
+    assert.equal((await launch(image.name)).status, 202);
   });
 
   it('is refused with a name that differs only in case, for an unknown SKU, and to tenants', async () => {

@@ -2,15 +2,20 @@
  * Images of VMs. An image is a name with versions by digest. A launch pins the newest version that is not retired; an
  * operator adds or retires one, with its source and the responsible person.
  */
-import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ImageSpec as ImageSpecSchema, PublicApi, RequestOf, Static } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
 import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
+import { assertCurrent } from './catalog-rules.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+export type ImageSpec = Static<typeof ImageSpecSchema>;
+type ImageChange = Partial<Pick<ImageSpec, 'display_name' | 'channel' | 'trust' | 'sku_names'>>;
 
 const timeOf = (time: string): string => new Date(time).toISOString();
 const versionView = ({ registered_at, retired_at, ...version }: db.OsImageVersionRow) => ({
@@ -24,7 +29,13 @@ const imageView = (row: db.OsImageRow) => {
   const [current] = row.versions;
   if (current === undefined) throw new Error(`image ${row.name} has no version`);
   const { registered_at: _, retired_at, retired_reason: __, ...version } = current;
-  return { ...row, ...version, enabled: retired_at === null, versions: row.versions.map(versionView) };
+  return {
+    ...row,
+    ...version,
+    enabled: retired_at === null && row.retired_at === null,
+    retired_at: row.retired_at,
+    versions: row.versions.map(versionView),
+  };
 };
 
 export const list = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
@@ -36,45 +47,128 @@ export const list = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
     imageView,
   );
 
-const view = async (reader: Parameters<typeof db.findOsImage>[0], name: string) => {
+export const adminList = (ctx: ReadCtx, { query }: Req<'adminOsImageList'>) =>
+  listPage(
+    ctx,
+    query,
+    (reader, page) => db.listOsImages(reader, page, null, query.include_retired ?? false),
+    (row) => row.name,
+    imageView,
+  );
+
+const getImage = async (reader: Parameters<typeof db.findOsImage>[0], name: string): Promise<db.OsImageRow> => {
   const row = await db.findOsImage(reader, name);
   if (row === undefined) throw notFound('image');
-  return imageView(row);
+  return row;
 };
 
 export const get = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
-  ctx.read((reader) => view(reader, params.image_name));
+  ctx.read(async (reader) => {
+    const row = await getImage(reader, params.image_name);
+    if (row.retired_at !== null) throw notFound('image');
+    return imageView(row);
+  });
 
-export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegister'>) => {
-  try {
-    await db.upsertOsImage(ctx.tx, body);
-  } catch (err) {
-    if (isUniqueViolation(err, 'os_images_any_case'))
-      throw conflict('An image exists whose name differs only in case. Use that name.');
-    throw err;
-  }
-  if (!(await db.insertOsImageVersion(ctx.tx, body))) throw conflict(REFUSALS.image_registered);
-  const known = await db.replaceOsImageSkus(ctx.tx, body);
-  const unknown = body.sku_names.filter((name) => !known.includes(name));
+export const adminGet = (ctx: ReadCtx, { params }: Req<'adminOsImageGet'>) =>
+  ctx.read(async (reader) => imageView(await getImage(reader, params.image_name)));
+
+/** What an operator sets of it, with the version that launches get, as a site file states it. */
+export const imageSpecOf = (row: db.OsImageRow): Required<ImageSpec> => {
+  const [current] = row.versions;
+  if (current === undefined) throw new Error(`image ${row.name} has no version`);
+  const { registered_at: _, retired_at: __, retired_reason: ___, ...version } = current;
+  const { name, display_name, os_family, os_version, sku_names, channel, trust } = row;
+  return { name, display_name, os_family, os_version, ...version, sku_names, channel, trust };
+};
+
+const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Promise<void> => {
+  const known = await db.replaceOsImageSkus(tx, { name, sku_names });
+  const unknown = sku_names.filter((one) => !known.includes(one));
   if (unknown.length > 0)
     throw new AppError('invalid_request', `There is no SKU ${unknown.join(', ')}.`, {
       errors: [{ pointer: '/body/sku_names', code: 'unknown', message: FIELD_MESSAGES.sku_unknown(unknown) }],
     });
+};
+
+/** A new image, a new version of one, or a retired image that comes back with the version it had. */
+export const createImage = async (tx: Tx, spec: ImageSpec): Promise<db.OsImageRow> => {
+  const before = await db.findOsImage(tx, spec.name);
+  const image = { ...spec, channel: spec.channel ?? before?.channel ?? 'stable', trust: spec.trust ?? 'unverified' };
+  try {
+    await db.upsertOsImage(tx, image);
+  } catch (err) {
+    if (isUniqueViolation(err, 'os_images_any_case')) throw conflict(REFUSALS.image_name_case);
+    throw err;
+  }
+  if (!(await db.insertOsImageVersion(tx, image))) {
+    const version = before?.versions.find(({ digest }) => digest === spec.digest);
+    if (before?.retired_at == null || version?.retired_at !== null) throw conflict(REFUSALS.image_registered);
+  }
+  await setSkus(tx, spec.name, spec.sku_names);
+  return getImage(tx, spec.name);
+};
+
+/** Without a version it changes whatever is there. */
+export const updateImage = async (tx: Tx, name: string, change: ImageChange, ifMatch?: number) => {
+  const before = await getImage(tx, name);
+  assertCurrent('image', before, ifMatch);
+  const { display_name = before.display_name, channel = before.channel, trust = before.trust } = change;
+  if (!(await db.updateOsImage(tx, before.version, { name, display_name, channel, trust })))
+    throw resourceChanged(before.version + 1);
+  if (change.sku_names !== undefined) await setSkus(tx, name, change.sku_names);
+  return { before, after: await getImage(tx, name) };
+};
+
+export const retireImage = async (tx: Tx, name: string): Promise<db.OsImageRow> => {
+  await getImage(tx, name);
+  if (!(await db.retireOsImage(tx, name))) throw conflict(REFUSALS.image_gone(name));
+  return getImage(tx, name);
+};
+
+const retireVersion = async (tx: Tx, name: string, digest: string, reason: string): Promise<db.OsImageRow> => {
+  const before = await getImage(tx, name);
+  if (!(await db.retireOsImageVersion(tx, name, digest, reason))) {
+    if (before.versions.some((version) => version.digest === digest)) throw conflict(REFUSALS.image_retired);
+    throw notFound('version of this image');
+  }
+  return getImage(tx, name);
+};
+
+export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegister'>) => {
+  const row = await createImage(ctx.tx, body);
   ctx.note({
     image_name: body.name,
     digest: body.digest,
     source: body.source,
     digest_authority: body.digest_authority,
+    channel: row.channel,
+    trust: row.trust,
   });
-  return view(ctx.tx, body.name);
+  return imageView(row);
+};
+
+export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
+  const { before, after } = await updateImage(ctx.tx, params.image_name, body, if_match);
+  ctx.note({
+    display_name_before: before.display_name,
+    display_name_after: after.display_name,
+    channel_before: before.channel,
+    channel_after: after.channel,
+    trust_before: before.trust,
+    trust_after: after.trust,
+    sku_names_before: before.sku_names,
+    sku_names_after: after.sku_names,
+  });
+  return imageView(after);
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageRetire'>) => {
-  const before = await view(ctx.tx, params.image_name);
-  if (!(await db.retireOsImageVersion(ctx.tx, before.name, body.digest, body.reason))) {
-    if (before.versions.some(({ digest }) => digest === body.digest)) throw conflict(REFUSALS.image_retired);
-    throw notFound('version of this image');
-  }
-  ctx.note({ image_name: before.name, digest: body.digest, reason: body.reason });
-  return view(ctx.tx, before.name);
+  const { image_name } = params;
+  const { digest, reason } = body;
+  const row =
+    digest === undefined
+      ? await retireImage(ctx.tx, image_name)
+      : await retireVersion(ctx.tx, image_name, digest, reason);
+  ctx.note({ image_name, digest: digest ?? null, reason });
+  return imageView(row);
 };

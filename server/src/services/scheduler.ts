@@ -2,8 +2,10 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { SNAPSHOT_VERSION, type Snapshot } from '@gpuaas/scheduler';
 import type { ReadCtx } from '../context.ts';
-import { listRegions, listSkus } from '../db/catalog.ts';
 import { listSchedulerNodes } from '../db/placement.ts';
+import { listRegions } from '../db/region.ts';
+import { listSkus } from '../db/sku.ts';
+import { skuAvailability } from '../domain/catalog.ts';
 
 const NODES_DEFAULT = 1_000;
 const CATALOG_MAX = 10_000;
@@ -20,7 +22,7 @@ export const snapshot = (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminSche
         limit: limit + 1,
       }),
       listRegions(reader, all),
-      listSkus(reader, all, null),
+      listSkus(reader, all),
     ]);
     const seen: Snapshot = {
       snapshot_version: SNAPSHOT_VERSION,
@@ -29,7 +31,7 @@ export const snapshot = (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminSche
       skus: skus.map((sku) => ({
         name: sku.name,
         shape: sku.capacity_shape,
-        enabled: sku.enabled,
+        enabled: skuAvailability(sku).enabled,
         allowed_gpu_counts: sku.allowed_gpu_counts,
         gpus_per_node: sku.gpus_per_node,
       })),

@@ -2,8 +2,8 @@
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findRegion } from '../db/catalog.ts';
 import type { NodeRow } from '../db/node.ts';
+import { findRegion } from '../db/region.ts';
 import * as db from '../db/slot-approval.ts';
 import { confirmOverride, insertOverride, lockOpenOverride } from '../db/slot-override.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';

@@ -18,10 +18,12 @@ export const sku = (name: string, rest: Partial<Sku> = {}): Sku => ({
   capacity_shape: 'gpu_slice',
   gpus_per_node: 8,
   allowed_gpu_counts: [1, 2, 4, 8],
+  required_parts: [],
   gpu_hourly_price: { amount_minor: 450, currency: 'USD' },
   vm_profiles: [profile(1, 12, false), profile(1, 24, true), profile(2, 48, true), profile(4, 96, true)],
   enabled: true,
   disabled_reason: null,
+  retired_at: null,
   version: 1,
   ...rest,
 });
@@ -33,6 +35,7 @@ export const region = (name: string, disabled_reason: string | null = null): Reg
   disabled_reason,
   wipe_minimum: 'purge',
   allows_wipe_override: false,
+  retired_at: null,
   version: 1,
 });
 
@@ -49,8 +52,12 @@ export const image = (name: string, rest: Partial<OsImage> = {}): OsImage => ({
   source: 'a test',
   digest_authority: 'a test',
   sku_names: ['slice'],
+  channel: 'stable',
+  trust: 'verified',
   enabled: true,
   versions: [],
+  retired_at: null,
+  version: 1,
   ...rest,
 });
 

@@ -74,10 +74,14 @@ const countOf = ({ gpus }: LaunchSearch, sku: Sku | null): number => {
   return allowed.find((count) => String(count) === gpus) ?? allowed[0] ?? 1;
 };
 
+/** As on the server: a launch that names no image gets a stable and verified one. */
+const isDefaultImage = ({ enabled, channel, trust }: OsImage): boolean =>
+  enabled && channel === 'stable' && trust === 'verified';
+
 const imageOf = ({ image }: LaunchSearch, sku: Sku | null, images: readonly OsImage[]): OsImage | null =>
   sku?.capacity_shape === 'baremetal'
     ? null
-    : (images.find(({ name }) => name === image) ?? images.find(({ enabled }) => enabled) ?? null);
+    : (images.find(({ name }) => name === image) ?? images.find(isDefaultImage) ?? null);
 
 export const formOf = (
   search: LaunchSearch,

@@ -1,13 +1,12 @@
 /** Hardware: GPU model, bare metal or slice, GPU count, CPU and memory. */
 import { Stack } from '@mantine/core';
-import { money } from '../../format/money.ts';
 import { bytes, count } from '../../format/size.ts';
 import { Section } from '../../ui/page.tsx';
 import { ChoiceCards } from './choice-cards.tsx';
 import type { FieldProps } from './fields.ts';
 import { profilesOf, type VmProfile } from './form.ts';
 import type { Sku } from './types.ts';
-import { gpus, SHAPE_WORDS } from './verdict.ts';
+import { gpuHourText, gpus, multipleOf, SHAPE_WORDS } from './verdict.ts';
 
 /** Always shown, so that unavailable counts are visible. */
 const COMMON_COUNTS = [1, 2, 4, 8];
@@ -31,8 +30,6 @@ export const HardwareFields = ({ form, catalog, capacity, update }: FieldProps) 
   const profiles = profilesOf(sku, form.gpuCount);
   const choose = (chosen: Sku | undefined): void =>
     update({ shape: undefined, sku: chosen?.name, profile: undefined, image: undefined });
-  const priceOf = (amount: number): string =>
-    money({ ...sku.gpu_hourly_price, amount_minor: sku.gpu_hourly_price.amount_minor * amount });
   return (
     <Section title={models.length === 1 ? `${sku.vendor} ${sku.gpu_model}` : 'GPU'}>
       <Stack gap="md">
@@ -58,8 +55,7 @@ export const HardwareFields = ({ form, catalog, capacity, update }: FieldProps) 
             title: SHAPE_WORDS[shape.capacity_shape],
             detail: (
               <>
-                {SHAPE_TEXT[shape.capacity_shape]} {money(shape.gpu_hourly_price)} per GPU-hour.{' '}
-                <span className="mono">{shape.name}</span>
+                {SHAPE_TEXT[shape.capacity_shape]} {gpuHourText(shape)} <span className="mono">{shape.name}</span>
               </>
             ),
             disabledReason: shape.enabled ? null : (shape.disabled_reason ?? 'Disabled.'),
@@ -76,7 +72,7 @@ export const HardwareFields = ({ form, catalog, capacity, update }: FieldProps) 
             title: String(amount),
             detail: (
               <>
-                {priceOf(amount)}/h
+                {multipleOf(sku, amount) ?? '–'}/h
                 {here !== undefined && amount > here.largest_set && sku.allowed_gpu_counts.includes(amount) && (
                   <>, none free</>
                 )}

@@ -97,6 +97,20 @@ export const alternativePatch = (alternative: LaunchAlternative, form: LaunchFor
   ...(form.image === null || form.image.sku_names.includes(alternative.sku_name) ? {} : { image: undefined }),
 });
 
+/** The price of that many GPUs for an hour; null while the SKU has none. */
+export const multipleOf = ({ gpu_hourly_price: price }: Sku, gpuCount: number): string | null =>
+  price === null ? null : money({ ...price, amount_minor: price.amount_minor * gpuCount });
+
+export const gpuHourText = (sku: Sku): string => {
+  const amount = multipleOf(sku, 1);
+  return amount === null ? 'No price yet.' : `${amount} per GPU-hour.`;
+};
+
+const perHour = (sku: Sku, gpuCount: number): string | null => {
+  const amount = multipleOf(sku, gpuCount);
+  return amount === null ? null : `${amount} per hour`;
+};
+
 export const alternativeLabel = (
   alternative: LaunchAlternative,
   skus: readonly Sku[],
@@ -105,10 +119,7 @@ export const alternativeLabel = (
   return {
     what: `${SHAPE_WORDS[alternative.capacity_shape]}, ${gpus(alternative.gpu_count)}`,
     where: `${alternative.sku_name} in ${alternative.region_name}`,
-    price:
-      sku === undefined
-        ? null
-        : `${money({ ...sku.gpu_hourly_price, amount_minor: sku.gpu_hourly_price.amount_minor * alternative.gpu_count })} per hour`,
+    price: sku === undefined ? null : perHour(sku, alternative.gpu_count),
   };
 };
 

@@ -1,6 +1,6 @@
 /** Node-bound allocations from before claims, and the rows that they lack. */
 import type { Reader, Tx } from '../client.ts';
-import { claimIsLive } from '../predicates.ts';
+import { claimIsLive, currentPrice } from '../predicates.ts';
 import type { Allocations, Nodes } from '../types.gen.ts';
 
 export type UnclaimedRow = Readonly<
@@ -69,7 +69,7 @@ export const insertBackfilledClaim = async (
          insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, gpu_count, gpu_hourly_price_minor,
            currency, scores)
          select a.id, a.organization_id, a.project_id, $2, array(select id from slot), a.gpu_count, k.gpu_hourly_price_minor, k.currency, '{}'
-         from allocation a join sku_catalog k on k.name = a.sku_name on conflict (allocation_id) do nothing)
+         from allocation a cross join lateral (${currentPrice('a.sku_name')}) k on conflict (allocation_id) do nothing)
        insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, gpu_count)
        select $3, a.id, a.organization_id, a.project_id, 'node_exclusive', $2, a.gpu_count from allocation a`,
       [row.allocation_id, row.node_id, row.claim_id],

@@ -4,6 +4,7 @@ import type { Reader, Tx } from '../client.ts';
 import { CURRENT_VERSION } from '../os-image.ts';
 import { NODE, NODE_FROM, type NodeRow, toNode } from '../placement.ts';
 import { type CandidateQuery, LOCKED_NODE, sendLock } from '../placement-index.ts';
+import { currentPrice, skuIsOpen } from '../predicates.ts';
 import { statement } from '../statement.ts';
 import type { Allocations, OsImages, OsImageVersions, Regions, SkuCatalog, SkuVmProfiles } from '../types.gen.ts';
 
@@ -11,19 +12,15 @@ export type LaunchFacts = Readonly<{
   sku: Readonly<
     Pick<
       SkuCatalog,
-      | 'name'
-      | 'capacity_shape'
-      | 'gpu_model'
-      | 'gpus_per_node'
-      | 'allowed_gpu_counts'
-      | 'gpu_hourly_price_minor'
-      | 'currency'
-      | 'enabled'
-      | 'disabled_reason'
-    >
+      'name' | 'capacity_shape' | 'gpu_model' | 'gpus_per_node' | 'allowed_gpu_counts' | 'enabled' | 'disabled_reason'
+    > & {
+      /** The current price. */
+      gpu_hourly_price_minor: number | null;
+      currency: string | null;
+    }
   > | null;
   region: Readonly<Pick<Regions, 'name' | 'enabled' | 'disabled_reason'>> | null;
-  /** The pinned version: of the requested image, otherwise of the SKU's first. Null if there is none. */
+  /** The pinned version: of the requested image, otherwise of the SKU's first that is stable and verified. */
   image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest'>> | null;
   profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib'>> | null;
   /** How many of the named SSH keys are the caller's. */
@@ -55,12 +52,15 @@ const PARAMETERS = {
 } as const;
 
 const FACTS = `
-  (select row_to_json(k) from sku_catalog k where k.name = :sku_name) as sku,
-  (select row_to_json(r) from regions r where r.name = :region_name) as region,
+  (select row_to_json(k) from (select s.name, s.capacity_shape, s.gpu_model, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
+      c.gpu_hourly_price_minor, c.currency from sku_catalog s left join lateral (${currentPrice('s.name')}) c on true
+    where s.name = :sku_name and s.retired_at is null) k) as sku,
+  (select row_to_json(r) from (select name, enabled, disabled_reason from regions where name = :region_name and retired_at is null) r) as region,
   (select json_build_object('name', i.name, 'digest', c.digest) from os_images i join os_image_skus x on x.image_name = i.name
-    cross join lateral (${CURRENT_VERSION}) c where x.sku_name = :sku_name and (:image_name is null or i.name = :image_name) order by i.name limit 1) as image,
+    cross join lateral (${CURRENT_VERSION}) c where x.sku_name = :sku_name and i.retired_at is null
+      and case when :image_name is null then i.channel = 'stable' and i.trust = 'verified' else i.name = :image_name end order by i.name limit 1) as image,
   (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
-    where f.sku_name = :sku_name and f.gpu_count = :gpu_count and case when :vm_profile is null then f.is_default else f.name = :vm_profile end) as profile,
+    where f.sku_name = :sku_name and f.retired_at is null and f.gpu_count = :gpu_count and case when :vm_profile is null then f.is_default else f.name = :vm_profile end) as profile,
   (select count(*) from ssh_keys s where s.id = any (:ssh_key_ids)) as ssh_keys_found,
   (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = :organization_id and q.project_id in ('', :project_id) and q.gpu_limit is not null)
     as quota_gpus_remaining,
@@ -105,10 +105,10 @@ export type CatalogFacts = Readonly<{
 /** The rest of the catalog, for alternatives: only a refusal reads it. */
 export const findCatalogFacts = async (reader: Reader, gpuModel: string): Promise<CatalogFacts> => {
   const { rows } = await reader.query<CatalogFacts>(
-    `select (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'enabled', enabled) order by name), '[]') from regions) as regions,
-       (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'shape', capacity_shape, 'enabled', enabled,
-          'allowed_gpu_counts', allowed_gpu_counts, 'gpus_per_node', gpus_per_node) order by name), '[]')
-        from sku_catalog where gpu_model = $1) as skus`,
+    `select (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'enabled', enabled) order by name), '[]') from regions where retired_at is null) as regions,
+       (select coalesce(jsonb_agg(jsonb_build_object('name', k.name, 'shape', k.capacity_shape, 'enabled', ${skuIsOpen('k')},
+          'allowed_gpu_counts', k.allowed_gpu_counts, 'gpus_per_node', k.gpus_per_node) order by k.name), '[]')
+        from sku_catalog k where k.gpu_model = $1 and k.retired_at is null) as skus`,
     [gpuModel],
   );
   return rows[0] ?? { regions: [], skus: [] };

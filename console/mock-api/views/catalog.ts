@@ -1,0 +1,64 @@
+/** SKUs with their current price and VM profiles, as tenants and operators see them. */
+import { SLOT_PARTS } from '@gpuaas/contract';
+import { priceAt, skuAvailability, skuBlockers } from '../../../server/src/domain/catalog.ts';
+import type { Price, Sku, VmProfile } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+
+const pricesOf = (world: World, skuName: string): Price[] => world.prices.filter((one) => one.sku_name === skuName);
+
+export const skuPriceAt = (world: World, skuName: string): Price['gpu_hourly_price'] | null =>
+  priceAt(pricesOf(world, skuName), world.now())?.gpu_hourly_price ?? null;
+
+const view = (world: World, sku: Sku) => {
+  const gpu_hourly_price = skuPriceAt(world, sku.name);
+  return {
+    ...sku,
+    required_parts: sku.capacity_shape === 'gpu_slice' ? [...SLOT_PARTS] : [],
+    gpu_hourly_price: gpu_hourly_price === null ? null : { ...gpu_hourly_price },
+    vm_profiles: world.vmProfiles
+      .filter((one) => one.sku_name === sku.name && one.retired_at === null)
+      .map(({ name, gpu_count, vcpu_count, memory_mib, is_default }) => ({
+        name,
+        gpu_count,
+        vcpu_count,
+        memory_mib,
+        is_default,
+      }))
+      .toSorted((a, b) => a.gpu_count - b.gpu_count || (a.name < b.name ? -1 : 1)),
+  };
+};
+
+const priced = (world: World, sku: Sku) => ({
+  ...sku,
+  gpu_hourly_price_minor: skuPriceAt(world, sku.name)?.amount_minor ?? null,
+});
+
+/** Whether tenants can launch it. */
+export const isOpen = (world: World, sku: Sku): boolean =>
+  sku.retired_at === null && skuAvailability(priced(world, sku)).enabled;
+
+export const tenantSku = (world: World, sku: Sku) => ({ ...view(world, sku), ...skuAvailability(priced(world, sku)) });
+export const operatorSku = (world: World, sku: Sku) => ({
+  ...view(world, sku),
+  blockers: skuBlockers(priced(world, sku)),
+});
+
+/** No discovery of the mock measures hosts, so none is too small. */
+export const vmProfileView = (row: VmProfile) => ({ ...row, hosts_checked: 0, hosts_too_small: 0, too_small: [] });
+
+export const priceView = (world: World, row: Price) => {
+  const all = pricesOf(world, row.sku_name);
+  const later = all
+    .filter((one) => one.cancelled_at === null && Date.parse(one.valid_from) > Date.parse(row.valid_from))
+    .map((one) => one.valid_from)
+    .toSorted();
+  const state =
+    row.cancelled_at !== null
+      ? ('cancelled' as const)
+      : Date.parse(row.valid_from) > world.now()
+        ? ('future' as const)
+        : priceAt(all, world.now()) === row
+          ? ('current' as const)
+          : ('past' as const);
+  return { ...row, valid_until: row.cancelled_at === null ? (later[0] ?? null) : null, state };
+};

@@ -1,0 +1,77 @@
+/** Prices of SKUs. `currentPrice` is the only place that says which one counts. */
+import type { Reader, Tx } from './client.ts';
+import { currentPrice } from './predicates.ts';
+import { statement } from './statement.ts';
+import type { SkuPrices } from './types.gen.ts';
+
+export type PriceRow = Readonly<
+  Omit<SkuPrices, 'correlation_id'> & {
+    /** The next price that was not cancelled begins; null without one. */
+    valid_until: string | null;
+    state: 'past' | 'current' | 'future' | 'cancelled';
+  }
+>;
+export type CurrentPrice = Readonly<Pick<SkuPrices, 'gpu_hourly_price_minor' | 'currency'>>;
+
+const PRICE = `p.id, p.sku_name, p.currency, p.gpu_hourly_price_minor, p.valid_from, p.created_by, p.created_at, p.cancelled_at,
+  case when p.cancelled_at is null then (select min(l.valid_from) from sku_prices l
+    where l.sku_name = p.sku_name and l.cancelled_at is null and l.valid_from > p.valid_from) end as valid_until,
+  case when p.cancelled_at is not null then 'cancelled' when p.valid_from > statement_timestamp() then 'future'
+    when p.id = (select c.id from (${currentPrice('p.sku_name')}) c) then 'current' else 'past' end as state`;
+
+/** By falling ID, which is by falling time of creation. */
+export const listPrices = async (
+  reader: Reader,
+  page: Readonly<{ before: string | null; limit: number; sku_name: string | null }>,
+): Promise<PriceRow[]> =>
+  (
+    await reader.query<PriceRow>(
+      `select ${PRICE} from sku_prices p where ($1::text is null or p.id < $1) and ($2::text is null or p.sku_name = $2)
+       order by p.id desc limit $3`,
+      [page.before, page.sku_name, page.limit],
+    )
+  ).rows;
+
+export const findPrice = async (reader: Reader, id: string): Promise<PriceRow | undefined> =>
+  (await reader.query<PriceRow>(`select ${PRICE} from sku_prices p where p.id = $1`, [id])).rows[0];
+
+export const findCurrentPrice = async (reader: Reader, skuName: string): Promise<CurrentPrice | undefined> =>
+  (
+    await reader.query<CurrentPrice>(
+      `select c.gpu_hourly_price_minor, c.currency from (${currentPrice('$1::text')}) c`,
+      [skuName],
+    )
+  ).rows[0];
+
+const INSERT_PRICE = statement(
+  {
+    id: 'text',
+    sku_name: 'text',
+    currency: 'text',
+    gpu_hourly_price_minor: 'bigint',
+    valid_from: 'timestamptz | null',
+    created_by: 'text | null',
+    correlation_id: 'text',
+  },
+  `insert into sku_prices (id, sku_name, currency, gpu_hourly_price_minor, valid_from, created_by, correlation_id)
+   values (:id, :sku_name, :currency, :gpu_hourly_price_minor, coalesce(:valid_from, clock_timestamp()), :created_by, :correlation_id)`,
+);
+
+/** From now without a time. The SKU's row must be locked, so that of two prices from now the later commit is the later price. */
+export const insertPrice = (
+  tx: Tx,
+  row: Readonly<
+    Pick<SkuPrices, 'id' | 'sku_name' | 'currency' | 'gpu_hourly_price_minor' | 'created_by' | 'correlation_id'> & {
+      valid_from: string | null;
+    }
+  >,
+) => INSERT_PRICE.query(tx, row);
+
+/** False once it has taken effect or was cancelled. */
+export const cancelPrice = async (tx: Tx, id: string): Promise<boolean> =>
+  (
+    await tx.query(
+      `update sku_prices set cancelled_at = clock_timestamp() where id = $1 and cancelled_at is null and valid_from > clock_timestamp()`,
+      [id],
+    )
+  ).rowCount === 1;

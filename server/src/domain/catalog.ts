@@ -1,0 +1,84 @@
+/** Rules of the catalog: what makes a SKU launchable, which values fit together, and what keeps a resource from being retired. */
+
+type Switched = Readonly<{ enabled: boolean; disabled_reason: string | null }>;
+
+/**
+ * The switch after a change: disabled needs a reason that tenants read, enabled has none. Null where the reason is missing.
+ */
+export const switchAfter = (
+  before: Switched,
+  change: Readonly<{ enabled?: boolean | undefined; disabled_reason?: string | null | undefined }>,
+): Switched | null => {
+  const enabled = change.enabled ?? before.enabled;
+  if (enabled) return { enabled, disabled_reason: null };
+  const disabled_reason = change.disabled_reason ?? before.disabled_reason;
+  return disabled_reason === null ? null : { enabled, disabled_reason };
+};
+
+/** As it is without a word about the switch. */
+export const SWITCHED_ON: Switched = { enabled: true, disabled_reason: null };
+
+/** Why a SKU cannot be launched although it is enabled. */
+export const skuBlockers = (sku: Readonly<{ gpu_hourly_price_minor: number | null }>): string[] =>
+  sku.gpu_hourly_price_minor === null ? ['It has no price yet.'] : [];
+
+/** Whether tenants can launch a SKU, with the reason where they cannot. */
+export const skuAvailability = (sku: Switched & Readonly<{ gpu_hourly_price_minor: number | null }>): Switched => {
+  if (!sku.enabled) return { enabled: false, disabled_reason: sku.disabled_reason };
+  const blockers = skuBlockers(sku);
+  return blockers.length === 0 ? SWITCHED_ON : { enabled: false, disabled_reason: blockers.join(' ') };
+};
+
+type Shape = 'baremetal' | 'gpu_slice';
+
+/** Why the GPU counts do not fit the SKU; continues a sentence that names the field. */
+export const gpuCountsProblem = (
+  sku: Readonly<{ capacity_shape: Shape; gpus_per_node: number; allowed_gpu_counts: readonly number[] }>,
+): string | null => {
+  const { gpus_per_node, allowed_gpu_counts: counts } = sku;
+  if (sku.capacity_shape === 'baremetal')
+    return counts.length === 1 && counts[0] === gpus_per_node
+      ? null
+      : `must be ${gpus_per_node}: bare metal is the whole node`;
+  const above = counts.filter((count) => count > gpus_per_node);
+  return above.length === 0 ? null : `must be at most ${gpus_per_node}, the GPUs of a node`;
+};
+
+/** Why a VM profile does not fit its SKU; continues a sentence that names the field. */
+export const vmProfileProblem = (
+  sku: Readonly<{ name: string; capacity_shape: Shape; allowed_gpu_counts: readonly number[] }>,
+  gpuCount: number,
+): Readonly<{ field: 'sku_name' | 'gpu_count'; problem: string }> | null => {
+  if (sku.capacity_shape === 'baremetal')
+    return { field: 'sku_name', problem: 'names a bare-metal SKU, which has no VMs' };
+  return sku.allowed_gpu_counts.includes(gpuCount)
+    ? null
+    : { field: 'gpu_count', problem: `must be one of ${sku.allowed_gpu_counts.join(', ')} for ${sku.name}` };
+};
+
+export type CatalogUse = Readonly<{ kind: 'node' | 'allocation'; count: number; names: readonly string[] }>;
+
+const useText = ({ kind, count, names }: CatalogUse): string => {
+  const more = count > names.length ? ` and ${count - names.length} more` : '';
+  return `${count} ${kind}${count === 1 ? '' : 's'} (${names.join(', ')}${more})`;
+};
+
+const CURES = {
+  region: 'Release the allocations and delete the nodes first.',
+  SKU: 'Release the allocations first, or disable the SKU.',
+  pool: 'Move its nodes to another pool first.',
+} as const;
+
+/** Why the resource cannot be retired; null when nothing uses it. */
+export const inUseSentence = (noun: keyof typeof CURES, name: string, uses: readonly CatalogUse[]): string | null =>
+  uses.length === 0
+    ? null
+    : `${noun === 'SKU' ? noun : `${noun[0]?.toUpperCase()}${noun.slice(1)}`} ${name} is in use: ${uses.map(useText).join(', ')}. ${CURES[noun]}`;
+
+export type DatedPrice = Readonly<{ id: string; valid_from: string; cancelled_at: string | null }>;
+
+/** The current price at a time: the newest that has begun and was not cancelled. */
+export const priceAt = <Price extends DatedPrice>(prices: readonly Price[], atMs: number): Price | undefined =>
+  prices
+    .filter(({ valid_from, cancelled_at }) => cancelled_at === null && Date.parse(valid_from) <= atMs)
+    .toSorted((a, b) => Date.parse(b.valid_from) - Date.parse(a.valid_from))[0];

@@ -1,0 +1,142 @@
+/**
+ * SKUs. A SKU is launchable once it is enabled and has a price; a slice also needs a VM profile. `createSku`, `updateSku` and
+ * `retireSku` are the changes, in a transaction of the caller.
+ */
+import type { PublicApi, RequestOf, SkuSpec as SkuSpecSchema, Static } from '@gpuaas/contract';
+import { SLOT_PARTS } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import type { Tx } from '../db/client.ts';
+import * as db from '../db/sku.ts';
+import { listSkuUses } from '../db/statements/catalog-use.ts';
+import { gpuCountsProblem, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
+import { invalidField, notFound } from '../errors.ts';
+import { resourceChanged } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { assertCurrent, assertUnused, nameTaken, retiring, switchOr400 } from './catalog-rules.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+export type SkuSpec = Static<typeof SkuSpecSchema>;
+type SkuChange = Partial<Pick<SkuSpec, 'display_name' | 'allowed_gpu_counts' | 'enabled' | 'disabled_reason'>>;
+
+/** All that an operator sets of it, as a site file states it. */
+export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
+  name: row.name,
+  display_name: row.display_name,
+  vendor: row.vendor,
+  gpu_model: row.gpu_model,
+  capacity_shape: row.capacity_shape,
+  gpus_per_node: row.gpus_per_node,
+  allowed_gpu_counts: row.allowed_gpu_counts,
+  enabled: row.enabled,
+  disabled_reason: row.disabled_reason,
+});
+
+const view = ({ gpu_hourly_price_minor, currency, ...sku }: db.SkuRow) => ({
+  ...sku,
+  required_parts: sku.capacity_shape === 'gpu_slice' ? [...SLOT_PARTS] : [],
+  gpu_hourly_price:
+    gpu_hourly_price_minor === null || currency === null ? null : { amount_minor: gpu_hourly_price_minor, currency },
+});
+const tenantView = (row: db.SkuRow) => ({ ...view(row), ...skuAvailability(row) });
+const operatorView = (row: db.SkuRow) => ({ ...view(row), blockers: skuBlockers(row) });
+const nameOf = (row: db.SkuRow): string => row.name;
+
+export const list = (ctx: ReadCtx, { query }: Req<'skuList'>) =>
+  listPage(
+    ctx,
+    query,
+    (reader, page) => db.listSkus(reader, page, { shape: query.capacity_shape ?? null }),
+    nameOf,
+    tenantView,
+  );
+
+const found = (row: db.SkuRow | undefined): db.SkuRow => {
+  if (row === undefined) throw notFound('SKU');
+  return row;
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'skuGet'>) =>
+  ctx.read(async (reader) => {
+    const row = found(await db.findSku(reader, params.sku_name));
+    if (row.retired_at !== null) throw notFound('SKU');
+    return tenantView(row);
+  });
+
+export const adminList = (ctx: ReadCtx, { query }: Req<'adminSkuList'>) =>
+  listPage(
+    ctx,
+    query,
+    (reader, page) => db.listSkus(reader, page, { include_retired: query.include_retired ?? false }),
+    nameOf,
+    operatorView,
+  );
+
+export const adminGet = (ctx: ReadCtx, { params }: Req<'adminSkuGet'>) =>
+  ctx.read(async (reader) => operatorView(found(await db.findSku(reader, params.sku_name))));
+
+const assertCounts = (sku: Parameters<typeof gpuCountsProblem>[0]): void => {
+  const problem = gpuCountsProblem(sku);
+  if (problem !== null) throw invalidField('allowed_gpu_counts', problem);
+};
+
+/** Nodes that no SKU offered before have no rank in the placement index yet. */
+const refreshNodes = async (tx: Tx, gpuModel: string): Promise<void> => {
+  for (const id of await db.listModelNodes(tx, gpuModel)) await refreshSummary(tx, id);
+};
+
+export const createSku = async (tx: Tx, spec: SkuSpec): Promise<db.SkuRow> => {
+  assertCounts(spec);
+  const isNew = await db.insertSku(tx, { ...spec, ...switchOr400(SWITCHED_ON, spec) });
+  if (!isNew) throw nameTaken('SKU', spec.name);
+  await refreshNodes(tx, spec.gpu_model);
+  return found(await db.findSku(tx, spec.name));
+};
+
+/** Without a version it changes whatever is there. */
+export const updateSku = async (tx: Tx, name: string, change: SkuChange, ifMatch?: number) => {
+  const before = found(await db.findSku(tx, name));
+  assertCurrent('SKU', before, ifMatch);
+  const values = {
+    name,
+    display_name: change.display_name ?? before.display_name,
+    allowed_gpu_counts: change.allowed_gpu_counts ?? before.allowed_gpu_counts,
+    ...switchOr400(before, change),
+  };
+  assertCounts({ ...before, ...values });
+  if (!(await db.updateSku(tx, before.version, values))) throw resourceChanged(before.version + 1);
+  return { before, after: found(await db.findSku(tx, name)) };
+};
+
+export const retireSku = async (tx: Tx, name: string): Promise<db.SkuRow> => {
+  assertCurrent('SKU', found(await db.lockSku(tx, name, 'update')));
+  assertUnused('SKU', name, await listSkuUses(tx, name));
+  await retiring('SKU', name, () => db.retireSku(tx, name));
+  return found(await db.findSku(tx, name));
+};
+
+export const create = async (ctx: WriteCtx, { body }: Req<'adminSkuCreate'>) => {
+  const row = await createSku(ctx.tx, body);
+  ctx.target('sku', row.name);
+  ctx.note({ ...skuSpecOf(row), was_retired: row.version > 1 });
+  return operatorView(row);
+};
+
+export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminSkuUpdate'>) => {
+  const { before, after } = await updateSku(ctx.tx, params.sku_name, body, if_match);
+  ctx.note({
+    display_name_before: before.display_name,
+    display_name_after: after.display_name,
+    allowed_gpu_counts_before: before.allowed_gpu_counts,
+    allowed_gpu_counts_after: after.allowed_gpu_counts,
+    enabled_before: before.enabled,
+    enabled_after: after.enabled,
+  });
+  return operatorView(after);
+};
+
+export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminSkuRetire'>) => {
+  const row = await retireSku(ctx.tx, params.sku_name);
+  ctx.note({ reason: body.reason });
+  return operatorView(row);
+};
