@@ -36,7 +36,7 @@ const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: str
 export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
   // A test of a migration has the schema of an earlier version.
   const { rows } = await sql.query("select to_regclass('sku_prices') is null as has_no_prices");
-  const hasNoPrices = rows[0]?.has_no_prices === true;
+  const hasNoPrices = (rows[0] as { has_no_prices?: boolean } | undefined)?.has_no_prices === true;
   await sql.query(
     "insert into regions (name, display_name, enabled) values ($1, 'Test', true) on conflict do nothing",
     [REGION],

@@ -47,8 +47,6 @@ const OWNERS: Readonly<Record<string, string>> = {
   platform_secrets: 'platform-key.ts',
   project_memberships: 'project.ts',
   schema_migrations: 'migrate.ts',
-  sku_catalog: 'catalog.ts',
-  sku_vm_profiles: 'catalog.ts',
   sku_catalog: 'sku.ts',
   slot_overrides: 'slot-approval.ts',
   tenant_memberships: 'organization.ts',

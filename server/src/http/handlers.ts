@@ -13,7 +13,6 @@ import * as auditLog from '../services/audit-log.ts';
 import * as backfill from '../services/backfill.ts';
 import * as capacity from '../services/capacity.ts';
 import * as capacityHistory from '../services/capacity-history.ts';
-import * as catalog from '../services/catalog.ts';
 import * as clock from '../services/clock.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';

@@ -11,7 +11,7 @@ export type Launch = Omit<LaunchQuery, 'ssh_key_ids'>;
 export type CheckedLaunch = domain.CheckedLaunch<NonNullable<LaunchFacts['sku']>, NonNullable<LaunchFacts['region']>>;
 
 export const noneNamed = (noun: string, name: string): AppError =>
-  new AppError('not_found', `No ${noun} named "${name}".`);
+  new AppError('not_found', REFUSALS.none_named(noun, name));
 
 const errorOf = (refusal: domain.LaunchRefusal): AppError => {
   switch (refusal.kind) {
