@@ -150,6 +150,19 @@ begin
   raise exception 'task % is kept: it is evidence', old.id;
 end $function$;
 
+CREATE OR REPLACE FUNCTION organization_needs_gpu_limit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from quotas where organization_id = new.id and project_id = '') then
+    raise exception 'organization % has no GPU limit', new.id using errcode = '23514', constraint = 'organization_has_gpu_limit';
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION power_follows_state()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -271,12 +284,13 @@ create table users (
   version integer default 1 not null,
   last_seen_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
+  groups text[],
   constraint users_pkey PRIMARY KEY (id),
   constraint users_issuer_subject_key UNIQUE (issuer, subject),
   constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
   constraint users_name_check CHECK (name <> ''::text),
   constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
-  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
+  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text, 'pending'::text]))
 );
 CREATE INDEX users_by_email ON users USING btree (lower(email));
 grant insert, select, update on users to gpuaas_app;
@@ -298,6 +312,7 @@ create table organizations (
   constraint organizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id)
 );
 CREATE INDEX organizations_by_creator ON organizations USING btree (created_by) WHERE (created_by IS NOT NULL);
+CREATE CONSTRAINT TRIGGER organization_has_gpu_limit AFTER INSERT ON organizations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION organization_needs_gpu_limit();
 grant insert, select, update on organizations to gpuaas_app;
 
 create table access_policies (
@@ -1122,6 +1137,24 @@ CREATE INDEX disk_ownerships_by_node ON disk_ownerships USING btree (node_id, id
 CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
 grant insert, select, update on disk_ownerships to gpuaas_app;
 
+create table group_mappings (
+  id text not null,
+  group_name text not null,
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  role text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint group_mappings_pkey PRIMARY KEY (id),
+  constraint group_mappings_group_name_organization_id_project_id_key UNIQUE (group_name, organization_id, project_id),
+  constraint group_mappings_group_name_check CHECK (group_name <> ''::text),
+  constraint group_mappings_id_check CHECK (id ~~ 'grm\_%'::text),
+  constraint group_mappings_role_check CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text])),
+  constraint group_mappings_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint group_mappings_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id)
+);
+grant delete, insert, select on group_mappings to gpuaas_app;
+
 create table health_breaker (
   id integer default 1 not null,
   is_tripped boolean default false not null,
@@ -1176,6 +1209,7 @@ create table invitations (
   constraint invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 CREATE INDEX invitations_by_organization ON invitations USING btree (organization_id, id);
+CREATE INDEX invitations_pending_by_email ON invitations USING btree (lower(email)) WHERE (state = 'pending'::text);
 grant insert, select, update on invitations to gpuaas_app;
 
 create table trust_keys (
@@ -1569,11 +1603,14 @@ create table tenant_memberships (
   role text not null,
   version integer default 1 not null,
   created_at timestamp with time zone default now() not null,
+  source text default 'manual'::text not null,
   constraint tenant_memberships_pkey PRIMARY KEY (organization_id, user_id),
   constraint tenant_memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text])),
+  constraint tenant_memberships_source_check CHECK (source = ANY (ARRAY['manual'::text, 'group'::text])),
   constraint tenant_memberships_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint tenant_memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
+CREATE INDEX tenant_memberships_by_group ON tenant_memberships USING btree (user_id) WHERE (source = 'group'::text);
 CREATE INDEX tenant_memberships_by_user ON tenant_memberships USING btree (user_id);
 grant delete, insert, select, update on tenant_memberships to gpuaas_app;
 
@@ -1583,14 +1620,50 @@ create table project_memberships (
   user_id text not null,
   role text not null,
   created_at timestamp with time zone default now() not null,
+  source text default 'manual'::text not null,
   constraint project_memberships_pkey PRIMARY KEY (project_id, user_id),
   constraint project_memberships_role_check CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text])),
+  constraint project_memberships_source_check CHECK (source = ANY (ARRAY['manual'::text, 'group'::text])),
   constraint project_memberships_organization_id_user_id_fkey FOREIGN KEY (organization_id, user_id) REFERENCES tenant_memberships(organization_id, user_id) ON DELETE CASCADE,
   constraint project_memberships_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id)
 );
 CREATE INDEX project_memberships_by_member ON project_memberships USING btree (organization_id, user_id);
 CREATE INDEX project_memberships_by_user ON project_memberships USING btree (user_id);
 grant delete, insert, select, update on project_memberships to gpuaas_app;
+
+create table quota_requests (
+  id text not null,
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  gpu_limit integer not null,
+  reason text not null,
+  state text default 'open'::text not null,
+  granted_gpu_limit integer,
+  decision_reason text,
+  requested_by text not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint quota_requests_pkey PRIMARY KEY (id),
+  constraint quota_requests_check CHECK ((state = ANY (ARRAY['approved'::text, 'rejected'::text])) = (decided_by IS NOT NULL)),
+  constraint quota_requests_check1 CHECK ((state = 'open'::text) = (decided_at IS NULL)),
+  constraint quota_requests_check2 CHECK ((state = 'approved'::text) = (granted_gpu_limit IS NOT NULL)),
+  constraint quota_requests_check3 CHECK (state <> 'rejected'::text OR decision_reason IS NOT NULL),
+  constraint quota_requests_gpu_limit_check CHECK (gpu_limit > 0),
+  constraint quota_requests_granted_gpu_limit_check CHECK (granted_gpu_limit >= 0),
+  constraint quota_requests_id_check CHECK (id ~~ 'qrq\_%'::text),
+  constraint quota_requests_reason_check CHECK (reason <> ''::text),
+  constraint quota_requests_state_check CHECK (state = ANY (ARRAY['open'::text, 'approved'::text, 'rejected'::text, 'withdrawn'::text])),
+  constraint quota_requests_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint quota_requests_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint quota_requests_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id),
+  constraint quota_requests_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES users(id)
+);
+CREATE INDEX quota_requests_by_organization ON quota_requests USING btree (organization_id, id);
+CREATE INDEX quota_requests_by_state ON quota_requests USING btree (state, id);
+CREATE UNIQUE INDEX quota_requests_one_open ON quota_requests USING btree (organization_id, project_id) WHERE (state = 'open'::text);
+grant insert, select, update on quota_requests to gpuaas_app;
 
 create table quotas (
   organization_id text not null,
@@ -1614,6 +1687,43 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (name)
 );
 grant select on schema_migrations to gpuaas_app;
+
+create table sign_up_requests (
+  id text not null,
+  user_id text not null,
+  state text default 'pending'::text not null,
+  reason text,
+  decided_by text,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint sign_up_requests_pkey PRIMARY KEY (id),
+  constraint sign_up_requests_user_id_key UNIQUE (user_id),
+  constraint sign_up_requests_check CHECK ((state = 'pending'::text) = (decided_at IS NULL) AND (state <> 'pending'::text OR decided_by IS NULL)),
+  constraint sign_up_requests_check1 CHECK (state <> 'rejected'::text OR reason IS NOT NULL),
+  constraint sign_up_requests_id_check CHECK (id ~~ 'sur\_%'::text),
+  constraint sign_up_requests_state_check CHECK (state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text])),
+  constraint sign_up_requests_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint sign_up_requests_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX sign_up_requests_by_state ON sign_up_requests USING btree (state, id);
+grant insert, select, update on sign_up_requests to gpuaas_app;
+
+create table site_policy (
+  is_only boolean default true not null,
+  sign_up text default 'invited'::text not null,
+  mail_domains text[] default '{}'::text[] not null,
+  default_gpu_limit integer default 0,
+  contact text,
+  version integer default 1 not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint site_policy_pkey PRIMARY KEY (is_only),
+  constraint site_policy_contact_check CHECK (contact <> ''::text),
+  constraint site_policy_default_gpu_limit_check CHECK (default_gpu_limit >= 0),
+  constraint site_policy_is_only_check CHECK (is_only),
+  constraint site_policy_mail_domains_check CHECK (array_position(mail_domains, NULL::text) IS NULL),
+  constraint site_policy_sign_up_check CHECK (sign_up = ANY (ARRAY['closed'::text, 'invited'::text, 'approved'::text, 'open'::text]))
+);
+grant select, update on site_policy to gpuaas_app;
 
 create table sku_vm_profiles (
   name text not null,
@@ -1997,6 +2107,10 @@ create policy appendable on audit_seals for insert
 create policy readable on audit_seals for select
   using (((gpuaas_tenant() = chain) OR (gpuaas_tenant() = '*'::text)));
 
+alter table group_mappings enable row level security;
+create policy platform_only on group_mappings
+  using ((gpuaas_tenant() = '*'::text));
+
 alter table idempotency_keys enable row level security;
 create policy scope on idempotency_keys
   using (((gpuaas_tenant() = '*'::text) OR (principal_id = gpuaas_principal())));
@@ -2069,6 +2183,10 @@ create policy scope on projects
   WHERE ((m.organization_id = projects.organization_id) AND (m.user_id = gpuaas_principal()))))))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
+alter table quota_requests enable row level security;
+create policy scope on quota_requests
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
 alter table quotas enable row level security;
 create policy scope on quotas
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
@@ -2081,6 +2199,17 @@ alter table service_accounts enable row level security;
 create policy scope on service_accounts
   using ((((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)) OR (id = gpuaas_principal())))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table sign_up_requests enable row level security;
+create policy scope on sign_up_requests
+  using (((gpuaas_tenant() = '*'::text) OR (user_id = gpuaas_principal())))
+  with check ((gpuaas_tenant() = '*'::text));
+
+alter table site_policy enable row level security;
+create policy platform_only on site_policy for update
+  using ((gpuaas_tenant() = '*'::text));
+create policy readable on site_policy for select
+  using (true);
 
 alter table ssh_keys enable row level security;
 create policy scope on ssh_keys

@@ -413,6 +413,32 @@ export type Enrollment = {
   install_command: string;
 };
 
+export type GroupMapping = {
+  /** ID of the group mapping. */
+  id: string;
+  group: string;
+  /** ID of the organization. */
+  organization_id: string;
+  organization_name: string;
+  /** Null for a role in the organization. */
+  project_id: string | null;
+  project_name: string | null;
+  role: 'admin' | 'member' | 'viewer';
+  /** When it was created. */
+  created_at: string;
+};
+
+export type GroupMappingSpec = {
+  /** Group as the issuer writes it in the groups claim, e.g. `/research`. */
+  group: string;
+  /** Name of the organization. */
+  organization: string;
+  /** Name of the project; null for a role in the organization. */
+  project: string | null;
+  /** A group never makes an owner. */
+  role: 'admin' | 'member' | 'viewer';
+};
+
 export type Invitation = {
   /** ID of the invitation. */
   id: string;
@@ -445,6 +471,17 @@ export type Me = {
   id: string;
   name: string;
   email: string | null;
+  /** `pending`: an operator has not approved the sign-up; nothing but this can be read. */
+  state: 'active' | 'pending';
+  sign_up_request: {
+    /** ID of the sign up_request. */
+    id: string;
+    state: 'pending' | 'approved' | 'rejected';
+    /** Reason of the decision. */
+    reason: string | null;
+    /** First sign-in. */
+    created_at: string;
+  } | null;
   platform_role: 'superadmin' | 'ops' | null;
   organizations: {
     /** ID of the organization. */
@@ -661,6 +698,8 @@ export type OrganizationMember = {
   name: string;
   email: string | null;
   role: 'owner' | 'admin' | 'member' | 'viewer';
+  /** `group`: by a group of the issuer. Such a membership ends with the group. */
+  source: 'manual' | 'group';
   version: number;
   /** When the user joined. */
   created_at: string;
@@ -786,6 +825,8 @@ export type ProjectMember = {
   name: string;
   email: string | null;
   role: 'admin' | 'member' | 'viewer';
+  /** `group`: by a group of the issuer. Such a membership ends with the group. */
+  source: 'manual' | 'group';
   /** When the user was added. */
   created_at: string;
 };
@@ -799,6 +840,37 @@ export type Quota = {
   gpu_limit: number | null;
   gpu_used: number;
   version: number;
+};
+
+export type QuotaRequest = {
+  /** ID of the quota request. */
+  id: string;
+  /** ID of the organization. */
+  organization_id: string;
+  /** Null for the limit of the whole organization. */
+  project_id: string | null;
+  /** The requested limit in GPUs. */
+  gpu_limit: number;
+  reason: string;
+  state: 'open' | 'approved' | 'rejected' | 'withdrawn';
+  /** The limit that was set on approval. */
+  granted_gpu_limit: number | null;
+  decision_reason: string | null;
+  /** ID of the user. */
+  requested_by: string;
+  /** When it was decided or withdrawn. */
+  decided_at: string | null;
+  /** When it was created. */
+  created_at: string;
+};
+
+export type QuotaSpec = {
+  /** Name of the organization. */
+  organization: string;
+  /** Name of the project; null for the whole organization. */
+  project: string | null;
+  /** Null for no limit. */
+  gpu_limit: number | null;
 };
 
 export type Region = {
@@ -871,6 +943,25 @@ export type ServiceAccount = {
   created_at: string;
 };
 
+export type SignUpRequest = {
+  /** ID of the sign up_request. */
+  id: string;
+  /** ID of the user. */
+  user_id: string;
+  name: string;
+  email: string | null;
+  email_verified: boolean;
+  state: 'pending' | 'approved' | 'rejected';
+  /** Reason of the decision. The person sees it. */
+  reason: string | null;
+  /** ID of the user. */
+  decided_by: string | null;
+  /** When it was decided. */
+  decided_at: string | null;
+  /** First sign-in. */
+  created_at: string;
+};
+
 export type SignedWipeCertificate = {
   certificate: WipeCertificate;
   signature: {
@@ -880,6 +971,31 @@ export type SignedWipeCertificate = {
     /** Base64, over the line "gpuaas wipe certificate v1" and the certificate as canonical JSON (RFC 8785), in UTF-8. */
     value: string;
   };
+};
+
+export type SitePolicy = {
+  /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
+  sign_up: 'closed' | 'invited' | 'approved' | 'open';
+  /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
+  mail_domains: string[];
+  /** GPU limit with which an organization starts. Null for no limit. */
+  default_gpu_limit: number | null;
+  /** Whom refused people can ask: an address or a name. */
+  contact: string | null;
+  version: number;
+  /** When it was last changed. */
+  updated_at: string;
+};
+
+export type SitePolicySpec = {
+  /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
+  sign_up: 'closed' | 'invited' | 'approved' | 'open';
+  /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
+  mail_domains: string[];
+  /** GPU limit with which an organization starts. Null for no limit. */
+  default_gpu_limit: number | null;
+  /** Whom refused people can ask: an address or a name. */
+  contact: string | null;
 };
 
 export type Sku = {
@@ -1197,7 +1313,7 @@ export type User = {
   issuer: string;
   subject: string;
   platform_role: 'superadmin' | 'ops' | null;
-  state: 'active' | 'disabled';
+  state: 'active' | 'disabled' | 'pending';
   version: number;
   /** Last authenticated request, to the minute. */
   last_seen_at: string | null;
@@ -1471,7 +1587,7 @@ export const ERRORS = {
     "status": 409,
     "retryable": false,
     "title": "Quota exceeded",
-    "help": "Release an allocation, or request a larger quota."
+    "help": "Release an allocation, or request a larger limit: `gpuaas quota request`."
   },
   "limit_exceeded": {
     "status": 409,
@@ -1648,6 +1764,9 @@ export const operations = {
   wipeCertificateKeyList: { method: 'GET', path: '/api/v1/wipe-certificate-keys', public: true, page: true },
   adminNodeSlotProofList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/wipe-proofs', page: true },
   adminWipeProofVerify: { method: 'GET', path: '/api/v1/admin/wipe-proofs/verify' },
+  quotaRequestList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/quota-requests', page: true },
+  quotaRequestCreate: { method: 'POST', path: '/api/v1/organizations/{organization_id}/quota-requests', idempotency: 'required', body: true },
+  quotaRequestWithdraw: { method: 'DELETE', path: '/api/v1/organizations/{organization_id}/quota-requests/{quota_request_id}' },
   auditLogList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs', page: true },
   auditLogExport: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs/export', stream: 'application/jsonl' },
   adminAuditLogList: { method: 'GET', path: '/api/v1/admin/audit-logs', page: true },
@@ -1666,6 +1785,7 @@ export const operations = {
   adminWorkflowRunRetry: { method: 'POST', path: '/api/v1/admin/workflow-runs/{workflow_run_id}/retry', idempotency: 'required', body: true },
   adminWorkflowRunCancel: { method: 'POST', path: '/api/v1/admin/workflow-runs/{workflow_run_id}/cancel', idempotency: 'required', body: true },
   adminOrganizationList: { method: 'GET', path: '/api/v1/admin/organizations', page: true },
+  adminOrganizationCreate: { method: 'POST', path: '/api/v1/admin/organizations', idempotency: 'required', secret: true, body: true },
   adminUserList: { method: 'GET', path: '/api/v1/admin/users', page: true },
   adminUserGet: { method: 'GET', path: '/api/v1/admin/users/{user_id}' },
   adminUserUpdate: { method: 'PATCH', path: '/api/v1/admin/users/{user_id}', ifMatch: true, body: true },
@@ -1741,6 +1861,18 @@ export const operations = {
   adminTrustKeyRetire: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/retire', idempotency: 'required', ifMatch: true, body: true },
   adminTrustKeyRevoke: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke', idempotency: 'required', ifMatch: true, body: true },
   adminLogList: { method: 'GET', path: '/api/v1/admin/logs', page: true },
+  adminSitePolicyGet: { method: 'GET', path: '/api/v1/admin/site-policy' },
+  adminSitePolicyUpdate: { method: 'PATCH', path: '/api/v1/admin/site-policy', ifMatch: true, body: true },
+  adminSignUpRequestList: { method: 'GET', path: '/api/v1/admin/sign-up-requests', page: true },
+  adminSignUpRequestApprove: { method: 'POST', path: '/api/v1/admin/sign-up-requests/{sign_up_request_id}/approve', idempotency: 'required', body: true },
+  adminSignUpRequestReject: { method: 'POST', path: '/api/v1/admin/sign-up-requests/{sign_up_request_id}/reject', idempotency: 'required', body: true },
+  adminQuotaRequestList: { method: 'GET', path: '/api/v1/admin/quota-requests', page: true },
+  adminQuotaRequestApprove: { method: 'POST', path: '/api/v1/admin/quota-requests/{quota_request_id}/approve', idempotency: 'required', body: true },
+  adminQuotaRequestReject: { method: 'POST', path: '/api/v1/admin/quota-requests/{quota_request_id}/reject', idempotency: 'required', body: true },
+  adminGroupMappingList: { method: 'GET', path: '/api/v1/admin/group-mappings', page: true },
+  adminGroupMappingCreate: { method: 'POST', path: '/api/v1/admin/group-mappings', idempotency: 'required', body: true },
+  adminGroupMappingDelete: { method: 'DELETE', path: '/api/v1/admin/group-mappings/{group_mapping_id}' },
+  adminGroupSync: { method: 'POST', path: '/api/v1/admin/group-mappings/sync', idempotency: 'required' },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -1767,7 +1899,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Create an enterprise organization with a default project; the caller becomes its owner */
+  /** Create an enterprise organization with a default project; the caller becomes its owner. Only under the sign-up policy `open`. Otherwise an operator creates the organization (`adminOrganizationCreate`). */
   organizationCreate: {
     request: {
       body: {
@@ -2940,6 +3072,57 @@ export type Operations = {
       }[];
     };
   };
+  /** List requests for a larger GPU limit, newest first */
+  quotaRequestList: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        state?: 'open' | 'approved' | 'rejected' | 'withdrawn' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: QuotaRequest[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Request a larger GPU limit for the organization or one of its projects. One request per limit is open at a time. Operators decide; the decision is an event. */
+  quotaRequestCreate: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+      };
+      body: {
+        /** Omit it for the limit of the whole organization. */
+        project_id?: string | undefined;
+        /** The requested limit in GPUs. */
+        gpu_limit: number;
+        /** What the GPUs are for. Operators read it. */
+        reason: string;
+      };
+    };
+    response: QuotaRequest;
+  };
+  /** Withdraw an open request */
+  quotaRequestWithdraw: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+        /** ID of the quota request. */
+        quota_request_id: string;
+      };
+    };
+    response: undefined;
+  };
   /** List audit rows of the organization, newest first */
   auditLogList: {
     request: {
@@ -3275,6 +3458,29 @@ export type Operations = {
       items: Organization[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
+    };
+  };
+  /** Create an organization with a default project for somebody else. Name one owner. A user becomes the owner at once. An e-mail address gets an invitation as owner, whose token is shown once; the person may then sign up under every policy but `closed`. */
+  adminOrganizationCreate: {
+    request: {
+      body: {
+        /** Lower-case name, unique where it is used. */
+        name: string;
+        /** Display name. */
+        display_name?: string | undefined;
+        /** The owner, who has signed in before. */
+        owner_user_id?: string | undefined;
+        /** The owner, by invitation. */
+        owner_email?: string | undefined;
+        /** Default: `default_gpu_limit` of the site policy. Null for no limit. */
+        gpu_limit?: number | null | undefined;
+      };
+    };
+    response: {
+      organization: Organization;
+      invitation: Invitation | null;
+      /** Token of the invitation, shown once. */
+      token: string | null;
     };
   };
   /** List every user */
@@ -4730,6 +4936,175 @@ export type Operations = {
       }[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
+    };
+  };
+  /** Get the policy of the site */
+  adminSitePolicyGet: {
+    request: Record<string, never>;
+    response: SitePolicy;
+  };
+  /** Change who may sign up and the first GPU limit of organizations. Existing users and organizations keep what they have. */
+  adminSitePolicyUpdate: {
+    request: {
+      body?: {
+        /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
+        sign_up?: 'closed' | 'invited' | 'approved' | 'open' | undefined;
+        /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
+        mail_domains?: string[] | undefined;
+        /** GPU limit with which an organization starts. Null for no limit. */
+        default_gpu_limit?: number | null | undefined;
+        /** Whom refused people can ask: an address or a name. */
+        contact?: string | null | undefined;
+      } | undefined;
+    };
+    response: SitePolicy;
+  };
+  /** List people who asked to sign up */
+  adminSignUpRequestList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        state?: 'pending' | 'approved' | 'rejected' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: SignUpRequest[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Approve a sign-up; the person gets a personal organization with the default GPU limit. A rejected request can be approved later. */
+  adminSignUpRequestApprove: {
+    request: {
+      params: {
+        /** ID of the sign up_request. */
+        sign_up_request_id: string;
+      };
+      body?: {
+        /** Reason, recorded in the audit row. */
+        reason?: string | undefined;
+      } | undefined;
+    };
+    response: SignUpRequest;
+  };
+  /** Reject a sign-up; the person sees the reason */
+  adminSignUpRequestReject: {
+    request: {
+      params: {
+        /** ID of the sign up_request. */
+        sign_up_request_id: string;
+      };
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: SignUpRequest;
+  };
+  /** List requests of tenants for larger GPU limits, newest first */
+  adminQuotaRequestList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        state?: 'open' | 'approved' | 'rejected' | 'withdrawn' | undefined;
+        /** ID of the organization. */
+        organization_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: QuotaRequest[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Approve a request and set the limit. The limit is set in the same transaction. A limit other than the requested one needs a reason. */
+  adminQuotaRequestApprove: {
+    request: {
+      params: {
+        /** ID of the quota request. */
+        quota_request_id: string;
+      };
+      body?: {
+        /** Default: the requested limit. */
+        gpu_limit?: number | undefined;
+        /** Reason, recorded in the audit row. */
+        reason?: string | undefined;
+      } | undefined;
+    };
+    response: QuotaRequest;
+  };
+  /** Reject a request; the tenant sees the reason */
+  adminQuotaRequestReject: {
+    request: {
+      params: {
+        /** ID of the quota request. */
+        quota_request_id: string;
+      };
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: QuotaRequest;
+  };
+  /** List group mappings */
+  adminGroupMappingList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: GroupMapping[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Give members of a group of the issuer a role in an organization or project. Applies at the next sign-in of each member, and to everyone at `adminGroupSync`. Memberships that people gave stay as they are. A role in a project includes `member` in its organization. */
+  adminGroupMappingCreate: {
+    request: {
+      body: {
+        /** Group as the issuer writes it in the groups claim, e.g. `/research`. */
+        group: string;
+        /** ID of the organization. */
+        organization_id: string;
+        /** Omit it for a role in the organization. */
+        project_id?: string | undefined;
+        /** A group never makes an owner. */
+        role: 'admin' | 'member' | 'viewer';
+      };
+    };
+    response: GroupMapping;
+  };
+  /** Delete a group mapping. Members lose the role at their next sign-in, or all at once at `adminGroupSync`. */
+  adminGroupMappingDelete: {
+    request: {
+      params: {
+        /** ID of the group mapping. */
+        group_mapping_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Compare the stored groups of all users with the mappings, and change memberships accordingly. It does not contact the issuer: the groups of a user are those of the last sign-in. A group that a user has lost since is known at the next sign-in; to end access before that, disable the user or delete the mapping and sync. */
+  adminGroupSync: {
+    request: Record<string, never>;
+    response: {
+      /** Active users with a mapped group or a membership by group. */
+      users_checked: number;
+      memberships_granted: number;
+      /** Memberships whose role changed. */
+      memberships_changed: number;
+      memberships_removed: number;
     };
   };
 };

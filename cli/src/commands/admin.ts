@@ -3,6 +3,7 @@ import { adminAllocation } from './admin-allocation.ts';
 import { adminAudit } from './admin-audit.ts';
 import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
 import { adminDisk } from './admin-disk.ts';
+import { adminGroup, adminGroupMapping } from './admin-group-mapping.ts';
 import { adminHealth } from './admin-health.ts';
 import { adminImage } from './admin-image.ts';
 import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.ts';
@@ -11,10 +12,12 @@ import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-pla
 import { adminPlatformKey } from './admin-platform-key.ts';
 import { adminRestore } from './admin-restore.ts';
 import { adminScheduler } from './admin-scheduler.ts';
+import { adminSignUpRequest, adminSitePolicy } from './admin-site-policy.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
 import { adminEvents } from './events.ts';
+import { adminQuotaRequest } from './quota-request.ts';
 import { adminTrace } from './trace.ts';
 
 export const admin: Group = {
@@ -45,5 +48,10 @@ export const admin: Group = {
     adminImage,
     adminWorkflowRun,
     adminTrace,
+    adminSitePolicy,
+    adminSignUpRequest,
+    adminQuotaRequest,
+    adminGroupMapping,
+    adminGroup,
   ],
 };

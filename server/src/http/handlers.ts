@@ -16,6 +16,7 @@ import * as capacityHistory from '../services/capacity-history.ts';
 import * as catalog from '../services/catalog.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';
+import * as groupMapping from '../services/group-mapping.ts';
 import * as healthReport from '../services/health-report.ts';
 import * as invariant from '../services/invariant.ts';
 import * as inventory from '../services/inventory.ts';
@@ -33,9 +34,12 @@ import * as osImage from '../services/os-image.ts';
 import * as platformKey from '../services/platform-key.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
+import * as quotaRequest from '../services/quota-request.ts';
 import * as restore from '../services/restore.ts';
 import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
+import * as signUpRequest from '../services/sign-up-request.ts';
+import * as sitePolicy from '../services/site-policy.ts';
 import * as slot from '../services/slot.ts';
 import * as slotApprove from '../services/slot-approve.ts';
 import * as slotMap from '../services/slot-map.ts';
@@ -234,4 +238,21 @@ export const handlers = {
   adminSkuUpdate: catalog.skuUpdate,
   adminOsImageRegister: osImage.register,
   adminOsImageRetire: osImage.retire,
+
+  adminSitePolicyGet: sitePolicy.get,
+  adminSitePolicyUpdate: sitePolicy.update,
+  adminOrganizationCreate: organization.adminCreate,
+  adminSignUpRequestList: signUpRequest.list,
+  adminSignUpRequestApprove: signUpRequest.approve,
+  adminSignUpRequestReject: signUpRequest.reject,
+  quotaRequestList: quotaRequest.list,
+  quotaRequestCreate: quotaRequest.create,
+  quotaRequestWithdraw: quotaRequest.withdraw,
+  adminQuotaRequestList: quotaRequest.adminList,
+  adminQuotaRequestApprove: quotaRequest.approve,
+  adminQuotaRequestReject: quotaRequest.reject,
+  adminGroupMappingList: groupMapping.list,
+  adminGroupMappingCreate: groupMapping.create,
+  adminGroupMappingDelete: groupMapping.remove,
+  adminGroupSync: groupMapping.sync,
 } satisfies Handlers<PublicApi, ReadCtx, WriteCtx>;

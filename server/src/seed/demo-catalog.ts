@@ -6,7 +6,9 @@ import { createHash } from 'node:crypto';
 import { insertRegion, insertSku } from '../db/catalog.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { findOsImage, insertOsImageVersion, replaceOsImageSkus, upsertOsImage } from '../db/os-image.ts';
+import { type SitePolicySettings, updateSitePolicy } from '../db/site-policy.ts';
 
+const FIRST_VERSION = 1;
 const SLICE_SKU = 'h200-sxm-slice';
 const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
 
@@ -85,6 +87,13 @@ const IMAGES = [
     size_bytes: 3_758_096_384,
   },
 ] as const;
+
+/** People of the demo sign up by themselves. A policy that an operator has set stays. */
+const DEMO_POLICY = { sign_up: 'open', mail_domains: [], default_gpu_limit: 64, contact: null } as const;
+
+/** `default_gpu_limit`: null lets tests launch without a limit. */
+export const seedSitePolicy = (database: Database, settings: Partial<SitePolicySettings> = {}): Promise<unknown> =>
+  database.write(PLATFORM, (tx) => updateSitePolicy(tx, FIRST_VERSION, { ...DEMO_POLICY, ...settings }));
 
 export const seedCatalog = (database: Database): Promise<void> =>
   database.write(PLATFORM, async (tx) => {

@@ -1,13 +1,14 @@
 /** The use of limits. Without a limit a sentence says so and no bar is drawn. */
 
 import type { Quota } from '@gpuaas/sdk';
-import { Stack } from '@mantine/core';
+import { Anchor, Stack } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useRead } from '../../api/read.ts';
 import { count } from '../../format/size.ts';
 import { Async } from '../../ui/async.tsx';
 import { Section } from '../../ui/page.tsx';
 
-const QuotaBar = ({ of, quota: { gpu_limit, gpu_used } }: Readonly<{ of: string; quota: Quota }>) => {
+export const QuotaBar = ({ of, quota: { gpu_limit, gpu_used } }: Readonly<{ of: string; quota: Quota }>) => {
   if (gpu_limit === null)
     return (
       <div>
@@ -43,6 +44,14 @@ export const QuotaBars = ({ projectId }: Readonly<{ projectId: string }>) => (
         <Stack gap="md">
           <QuotaBar of="Project" quota={project} />
           <QuotaBar of="Organization" quota={organization} />
+          <Anchor
+            component={Link}
+            to="/organizations/$organizationId"
+            params={{ organizationId: organization.organization_id }}
+            search={{ tab: 'limits' }}
+          >
+            Limits and requests
+          </Anchor>
         </Stack>
       )}
     </Async>
