@@ -285,6 +285,7 @@ create table users (
   last_seen_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
   groups text[],
+  groups_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_issuer_subject_key UNIQUE (issuer, subject),
   constraint users_id_check CHECK (id ~~ 'usr\_%'::text),

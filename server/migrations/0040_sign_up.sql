@@ -37,8 +37,10 @@ create constraint trigger organization_has_gpu_limit after insert on organizatio
 -- Signed in at the issuer, and not approved yet.
 alter table users drop constraint users_state_check,
   add constraint users_state_check check (state in ('active', 'disabled', 'pending')),
-  -- The groups of the last sign-in whose token stated them; null for none.
-  add column groups text[];
+  -- The groups of the newest token; null for none.
+  add column groups text[],
+  -- When that token was issued: an older one must not bring back a group that has ended.
+  add column groups_at timestamptz;
 
 create table sign_up_requests (
   id text primary key check (id like 'sur\_%'),

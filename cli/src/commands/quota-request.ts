@@ -11,7 +11,7 @@ const columns: readonly Column<QuotaRequest>[] = [
   { header: 'PROJECT', value: ({ project_id }) => project_id ?? 'all' },
   { header: 'GPUS', value: ({ gpu_limit }) => gpu_limit, align: 'right' },
   { header: 'STATE', value: ({ state }) => state },
-  { header: 'GRANTED', value: ({ granted_gpu_limit }) => granted_gpu_limit, align: 'right' },
+  { header: 'GRANTED', value: ({ granted_gpu_limit }) => granted_gpu_limit, align: 'right', optional: true },
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at), optional: true },
   {
     header: 'REASON',
@@ -97,7 +97,12 @@ export const adminQuotaRequest: Group = {
             { signal: cli.signal },
           );
         const organizationColumn = { header: 'ORGANIZATION', value: (row: QuotaRequest) => row.organization_id };
-        cli.out.list(await collect(flags, read), [...columns.slice(0, 1), organizationColumn, ...columns.slice(1)]);
+        cli.out.list(await collect(flags, read), [
+          ...columns.slice(0, 1),
+          organizationColumn,
+          ...columns.slice(2),
+          { header: 'PROJECT', value: ({ project_id }) => project_id ?? 'all', optional: true },
+        ]);
       },
     }),
     command({

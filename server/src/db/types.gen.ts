@@ -906,6 +906,7 @@ export interface Users {
   last_seen_at: string | null;
   created_at: string;
   groups: string[] | null;
+  groups_at: string | null;
 }
 
 export interface WebSessions {

@@ -72,13 +72,23 @@ export const updateAddress = async (
     )
   ).rowCount === 1;
 
-/** Locks the user, so that two sign-ins at once do not change the memberships twice. Undefined unless the user is active. */
-export const lockActiveUser = async (tx: Tx, id: string): Promise<Pick<UserRow, 'groups'> | undefined> =>
-  (await tx.query<UserRow>("select groups from users where id = $1 and state = 'active' for update", [id])).rows[0];
+/** Locks the user, so that two sign-ins at once do not change the memberships twice. False unless the user is active. */
+export const lockActiveUser = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.query("select 1 as one from users where id = $1 and state = 'active' for update", [id])).rowCount === 1;
 
-/** Null for a user without groups, which later tokens without the claim do not change. */
-export const updateGroups = (tx: Tx, id: string, groups: readonly string[] | null) =>
-  tx.query('update users set groups = $2 where id = $1 and groups is distinct from $2', [id, groups]);
+/** Null for a user without groups. False where this token or a newer one was followed. */
+export const updateGroups = async (
+  tx: Tx,
+  id: string,
+  { groups, issued_at }: Readonly<{ groups: readonly string[] | null; issued_at: string }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update users set groups = $2, groups_at = $3
+       where id = $1 and (groups_at is null or groups_at < $3 or (groups_at = $3 and groups is distinct from $2))`,
+      [id, groups, issued_at],
+    )
+  ).rowCount === 1;
 
 /** The user's roles with their source, in organizations and projects. */
 export const listHeldRoles = async (reader: Reader, userId: string): Promise<HeldRole[]> =>

@@ -1,7 +1,6 @@
 /** The sentences by which operations refuse. The services and the console's mock API share them, so that they cannot differ. */
 /** Whom to ask, as the last sentence of a refusal. */
-const askText = (contact: string | null): string =>
-  contact === null ? 'Ask the operators of this site.' : `Ask ${contact}.`;
+const askText = (contact: string | null, ask = 'Ask'): string => `${ask} ${contact ?? 'the operators of this site'}.`;
 
 export const REFUSALS = {
   internal: 'An internal error occurred. The request changed nothing.',
@@ -34,7 +33,7 @@ export const REFUSALS = {
   sign_up_invited: (email: string | null, contact: string | null) =>
     email === null
       ? `Sign-up is by invitation, and your identity provider has not verified an e-mail address of yours. ${askText(contact)}`
-      : `Sign-up is by invitation, and there is no pending invitation for ${email}. Ask an owner of the organization that you want to join for one, or the operators. ${askText(contact)}`,
+      : `Sign-up is by invitation, and there is no pending invitation for ${email}. Ask an owner of the organization that you want to join for one. ${askText(contact, 'Otherwise ask')}`,
   sign_up_domain: (email: string | null, contact: string | null) =>
     email === null
       ? `Sign-up needs an e-mail address that your identity provider has verified. ${askText(contact)}`
@@ -56,7 +55,6 @@ export const REFUSALS = {
     limit === null
       ? 'There is no GPU limit at this level. Nothing needs to be requested.'
       : `The limit is ${limit} already. Request a higher one.`,
-  quota_other_limit: 'reason is required where the limit differs from the requested one: the tenant sees it.',
   /** Of a launch above the quota. */
   quota_launch: 'The GPU quota does not allow this launch.',
   quota_request_how: 'Request a larger limit: gpuaas quota request --gpus <limit> --reason <text>.',

@@ -43,7 +43,10 @@ test('an invited person joins without a personal organization', () => {
 test('without an invitation, `invited` refuses and `approved` lets the person wait', () => {
   const refused = decideSignUp(policy({ sign_up: 'invited' }), person());
   assert.ok(refused.kind === 'refuse');
-  assert.match(refused.sentence, /no pending invitation for ada@example\.com.*Ask the operators of this site\.$/);
+  assert.match(
+    refused.sentence,
+    /no pending invitation for ada@example\.com.*Otherwise ask the operators of this site\.$/,
+  );
   const unverified = decideSignUp(policy({ sign_up: 'invited' }), person({ email_verified: false }));
   assert.ok(unverified.kind === 'refuse');
   assert.match(unverified.sentence, /not verified an e-mail address/);

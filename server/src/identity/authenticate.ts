@@ -210,24 +210,29 @@ export const createAuthenticator = (options: Options): Authenticator => {
       });
     });
 
-  /** A token without groups ends the memberships by groups of a user who had some; for others nothing changes. */
+  /**
+   * A token without groups ends the memberships by groups of a user who had some; for others nothing changes. True when
+   * the user's roles must be read again: this token or another one at the same time may have changed them.
+   */
   const followTokenGroups = async (
     user: UserPrincipalRow,
-    { groups: given }: VerifiedToken,
+    { groups: given, issued_at }: VerifiedToken,
     request: Parameters<Authenticator>[1],
   ): Promise<boolean> => {
-    if (given === 'unreadable') log.warn({ user_id: user.id }, 'the groups of a token cannot be read; nothing changed');
-    if (given === 'unreadable' || user.state !== 'active') return false;
+    const isNone = given === 'absent' || given.length === 0;
+    if (user.state !== 'active' || (isNone && user.groups === null)) return false;
+    if (given === 'unreadable' || issued_at === null) {
+      log.warn({ user_id: user.id }, 'the groups of a token, or their time, cannot be read; nothing changed');
+      return false;
+    }
     const groups = given === 'absent' || given.length === 0 ? null : given;
-    if (groups === null && user.groups === null) return false;
     const actor = { ...request, actor_kind: 'system', actor_id: null, actor_role: null } as const;
-    const changes = await database.write(PLATFORM, async (tx) => {
+    await database.write(PLATFORM, async (tx) => {
       const { emit, sent } = emitInto(tx, request.correlation_id);
-      const made = await followGroups(tx, { id: user.id, groups }, actor, emit);
+      await followGroups(tx, { id: user.id, groups, issued_at }, actor, emit);
       await sent();
-      return made;
     });
-    return changes.length > 0;
+    return true;
   };
 
   const signUpOnce = async (token: VerifiedToken, request: Parameters<Authenticator>[1], nowMs: number) => {

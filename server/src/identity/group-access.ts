@@ -57,20 +57,26 @@ const auditOf = (
   metadata: { role, source: 'group' },
 });
 
-/** In the platform scope. Does nothing for users who are not active. */
+/** In the platform scope. Does nothing for users who are not active, nor for a token older than the last one. */
 export const followGroups = async (
   tx: Tx,
-  user: Readonly<{ id: string; groups: readonly string[] | null }>,
+  user: Readonly<{
+    id: string;
+    groups: readonly string[] | null;
+    /** Of the token that states them; without it they are the stored ones. */
+    issued_at?: string;
+  }>,
   actor: GroupActor,
   emit: Emit,
 ): Promise<readonly AccessChange[]> => {
-  if ((await lockActiveUser(tx, user.id)) === undefined) return [];
-  await updateGroups(tx, user.id, user.groups);
-  const mapped = user.groups === null ? [] : await listMappedRoles(tx, user.groups);
-  const changes = planGroupAccess(mapped, await listHeldRoles(tx, user.id));
+  const { id, groups, issued_at } = user;
+  if (!(await lockActiveUser(tx, id))) return [];
+  if (issued_at !== undefined && !(await updateGroups(tx, id, { groups, issued_at }))) return [];
+  const mapped = groups === null ? [] : await listMappedRoles(tx, groups);
+  const changes = planGroupAccess(mapped, await listHeldRoles(tx, id));
   for (const change of changes) {
-    await carryOut(tx, user.id, change, emit);
-    await insertAuditLog(tx, { ...actor, ...auditOf(user.id, change) });
+    await carryOut(tx, id, change, emit);
+    await insertAuditLog(tx, { ...actor, ...auditOf(id, change) });
   }
   return changes;
 };

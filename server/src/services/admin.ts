@@ -9,7 +9,7 @@ import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-const userView = ({ email_verified: _, groups: __, ...user }: db.UserRow) => user;
+const userView = ({ email_verified: _, groups: __, groups_at: ___, ...user }: db.UserRow) => user;
 
 export const organizationList = (ctx: ReadCtx, { query }: Req<'adminOrganizationList'>) =>
   listPage(

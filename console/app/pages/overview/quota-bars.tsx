@@ -1,7 +1,7 @@
 /** The use of limits. Without a limit a sentence says so and no bar is drawn. */
 
 import type { Quota } from '@gpuaas/sdk';
-import { Anchor, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useRead } from '../../api/read.ts';
 import { count } from '../../format/size.ts';
@@ -44,14 +44,14 @@ export const QuotaBars = ({ projectId }: Readonly<{ projectId: string }>) => (
         <Stack gap="md">
           <QuotaBar of="Project" quota={project} />
           <QuotaBar of="Organization" quota={organization} />
-          <Anchor
-            component={Link}
+          <Link
+            className="link"
             to="/organizations/$organizationId"
             params={{ organizationId: organization.organization_id }}
             search={{ tab: 'limits' }}
           >
             Limits and requests
-          </Anchor>
+          </Link>
         </Stack>
       )}
     </Async>

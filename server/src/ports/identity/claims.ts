@@ -92,13 +92,14 @@ export const groupsOf = (claims: JWTPayload, name: string): GroupsClaim => {
 
 const TIME_MAX_S = 8_640_000_000_000;
 
+const timeOf = (seconds: unknown): string | null =>
+  typeof seconds === 'number' && seconds > 0 && seconds <= TIME_MAX_S ? new Date(seconds * 1000).toISOString() : null;
+
 /** When the user signed in, RFC 3339. `iat` does not count: it changes with every refresh. */
-export const authTimeOf = (claims: Readonly<Record<string, unknown>>): string | null => {
-  const seconds = claims['auth_time'];
-  return typeof seconds === 'number' && seconds > 0 && seconds <= TIME_MAX_S
-    ? new Date(seconds * 1000).toISOString()
-    : null;
-};
+export const authTimeOf = (claims: Readonly<Record<string, unknown>>): string | null => timeOf(claims['auth_time']);
+
+/** When the token was issued, RFC 3339. */
+export const issuedAtOf = (claims: Readonly<Record<string, unknown>>): string | null => timeOf(claims['iat']);
 
 /** The clients that the token names: `azp` or RFC 9068 `client_id`, `appid` with Entra, `cid` with Okta. Not text where it is malformed. */
 export const clientsOf = (claims: JWTPayload): readonly unknown[] =>

@@ -13,6 +13,7 @@ import {
   type GroupsClaim,
   groupsOf,
   isAccessToken,
+  issuedAtOf,
   personOf,
   SCOPES_MAX,
   scopesOf,
@@ -33,6 +34,8 @@ export type VerifiedToken = Readonly<{
   auth_time: string | null;
   scopes: readonly string[];
   groups: GroupsClaim;
+  /** RFC 3339; null without the claim. Of two tokens the newer one knows the groups. */
+  issued_at: string | null;
 }>;
 
 export type TokenVerifier = Readonly<{ verify(jwt: string): Promise<VerifiedToken> }>;
@@ -194,6 +197,7 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
       auth_time: authTimeOf(payload),
       scopes,
       groups,
+      issued_at: issuedAtOf(payload),
     };
     remember(key, token, untilMs);
     return token;
