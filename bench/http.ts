@@ -12,8 +12,9 @@ import autocannon from 'autocannon';
 import { insertApiToken } from '../server/src/db/api-token.ts';
 import { createDatabase, PLATFORM } from '../server/src/db/client.ts';
 import { APP_ROLE, migrate } from '../server/src/db/migrate.ts';
-import { insertMembership, insertOrganization } from '../server/src/db/organization.ts';
+import { insertMembership } from '../server/src/db/organization.ts';
 import { insertProject } from '../server/src/db/project.ts';
+import { insertOrganization } from '../server/src/db/statements/new-organization.ts';
 import { insertUser } from '../server/src/db/user.ts';
 import { mintToken } from '../server/src/identity/token.ts';
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../server/src/ports/postgres/embedded.ts';
@@ -43,6 +44,7 @@ const seed = async (url: string): Promise<Fixture> => {
       email: null,
       email_verified: false,
       platform_role: null,
+      state: 'active',
     });
     await insertOrganization(tx, {
       id: fixture.organization_id,
@@ -50,6 +52,7 @@ const seed = async (url: string): Promise<Fixture> => {
       display_name: 'Bench',
       kind: 'personal',
       created_by: null,
+      gpu_limit: null,
     });
     await insertMembership(tx, { organization_id: fixture.organization_id, user_id: fixture.user_id, role: 'owner' });
     await insertProject(tx, {

@@ -14,6 +14,7 @@ export const PRINCIPAL: Principal = {
   email: null,
   email_verified: false,
   platform_role: null,
+  is_pending: false,
   tenants: new Map(),
   projects: new Map(),
   audit_organization_id: null,

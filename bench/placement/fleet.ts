@@ -45,6 +45,7 @@ const INVENTORY = `
     from generate_series(1, NODES) n cross join generate_series(0, 7) s;
   set session_replication_role = origin;
   insert into organizations (id, name, display_name, kind) select 'org_' || lpad(t::text, 26, '0'), 'bench-' || t, 'Bench', 'enterprise' from generate_series(1, ${TENANTS}) t;
+  insert into quotas (organization_id) select id from organizations on conflict do nothing;
   insert into projects (id, organization_id, name, display_name)
     select 'prj_' || lpad(t::text, 26, '0'), 'org_' || lpad(t::text, 26, '0'), 'default', 'Default' from generate_series(1, ${TENANTS}) t;`;
 

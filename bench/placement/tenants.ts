@@ -29,6 +29,7 @@ export const addMembers = (
         email: null,
         email_verified: false,
         platform_role: null,
+        state: 'active',
       });
       await insertMembership(tx, { organization_id, user_id, role: 'owner' });
       await insertApiToken(tx, {

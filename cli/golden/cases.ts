@@ -9,6 +9,7 @@ import { inventoryCases } from './cases-inventory.ts';
 import { placementCases } from './cases-placement.ts';
 import { powerCases } from './cases-power.ts';
 import { sessionCases } from './cases-session.ts';
+import { siteCases } from './cases-site.ts';
 import { topologyCases } from './cases-topology.ts';
 import { traceCases } from './cases-trace.ts';
 import { answers, ids, run } from './fixtures.ts';
@@ -119,6 +120,7 @@ export const cases: readonly Case[] = [
   ...topologyCases,
   ...certificateCases,
   ...traceCases,
+  ...siteCases,
 
   line('region-list', `region list ${T}`),
   line('sku-list', `sku list ${T}`),

@@ -69,6 +69,7 @@ export const member: OrganizationMember = {
   name: 'Ada Lovelace',
   email: 'ada@example.org',
   role: 'admin',
+  source: 'manual',
   version: 1,
   created_at: time,
 };
@@ -77,6 +78,7 @@ export const projectMember: ProjectMember = {
   name: 'Ada Lovelace',
   email: 'ada@example.org',
   role: 'admin',
+  source: 'manual',
   created_at: time,
 };
 export const webSession: WebSession = {

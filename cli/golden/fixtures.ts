@@ -40,6 +40,7 @@ import {
 import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 import { sessionAnswers } from './fixtures-session.ts';
+import { siteAnswers } from './fixtures-site.ts';
 import { topologyAnswers } from './fixtures-topology.ts';
 import { traceAnswers } from './fixtures-trace.ts';
 
@@ -174,11 +175,14 @@ export const answers: Answers = {
   ...certificateAnswers,
   ...sessionAnswers,
   ...traceAnswers,
+  ...siteAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,
     name: 'Ada Lovelace',
     email: 'ada@example.org',
+    state: 'active',
+    sign_up_request: null,
     platform_role: 'superadmin',
     organizations: [
       { id: ids.organization, name: 'ada', display_name: 'Ada', role: 'owner' },

@@ -94,7 +94,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: 'quota',
-    summary: 'Show GPU limits and usage',
+    summary: 'Show GPU limits and request larger ones',
     group: WORK,
     load: async () => (await import('./commands/capacity.ts')).quota,
   },

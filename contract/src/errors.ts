@@ -85,7 +85,7 @@ export const ERRORS = {
     status: 409,
     retryable: false,
     title: 'Quota exceeded',
-    help: 'Release an allocation, or request a larger quota.',
+    help: 'Release an allocation, or request a larger limit: `gpuaas quota request`.',
   },
   limit_exceeded: {
     status: 409,

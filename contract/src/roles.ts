@@ -30,7 +30,11 @@ export const PERMISSIONS = [
   'service_account.token.revoke',
   'event.read',
   'workflow_run.read',
+  'quota_request.read',
+  'quota_request.create',
+  'quota_request.withdraw',
   'admin.organization.read',
+  'admin.organization.create',
   'admin.user.read',
   'admin.user.update',
   'admin.region.update',
@@ -68,6 +72,14 @@ export const PERMISSIONS = [
   'admin.event.read',
   'admin.quota.read',
   'admin.quota.update',
+  'admin.quota_request.read',
+  'admin.quota_request.update',
+  'admin.site_policy.read',
+  'admin.site_policy.update',
+  'admin.sign_up_request.read',
+  'admin.sign_up_request.update',
+  'admin.group_mapping.read',
+  'admin.group_mapping.update',
   'admin.invariant.read',
   // Permissions of every signed-in principal for itself; held by role, narrowed by token scope.
   'self.read',
@@ -130,7 +142,7 @@ const projectAdmin = [
   'service_account.token.revoke',
 ] as const;
 
-const tenantMember = ['organization.read', 'organization.member.read', 'project.list'] as const;
+const tenantMember = ['organization.read', 'organization.member.read', 'project.list', 'quota_request.read'] as const;
 const tenantAdmin = [
   ...tenantMember,
   'organization.member.update',
@@ -140,6 +152,8 @@ const tenantAdmin = [
   'invitation.revoke',
   'audit.read',
   'project.create',
+  'quota_request.create',
+  'quota_request.withdraw',
   ...projectAdmin,
   'project.delete',
 ] as const;
@@ -166,6 +180,10 @@ const opsPermissions = [
   'admin.log.read',
   'admin.event.read',
   'admin.quota.read',
+  'admin.quota_request.read',
+  'admin.site_policy.read',
+  'admin.sign_up_request.read',
+  'admin.group_mapping.read',
   'admin.invariant.read',
 ] as const;
 
@@ -178,6 +196,11 @@ export const ROLES = {
     'admin.price.update',
     'admin.pool.update',
     'admin.quota.update',
+    'admin.quota_request.update',
+    'admin.organization.create',
+    'admin.site_policy.update',
+    'admin.sign_up_request.update',
+    'admin.group_mapping.update',
     'admin.trust.update',
   ],
   'platform:ops': opsPermissions,

@@ -82,6 +82,8 @@ export type Config = Readonly<{
     /** The issuer knows the console as a confidential client. */
     console_client_secret: string | null;
     cli_client_id: string;
+    /** The claim of a token that lists the groups of the user. */
+    groups_claim: string;
     /** External programs whose tokens are accepted. */
     other_client_ids: readonly string[];
   }>;
@@ -323,6 +325,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       console_client_id: read.text('GPUAAS_OIDC_CONSOLE_CLIENT', 'gpuaas-console'),
       console_client_secret: read.optional('GPUAAS_OIDC_CONSOLE_CLIENT_SECRET') ?? null,
       cli_client_id: read.text('GPUAAS_OIDC_CLI_CLIENT', 'gpuaas-cli'),
+      groups_claim: read.text('GPUAAS_OIDC_GROUPS_CLAIM', 'groups'),
       other_client_ids: listOf(read.optional('GPUAAS_OIDC_OTHER_CLIENTS') ?? ''),
     },
     web_session: {

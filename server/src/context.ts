@@ -18,6 +18,8 @@ export type Principal = Readonly<{
   email: string | null;
   email_verified: boolean;
   platform_role: PlatformRole | null;
+  /** Signed in, and an operator has not approved the sign-up: may only read the own account. */
+  is_pending: boolean;
   /** organization id -> role */
   tenants: ReadonlyMap<string, TenantRole>;
   /** project id -> role, direct memberships only; tenant roles reach further */

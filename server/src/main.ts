@@ -11,7 +11,7 @@ import { readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { createLogSink } from './logs/log-sink.ts';
 import { connectDatabase, startProcess } from './roles/process.ts';
-import { seedCatalog } from './seed/demo-catalog.ts';
+import { seedCatalog, seedSitePolicy } from './seed/demo-catalog.ts';
 
 /** A stalled loop does not stop when asked to. */
 const EXIT_WITHIN_MS = 15_000;
@@ -44,6 +44,7 @@ const main = async (): Promise<void> => {
       const database = connectDatabase(config, log);
       try {
         await seedCatalog(database);
+        await seedSitePolicy(database);
       } finally {
         await database.end();
       }

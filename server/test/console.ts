@@ -74,6 +74,7 @@ export const startConsoleApp = async (t: TestLike, overrides: Partial<Config> = 
     console_client_id: 'gpuaas-console',
     console_client_secret: null,
     cli_client_id: 'gpuaas-cli',
+    groups_claim: 'groups',
     other_client_ids: [],
   };
   const test = await startTestApp(

@@ -66,10 +66,11 @@ export const aTenant = async (sql: Sql): Promise<Tenant> => {
   const organization_id = mintId('org');
   const project_id = mintId('prj');
   const name = organization_id.slice(-12).toLowerCase();
-  await sql.query("insert into organizations (id, name, display_name, kind) values ($1, $2, 'Tenant', 'personal')", [
-    organization_id,
-    `t-${name}`,
-  ]);
+  await sql.query(
+    `with made as (insert into organizations (id, name, display_name, kind) values ($1, $2, 'Tenant', 'personal') returning id)
+     insert into quotas (organization_id) select id from made`,
+    [organization_id, `t-${name}`],
+  );
   await sql.query(
     "insert into projects (id, organization_id, name, display_name) values ($1, $2, 'default', 'Default')",
     [project_id, organization_id],

@@ -192,6 +192,7 @@ const makeRows = (sql: Client) => {
 
 const WORLD = `
   insert into organizations (id, name, display_name, kind) values ('org_a', 'a', 'A', 'enterprise'), ('org_b', 'b', 'B', 'enterprise');
+  insert into quotas (organization_id) values ('org_a'), ('org_b');
   insert into projects (id, organization_id, name, display_name) values ('prj_a', 'org_a', 'a', 'A'), ('prj_b', 'org_b', 'b', 'B');
   insert into users (id, issuer, subject, name) values ('usr_a', 'test', 'a', 'A');
   insert into regions (name, display_name, enabled) values ('site-a', 'A', true), ('site-b', 'B', true);

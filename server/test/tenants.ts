@@ -29,6 +29,8 @@ export type Ids = Readonly<{
   /** Of the allocation: an ended recorded terminal, and an SSH key grant. */
   session_id: string;
   access_grant_id: string;
+  /** Open, for the second project. */
+  quota_request_id: string;
   /** Not the tenant's: nodes belong to the platform. */
   node_id: string;
 }>;
@@ -89,6 +91,21 @@ export const insertRun = async (sql: Client, facts: RunFacts): Promise<string> =
   return id;
 };
 
+type AskedFor = Readonly<{ organization_id: string; project_id: string; by: string }>;
+
+export const insertQuotaRequest = async (
+  sql: Client,
+  { organization_id, project_id, by }: AskedFor,
+): Promise<string> => {
+  const id = strangeId('quota_request');
+  await sql.query(
+    `insert into quota_requests (id, organization_id, project_id, gpu_limit, reason, requested_by)
+     values ($1, $2, $3, 8, 'A larger run', $4)`,
+    [id, organization_id, project_id, by],
+  );
+  return id;
+};
+
 export type Join = Readonly<{ tenant: string; project?: string }>;
 
 /** Makes a user a member of a tenant, and of its project when a role there is named. */
@@ -141,6 +158,7 @@ const makeTenant = async (test: TestApp, sql: Client, clock: TestClock, name: st
     allocation_id: allocation.id,
     session_id: await aRecordedSession(sql, allocation, owner.me),
     access_grant_id: await aGrant(sql, allocation, owner.me.id),
+    quota_request_id: await insertQuotaRequest(sql, { organization_id, project_id: project_b_id, by: owner.me.id }),
     node_id: node.id,
   };
   const tenant = { name, owner, organization_id, ids, project_b_id };

@@ -1,7 +1,7 @@
-import { PLATFORM_ROLES, USER_STATES } from '@gpuaas/sdk';
-import { choice, command, type Group, text } from '../command.ts';
+import { GpuaasError, PLATFORM_ROLES, USER_STATES } from '@gpuaas/sdk';
+import { choice, command, type Group, integer, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
-import { collect, ifMatchFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
 import { organizationColumns } from './organization.ts';
 
@@ -9,7 +9,7 @@ const ROLES = [...PLATFORM_ROLES, 'none'] as const;
 
 export const adminOrganization: Group = {
   name: 'organization',
-  summary: 'List organizations',
+  summary: 'List organizations, and create them for others',
   commands: [
     command({
       name: 'list',
@@ -20,6 +20,40 @@ export const adminOrganization: Group = {
         const read = (query: { limit: number; cursor: string | undefined }) =>
           client.adminOrganizationList({ query: { ...query, name: flags.name } }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), organizationColumns);
+      },
+    }),
+    command({
+      name: 'create',
+      summary: 'Create an organization for somebody: a user, or a person who is invited as its owner',
+      args: { name: 'Lower-case name, unique on the platform' },
+      flags: {
+        'display-name': text('Display name'),
+        'owner-user': text('The owner, who has signed in before', 'id'),
+        'owner-email': text('Invite the owner by e-mail address; the token is shown once', 'address'),
+        gpus: integer('GPU limit (default: that of the site policy)'),
+        unlimited: toggle('No GPU limit'),
+        ...keyFlags,
+      },
+      examples: ['gpuaas admin organization create acme --owner-email ada@example.com --gpus 16'],
+      run: async (cli, { args, flags }) => {
+        if ((flags.ownerUser === undefined) === (flags.ownerEmail === undefined))
+          throw new UsageError('Name one owner.', 'Add --owner-user or --owner-email.');
+        if (flags.unlimited && flags.gpus !== undefined)
+          throw new UsageError('--gpus and --unlimited cannot be combined.');
+        const body = {
+          name: args.name,
+          display_name: flags.displayName,
+          owner_user_id: flags.ownerUser,
+          owner_email: flags.ownerEmail,
+          gpu_limit: flags.unlimited ? null : flags.gpus,
+        };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const response = await (await cli.client()).call('adminOrganizationCreate', { body }, options);
+        const { organization, token } = response.data;
+        cli.out.done(`Created organization ${organization.name} (${organization.id}).`, response);
+        if (cli.out.json || token === null) return;
+        cli.out.print(token);
+        cli.out.say(`The token is shown once. The owner signs in and runs: gpuaas invitation accept ${token}`);
       },
     }),
   ],
@@ -62,7 +96,7 @@ export const adminUser: Group = {
       summary: 'Disable or enable a user, or change the platform role',
       args: { user: 'ID' },
       flags: {
-        state: choice('Active or disabled', USER_STATES),
+        state: choice('Active or disabled', ['active', 'disabled']),
         'platform-role': choice('Platform role', ROLES),
         ...ifMatchFlags,
       },

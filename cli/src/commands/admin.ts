@@ -4,6 +4,7 @@ import { adminAudit } from './admin-audit.ts';
 import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
 import { adminClock } from './admin-clock.ts';
 import { adminDisk } from './admin-disk.ts';
+import { adminGroup, adminGroupMapping } from './admin-group-mapping.ts';
 import { adminHealth } from './admin-health.ts';
 import { adminImage } from './admin-image.ts';
 import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.ts';
@@ -15,12 +16,14 @@ import { adminPrice } from './admin-price.ts';
 import { adminRegion } from './admin-region.ts';
 import { adminRestore } from './admin-restore.ts';
 import { adminScheduler } from './admin-scheduler.ts';
+import { adminSignUpRequest, adminSitePolicy } from './admin-site-policy.ts';
 import { adminSku } from './admin-sku.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
 import { adminVmProfile } from './admin-vm-profile.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
 import { adminEvents } from './events.ts';
+import { adminQuotaRequest } from './quota-request.ts';
 import { adminTrace } from './trace.ts';
 
 export const admin: Group = {
@@ -55,5 +58,10 @@ export const admin: Group = {
     adminImage,
     adminWorkflowRun,
     adminTrace,
+    adminSitePolicy,
+    adminSignUpRequest,
+    adminQuotaRequest,
+    adminGroupMapping,
+    adminGroup,
   ],
 };

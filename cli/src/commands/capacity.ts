@@ -3,6 +3,7 @@ import { allocationId } from '../find.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { shortDuration, shortTime } from '../table.ts';
 import { price } from './catalog.ts';
+import { quotaRequestCommands } from './quota-request.ts';
 
 export const capacity: Group = {
   name: 'capacity',
@@ -32,7 +33,7 @@ export const capacity: Group = {
 
 export const quota: Group = {
   name: 'quota',
-  summary: 'Show GPU limits and usage',
+  summary: 'Show GPU limits and request larger ones',
   commands: [
     command({
       name: 'get',
@@ -60,6 +61,7 @@ export const quota: Group = {
         cli.out.say(left === null ? 'No limit.' : `${left} more ${left === 1 ? 'GPU' : 'GPUs'} can be launched.`);
       },
     }),
+    ...quotaRequestCommands,
   ],
 };
 

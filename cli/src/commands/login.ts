@@ -42,6 +42,12 @@ const defaults = async (
   return { organization: chosen.id, ...(only === undefined ? {} : { project: only.id }) };
 };
 
+/** An operator has not admitted the user, who is signed in and can do nothing else. */
+export const pendingText = ({ sign_up_request: request }: Me): string =>
+  request?.state === 'rejected'
+    ? `An operator rejected your sign-up: ${request.reason ?? 'no reason given'}`
+    : `Your sign-up waits for the approval of an operator${request === null ? '' : ` (${request.id})`}. Check it with: gpuaas whoami`;
+
 export const login = command({
   name: 'login',
   summary: 'Sign in and store the credential in a profile',
@@ -81,12 +87,20 @@ export const login = command({
       ...credential,
     };
     await updateConfig(settings.config_file, (config) => withProfile(config, settings.profile_name, profile));
-    const signedIn = { id: me.id, name: me.name, email: me.email, url: settings.url, profile: settings.profile_name };
+    const signedIn = {
+      id: me.id,
+      name: me.name,
+      email: me.email,
+      state: me.state,
+      url: settings.url,
+      profile: settings.profile_name,
+    };
     if (cli.out.json) cli.out.item(signedIn);
     else
       cli.out.say(
         `Signed in to ${settings.url} as ${me.name}${me.email === null ? '' : ` <${me.email}>`} (profile ${settings.profile_name}).`,
       );
+    if (me.state === 'pending' && !cli.out.json) cli.out.say(pendingText(me));
     if (cli.env['GPUAAS_TOKEN']) cli.out.say('GPUAAS_TOKEN is set and takes precedence over this sign-in.');
   },
 });

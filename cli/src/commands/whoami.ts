@@ -1,5 +1,6 @@
 import { command } from '../command.ts';
 import { shortTime } from '../table.ts';
+import { pendingText } from './login.ts';
 
 export const whoami = command({
   name: 'whoami',
@@ -12,6 +13,7 @@ export const whoami = command({
       name: me.name,
       email: me.email,
       id: me.id,
+      ...(me.state === 'pending' ? { state: pendingText(me) } : {}),
       'platform role': me.platform_role,
       api: url,
       credential: `${me.credential.kind} from ${credential === 'environment' ? 'GPUAAS_TOKEN' : `profile ${profile_name}`}`,

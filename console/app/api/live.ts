@@ -34,6 +34,7 @@ const TOLD_BY: Readonly<Record<string, readonly string[]>> = {
   invitation: ['invitation'],
   service_account: ['serviceAccount'],
   access_policy: ['accessPolicy'],
+  quota: ['quota', 'adminQuota'],
 };
 
 export const isChangedBy = (operation: string, eventType: string): boolean =>

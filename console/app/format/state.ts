@@ -12,6 +12,7 @@ import type {
   NODE_STATES,
   OCCUPANCIES,
   POWER_STATES,
+  QUOTA_REQUEST_STATES,
   SERVICE_ACCOUNT_STATES,
   SESSION_STATES,
   SLOT_STATUSES,
@@ -127,6 +128,13 @@ const INVITATION: Words<typeof INVITATION_STATES> = {
   expired: word('idle', 'Expired'),
 };
 
+const QUOTA_REQUEST: Words<typeof QUOTA_REQUEST_STATES> = {
+  open: word('busy', 'Open'),
+  approved: word('good', 'Approved'),
+  rejected: word('bad', 'Rejected'),
+  withdrawn: word('idle', 'Withdrawn'),
+};
+
 const TABLES = {
   allocation: ALLOCATION,
   power: POWER,
@@ -143,6 +151,7 @@ const TABLES = {
   account: ACCOUNT,
   token: TOKEN,
   invitation: INVITATION,
+  quota_request: QUOTA_REQUEST,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, StateWord>>>>;
 
 export type StateKind = keyof typeof TABLES;

@@ -6,6 +6,7 @@ import { MeProvider } from '../api/me.tsx';
 import { useRead } from '../api/read.ts';
 import { ErrorPanel } from '../ui/error-panel.tsx';
 import { Loading } from '../ui/loading.tsx';
+import { PendingPage } from './pending.tsx';
 import { Shell } from './shell.tsx';
 
 /** An idle page reads nothing else, but roles and sessions may end meanwhile. */
@@ -23,6 +24,7 @@ const useOnePerson = (id: string | undefined): void => {
 export const ConsoleGate = () => {
   const me = useRead('meGet', {}, { everyMs: LOOK_MS });
   useOnePerson(me.data?.id);
+  if (me.data?.state === 'pending') return <PendingPage me={me.data} />;
   if (me.data !== undefined)
     return (
       <MeProvider me={me.data}>

@@ -89,6 +89,8 @@ export const authorize = (
 ): Decision => {
   const { permission } = operation;
   if (permission === null) return { organization_id: null, project_id: null, role: null, policy: 'public' };
+  if (world.users.get(principal.id)?.state === 'pending' && permission !== 'self.read')
+    throw new Refusal('permission_denied', `Permission denied: ${REFUSALS.sign_up_pending}.`);
   const { roles, ...bound } = boundOf(world, principal, operation, params);
   const role = roles.find((name) => roleHolds(name, permission));
   if (role === undefined) throw new Refusal('permission_denied', REFUSALS.denied(POLICIES.no_role(permission)));

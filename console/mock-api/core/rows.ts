@@ -105,6 +105,10 @@ export type PathStep = Readonly<{ step: string; label: string; kind: string | nu
 
 export type AuditRow = Item<'adminAuditLogList'>;
 export type LogLine = Item<'adminLogList'>;
+export type SitePolicy = ResponseRow<'adminSitePolicyGet'>;
+export type SignUpRequest = Item<'adminSignUpRequestList'>;
+export type QuotaRequest = Item<'quotaRequestList'>;
+export type GroupMapping = Item<'adminGroupMappingList'>;
 export type Event = Item<'eventList'>;
 /** As stored: an event of the platform has no organization and no project. */
 export type KeptEvent = Omit<Event, 'organizationid' | 'projectid'> &

@@ -46,6 +46,17 @@ const createRows = () => ({
     string,
     { organization_id: string; project_id: string | null; limit: number | null; version: number }
   >(),
+  quotaRequests: [] as rows.QuotaRequest[],
+  signUpRequests: [] as rows.SignUpRequest[],
+  groupMappings: [] as rows.GroupMapping[],
+  sitePolicy: {
+    sign_up: 'open',
+    mail_domains: [],
+    default_gpu_limit: null,
+    contact: null,
+    version: 1,
+    updated_at: '2026-11-01T09:00:00.000Z',
+  } as rows.SitePolicy,
   /** As the server's defaults; a test lowers them. */
   limits: Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])) as Record<LimitName, number>,
   allocations: new Map<string, rows.Allocation>(),

@@ -35,6 +35,7 @@ export const admin = {
   adminUserUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminUserUpdate'>) => {
     const row = must(ctx.world.users.get(params.user_id), 'user');
     assertVersion(row, if_match);
+    if (row.state === 'pending' && body.state !== undefined) throw conflict(REFUSALS.user_pending);
     const loses =
       body.state === 'disabled' || (body.platform_role !== undefined && body.platform_role !== 'superadmin');
     if (loses && isLastSuperadmin(ctx, row)) throw conflict(REFUSALS.last_superadmin);

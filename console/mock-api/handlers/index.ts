@@ -26,8 +26,10 @@ import { organization } from './organization.ts';
 import { organizationLimit } from './organization-limit.ts';
 import { platformKey } from './platform-key.ts';
 import { project } from './project.ts';
+import { quotaRequest } from './quota-request.ts';
 import { restore } from './restore.ts';
 import { serviceAccount } from './service-account.ts';
+import { site } from './site.ts';
 import { sshKey } from './ssh-key.ts';
 import { terminalSession } from './terminal-session.ts';
 import { token } from './token.ts';
@@ -75,4 +77,6 @@ export const handlers = {
   ...trust,
   ...restore,
   ...log,
+  ...quotaRequest,
+  ...site,
 } satisfies Handlers<PublicApi, MockCtx, MockCtx>;

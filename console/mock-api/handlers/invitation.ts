@@ -8,6 +8,28 @@ import type { Invitation } from '../core/rows.ts';
 const WEEK_S = 604_800;
 const view = ({ token: _, ...row }: Invitation) => row;
 
+type New = Readonly<{ organization_id: string; email: string; role: Invitation['role']; expires_in_s?: number }>;
+
+export const invite = (ctx: MockCtx, { organization_id, email, role, expires_in_s = WEEK_S }: New) => {
+  const { world } = ctx;
+  const id = world.mint('invitation');
+  const row: Invitation = {
+    id,
+    organization_id,
+    email,
+    role,
+    state: 'pending',
+    invited_by: ctx.principal.id,
+    expires_at: world.ago(-expires_in_s * 1000),
+    accepted_at: null,
+    created_at: world.ago(),
+    token: `inv_${digestOf(id, 40)}`,
+  };
+  world.invitations.push(row);
+  ctx.emit('invitation.created', { subject: id, organization_id, data: { organization_id, invitation_id: id } });
+  return { invitation: view(row), token: row.token };
+};
+
 export const invitation = {
   invitationList: async (ctx: MockCtx, { query }: Req<'invitationList'>) => {
     const rows = ctx.world.invitations.filter((one) => one.organization_id === organizationOf(ctx));
@@ -18,23 +40,9 @@ export const invitation = {
     const organization_id = organizationOf(ctx);
     const own = world.members.find((m) => m.organization_id === organization_id && m.user_id === ctx.principal.id);
     if (body.role === 'owner' && own?.role !== 'owner') throw new Refusal('permission_denied', REFUSALS.invite_owner);
-    const id = world.mint('invitation');
-    const row: Invitation = {
-      id,
-      organization_id,
-      email: body.email,
-      role: body.role,
-      state: 'pending',
-      invited_by: ctx.principal.id,
-      expires_at: world.ago(-(body.expires_in_s ?? WEEK_S) * 1000),
-      accepted_at: null,
-      created_at: world.ago(),
-      token: `inv_${digestOf(id, 40)}`,
-    };
-    world.invitations.push(row);
-    ctx.emit('invitation.created', { subject: id, data: { organization_id, invitation_id: id } });
-    ctx.target('invitation', id);
-    return { invitation: view(row), token: row.token };
+    const made = invite(ctx, { organization_id, ...body });
+    ctx.target('invitation', made.invitation.id);
+    return made;
   },
   invitationRevoke: async (ctx: MockCtx, { params }: Req<'invitationRevoke'>) => {
     const row = must(
@@ -67,6 +75,7 @@ export const invitation = {
       name: principal.name,
       email: principal.email,
       role,
+      source: 'manual',
       version: 1,
       created_at: row.accepted_at,
     });

@@ -18,12 +18,19 @@ export const me = {
       const role = direct !== undefined && (!reaches || wide === 'viewer') ? direct.role : wide;
       return [{ id, organization_id, name, role }];
     });
+    const asked = world.signUpRequests.find((one) => one.user_id === principal.id);
+    const isPending = world.users.get(principal.id)?.state === 'pending';
     const session = world.webSessions.find((one) => one.id === principal.web_session_id);
     return {
       kind: 'user' as const,
       id: principal.id,
       name: principal.name,
       email: principal.email,
+      state: isPending ? ('pending' as const) : ('active' as const),
+      sign_up_request:
+        asked === undefined || !isPending
+          ? null
+          : { id: asked.id, state: asked.state, reason: asked.reason, created_at: asked.created_at },
       platform_role: principal.platform_role,
       organizations,
       projects,

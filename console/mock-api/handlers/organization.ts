@@ -1,4 +1,5 @@
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
+import { organizationRefusal } from '../../../server/src/domain/sign-up.ts';
 import { assertVersion, type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
@@ -22,6 +23,40 @@ const assertNotLastOwner = (ctx: MockCtx, member: Member): void => {
 
 const get = (ctx: MockCtx): Organization => must(ctx.world.organizations.get(organizationOf(ctx)), 'organization');
 
+type New = Readonly<{ name: string; display_name?: string; gpu_limit?: number | null }>;
+
+/** With its default project and its GPU limit. */
+export const newOrganization = (ctx: MockCtx, { name, display_name = name, gpu_limit }: New): Organization => {
+  const { world } = ctx;
+  if ([...world.organizations.values()].some((one) => one.name === name))
+    throw new Refusal('already_exists', REFUSALS.organization_name_taken(name));
+  const row: Organization = {
+    id: world.mint('organization'),
+    ...{ name, display_name, kind: 'enterprise', version: 1, created_at: world.ago() },
+  };
+  world.organizations.set(row.id, row);
+  const limit = gpu_limit === undefined ? world.sitePolicy.default_gpu_limit : gpu_limit;
+  world.quotas.set(row.id, { organization_id: row.id, project_id: null, limit, version: 1 });
+  const project_id = world.mint('project');
+  world.projects.set(project_id, {
+    id: project_id,
+    organization_id: row.id,
+    name: 'default',
+    display_name: 'Default',
+    records_terminals: false,
+    requires_recording: false,
+    version: 1,
+    created_at: row.created_at,
+  });
+  ctx.setTarget(row.id, null);
+  ctx.emit('organization.created', {
+    subject: row.id,
+    organization_id: row.id,
+    data: { organization_id: row.id, name: row.name, kind: row.kind },
+  });
+  return row;
+};
+
 export const organization = {
   organizationList: async (ctx: MockCtx, { query }: Req<'organizationList'>) => {
     const mine = ctx.world.members.filter((one) => one.user_id === ctx.principal.id);
@@ -30,42 +65,18 @@ export const organization = {
   },
   organizationCreate: async (ctx: MockCtx, { body }: Req<'organizationCreate'>) => {
     const { world, principal } = ctx;
-    if ([...world.organizations.values()].some((one) => one.name === body.name))
-      throw new Refusal('already_exists', REFUSALS.organization_name_taken(body.name));
-    const row: Organization = {
-      id: world.mint('organization'),
-      name: body.name,
-      display_name: body.display_name ?? body.name,
-      kind: 'enterprise',
-      version: 1,
-      created_at: world.ago(),
-    };
-    world.organizations.set(row.id, row);
+    const refusal = organizationRefusal(world.sitePolicy);
+    if (refusal !== null) throw new Refusal('policy_denied', refusal);
+    const row = newOrganization(ctx, body);
     world.members.push({
       organization_id: row.id,
       user_id: principal.id,
       name: principal.name,
       email: principal.email,
       role: 'owner',
+      source: 'manual',
       version: 1,
       created_at: row.created_at,
-    });
-    const project_id = world.mint('project');
-    world.projects.set(project_id, {
-      id: project_id,
-      organization_id: row.id,
-      name: 'default',
-      display_name: 'Default',
-      records_terminals: false,
-      requires_recording: false,
-      version: 1,
-      created_at: row.created_at,
-    });
-    ctx.setTarget(row.id, null);
-    ctx.emit('organization.created', {
-      subject: row.id,
-      organization_id: row.id,
-      data: { organization_id: row.id, name: row.name, kind: row.kind },
     });
     return row;
   },
@@ -84,6 +95,7 @@ export const organization = {
   },
   organizationMemberUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'organizationMemberUpdate'>) => {
     const member = getMember(ctx, params.user_id);
+    if (member.source === 'group') throw conflict(REFUSALS.membership_by_group);
     assertVersion(member, if_match);
     const own = getMember(ctx, ctx.principal.id);
     if ((body.role === 'owner' || member.role === 'owner') && own.role !== 'owner')

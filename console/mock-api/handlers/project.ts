@@ -4,7 +4,7 @@ import { action } from '../../../server/src/domain/refusal.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { rolesAt } from '../core/authorize.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
-import { Refusal, refuse } from '../core/errors.ts';
+import { conflict, Refusal, refuse } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
 import type { Project, ProjectMember } from '../core/rows.ts';
 
@@ -92,9 +92,10 @@ export const project = {
     let row = world.projectMembers.find((one) => one.project_id === project_id && one.user_id === user_id);
     if (row === undefined) {
       const { name, email } = member;
-      row = { project_id, user_id, name, email, role: body.role, created_at: world.ago() };
+      row = { project_id, user_id, name, email, role: body.role, source: 'manual', created_at: world.ago() };
       world.projectMembers.push(row);
     }
+    if (row.source === 'group') throw conflict(REFUSALS.membership_by_group);
     row.role = body.role;
     ctx.emit('project.member.changed', { subject: user_id, data: { project_id, user_id, role: body.role } });
     return memberView(row);

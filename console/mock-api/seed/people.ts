@@ -77,6 +77,7 @@ const join = (world: World, organization_id: string, user_id: string, role: Tena
     name: user?.name ?? '',
     email: user?.email ?? null,
     role,
+    source: 'manual',
     version: 1,
     created_at: world.ago(100 * DAY_MS),
   });
@@ -90,6 +91,7 @@ const addTo = (world: World, project_id: string, user_id: string, role: 'admin' 
     name: user?.name ?? '',
     email: user?.email ?? null,
     role,
+    source: 'manual',
     created_at: world.ago(90 * DAY_MS),
   });
 };
@@ -159,6 +161,66 @@ const token = (world: World, owner_id: string, name: string, project_id: string 
   });
 };
 
+/** The demo has a decided request of the tenant, an open one, a mapped group and somebody who waits for approval. */
+const seedSite = (world: World, at: Readonly<{ organization_id: string; project_id: string; owner: string }>): void => {
+  const { organization_id, project_id } = at;
+  const request = {
+    organization_id,
+    granted_gpu_limit: null,
+    decision_reason: null,
+    requested_by: at.owner,
+    decided_at: null,
+  };
+  world.quotaRequests.push(
+    {
+      ...request,
+      id: world.mint('quota_request', world.now() - 30 * DAY_MS),
+      project_id: null,
+      gpu_limit: 128,
+      reason: 'Two training runs at a time.',
+      state: 'approved',
+      granted_gpu_limit: 64,
+      decision_reason: 'More hosts arrive in January.',
+      decided_at: world.ago(29 * DAY_MS),
+      created_at: world.ago(30 * DAY_MS),
+    },
+    {
+      ...request,
+      id: world.mint('quota_request', world.now() - 4 * HOUR_MS),
+      project_id,
+      gpu_limit: 48,
+      reason: 'Larger batches for the vision model.',
+      state: 'open',
+      created_at: world.ago(4 * HOUR_MS),
+    },
+  );
+  const waiting = person(world, 'Wendy Waiting', 'wendy');
+  const user = world.users.get(waiting);
+  if (user !== undefined) user.state = 'pending';
+  world.signUpRequests.push({
+    id: world.mint('sign_up_request', world.now() - 2 * HOUR_MS),
+    user_id: waiting,
+    name: 'Wendy Waiting',
+    email: 'wendy@acme.example',
+    email_verified: true,
+    state: 'pending',
+    reason: null,
+    decided_by: null,
+    decided_at: null,
+    created_at: world.ago(2 * HOUR_MS),
+  });
+  world.groupMappings.push({
+    id: world.mint('group_mapping', world.now() - 60 * DAY_MS),
+    group: '/research',
+    organization_id,
+    organization_name: 'acme',
+    project_id,
+    project_name: 'research',
+    role: 'member',
+    created_at: world.ago(60 * DAY_MS),
+  });
+};
+
 const invite = (world: World, organization_id: string, invited_by: string): void => {
   world.invitations.push({
     id: world.mint('invitation', world.now() - DAY_MS),
@@ -207,6 +269,7 @@ export const seedPeople = (world: World): SeedIds => {
   const service_account_id = serviceAccount(world, project_id);
   token(world, service_account_id, 'cron', project_id);
   invite(world, organization_id, users.owner);
+  seedSite(world, { organization_id, project_id, owner: users.owner });
   return {
     ...{ organization_id, project_id, other_project_id, neighbour_id, neighbour_project_id, users },
     ...{ outsider_id, second_operator_id, ssh_key_id, service_account_id },

@@ -38,6 +38,7 @@ export const mockStage: TestBed = {
     world.regions.push({ ...known, name: region_name, display_name: 'Scene', enabled: true, version: 1 });
     // A new organization has no limit and one owner, who has no keys yet.
     world.quotas.clear();
+    world.quotaRequests.length = 0;
     world.sshKeys.clear();
     for (const one of world.members) if (one.role === 'owner' && one.user_id !== users.owner) one.role = 'member';
     return {

@@ -2,6 +2,7 @@
 import type { Node, Slot } from '../core/rows.ts';
 import { must, present, type Scenarios, type TestApi } from './request.ts';
 import { catalogScenarios } from './scenarios-catalog.ts';
+import { openQuotaRequest } from './scenarios-tenant.ts';
 
 const REASON = { reason: 'For a test' };
 
@@ -31,12 +32,31 @@ const staged = async (api: TestApi) => {
   return must<{ id: string; version: number }>(api, 'adminTrustKeyCreate', { body });
 };
 
+const waiting = ({ world }: TestApi): string => present(world.signUpRequests[0], 'a sign-up request').id;
+
 export const platformScenarios = {
   ...catalogScenarios,
   adminEventStream: () => ({}),
   adminAuditLogList: () => ({}),
   adminAuditLogVerify: () => ({}),
   adminOrganizationList: () => ({}),
+  adminOrganizationCreate: () => ({ body: { name: 'initech', owner_email: 'peter@initech.example' } }),
+  adminSitePolicyGet: () => ({}),
+  adminSitePolicyUpdate: () => ({ body: { sign_up: 'approved' }, if_match: 1 }),
+  adminSignUpRequestList: () => ({}),
+  adminSignUpRequestApprove: (api) => ({ params: { sign_up_request_id: waiting(api) }, body: {} }),
+  adminSignUpRequestReject: (api) => ({ params: { sign_up_request_id: waiting(api) }, body: REASON }),
+  adminQuotaRequestList: () => ({}),
+  adminQuotaRequestApprove: (api) => ({ params: { quota_request_id: openQuotaRequest(api) }, body: {} }),
+  adminQuotaRequestReject: (api) => ({ params: { quota_request_id: openQuotaRequest(api) }, body: REASON }),
+  adminGroupMappingList: () => ({}),
+  adminGroupMappingCreate: ({ seedIds }) => ({
+    body: { group: '/vision', organization_id: seedIds.organization_id, role: 'viewer' },
+  }),
+  adminGroupMappingDelete: ({ world }) => ({
+    params: { group_mapping_id: present(world.groupMappings[0], 'a mapping').id },
+  }),
+  adminGroupSync: () => ({}),
   adminUserList: () => ({}),
   adminUserGet: ({ seedIds }) => ({ params: { user_id: seedIds.users.member } }),
   adminUserUpdate: ({ seedIds }) => ({

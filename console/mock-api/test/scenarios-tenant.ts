@@ -16,6 +16,12 @@ const TOKEN = { name: 'for a test', scopes: ['read'], expires_in_s: 3600 };
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
 export const LAUNCH = { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 };
 
+export const openQuotaRequest = ({ world }: TestApi): string =>
+  present(
+    world.quotaRequests.find((one) => one.state === 'open'),
+    'an open quota request',
+  ).id;
+
 const newProject = (api: TestApi): Promise<Made> =>
   must(api, 'projectCreate', { params: ofOrganization(api), body: { name: 'short-lived' } });
 
@@ -45,6 +51,14 @@ export const tenantScenarios = {
       api.world.members.splice(api.world.members.indexOf(one), 1);
     return { body: { token } };
   },
+  quotaRequestList: (api) => ({ params: ofOrganization(api) }),
+  quotaRequestCreate: (api) => ({
+    params: ofOrganization(api),
+    body: { gpu_limit: 96, reason: 'A larger run' },
+  }),
+  quotaRequestWithdraw: (api) => ({
+    params: { ...ofOrganization(api), quota_request_id: openQuotaRequest(api) },
+  }),
   projectList: (api) => ({ params: ofOrganization(api) }),
   projectCreate: (api) => ({ params: ofOrganization(api), body: { name: 'vision' } }),
   projectGet: (api) => ({ params: ofProject(api) }),

@@ -51,6 +51,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Events: 'Events, as pages and as a stream.',
   Trace: 'All records of one ID, across hosts, in one timeline.',
   Workflows: 'Workflow runs and their timelines.',
+  Site: 'What operators decided for the whole site: sign-up, first limits, requests of tenants and groups. For operators.',
   Administration: 'For operators of the platform.',
 };
 

@@ -16,6 +16,7 @@ import * as adminCapacity from '../public/admin-capacity.ts';
 import * as adminDiscovery from '../public/admin-discovery.ts';
 import * as adminDisk from '../public/admin-disk.ts';
 import * as adminEnrollment from '../public/admin-enrollment.ts';
+import * as adminGroupMapping from '../public/admin-group-mapping.ts';
 import * as adminHealth from '../public/admin-health.ts';
 import * as adminImage from '../public/admin-image.ts';
 import * as adminInventory from '../public/admin-inventory.ts';
@@ -24,6 +25,8 @@ import * as adminNode from '../public/admin-node.ts';
 import * as adminNodeAgent from '../public/admin-node-agent.ts';
 import * as adminNodeTask from '../public/admin-node-task.ts';
 import * as adminPlatformKey from '../public/admin-platform-key.ts';
+import * as adminSignUpRequest from '../public/admin-sign-up-request.ts';
+import * as adminSitePolicy from '../public/admin-site-policy.ts';
 import * as adminSlot from '../public/admin-slot.ts';
 import * as adminSlotMap from '../public/admin-slot-map.ts';
 import * as adminTrust from '../public/admin-trust.ts';
@@ -38,6 +41,7 @@ import * as invitation from '../public/invitation.ts';
 import * as me from '../public/me.ts';
 import * as organization from '../public/organization.ts';
 import * as project from '../public/project.ts';
+import * as quotaRequest from '../public/quota-request.ts';
 import * as serviceAccount from '../public/service-account.ts';
 import * as sshKey from '../public/ssh-key.ts';
 import * as terminalSession from '../public/terminal-session.ts';
@@ -56,6 +60,7 @@ const modules = [
   ...[candidate, facts, health, inventory],
   ...[allocation, wipeCertificate, terminalSession, accessGrant, accessPolicy],
   capacity,
+  ...[adminSitePolicy, adminSignUpRequest, adminGroupMapping, quotaRequest],
   { Action, Money, Problem },
   ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey, webSession],
   ...[catalog, auditLog, event, trace, workflowRun],

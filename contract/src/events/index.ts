@@ -8,6 +8,7 @@ import { Id } from '../ids.ts';
 import { GRANT_STATES } from '../public/access-grant.ts';
 import { NODE_STATES } from '../public/admin-node.ts';
 import { ALLOCATION_STATES, POWER_STATES } from '../public/allocation.ts';
+import { QUOTA_REQUEST_STATES } from '../public/quota-request.ts';
 import { WORKFLOW_STATES } from '../public/workflow-run.ts';
 import { PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
 
@@ -107,6 +108,25 @@ export const events = defineEvents({
   'access_policy.updated': {
     summary: 'The access policy changed.',
     data: Closed({ organization_id: Id('organization') }),
+  },
+  'quota.requested': {
+    summary: 'A tenant requested a larger GPU limit.',
+    data: Closed({
+      quota_request_id: Id('quota_request'),
+      organization_id: Id('organization'),
+      project_id: Type.Union([Id('project'), Type.Null()]),
+      gpu_limit: Type.Integer(),
+    }),
+  },
+  'quota.decided': {
+    summary: 'A request for a larger GPU limit was approved, rejected or withdrawn.',
+    data: Closed({
+      quota_request_id: Id('quota_request'),
+      organization_id: Id('organization'),
+      project_id: Type.Union([Id('project'), Type.Null()]),
+      state: StringEnum(QUOTA_REQUEST_STATES),
+      granted_gpu_limit: Type.Union([Type.Integer(), Type.Null()]),
+    }),
   },
   'node.changed': {
     summary: 'The state of a node changed.',

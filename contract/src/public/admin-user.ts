@@ -5,7 +5,8 @@ import { Id } from '../ids.ts';
 import { PLATFORM_ROLES } from '../roles.ts';
 import { operatorReads, operatorUpdates } from './operator.ts';
 
-export const USER_STATES = ['active', 'disabled'] as const;
+/** A pending user waits for the approval of the sign-up. */
+export const USER_STATES = ['active', 'disabled', 'pending'] as const;
 
 export const User = Closed({
   id: Id('user'),
@@ -51,7 +52,7 @@ export const adminUserApi = define({
     params: Closed({ user_id: Id('user') }),
     body: Closed(
       {
-        state: Type.Optional(StringEnum(USER_STATES)),
+        state: Type.Optional(StringEnum(['active', 'disabled'])),
         platform_role: Type.Optional(Nullable(StringEnum(PLATFORM_ROLES))),
       },
       { minProperties: 1 },

@@ -7,6 +7,7 @@ import { adminClaimApi } from './admin-claim.ts';
 import { adminClockApi } from './admin-clock.ts';
 import { adminDiscoveryApi } from './admin-discovery.ts';
 import { adminDiskApi } from './admin-disk.ts';
+import { adminGroupMappingApi } from './admin-group-mapping.ts';
 import { adminHealthApi } from './admin-health.ts';
 import { adminImageApi } from './admin-image.ts';
 import { adminInvariantApi } from './admin-invariant.ts';
@@ -24,6 +25,8 @@ import { adminRegionApi } from './admin-region.ts';
 import { adminRestoreApi } from './admin-restore.ts';
 import { adminSchedulerApi } from './admin-scheduler.ts';
 import { adminSkuApi } from './admin-sku.ts';
+import { adminSignUpRequestApi } from './admin-sign-up-request.ts';
+import { adminSitePolicyApi } from './admin-site-policy.ts';
 import { adminSlotApi } from './admin-slot.ts';
 import { adminSlotMapApi } from './admin-slot-map.ts';
 import { adminTrustApi } from './admin-trust.ts';
@@ -40,6 +43,7 @@ import { invitationApi } from './invitation.ts';
 import { meApi } from './me.ts';
 import { organizationApi } from './organization.ts';
 import { projectApi } from './project.ts';
+import { adminQuotaRequestApi, quotaRequestApi } from './quota-request.ts';
 import { serviceAccountApi } from './service-account.ts';
 import { sshKeyApi } from './ssh-key.ts';
 import { terminalSessionApi } from './terminal-session.ts';
@@ -65,6 +69,7 @@ export const api = {
   ...accessGrantApi,
   ...accessPolicyApi,
   ...wipeCertificateApi,
+  ...quotaRequestApi,
   ...auditLogApi,
   ...eventApi,
   ...traceApi,
@@ -97,6 +102,10 @@ export const api = {
   ...adminPlatformKeyApi,
   ...adminTrustApi,
   ...adminLogApi,
+  ...adminSitePolicyApi,
+  ...adminSignUpRequestApi,
+  ...adminQuotaRequestApi,
+  ...adminGroupMappingApi,
 };
 
 export type PublicApi = typeof api;

@@ -3,12 +3,24 @@ import { Closed, Nullable, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { PLATFORM_ROLES, PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
+import { SIGN_UP_REQUEST_STATES } from './admin-sign-up-request.ts';
 
 export const Me = Closed({
   kind: StringEnum(['user', 'service_account']),
   id: Type.String({ description: 'usr_… or sva_….' }),
   name: Type.String(),
   email: Nullable(Type.String()),
+  state: StringEnum(['active', 'pending'], {
+    description: '`pending`: an operator has not approved the sign-up; nothing but this can be read.',
+  }),
+  sign_up_request: Nullable(
+    Closed({
+      id: Id('sign_up_request'),
+      state: StringEnum(SIGN_UP_REQUEST_STATES),
+      reason: Nullable(Type.String({ description: 'Reason of the decision.' })),
+      created_at: Time('First sign-in.'),
+    }),
+  ),
   platform_role: Nullable(StringEnum(PLATFORM_ROLES)),
   organizations: Type.Array(
     Closed({

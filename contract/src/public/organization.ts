@@ -14,11 +14,18 @@ export const Organization = Closed({
   created_at: Time('When it was created.'),
 });
 
+export const MEMBERSHIP_SOURCES = ['manual', 'group'] as const;
+/** Who gave a membership: a person, or a group of the issuer. */
+export const MembershipSource = StringEnum(MEMBERSHIP_SOURCES, {
+  description: '`group`: by a group of the issuer. Such a membership ends with the group.',
+});
+
 export const OrganizationMember = Closed({
   user_id: Id('user'),
   name: Type.String(),
   email: Nullable(Type.String()),
   role: StringEnum(TENANT_ROLES),
+  source: MembershipSource,
   version: Type.Integer(),
   created_at: Time('When the user joined.'),
 });
@@ -54,6 +61,8 @@ export const organizationApi = define({
     path: '/api/v1/organizations',
     tag: 'Organizations',
     summary: 'Create an enterprise organization with a default project; the caller becomes its owner',
+    description:
+      'Only under the sign-up policy `open`. Otherwise an operator creates the organization (`adminOrganizationCreate`).',
     access: 'self',
     permission: 'self.organization.create',
     audit: 'organization.create',
@@ -62,7 +71,7 @@ export const organizationApi = define({
     status: 201,
     response: Organization,
     location: '/api/v1/organizations/{id}',
-    errors: ['already_exists', 'limit_exceeded'],
+    errors: ['already_exists', 'limit_exceeded', 'policy_denied'],
   },
   organizationGet: {
     method: 'GET',

@@ -3,6 +3,7 @@ import { Action, Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnu
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { PROJECT_ROLES } from '../roles.ts';
+import { MembershipSource } from './organization.ts';
 
 const recording = {
   records_terminals: Type.Boolean({
@@ -30,6 +31,7 @@ export const ProjectMember = Closed({
   name: Type.String(),
   email: Nullable(Type.String()),
   role: StringEnum(PROJECT_ROLES),
+  source: MembershipSource,
   created_at: Time('When the user was added.'),
 });
 
@@ -143,6 +145,7 @@ export const projectApi = define({
     body: Closed({ role: StringEnum(PROJECT_ROLES) }),
     status: 200,
     response: ProjectMember,
+    errors: ['conflict'],
   },
   projectMemberRemove: {
     method: 'DELETE',

@@ -135,4 +135,10 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
         on held.organization_id = q.organization_id and held.project_id = q.project_id
       where coalesce(q.gpu_used, 0) <> coalesce(held.gpus, 0)`,
   },
+  {
+    name: 'organization_has_gpu_limit',
+    rule: 'Every organization has a row with its GPU limit, also where the limit is none.',
+    sql: `select o.id as subject_id, 'no GPU limit row' as detail from organizations o
+      where not exists (select from quotas q where q.organization_id = o.id and q.project_id = '')`,
+  },
 ];

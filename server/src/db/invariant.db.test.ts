@@ -1015,6 +1015,13 @@ describe('invariants', () => {
         finds: () => [metal.organization_id],
       },
     ],
+    organization_has_gpu_limit: [
+      {
+        what: 'an organization without a limit row',
+        do: () => [["delete from quotas where organization_id = $1 and project_id = ''", metal.organization_id]],
+        finds: () => [metal.organization_id],
+      },
+    ],
   };
 
   for (const { name, rule } of INVARIANTS)

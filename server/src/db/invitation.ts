@@ -63,6 +63,15 @@ export const findInvitation = async (
     ])
   ).rows[0];
 
+/** Whether anyone invited the owner of this verified address. Only for the platform scope. */
+export const isInvited = async (reader: Reader, email: string): Promise<boolean> =>
+  (
+    await reader.query(
+      "select 1 as one from invitations where lower(email) = lower($1) and state = 'pending' and expires_at > now() limit 1",
+      [email],
+    )
+  ).rowCount > 0;
+
 /** Locks the invitation: a token is used once. */
 export const lockInvitationByToken = async (tx: Tx, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
   (await tx.query<InvitationRow>(`select ${INVITATION} from invitations where token_hash = $1 for update`, [tokenHash]))

@@ -5,20 +5,11 @@ import type { Organizations, TenantMemberships, Users } from './types.gen.ts';
 export type OrganizationRow = Readonly<Omit<Organizations, 'created_by'>>;
 
 export type MemberRow = Readonly<
-  Pick<TenantMemberships, 'user_id' | 'role' | 'version' | 'created_at'> & Pick<Users, 'name' | 'email'>
+  Pick<TenantMemberships, 'user_id' | 'role' | 'source' | 'version' | 'created_at'> & Pick<Users, 'name' | 'email'>
 >;
 
-const ORGANIZATION = 'o.id, o.name, o.display_name, o.kind, o.version, o.created_at';
-const MEMBER = 'm.user_id, u.name, u.email, m.role, m.version, m.created_at';
-
-export const insertOrganization = (
-  tx: Tx,
-  row: Pick<Organizations, 'id' | 'name' | 'display_name' | 'kind' | 'created_by'>,
-) =>
-  tx.query<OrganizationRow>(
-    `insert into organizations as o (id, name, display_name, kind, created_by) values ($1, $2, $3, $4, $5) returning ${ORGANIZATION}`,
-    [row.id, row.name, row.display_name, row.kind, row.created_by],
-  );
+export const ORGANIZATION = 'o.id, o.name, o.display_name, o.kind, o.version, o.created_at';
+const MEMBER = 'm.user_id, u.name, u.email, m.role, m.source, m.version, m.created_at';
 
 /** Only for the platform scope: names are unique across tenants that cannot see each other. */
 export const organizationNameTaken = async (reader: Reader, name: string): Promise<boolean> =>
@@ -67,11 +58,32 @@ export const updateOrganization = async (
 /** False when the user is a member already, whose role does not change. */
 export const insertMembership = async (
   tx: Tx,
+  row: Readonly<{ organization_id: string; user_id: string; role: TenantRole; source?: 'group' }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      'insert into tenant_memberships (organization_id, user_id, role, source) values ($1, $2, $3, $4) on conflict do nothing',
+      [row.organization_id, row.user_id, row.role, row.source ?? 'manual'],
+    )
+  ).rowCount === 1;
+
+/** Of a membership by a group, whose role follows the group. */
+export const moveGroupRole = (tx: Tx, organizationId: string, userId: string, role: TenantRole) =>
+  tx.query(
+    `update tenant_memberships set role = $3, version = version + 1
+     where organization_id = $1 and user_id = $2 and source = 'group'`,
+    [organizationId, userId, role],
+  );
+
+/** An accepted invitation is a person's decision: the membership no longer ends with the group. */
+export const keepMembership = async (
+  tx: Tx,
   row: Readonly<{ organization_id: string; user_id: string; role: TenantRole }>,
 ): Promise<boolean> =>
   (
     await tx.query(
-      'insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, $3) on conflict do nothing',
+      `update tenant_memberships set role = $3, source = 'manual', version = version + 1
+       where organization_id = $1 and user_id = $2 and source = 'group'`,
       [row.organization_id, row.user_id, row.role],
     )
   ).rowCount === 1;

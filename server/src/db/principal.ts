@@ -19,7 +19,8 @@ export type UserPrincipalRow = Roles &
     email: string | null;
     email_verified: boolean;
     platform_role: PlatformRole | null;
-    state: 'active' | 'disabled';
+    state: 'active' | 'disabled' | 'pending';
+    groups: readonly string[] | null;
     last_seen_at: string | null;
   }>;
 
@@ -33,7 +34,7 @@ export const PERSONAL_ORGANIZATION = `
     where m.user_id = u.id and o.kind = 'personal' and m.created_at = o.created_at) as personal_organization_id`;
 
 const USER_WITH_ROLES = `
-  u.id, u.name, u.email, u.email_verified, u.platform_role, u.state, u.last_seen_at,
+  u.id, u.name, u.email, u.email_verified, u.platform_role, u.state, u.groups, u.last_seen_at,
   coalesce((select jsonb_object_agg(m.organization_id, m.role) from tenant_memberships m where m.user_id = u.id), '{}') as tenants,
   coalesce((select jsonb_object_agg(p.project_id, p.role) from project_memberships p where p.user_id = u.id), '{}') as projects,
   ${PERSONAL_ORGANIZATION}`;

@@ -17,14 +17,14 @@ export type ProjectRow = Readonly<
   >
 >;
 export type ProjectMemberRow = Readonly<
-  Pick<ProjectMemberships, 'user_id' | 'role' | 'created_at'> & Pick<Users, 'name' | 'email'>
+  Pick<ProjectMemberships, 'user_id' | 'role' | 'source' | 'created_at'> & Pick<Users, 'name' | 'email'>
 >;
 
 const PROJECT = 'id, organization_id, name, display_name, records_terminals, requires_recording, version, created_at';
 export type ProjectChange = Readonly<
   Partial<Pick<ProjectRow, 'display_name' | 'records_terminals' | 'requires_recording'>>
 >;
-const MEMBER = 'm.user_id, u.name, u.email, m.role, m.created_at';
+const MEMBER = 'm.user_id, u.name, u.email, m.role, m.source, m.created_at';
 
 export const insertProject = (tx: Tx, row: Pick<ProjectRow, 'id' | 'organization_id' | 'name' | 'display_name'>) =>
   tx.query<ProjectRow>(
@@ -141,7 +141,7 @@ export const listProjectMembers = async (
   ).rows;
 
 /**
- * Undefined when the user is not a member of the organization. The lock makes a removal wait, or this find the user
+ * Undefined when the user is not a member of the organization, or a group gives the membership. The lock makes a removal wait, or this find the user
  * removed.
  */
 export const putProjectMember = async (
@@ -153,11 +153,35 @@ export const putProjectMember = async (
       `with put as (
          insert into project_memberships (project_id, organization_id, user_id, role)
          select $1, $2, t.user_id, $4 from tenant_memberships t where t.organization_id = $2 and t.user_id = $3 for key share
-         on conflict (project_id, user_id) do update set role = excluded.role returning user_id, role, created_at)
+         on conflict (project_id, user_id) do update set role = excluded.role where project_memberships.source = 'manual'
+         returning user_id, role, source, created_at)
        select ${MEMBER} from put m join users u on u.id = m.user_id`,
       [row.project_id, row.organization_id, row.user_id, row.role],
     )
   ).rows[0];
+
+export const findProjectMember = async (
+  reader: Reader,
+  projectId: string,
+  userId: string,
+): Promise<ProjectMemberRow | undefined> =>
+  (
+    await reader.query<ProjectMemberRow>(
+      `select ${MEMBER} from project_memberships m join users u on u.id = m.user_id where m.project_id = $1 and m.user_id = $2`,
+      [projectId, userId],
+    )
+  ).rows[0];
+
+/** By a group: inserts the membership, or changes the role of one that a group gave. */
+export const putGroupProjectMember = (
+  tx: Tx,
+  row: Readonly<{ project_id: string; organization_id: string; user_id: string; role: ProjectRole }>,
+) =>
+  tx.query(
+    `insert into project_memberships (project_id, organization_id, user_id, role, source) values ($1, $2, $3, $4, 'group')
+     on conflict (project_id, user_id) do update set role = excluded.role where project_memberships.source = 'group'`,
+    [row.project_id, row.organization_id, row.user_id, row.role],
+  );
 
 export const deleteProjectMember = async (tx: Tx, projectId: string, userId: string): Promise<boolean> =>
   (await tx.query('delete from project_memberships where project_id = $1 and user_id = $2', [projectId, userId]))

@@ -257,6 +257,16 @@ export interface DiskOwnerships {
   size_bytes: number | null;
 }
 
+export interface GroupMappings {
+  id: string;
+  group_name: string;
+  organization_id: string;
+  project_id: string;
+  project_key: string | null;
+  role: 'admin' | 'member' | 'viewer';
+  created_at: string;
+}
+
 export interface HealthBreaker {
   id: number;
   is_tripped: boolean;
@@ -653,6 +663,7 @@ export interface ProjectMemberships {
   user_id: string;
   role: 'admin' | 'member' | 'viewer';
   created_at: string;
+  source: 'manual' | 'group';
 }
 
 export interface Projects {
@@ -665,6 +676,22 @@ export interface Projects {
   deleted_at: string | null;
   records_terminals: boolean;
   requires_recording: boolean;
+}
+
+export interface QuotaRequests {
+  id: string;
+  organization_id: string;
+  project_id: string;
+  project_key: string | null;
+  gpu_limit: number;
+  reason: string;
+  state: 'open' | 'approved' | 'rejected' | 'withdrawn';
+  granted_gpu_limit: number | null;
+  decision_reason: string | null;
+  requested_by: string;
+  decided_by: string | null;
+  decided_at: string | null;
+  created_at: string;
 }
 
 export interface Quotas {
@@ -721,6 +748,26 @@ export interface ServiceAccounts {
   version: number;
   created_at: string;
   deleted_at: string | null;
+}
+
+export interface SignUpRequests {
+  id: string;
+  user_id: string;
+  state: 'pending' | 'approved' | 'rejected';
+  reason: string | null;
+  decided_by: string | null;
+  decided_at: string | null;
+  created_at: string;
+}
+
+export interface SitePolicy {
+  is_only: boolean;
+  sign_up: 'closed' | 'invited' | 'approved' | 'open';
+  mail_domains: string[];
+  default_gpu_limit: number | null;
+  contact: string | null;
+  version: number;
+  updated_at: string;
 }
 
 export interface SkuCatalog {
@@ -791,6 +838,7 @@ export interface TenantMemberships {
   role: 'owner' | 'admin' | 'member' | 'viewer';
   version: number;
   created_at: string;
+  source: 'manual' | 'group';
 }
 
 export interface TerminalRecordings {
@@ -896,10 +944,12 @@ export interface Users {
   email: string | null;
   email_verified: boolean;
   platform_role: 'superadmin' | 'ops' | null;
-  state: 'active' | 'disabled';
+  state: 'active' | 'disabled' | 'pending';
   version: number;
   last_seen_at: string | null;
   created_at: string;
+  groups: string[] | null;
+  groups_at: string | null;
 }
 
 export interface WebSessions {

@@ -1,14 +1,18 @@
+import type { HeldRole } from '../domain/group-access.ts';
 import type { Reader, Tx } from './client.ts';
 import type { Users } from './types.gen.ts';
 
 export type UserRow = Readonly<Users>;
 
-type NewUser = Pick<UserRow, 'id' | 'issuer' | 'subject' | 'name' | 'email' | 'email_verified' | 'platform_role'>;
+type NewUser = Pick<
+  UserRow,
+  'id' | 'issuer' | 'subject' | 'name' | 'email' | 'email_verified' | 'platform_role' | 'state'
+>;
 
 export const insertUser = (tx: Tx, user: NewUser) =>
   tx.query(
-    'insert into users (id, issuer, subject, name, email, email_verified, platform_role) values ($1, $2, $3, $4, $5, $6, $7)',
-    [user.id, user.issuer, user.subject, user.name, user.email, user.email_verified, user.platform_role],
+    'insert into users (id, issuer, subject, name, email, email_verified, platform_role, state) values ($1, $2, $3, $4, $5, $6, $7, $8)',
+    [user.id, user.issuer, user.subject, user.name, user.email, user.email_verified, user.platform_role, user.state],
   );
 
 export const findUser = async (reader: Reader, id: string): Promise<UserRow | undefined> =>
@@ -67,6 +71,42 @@ export const updateAddress = async (
       [userId, address.email, address.email_verified],
     )
   ).rowCount === 1;
+
+/** Locks the user, so that two sign-ins at once do not change the memberships twice. False unless the user is active. */
+export const lockActiveUser = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.query("select 1 as one from users where id = $1 and state = 'active' for update", [id])).rowCount === 1;
+
+/** Null for a user without groups. False where this token or a newer one was followed. */
+export const updateGroups = async (
+  tx: Tx,
+  id: string,
+  { groups, issued_at }: Readonly<{ groups: readonly string[] | null; issued_at: string }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update users set groups = $2, groups_at = $3
+       where id = $1 and (groups_at is null or groups_at < $3 or (groups_at = $3 and groups is distinct from $2))`,
+      [id, groups, issued_at],
+    )
+  ).rowCount === 1;
+
+/** The user's roles with their source, in organizations and projects. */
+export const listHeldRoles = async (reader: Reader, userId: string): Promise<HeldRole[]> =>
+  (
+    await reader.query<HeldRole>(
+      `select organization_id, null as project_id, role, source from tenant_memberships where user_id = $1
+       union all select organization_id, project_id, role, source from project_memberships where user_id = $1`,
+      [userId],
+    )
+  ).rows;
+
+export const approveUser = async (tx: Tx, id: string): Promise<UserRow | undefined> =>
+  (
+    await tx.query<UserRow>(
+      "update users set state = 'active', version = version + 1 where id = $1 and state = 'pending' returning *",
+      [id],
+    )
+  ).rows[0];
 
 export const makeSuperadmin = (tx: Tx, userId: string) =>
   tx.query("update users set platform_role = 'superadmin', version = version + 1 where id = $1", [userId]);

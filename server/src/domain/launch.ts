@@ -6,7 +6,7 @@
 import type { ErrorCode } from '@gpuaas/contract';
 import { explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
 import { skuBlockers } from './catalog.ts';
-import { FIELD_MESSAGES } from './sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from './sentences.ts';
 
 export type LaunchSku = Readonly<{
   name: string;
@@ -118,8 +118,9 @@ const CODES = {
   gpu_count_not_allowed: 'invalid_request',
 } as const satisfies Record<Unplaceable['code'], ErrorCode>;
 
-/** The operator's reason for a disabled SKU or region, which the scheduler does not know. */
-const disabledReason = (code: Unplaceable['code'], { sku, region }: CheckedLaunch): string | null => {
+/** What the scheduler does not know: the operator's reason for a disabled SKU or region, and how to get a larger quota. */
+const furtherText = (code: Unplaceable['code'], { sku, region }: CheckedLaunch): string | null => {
+  if (code === 'quota_exceeded') return REFUSALS.quota_request_how;
   if (code === 'region_disabled') return region.disabled_reason;
   return code === 'sku_disabled' ? sku.disabled_reason : null;
 };
@@ -148,7 +149,7 @@ const alternativesOf = (decision: Unplaceable) =>
 
 /** A failed placement as an API error. */
 export const placementRefusal = (decision: Unplaceable, launch: CheckedLaunch) => {
-  const because = disabledReason(decision.code, launch);
+  const because = furtherText(decision.code, launch);
   const sentence = explainToUser(decision, launch.request);
   return {
     code: CODES[decision.code],

@@ -26,8 +26,15 @@ test('every refusal is a sentence that names its subject', () => {
       REFUSALS.key_not_retirable,
       REFUSALS.key_not_revocable,
       REFUSALS.host_value_unusable,
+      REFUSALS.sign_up_decided,
+      REFUSALS.user_not_active,
+      REFUSALS.quota_request_decided,
     ].map((of) => of('train')),
     REFUSALS.host_has_node('serial number S1', 'j22u15'),
+    REFUSALS.sign_up_closed(null),
+    ...[REFUSALS.sign_up_invited, REFUSALS.sign_up_domain].flatMap((of) => [of(null, 'x'), of('ada@example.com', 'x')]),
+    REFUSALS.organization_by_operator('ops@example.com'),
+    ...[null, 4].map(REFUSALS.quota_request_needless),
   ];
   for (const text of texts) assert.match(text, /^(?:[A-Z]|disabled_reason|\d).*\.$/);
 });

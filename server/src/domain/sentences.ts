@@ -1,4 +1,7 @@
 /** The sentences by which operations refuse. The services and the console's mock API share them, so that they cannot differ. */
+/** Whom to ask, as the last sentence of a refusal. */
+const askText = (contact: string | null, ask = 'Ask'): string => `${ask} ${contact ?? 'the operators of this site'}.`;
+
 export const REFUSALS = {
   internal: 'An internal error occurred. The request changed nothing.',
   bad_path: 'The path is not a valid URL path.',
@@ -30,6 +33,37 @@ export const REFUSALS = {
       ? 'The access policy of the organization forbids sessions that are not recorded. Open a terminal (gpuaas terminal), or ask an admin of the organization to change the policy.'
       : 'This project forbids sessions that are not recorded. Open a terminal (gpuaas terminal), or ask an admin of the project to change that.',
   console_only: 'You have read access to the console only. Other sessions need allocation.connect.',
+
+  sign_up_closed: (contact: string | null) =>
+    `Sign-up is closed: no new accounts are created here. ${askText(contact)}`,
+  sign_up_invited: (email: string | null, contact: string | null) =>
+    email === null
+      ? `Sign-up is by invitation, and your identity provider has not verified an e-mail address of yours. ${askText(contact)}`
+      : `Sign-up is by invitation, and there is no pending invitation for ${email}. Ask an owner of the organization that you want to join for one. ${askText(contact, 'Otherwise ask')}`,
+  sign_up_domain: (email: string | null, contact: string | null) =>
+    email === null
+      ? `Sign-up needs an e-mail address that your identity provider has verified. ${askText(contact)}`
+      : `Sign-up is open to other e-mail domains than that of ${email}. ${askText(contact)}`,
+  sign_up_pending:
+    'An operator has not approved your sign-up yet. Your account shows the state of the request: gpuaas whoami.',
+  sign_up_decided: (state: string) => `The sign-up is already ${state}.`,
+  organization_by_operator: (contact: string | null) =>
+    `The policy of this site lets only operators create organizations. ${askText(contact)}`,
+  one_owner: 'Name one owner: owner_user_id or owner_email.',
+  user_not_active: (state: string) => `The user is ${state}; an owner must be active.`,
+  user_pending: 'The sign-up of this user is not decided. Approve or reject it: gpuaas admin sign-up-request list.',
+  membership_by_group:
+    'A group of the identity provider gives this membership, and its role follows the group. Change the group there, or ask an operator to change the mapping.',
+  group_mapping_exists: 'This group already has a role there. Delete that mapping first.',
+  quota_request_open: 'A request for this limit is open. Wait for the decision, or withdraw it first.',
+  quota_request_decided: (state: string) => `The request is already ${state}.`,
+  quota_request_needless: (limit: number | null) =>
+    limit === null
+      ? 'There is no GPU limit at this level. Nothing needs to be requested.'
+      : `The limit is ${limit} already. Request a higher one.`,
+  /** Of a launch above the quota. */
+  quota_launch: 'The GPU quota does not allow this launch.',
+  quota_request_how: 'Request a larger limit: gpuaas quota request --gpus <limit> --reason <text>.',
 
   organization_name_taken: (name: string) => `The name "${name}" is taken.`,
   owner_by_owner: 'Only an owner can add or remove owners.',

@@ -256,6 +256,8 @@ describe('every operation of the contract', () => {
       slot_id: strangeId('slot'),
       disk_ownership_id: strangeId('disk_ownership'),
       trust_key_id: strangeId('trust_key'),
+      sign_up_request_id: strangeId('sign_up_request'),
+      group_mapping_id: strangeId('group_mapping'),
       source: 'agent',
     };
 

@@ -16,6 +16,7 @@ import * as capacityHistory from '../services/capacity-history.ts';
 import * as clock from '../services/clock.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';
+import * as groupMapping from '../services/group-mapping.ts';
 import * as healthReport from '../services/health-report.ts';
 import * as invariant from '../services/invariant.ts';
 import * as inventory from '../services/inventory.ts';
@@ -40,6 +41,12 @@ import * as restore from '../services/restore.ts';
 import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
 import * as sku from '../services/sku.ts';
+import * as quotaRequest from '../services/quota-request.ts';
+import * as restore from '../services/restore.ts';
+import * as scheduler from '../services/scheduler.ts';
+import * as serviceAccount from '../services/service-account.ts';
+import * as signUpRequest from '../services/sign-up-request.ts';
+import * as sitePolicy from '../services/site-policy.ts';
 import * as slot from '../services/slot.ts';
 import * as slotApprove from '../services/slot-approve.ts';
 import * as slotMap from '../services/slot-map.ts';
@@ -266,4 +273,21 @@ export const handlers = {
   adminOsImageRegister: osImage.register,
   adminOsImageUpdate: osImage.update,
   adminOsImageRetire: osImage.retire,
+
+  adminSitePolicyGet: sitePolicy.get,
+  adminSitePolicyUpdate: sitePolicy.update,
+  adminOrganizationCreate: organization.adminCreate,
+  adminSignUpRequestList: signUpRequest.list,
+  adminSignUpRequestApprove: signUpRequest.approve,
+  adminSignUpRequestReject: signUpRequest.reject,
+  quotaRequestList: quotaRequest.list,
+  quotaRequestCreate: quotaRequest.create,
+  quotaRequestWithdraw: quotaRequest.withdraw,
+  adminQuotaRequestList: quotaRequest.adminList,
+  adminQuotaRequestApprove: quotaRequest.approve,
+  adminQuotaRequestReject: quotaRequest.reject,
+  adminGroupMappingList: groupMapping.list,
+  adminGroupMappingCreate: groupMapping.create,
+  adminGroupMappingDelete: groupMapping.remove,
+  adminGroupSync: groupMapping.sync,
 } satisfies Handlers<PublicApi, ReadCtx, WriteCtx>;

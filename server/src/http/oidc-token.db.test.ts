@@ -14,6 +14,7 @@ test('a token of the issuer reaches what its scopes allow, and only from accepte
       console_client_id: 'gpuaas-console',
       console_client_secret: null,
       cli_client_id: 'gpuaas-cli',
+      groups_claim: 'groups',
       other_client_ids: ['partner'],
     },
   });

@@ -83,13 +83,15 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
     if (problem.status >= 500) routes.onFault(error, correlation_id);
     if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
     // A user known to the issuer and refused here can choose another account.
-    const isRefused = error.code === 'unauthenticated' || error.code === 'permission_denied';
+    const isUnknown = error.code === 'policy_denied';
+    const isRefused = isUnknown || error.code === 'unauthenticated' || error.code === 'permission_denied';
+    const title = isUnknown ? 'You have no account here' : 'You are not signed in';
     return reply
       .status(isRefused ? 403 : problem.status)
       .header('cache-control', 'no-store')
       .header('content-security-policy', PAGE_CSP)
       .type('text/html; charset=utf-8')
-      .send(problemPage('You are not signed in', problem.detail, correlation_id, again(returnTo, isRefused)));
+      .send(problemPage(title, problem.detail, correlation_id, again(returnTo, isRefused)));
   };
 
   /** Cookies belong to one host name: a client of another name of this host is redirected to the published one. */

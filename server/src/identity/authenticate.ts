@@ -23,8 +23,10 @@ import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';
 import { ExpiringCache } from './expiring-cache.ts';
+import { followGroups } from './group-access.ts';
+import { emitInto } from './new-organization.ts';
 import { scopesOfSignIn } from './scopes.ts';
-import { signUp } from './sign-up.ts';
+import { signUp, signUpAgain } from './sign-up.ts';
 import { hashToken, isPlatformToken } from './token.ts';
 
 const PRINCIPAL_TTL_MS = 5_000;
@@ -71,7 +73,7 @@ const bearerOf = (authorization: string | undefined): string => {
 };
 
 const userPrincipal = (row: UserPrincipalRow, credential: Principal['credential']): Principal => {
-  if (row.state !== 'active')
+  if (row.state === 'disabled')
     throw new AppError('unauthenticated', 'This account is disabled.', { about: { kind: 'user', id: row.id } });
   return {
     kind: 'user',
@@ -80,6 +82,7 @@ const userPrincipal = (row: UserPrincipalRow, credential: Principal['credential'
     email: row.email,
     email_verified: row.email_verified,
     platform_role: row.platform_role,
+    is_pending: row.state === 'pending',
     tenants: new Map(Object.entries(row.tenants)),
     projects: new Map(Object.entries(row.projects)),
     audit_organization_id: row.personal_organization_id,
@@ -107,6 +110,7 @@ const tokenPrincipal = (row: TokenPrincipalRow): Principal => {
     email: null,
     email_verified: false,
     platform_role: null,
+    is_pending: false,
     tenants: new Map(),
     projects: new Map(),
     audit_organization_id: account.organization_id,
@@ -124,6 +128,8 @@ export const createAuthenticator = (options: Options): Authenticator => {
   const recentlyValid = new ExpiringCache<true>(PRINCIPALS_MAX);
   /** Lookups in progress: requests that arrive together with one credential share one. */
   const pending = new Map<string, Promise<Principal>>();
+  /** People whose sign-up was refused within minutes, by their token's subject. */
+  const refusedSignUps = new ExpiringCache<true>(PRINCIPALS_MAX);
   /** Sessions whose use was stored within the minute. */
   const used = new ExpiringCache<true>(PRINCIPALS_MAX);
 
@@ -206,22 +212,70 @@ export const createAuthenticator = (options: Options): Authenticator => {
       });
     });
 
+  /**
+   * A token without groups ends the memberships by groups of a user who had some; for others nothing changes. True when
+   * the user's roles must be read again: this token or another one at the same time may have changed them.
+   */
+  const followTokenGroups = async (
+    user: UserPrincipalRow,
+    { groups: given, issued_at }: VerifiedToken,
+    request: Parameters<Authenticator>[1],
+  ): Promise<boolean> => {
+    const isNone = given === 'absent' || given.length === 0;
+    if (user.state !== 'active' || (isNone && user.groups === null)) return false;
+    if (given === 'unreadable' || issued_at === null) {
+      log.warn({ user_id: user.id }, 'the groups of a token, or their time, cannot be read; nothing changed');
+      return false;
+    }
+    const groups = given === 'absent' || given.length === 0 ? null : given;
+    const actor = { ...request, actor_kind: 'system', actor_id: null, actor_role: null } as const;
+    await database.write(PLATFORM, async (tx) => {
+      const { emit, sent } = emitInto(tx, request.correlation_id);
+      await followGroups(tx, { id: user.id, groups, issued_at }, actor, emit);
+      await sent();
+    });
+    return true;
+  };
+
+  const signUpOnce = async (token: VerifiedToken, request: Parameters<Authenticator>[1], nowMs: number) => {
+    const key = JSON.stringify([token.issuer, token.subject]);
+    const isNews = refusedSignUps.get(key, nowMs) === undefined;
+    try {
+      await signUp(database, token, { ...request, superadmin: mayBootstrap(token) }, isNews);
+    } catch (err) {
+      if (isNews && err instanceof AppError && err.code === 'policy_denied')
+        refusedSignUps.set(key, true, nowMs + RECENTLY_VALID_MS);
+      throw err;
+    }
+  };
+
   const mayBootstrap = (token: VerifiedToken) =>
     token.email_verified && token.email !== null && superadmin_emails.includes(token.email.toLowerCase());
 
-  const byJwt = async (jwt: string, nowMs: number, request: Parameters<Authenticator>[1]): Promise<Principal> => {
+  /** `isKnown`: the token was valid a moment ago, so its groups were followed then. */
+  const byJwt = async (
+    jwt: string,
+    nowMs: number,
+    request: Parameters<Authenticator>[1],
+    isKnown: boolean,
+  ): Promise<Principal> => {
     const verified = await verifier.verify(jwt);
     const find = () =>
       database.read(PLATFORM, (reader) => findUserBySubject(reader, verified.issuer, verified.subject));
     let row = await find();
     if (row === undefined) {
-      await signUp(database, verified, { ...request, superadmin: mayBootstrap(verified) });
+      await signUpOnce(verified, request, nowMs);
       row = await find();
     } else if (row.state === 'active' && row.platform_role === null && mayBootstrap(verified)) {
       await becomeSuperadmin(row, request);
       row = await find();
     }
     if (row === undefined) throw refuse('The account could not be created.');
+    if (!isKnown && row.state === 'pending') {
+      const again = { ...request, superadmin: mayBootstrap(verified) };
+      if (await signUpAgain(database, row, verified, again)) row = (await find()) ?? row;
+    }
+    if (!isKnown && (await followTokenGroups(row, verified, request))) row = (await find()) ?? row;
     row = await followAddress(row, verified, request);
     const { id } = row;
     if (isStale(row.last_seen_at, nowMs)) void touch(database.write(PLATFORM, (tx) => touchUser(tx, id)));
@@ -246,7 +300,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
         ? bySession(token)
         : isPlatformToken(token)
           ? byToken(token, nowMs)
-          : byJwt(token, nowMs, request);
+          : byJwt(token, nowMs, request, fresh !== true && recentlyValid.get(key, nowMs) !== undefined);
       const principal = await find;
       const { expires_at } = principal.credential;
       const expiry = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);

@@ -8,7 +8,7 @@ import { type Operation, type Permission, type RoleName, roleHolds, scopeAllows 
 import type { Principal } from '../context.ts';
 import { type Database, PLATFORM, type Scope } from '../db/client.ts';
 import { findProjectOrganization } from '../db/principal.ts';
-import { POLICIES } from '../domain/sentences.ts';
+import { POLICIES, REFUSALS } from '../domain/sentences.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 
 export type Decision =
@@ -101,6 +101,8 @@ export const authorize = async (
       policy: 'public',
       scope: { tenant_id: '', principal_id: principal.id },
     };
+  if (principal.is_pending && permission !== 'self.read')
+    return { allowed: false, visible: true, ...NOWHERE, policy: REFUSALS.sign_up_pending };
   const boundTo = principal.credential.project_id;
   switch (operation.access) {
     case 'platform': {

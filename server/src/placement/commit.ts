@@ -100,7 +100,7 @@ const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown =
     case 'project':
       return notFound('project');
     case 'quota':
-      return new AppError('quota_exceeded', 'The GPU quota does not allow this launch.', {
+      return new AppError('quota_exceeded', `${REFUSALS.quota_launch} ${REFUSALS.quota_request_how}`, {
         reasons: [{ code: 'quota', gpus: allocation.gpu_count }],
       });
     case 'capacity':

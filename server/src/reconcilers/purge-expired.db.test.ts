@@ -32,6 +32,7 @@ test('only expired rows are deleted, in batches, and unsent events stay at any a
         now() + case when n < 8 then interval '-1 minute' else interval '1 minute' end from generate_series(1, 9) n`);
     await tx.query("insert into users (id, issuer, subject, name) values ('usr_a', 'i', 's', 'a')");
     await tx.query("insert into organizations (id, name, display_name, kind) values ('org_a', 'a', 'a', 'personal')");
+    await tx.query("insert into quotas (organization_id) values ('org_a')");
     await tx.query(
       "insert into projects (id, organization_id, name, display_name) values ('prj_a', 'org_a', 'a', 'a')",
     );

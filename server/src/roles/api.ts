@@ -79,6 +79,7 @@ export const createApi = async ({
     issuer: issuerUrl,
     audience: config.oidc.audience,
     clients: [config.oidc.console_client_id, config.oidc.cli_client_id, ...config.oidc.other_client_ids],
+    groups_claim: config.oidc.groups_claim,
     log,
     clock,
     ...(issuer ? { fetch: issuer.fetch } : {}),

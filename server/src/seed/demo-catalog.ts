@@ -10,7 +10,9 @@ import { findRegion, insertRegion } from '../db/region.ts';
 import { findSku, insertSku } from '../db/sku.ts';
 import { insertPrice } from '../db/sku-price.ts';
 import { findVmProfile, insertVmProfile } from '../db/sku-vm-profile.ts';
+import { type SitePolicySettings, updateSitePolicy } from '../db/site-policy.ts';
 
+const FIRST_VERSION = 1;
 const SLICE_SKU = 'h200-sxm-slice';
 const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
 
@@ -113,6 +115,12 @@ const seedSku = async (tx: Tx, { profiles, ...sku }: (typeof SKUS)[number]): Pro
   for (const one of profiles)
     if ((await findVmProfile(tx, one.name)) === undefined) await insertVmProfile(tx, { ...one, sku_name: sku.name });
 };
+/** People of the demo sign up by themselves. A policy that an operator has set stays. */
+const DEMO_POLICY = { sign_up: 'open', mail_domains: [], default_gpu_limit: 64, contact: null } as const;
+
+/** `default_gpu_limit`: null lets tests launch without a limit. */
+export const seedSitePolicy = (database: Database, settings: Partial<SitePolicySettings> = {}): Promise<unknown> =>
+  database.write(PLATFORM, (tx) => updateSitePolicy(tx, FIRST_VERSION, { ...DEMO_POLICY, ...settings }));
 
 export const seedCatalog = (database: Database): Promise<void> =>
   database.write(PLATFORM, async (tx) => {

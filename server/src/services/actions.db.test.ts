@@ -45,6 +45,7 @@ const principal = (over: Partial<Principal> = {}): Principal => ({
   email: null,
   email_verified: false,
   platform_role: 'superadmin',
+  is_pending: false,
   tenants: new Map(),
   projects: new Map(),
   audit_organization_id: null,

@@ -9,7 +9,7 @@ import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-const userView = ({ email_verified: _, ...user }: db.UserRow) => user;
+const userView = ({ email_verified: _, groups: __, groups_at: ___, ...user }: db.UserRow) => user;
 
 export const organizationList = (ctx: ReadCtx, { query }: Req<'adminOrganizationList'>) =>
   listPage(
@@ -43,6 +43,7 @@ export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => 
     throw new AppError('permission_denied', 'You are no longer a superadmin.');
   const before = await db.findUser(ctx.tx, req.params.user_id);
   if (before === undefined) throw notFound('user');
+  if (before.state === 'pending' && req.body.state !== undefined) throw conflict(REFUSALS.user_pending);
   const state = req.body.state ?? before.state;
   const platform_role = req.body.platform_role === undefined ? before.platform_role : req.body.platform_role;
   const staysSuperadmin = state === 'active' && platform_role === 'superadmin';

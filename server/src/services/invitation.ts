@@ -1,8 +1,8 @@
-import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { PublicApi, RequestOf, TenantRole } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/invitation.ts';
-import { findOrganization, insertMembership } from '../db/organization.ts';
+import { findOrganization, insertMembership, keepMembership } from '../db/organization.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
@@ -24,29 +24,44 @@ export const list = (ctx: ReadCtx, { query }: Req<'invitationList'>) =>
     (row) => row,
   );
 
-export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) => {
-  const organization_id = organizationOf(ctx);
-  const caller = principalOf(ctx);
-  const roles = await assertStillAllowed(ctx, 'invitation.create');
-  if (body.role === 'owner' && !roles.includes('tenant:owner'))
-    throw new AppError('permission_denied', REFUSALS.invite_owner);
-  await assertBelowLimit(ctx, 'invitations', organization_id);
+type Invited = Readonly<{
+  organization_id: string;
+  email: string;
+  role: TenantRole;
+  expires_in_s?: number | undefined;
+}>;
+
+/** The token is returned once; only its hash is stored. */
+export const invite = async (
+  ctx: WriteCtx,
+  { organization_id, email, role, expires_in_s = LIFETIME_DEFAULT_S }: Invited,
+) => {
   const { token, hash } = mintToken('invitation');
   const id = mintId('inv');
   const invitation = await db.insertInvitation(ctx.tx, {
     id,
     organization_id,
-    email: body.email.toLowerCase(),
-    role: body.role,
+    email: email.toLowerCase(),
+    role,
     token_hash: hash,
-    invited_by: caller.id,
-    expires_in_s: body.expires_in_s ?? LIFETIME_DEFAULT_S,
+    invited_by: principalOf(ctx).id,
+    expires_in_s,
   });
   if (invitation === undefined) throw new AppError('internal', 'The invitation was not created.');
-  ctx.target('invitation', id);
-  ctx.note({ role: body.role });
-  ctx.emit('invitation.created', { subject: id, data: { organization_id, invitation_id: id } });
+  ctx.emit('invitation.created', { subject: id, organization_id, data: { organization_id, invitation_id: id } });
   return { invitation, token };
+};
+
+export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) => {
+  const organization_id = organizationOf(ctx);
+  const roles = await assertStillAllowed(ctx, 'invitation.create');
+  if (body.role === 'owner' && !roles.includes('tenant:owner'))
+    throw new AppError('permission_denied', REFUSALS.invite_owner);
+  await assertBelowLimit(ctx, 'invitations', organization_id);
+  const made = await invite(ctx, { organization_id, ...body });
+  ctx.target('invitation', made.invitation.id);
+  ctx.note({ role: body.role });
+  return made;
 };
 
 export const revoke = async (ctx: WriteCtx, { params }: Req<'invitationRevoke'>): Promise<undefined> => {
@@ -72,7 +87,8 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   if (invitation.state !== 'pending') throw conflict(REFUSALS.invitation_ended(invitation.state));
   const { organization_id, role } = invitation;
   // The table decides: two invitations to one organization may be accepted at the same moment.
-  if (!(await insertMembership(ctx.tx, { organization_id, user_id: caller.id, role })))
+  const membership = { organization_id, user_id: caller.id, role };
+  if (!(await insertMembership(ctx.tx, membership)) && !(await keepMembership(ctx.tx, membership)))
     throw conflict(REFUSALS.already_member);
   await db.markInvitationAccepted(ctx.tx, invitation.id, caller.id);
   ctx.setTarget(organization_id);

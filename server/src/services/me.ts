@@ -2,6 +2,7 @@ import { type ProjectRole, roleHolds } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { listOrganizationsOf } from '../db/organization.ts';
 import { listProjects, listProjectsById, type ProjectRow } from '../db/project.ts';
+import { findSignUpRequestOf } from '../db/sign-up-request.ts';
 import { principalOf } from '../pipeline/caller.ts';
 
 const ORGANIZATIONS_SHOWN_MAX = 200;
@@ -11,6 +12,7 @@ const PROJECTS_SHOWN_MAX = 200;
 export const get = (ctx: ReadCtx) => {
   const principal = principalOf(ctx);
   return ctx.read(async (reader) => {
+    const asked = principal.is_pending ? await findSignUpRequestOf(reader, principal.id) : undefined;
     const organizations =
       principal.kind === 'user'
         ? await listOrganizationsOf(reader, principal.id, { after: null, limit: ORGANIZATIONS_SHOWN_MAX })
@@ -40,6 +42,8 @@ export const get = (ctx: ReadCtx) => {
       id: principal.id,
       name: principal.name,
       email: principal.email,
+      state: principal.is_pending ? ('pending' as const) : ('active' as const),
+      sign_up_request: asked ?? null,
       platform_role: principal.platform_role,
       organizations: organizations.map(({ id, name, display_name, role }) => ({ id, name, display_name, role })),
       projects: [...rows.values()]

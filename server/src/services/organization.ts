@@ -1,16 +1,19 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { isUniqueViolation } from '../db/errors.ts';
-import { revokeInvitationsAround } from '../db/invitation.ts';
 import * as db from '../db/organization.ts';
-import { insertProject } from '../db/project.ts';
+import { getSitePolicy } from '../db/site-policy.ts';
+import { findUser } from '../db/user.ts';
 import { REFUSALS } from '../domain/sentences.ts';
+import { organizationRefusal } from '../domain/sign-up.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { endMembership } from '../identity/member-end.ts';
+import { createOrganization, isNameTaken } from '../identity/new-organization.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { organizationOf, principalOf, resourceChanged } from '../pipeline/caller.ts';
 import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
+import { invite } from './invitation.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -23,10 +26,15 @@ export const list = (ctx: ReadCtx, { query }: Req<'organizationList'>) =>
     ({ role: _, ...row }) => row,
   );
 
+const nameTaken = (err: unknown, name: string): unknown =>
+  isNameTaken(err) ? new AppError('already_exists', REFUSALS.organization_name_taken(name)) : err;
+
 export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>) => {
   const id = mintId('org');
-  const projectId = mintId('prj');
   const created_by = principalOf(ctx).id;
+  const policy = await getSitePolicy(ctx.tx);
+  const refusal = organizationRefusal(policy);
+  if (refusal !== null) throw new AppError('policy_denied', refusal);
   // A former member no longer sees an organization, but it counts.
   ctx.tx.enter({ tenant_id: '*', principal_id: created_by });
   await assertBelowLimit(ctx, 'organizations', created_by);
@@ -34,34 +42,58 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
   // the new one.
   ctx.tx.enter({ tenant_id: id, principal_id: created_by });
   try {
-    const inserted = await db.insertOrganization(ctx.tx, {
+    const wanted = {
       id,
       name: body.name,
       display_name: body.display_name ?? body.name,
       kind: 'enterprise',
       created_by,
-    });
-    await db.insertMembership(ctx.tx, { organization_id: id, user_id: created_by, role: 'owner' });
-    await insertProject(ctx.tx, { id: projectId, organization_id: id, name: 'default', display_name: 'Default' });
+      owner_id: created_by,
+      gpu_limit: policy.default_gpu_limit,
+    } as const;
+    const { organization } = await createOrganization(ctx.tx, wanted, ctx.emit);
     ctx.setTarget(id);
-    ctx.emit('organization.created', {
-      subject: id,
-      organization_id: id,
-      data: { organization_id: id, name: body.name, kind: 'enterprise' },
-    });
-    ctx.emit('project.created', {
-      subject: projectId,
-      organization_id: id,
-      project_id: projectId,
-      data: { project_id: projectId, name: 'default' },
-    });
-    const row = inserted.rows[0];
-    if (row === undefined) throw new AppError('internal', 'The organization was not created.');
-    return row;
+    return organization;
   } catch (err) {
-    if (isUniqueViolation(err, 'organizations_name_key'))
-      throw new AppError('already_exists', REFUSALS.organization_name_taken(body.name));
-    throw err;
+    throw nameTaken(err, body.name);
+  }
+};
+
+/** An operator creates an organization for somebody: a user, or a person who is invited as its owner. */
+export const adminCreate = async (ctx: WriteCtx, { body }: Req<'adminOrganizationCreate'>) => {
+  const { owner_user_id = null, owner_email = null } = body;
+  if ((owner_user_id === null) === (owner_email === null)) throw new AppError('invalid_request', REFUSALS.one_owner);
+  if (owner_user_id !== null) {
+    const owner = await findUser(ctx.tx, owner_user_id);
+    if (owner === undefined) throw notFound('user');
+    if (owner.state !== 'active') throw conflict(REFUSALS.user_not_active(owner.state));
+  }
+  const id = mintId('org');
+  const created_by = principalOf(ctx).id;
+  const { default_gpu_limit } = await getSitePolicy(ctx.tx);
+  const gpu_limit = body.gpu_limit === undefined ? default_gpu_limit : body.gpu_limit;
+  try {
+    const { organization } = await createOrganization(
+      ctx.tx,
+      {
+        id,
+        name: body.name,
+        display_name: body.display_name ?? body.name,
+        kind: 'enterprise',
+        created_by: owner_user_id ?? created_by,
+        owner_id: owner_user_id,
+        gpu_limit,
+      },
+      ctx.emit,
+    );
+    ctx.setTarget(id);
+    ctx.target('organization', id);
+    ctx.note({ owner_user_id, gpu_limit });
+    if (owner_email === null) return { organization, invitation: null, token: null };
+    const { invitation, token } = await invite(ctx, { organization_id: id, email: owner_email, role: 'owner' });
+    return { organization, invitation, token };
+  } catch (err) {
+    throw nameTaken(err, body.name);
   }
 };
 
@@ -103,6 +135,7 @@ export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUp
   const { user_id } = req.params;
   const before = await db.findMember(ctx.tx, organization_id, user_id);
   if (before === undefined) throw notFound('member');
+  if (before.source === 'group') throw conflict(REFUSALS.membership_by_group);
   await assertStillAllowed(ctx, 'organization.member.update');
   await guardOwners(ctx, user_id, req.body.role);
   if (!(await db.updateMemberRole(ctx.tx, organization_id, user_id, req.if_match, req.body.role)))
@@ -122,8 +155,5 @@ export const memberRemove = async (ctx: WriteCtx, req: Req<'organizationMemberRe
   const { user_id } = req.params;
   if ((await db.findMember(ctx.tx, organization_id, user_id)) === undefined) throw notFound('member');
   await guardOwners(ctx, user_id, null);
-  // While the user is still a member: afterwards row-level security hides the address.
-  await revokeInvitationsAround(ctx.tx, organization_id, user_id);
-  await db.deleteMember(ctx.tx, organization_id, user_id);
-  ctx.emit('organization.member.removed', { subject: user_id, data: { organization_id, user_id } });
+  await endMembership(ctx.tx, { organization_id, user_id }, ctx.emit);
 };

@@ -7,7 +7,7 @@ import * as db from '../db/project.ts';
 import { NOTHING_CLAIMED, type ProjectHoldings, projectDeleteRefusal } from '../domain/project-actions.ts';
 import { action } from '../domain/refusal.ts';
 import { REFUSALS } from '../domain/sentences.ts';
-import { AppError, notFound } from '../errors.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerHolds, onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
@@ -119,6 +119,8 @@ export const memberPut = async (ctx: WriteCtx, req: Req<'projectMemberPut'>) => 
   if (!(await db.holdProject(ctx.tx, project_id))) throw notFound('project');
   await assertStillAllowed(ctx, 'project.member.update');
   const row = await db.putProjectMember(ctx.tx, { project_id, organization_id: organizationOf(ctx), user_id, role });
+  if (row === undefined && (await db.findProjectMember(ctx.tx, project_id, user_id)) !== undefined)
+    throw conflict(REFUSALS.membership_by_group);
   if (row === undefined) throw notFound('member of the organization');
   ctx.note({ role });
   ctx.emit('project.member.changed', { subject: user_id, data: { project_id, user_id, role } });

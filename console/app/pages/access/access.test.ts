@@ -28,6 +28,8 @@ const me = (role: 'owner' | 'admin'): Me => ({
   id: 'usr_1',
   name: 'Ada',
   email: null,
+  state: 'active',
+  sign_up_request: null,
   platform_role: null,
   organizations: [{ id: 'org_1', name: 'acme', display_name: 'Acme', role }],
   projects: [],

@@ -2,12 +2,13 @@
 
 import type { Quota } from '@gpuaas/sdk';
 import { Stack } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useRead } from '../../api/read.ts';
 import { count } from '../../format/size.ts';
 import { Async } from '../../ui/async.tsx';
 import { Section } from '../../ui/page.tsx';
 
-const QuotaBar = ({ of, quota: { gpu_limit, gpu_used } }: Readonly<{ of: string; quota: Quota }>) => {
+export const QuotaBar = ({ of, quota: { gpu_limit, gpu_used } }: Readonly<{ of: string; quota: Quota }>) => {
   if (gpu_limit === null)
     return (
       <div>
@@ -43,6 +44,14 @@ export const QuotaBars = ({ projectId }: Readonly<{ projectId: string }>) => (
         <Stack gap="md">
           <QuotaBar of="Project" quota={project} />
           <QuotaBar of="Organization" quota={organization} />
+          <Link
+            className="link"
+            to="/organizations/$organizationId"
+            params={{ organizationId: organization.organization_id }}
+            search={{ tab: 'limits' }}
+          >
+            Limits and requests
+          </Link>
         </Stack>
       )}
     </Async>

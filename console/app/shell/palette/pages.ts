@@ -23,7 +23,7 @@ const organizationPages = (me: Me, { id, display_name }: Me['organizations'][num
     page('Organization members', `${base}?tab=members`, ['people', 'roles', 'team', 'users'], display_name),
     page('Invitations', `${base}?tab=invitations`, ['invite', 'people'], display_name),
     page('Access policy', `${base}?tab=policy`, ['recording', 'idle', 'sessions', 'security'], display_name),
-    page('Limits', `${base}?tab=limits`, ['maximum', 'quota', 'usage'], display_name),
+    page('Limits', `${base}?tab=limits`, ['maximum', 'quota', 'usage', 'request more', 'gpu limit'], display_name),
     ...(refusalOf(me, 'audit.read', { organization: id }) === null
       ? [page('Audit', `${base}/audit`, ['log', 'history', 'who did what', 'export'], display_name)]
       : []),

@@ -69,15 +69,37 @@ export const scopesOf = (claims: JWTPayload): string[] | null => {
   return words.length > SCOPES_MAX ? null : words;
 };
 
+const GROUPS_MAX = 1_000;
+const GROUP_MAX_CHARS = 255;
+
+/**
+ * The groups of a user: a list, or `absent` in a token without the claim. `unreadable` must change nothing: the claim
+ * is malformed, too long, or names another place to ask (the overage of Entra), so the groups are not known.
+ */
+export type GroupsClaim = readonly string[] | 'absent' | 'unreadable';
+
+export const groupsOf = (claims: JWTPayload, name: string): GroupsClaim => {
+  const given = claims[name];
+  const elsewhere = claims['_claim_names'];
+  if (given === undefined)
+    return typeof elsewhere === 'object' && elsewhere !== null && name in elsewhere ? 'unreadable' : 'absent';
+  const list: unknown = typeof given === 'string' ? [given] : given;
+  if (!Array.isArray(list) || list.length > GROUPS_MAX) return 'unreadable';
+  const isGroup = (one: unknown): one is string =>
+    typeof one === 'string' && one !== '' && one.length <= GROUP_MAX_CHARS && !UNPRINTABLE.test(one);
+  return list.every(isGroup) ? [...new Set(list)].sort() : 'unreadable';
+};
+
 const TIME_MAX_S = 8_640_000_000_000;
 
+const timeOf = (seconds: unknown): string | null =>
+  typeof seconds === 'number' && seconds > 0 && seconds <= TIME_MAX_S ? new Date(seconds * 1000).toISOString() : null;
+
 /** When the user signed in, RFC 3339. `iat` does not count: it changes with every refresh. */
-export const authTimeOf = (claims: Readonly<Record<string, unknown>>): string | null => {
-  const seconds = claims['auth_time'];
-  return typeof seconds === 'number' && seconds > 0 && seconds <= TIME_MAX_S
-    ? new Date(seconds * 1000).toISOString()
-    : null;
-};
+export const authTimeOf = (claims: Readonly<Record<string, unknown>>): string | null => timeOf(claims['auth_time']);
+
+/** When the token was issued, RFC 3339. */
+export const issuedAtOf = (claims: Readonly<Record<string, unknown>>): string | null => timeOf(claims['iat']);
 
 /** The clients that the token names: `azp` or RFC 9068 `client_id`, `appid` with Entra, `cid` with Okta. Not text where it is malformed. */
 export const clientsOf = (claims: JWTPayload): readonly unknown[] =>

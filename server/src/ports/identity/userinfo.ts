@@ -4,10 +4,17 @@ import type { JWTPayload } from 'jose';
 
 const TIMEOUT_MS = 3_000;
 const BODY_MAX_CHARS = 64 * 1024;
-const ABOUT_A_PERSON = ['name', 'preferred_username', 'email', 'email_verified'];
+const ABOUT_A_PERSON = ['name', 'preferred_username', 'email', 'email_verified', '_claim_names'];
 
 export const fetchUserinfo = async (
-  request: Readonly<{ endpoint: string; jwt: string; subject: string; fetch: typeof globalThis.fetch; log: Log }>,
+  request: Readonly<{
+    endpoint: string;
+    jwt: string;
+    subject: string;
+    groups_claim: string;
+    fetch: typeof globalThis.fetch;
+    log: Log;
+  }>,
 ): Promise<JWTPayload | null> => {
   try {
     const response = await request.fetch(request.endpoint, {
@@ -21,7 +28,9 @@ export const fetchUserinfo = async (
     const claims = JSON.parse(text) as JWTPayload;
     // OpenID Connect Core 5.3.2: a response about another subject must not be used.
     if (claims.sub !== request.subject) throw new Error('userinfo answered for another subject');
-    return Object.fromEntries(ABOUT_A_PERSON.filter((name) => name in claims).map((name) => [name, claims[name]]));
+    return Object.fromEntries(
+      [...ABOUT_A_PERSON, request.groups_claim].filter((name) => name in claims).map((name) => [name, claims[name]]),
+    );
   } catch (err) {
     request.log.warn({ err }, 'userinfo could not be read');
     return null;

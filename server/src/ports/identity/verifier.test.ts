@@ -27,7 +27,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 test('an access token of the issuer identifies its user', async (t) => {
   const issuer = await startTestIssuer(t);
   const exp = now() + 300;
-  const token = await verifierFor(issuer).verify(await issuer.sign({ exp, auth_time: exp - 900 }));
+  const token = await verifierFor(issuer).verify(await issuer.sign({ exp, auth_time: exp - 900, iat: exp - 300 }));
   assert.deepEqual(token, {
     issuer: issuer.url,
     subject: 'user-1',
@@ -37,7 +37,32 @@ test('an access token of the issuer identifies its user', async (t) => {
     expires_at: new Date(exp * 1000).toISOString(),
     auth_time: new Date((exp - 900) * 1000).toISOString(),
     scopes: ['openid', 'email'],
+    groups: 'absent',
+    issued_at: new Date((exp - 300) * 1000).toISOString(),
   });
+});
+
+test('the groups of a user are a list of the configured claim, or not known', async (t) => {
+  const issuer = await startTestIssuer(t);
+  const verifier = verifierFor(issuer, { groups_claim: 'https://example.com/groups' });
+  const groupsOf = async (claims: JWTPayload) => (await verifier.verify(await issuer.sign(claims))).groups;
+  const given = (value: unknown) => groupsOf({ 'https://example.com/groups': value });
+  assert.deepEqual(await given(['/b', '/a', '/b']), ['/a', '/b']);
+  assert.deepEqual(await given('/a'), ['/a']);
+  assert.deepEqual(await given([]), []);
+  assert.equal(await groupsOf({ groups: ['/a'] }), 'absent');
+  for (const value of [
+    [''],
+    [1],
+    {},
+    null,
+    ['a\u0000'],
+    ['x'.repeat(256)],
+    Array.from({ length: 1001 }, (_, n) => `g${n}`),
+  ])
+    assert.equal(await given(value), 'unreadable', JSON.stringify(value).slice(0, 40));
+  assert.equal(await groupsOf({ _claim_names: { 'https://example.com/groups': 'src1' } }), 'unreadable');
+  assert.equal(await groupsOf({ _claim_names: { other: 'src1' } }), 'absent');
 });
 
 test('a token outside its validity or for another audience is refused with the reason', async (t) => {

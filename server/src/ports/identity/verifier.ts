@@ -7,7 +7,18 @@ import { createHash } from 'node:crypto';
 import { type Clock, type Log, systemClock } from '@gpuaas/kit';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { AppError } from '../../errors.ts';
-import { authTimeOf, clientsOf, isAccessToken, personOf, SCOPES_MAX, scopesOf, subjectOf } from './claims.ts';
+import {
+  authTimeOf,
+  clientsOf,
+  type GroupsClaim,
+  groupsOf,
+  isAccessToken,
+  issuedAtOf,
+  personOf,
+  SCOPES_MAX,
+  scopesOf,
+  subjectOf,
+} from './claims.ts';
 import { createIssuerMetadata, type IssuerKeys, issuerUnavailable, withoutSlash } from './issuer-metadata.ts';
 import { fetchUserinfo } from './userinfo.ts';
 
@@ -22,6 +33,9 @@ export type VerifiedToken = Readonly<{
   /** When the user signed in, RFC 3339; null without the claim. */
   auth_time: string | null;
   scopes: readonly string[];
+  groups: GroupsClaim;
+  /** RFC 3339; null without the claim. Of two tokens the newer one knows the groups. */
+  issued_at: string | null;
 }>;
 
 export type TokenVerifier = Readonly<{ verify(jwt: string): Promise<VerifiedToken> }>;
@@ -31,6 +45,8 @@ export type TokenVerifierOptions = Readonly<{
   audience: string;
   /** The clients whose tokens are accepted. A token without a client is checked by its audience alone. */
   clients: readonly string[];
+  /** The claim that lists the groups of a user. */
+  groups_claim?: string;
   log: Log;
   fetch?: typeof globalThis.fetch;
   clock?: Clock;
@@ -114,6 +130,7 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
     fetch = globalThis.fetch,
     clock = systemClock,
     remembered = 10_000,
+    groups_claim = 'groups',
   } = options;
   const nowMs = (): number => clock.now().getTime();
   const metadata = createIssuerMetadata({ issuer, fetch, nowMs, keysCooldownMs: options.keysCooldownMs ?? 30_000 });
@@ -162,11 +179,14 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
     if (scopes === null) throw refuse(`The token has more than ${SCOPES_MAX} scopes.`);
 
     let person = personOf(payload, subject);
+    let groups = groupsOf(payload, groups_claim);
     let untilMs = exp * 1000;
     if (person.email === null && userinfo !== null) {
-      const claims = await fetchUserinfo({ endpoint: userinfo, jwt, subject, fetch, log });
-      if (claims !== null) person = personOf({ ...payload, ...claims }, subject);
-      else untilMs = Math.min(untilMs, nowMs() + WITHOUT_EMAIL_KEPT_MS);
+      const claims = await fetchUserinfo({ endpoint: userinfo, jwt, subject, groups_claim, fetch, log });
+      if (claims !== null) {
+        person = personOf({ ...payload, ...claims }, subject);
+        groups = groupsOf({ ...payload, ...claims }, groups_claim);
+      } else untilMs = Math.min(untilMs, nowMs() + WITHOUT_EMAIL_KEPT_MS);
     }
     const expires_at = new Date(exp * 1000).toISOString();
     const token: VerifiedToken = {
@@ -176,6 +196,8 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
       expires_at,
       auth_time: authTimeOf(payload),
       scopes,
+      groups,
+      issued_at: issuedAtOf(payload),
     };
     remember(key, token, untilMs);
     return token;

@@ -221,10 +221,11 @@ test('a tenant sees and starts runs of its own organization only', async (t) => 
   const [mine, theirs] = [mintId('org'), mintId('org')];
   await database.write(PLATFORM, async (tx) => {
     for (const id of [mine, theirs])
-      await tx.query("insert into organizations (id, name, display_name, kind) values ($1, $2, 'x', 'enterprise')", [
-        id,
-        id.replace('_', '-'),
-      ]);
+      await tx.query(
+        `with made as (insert into organizations (id, name, display_name, kind) values ($1, $2, 'x', 'enterprise') returning id)
+         insert into quotas (organization_id) select id from made`,
+        [id, id.replace('_', '-')],
+      );
   });
   const scope = { tenant_id: mine, principal_id: 'usr_x' };
   const startAs = (organization_id: string | null) =>

@@ -1,0 +1,84 @@
+import { GROUP_ROLES } from '@gpuaas/sdk';
+import { choice, command, type Group, required, text } from '../command.ts';
+import { anyOrganizationId } from '../find.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+
+export const adminGroupMapping: Group = {
+  name: 'group-mapping',
+  summary: 'Give groups of the issuer roles in organizations and projects',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'List mappings',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.adminGroupMappingList({ query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'ID', value: ({ id }) => id },
+          { header: 'GROUP', value: ({ group }) => group, shrink: 'cut' },
+          { header: 'ORGANIZATION', value: ({ organization_name }) => organization_name, shrink: 'cut' },
+          { header: 'PROJECT', value: ({ project_name }) => project_name ?? '-', shrink: 'cut' },
+          { header: 'ROLE', value: ({ role }) => role },
+        ]);
+      },
+    }),
+    command({
+      name: 'create',
+      summary: 'Give members of a group a role, from their next sign-in',
+      args: { group: 'The group, as the issuer writes it in the groups claim' },
+      flags: {
+        'in-organization': required(text('The organization, by name or ID', 'name')),
+        'in-project': text('A role in this project only', 'id'),
+        role: required(choice('Role', GROUP_ROLES)),
+        ...keyFlags,
+      },
+      examples: ['gpuaas admin group-mapping create /research --in-organization acme --role member'],
+      run: async (cli, { args, flags }) => {
+        const organization_id = await anyOrganizationId(cli, flags.inOrganization);
+        const body = { group: args.group, organization_id, project_id: flags.inProject, role: flags.role };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const response = await (await cli.client()).call('adminGroupMappingCreate', { body }, options);
+        const { id, organization_name, project_name, role } = response.data;
+        const place = project_name === null ? organization_name : `${organization_name}/${project_name}`;
+        cli.out.done(`Members of ${args.group} are ${role} in ${place} from their next sign-in (${id}).`, response);
+        if (!cli.out.json) cli.out.say('For people who are signed in now: gpuaas admin group sync');
+      },
+    }),
+    command({
+      name: 'delete',
+      summary: 'Delete a mapping; members lose the role at their next sign-in',
+      args: { mapping: 'ID' },
+      flags: yesFlags,
+      run: async (cli, { args, flags }) => {
+        await cli.confirm(`Delete group mapping ${args.mapping}?`, flags.yes);
+        const params = { group_mapping_id: args.mapping };
+        const response = await (await cli.client()).call('adminGroupMappingDelete', { params }, { signal: cli.signal });
+        cli.out.done(`Deleted ${args.mapping}.`, response, { id: args.mapping, deleted: true });
+        if (!cli.out.json) cli.out.say('To end the access of its members now: gpuaas admin group sync');
+      },
+    }),
+  ],
+};
+
+export const adminGroup: Group = {
+  name: 'group',
+  summary: 'Apply groups of the issuer',
+  commands: [
+    command({
+      name: 'sync',
+      summary: 'Apply the mappings to the groups that users had at their last sign-in; does not contact the issuer',
+      flags: { ...keyFlags },
+      run: async (cli, { flags }) => {
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const response = await (await cli.client()).call('adminGroupSync', {}, options);
+        const { users_checked, memberships_granted, memberships_changed, memberships_removed } = response.data;
+        cli.out.done(
+          `Checked ${users_checked} users: ${memberships_granted} memberships granted, ${memberships_changed} changed, ${memberships_removed} removed.`,
+          response,
+        );
+      },
+    }),
+  ],
+};

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decideSignUp, type Newcomer, organizationRefusal, type SignUpPolicy } from './sign-up.ts';
+
+const policy = (over: Partial<SignUpPolicy> = {}): SignUpPolicy => ({
+  sign_up: 'open',
+  mail_domains: [],
+  contact: null,
+  ...over,
+});
+const person = (over: Partial<Newcomer> = {}): Newcomer => ({
+  email: 'ada@example.com',
+  email_verified: true,
+  is_superadmin: false,
+  is_invited: false,
+  ...over,
+});
+const POLICIES = ['closed', 'invited', 'approved', 'open'] as const;
+const WITH = { kind: 'admit', has_organization: true };
+const WITHOUT = { kind: 'admit', has_organization: false };
+
+test('a configured superadmin gets in under every policy', () => {
+  for (const sign_up of POLICIES)
+    assert.deepEqual(
+      decideSignUp(policy({ sign_up, mail_domains: ['x.example'] }), person({ is_superadmin: true })),
+      WITH,
+    );
+});
+
+test('closed admits nobody else, not even an invited person, and names whom to ask', () => {
+  for (const is_invited of [false, true]) {
+    const decision = decideSignUp(policy({ sign_up: 'closed', contact: 'ops@example.com' }), person({ is_invited }));
+    assert.ok(decision.kind === 'refuse');
+    assert.match(decision.sentence, /closed.*Ask ops@example\.com\.$/);
+  }
+});
+
+test('an invited person joins without a personal organization', () => {
+  for (const sign_up of ['invited', 'approved'] as const)
+    assert.deepEqual(decideSignUp(policy({ sign_up }), person({ is_invited: true })), WITHOUT);
+});
+
+test('without an invitation, `invited` refuses and `approved` lets the person wait', () => {
+  const refused = decideSignUp(policy({ sign_up: 'invited' }), person());
+  assert.ok(refused.kind === 'refuse');
+  assert.match(
+    refused.sentence,
+    /no pending invitation for ada@example\.com.*Otherwise ask the operators of this site\.$/,
+  );
+  const unverified = decideSignUp(policy({ sign_up: 'invited' }), person({ email_verified: false }));
+  assert.ok(unverified.kind === 'refuse');
+  assert.match(unverified.sentence, /not verified an e-mail address/);
+  assert.doesNotMatch(unverified.sentence, /ada@/);
+  assert.deepEqual(decideSignUp(policy({ sign_up: 'approved' }), person()), { kind: 'wait' });
+});
+
+test('open admits any address, or with a list only verified ones of its domains', () => {
+  const listed = policy({ mail_domains: ['example.com'] });
+  assert.deepEqual(decideSignUp(policy(), person({ email: null, email_verified: false })), WITH);
+  assert.deepEqual(decideSignUp(listed, person({ email: 'Ada@EXAMPLE.com' })), WITH);
+  assert.deepEqual(decideSignUp(listed, person({ email: 'ada@other.example', is_invited: true })), WITHOUT);
+  const others = [
+    { email: 'ada@example.com.evil.example' },
+    { email: 'ada@sub.example.com' },
+    { email: 'example.com@evil.example' },
+    { email_verified: false },
+    { email: null },
+  ];
+  for (const other of others) {
+    const decision = decideSignUp(listed, person(other));
+    assert.ok(decision.kind === 'refuse', JSON.stringify(other));
+    assert.match(decision.sentence, /e-mail/);
+  }
+});
+
+test('only under `open` do users create further organizations', () => {
+  for (const sign_up of POLICIES)
+    assert.equal(organizationRefusal(policy({ sign_up })) === null, sign_up === 'open', sign_up);
+});

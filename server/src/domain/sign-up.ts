@@ -1,0 +1,54 @@
+/**
+ * Who may sign up: the policy of the site, applied to a person at the first sign-in. Configured superadmins always get in,
+ * or nobody could change the policy. An invitation is to a verified address: otherwise anyone could claim it.
+ */
+import { REFUSALS } from './sentences.ts';
+
+export type SignUpPolicy = Readonly<{
+  sign_up: 'closed' | 'invited' | 'approved' | 'open';
+  mail_domains: readonly string[];
+  contact: string | null;
+}>;
+
+export type Newcomer = Readonly<{
+  email: string | null;
+  email_verified: boolean;
+  /** The address is one of the configured superadmins'. */
+  is_superadmin: boolean;
+  /** A pending invitation to the verified address, or a mapped group. */
+  is_invited: boolean;
+}>;
+
+export type SignUpDecision =
+  /** With a personal organization, or as a user who joins others only. */
+  | Readonly<{ kind: 'admit'; has_organization: boolean }>
+  /** Waits for an operator. */
+  | Readonly<{ kind: 'wait' }>
+  | Readonly<{ kind: 'refuse'; sentence: string }>;
+
+const admit = (has_organization: boolean): SignUpDecision => ({ kind: 'admit', has_organization });
+
+const isOfDomain = ({ email, email_verified }: Newcomer, domains: readonly string[]): boolean => {
+  if (domains.length === 0) return true;
+  return email !== null && email_verified && domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
+};
+
+export const decideSignUp = (policy: SignUpPolicy, person: Newcomer): SignUpDecision => {
+  if (person.is_superadmin) return admit(true);
+  if (policy.sign_up === 'closed') return { kind: 'refuse', sentence: REFUSALS.sign_up_closed(policy.contact) };
+  if (policy.sign_up === 'open' && isOfDomain(person, policy.mail_domains)) return admit(true);
+  if (person.is_invited) return admit(false);
+  if (policy.sign_up === 'approved') return { kind: 'wait' };
+  const { contact } = policy;
+  return {
+    kind: 'refuse',
+    sentence:
+      policy.sign_up === 'invited'
+        ? REFUSALS.sign_up_invited(person.email_verified ? person.email : null, contact)
+        : REFUSALS.sign_up_domain(person.email_verified ? person.email : null, contact),
+  };
+};
+
+/** Why a user cannot create another organization; null under the policy that lets people in by themselves. */
+export const organizationRefusal = ({ sign_up, contact }: SignUpPolicy): string | null =>
+  sign_up === 'open' ? null : REFUSALS.organization_by_operator(contact);

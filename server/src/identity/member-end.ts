@@ -1,0 +1,19 @@
+/**
+ * The end of a membership in an organization. Project memberships, tokens, sessions and granted keys follow from the row:
+ * roles are checked against it, and `revoke-grants` removes the keys. Invitations of and by the user end here.
+ */
+import type { WriteCtx } from '../context.ts';
+import type { Tx } from '../db/client.ts';
+import { revokeInvitationsAround } from '../db/invitation.ts';
+import { deleteMember } from '../db/organization.ts';
+
+export const endMembership = async (
+  tx: Tx,
+  { organization_id, user_id }: Readonly<{ organization_id: string; user_id: string }>,
+  emit: WriteCtx['emit'],
+): Promise<void> => {
+  // While the user is still a member: afterwards row-level security hides the address.
+  await revokeInvitationsAround(tx, organization_id, user_id);
+  await deleteMember(tx, organization_id, user_id);
+  emit('organization.member.removed', { subject: user_id, organization_id, data: { organization_id, user_id } });
+};
