@@ -340,10 +340,16 @@ create table pools (
   name text not null,
   organization_id text,
   created_at timestamp with time zone default now() not null,
+  purpose text,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint pools_pkey PRIMARY KEY (id),
+  constraint pool_life UNIQUE (id, is_live),
   constraint pools_name_key UNIQUE (name),
   constraint pools_id_check CHECK (id ~~ 'pol\_%'::text),
   constraint pools_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint pools_purpose_check CHECK (purpose <> ''::text),
   constraint pools_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 grant insert, select, update on pools to gpuaas_app;
@@ -356,7 +362,10 @@ create table regions (
   version integer default 1 not null,
   wipe_minimum text default 'clear'::text not null,
   allows_wipe_override boolean default false not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint regions_pkey PRIMARY KEY (name),
+  constraint region_life UNIQUE (name, is_live),
   constraint region_policy UNIQUE (name, allows_wipe_override),
   constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
   constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
@@ -373,6 +382,7 @@ create table restores (
   ended jsonb not null,
   lost_changes jsonb not null,
   correlation_id text not null,
+  identity_changes jsonb default '[]'::jsonb not null,
   constraint restores_pkey PRIMARY KEY (id),
   constraint restores_check CHECK (older_than <= began_at),
   constraint restores_id_check CHECK (id ~~ 'rst\_%'::text)
@@ -418,9 +428,19 @@ END) stored,
   launch_failures integer default 0 not null,
   launch_failed_at timestamp with time zone,
   restore_hold_id text,
+  needs_live boolean generated always as (
+CASE
+    WHEN (state <> 'deleted'::text) THEN true
+    ELSE NULL::boolean
+END) stored,
+  host_vcpu_count integer,
+  host_memory_mib bigint,
+  host_hugepages_mib bigint,
+  host_numa_nodes integer,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
+  constraint host_size_is_whole CHECK (num_nulls(host_vcpu_count, host_memory_mib, host_hugepages_mib, host_numa_nodes) = ANY (ARRAY[0, 4])),
   constraint nodes_capacity_mode_check CHECK (capacity_mode = ANY (ARRAY['slice'::text, 'baremetal'::text, 'flexible'::text])),
   constraint nodes_check CHECK (is_held = (held_reason IS NOT NULL)),
   constraint nodes_check1 CHECK (host_role = 'worker_compute'::text OR occupancy = 'free'::text),
@@ -429,7 +449,11 @@ END) stored,
   constraint nodes_check4 CHECK (launch_failures = 0 OR launch_failed_at IS NOT NULL),
   constraint nodes_gpu_count_check CHECK (gpu_count >= 1 AND gpu_count <= 64),
   constraint nodes_health_check CHECK (health = ANY (ARRAY['ok'::text, 'unhealthy'::text, 'unknown'::text])),
+  constraint nodes_host_hugepages_mib_check CHECK (host_hugepages_mib >= 0),
+  constraint nodes_host_memory_mib_check CHECK (host_memory_mib >= 0),
+  constraint nodes_host_numa_nodes_check CHECK (host_numa_nodes > 0),
   constraint nodes_host_role_check CHECK (host_role = ANY (ARRAY['platform_control'::text, 'app_control'::text, 'worker_compute'::text])),
+  constraint nodes_host_vcpu_count_check CHECK (host_vcpu_count >= 0),
   constraint nodes_id_check CHECK (id ~~ 'nod\_%'::text),
   constraint nodes_launch_failures_check CHECK (launch_failures >= 0),
   constraint nodes_name_check CHECK (name ~ '^[A-Za-z0-9-]{1,64}$'::text),
@@ -441,11 +465,14 @@ CASE capacity_mode
     WHEN 'baremetal'::text THEN occupancy <> 'sliced'::text
     ELSE true
 END),
+  constraint node_in_live_pool FOREIGN KEY (pool_id, needs_live) REFERENCES pools(id, is_live),
+  constraint node_in_live_region FOREIGN KEY (region_name, needs_live) REFERENCES regions(name, is_live),
   constraint nodes_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools(id),
   constraint nodes_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name),
   constraint nodes_restore_hold_id_fkey FOREIGN KEY (restore_hold_id) REFERENCES restores(id)
 );
 CREATE INDEX nodes_by_illness ON nodes USING btree (fell_ill_at) WHERE (fell_ill_at IS NOT NULL);
+CREATE INDEX nodes_by_pool ON nodes USING btree (pool_id) WHERE (state <> 'deleted'::text);
 CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
 CREATE INDEX nodes_cooling ON nodes USING btree (launch_failed_at) WHERE (launch_failures > 0);
 CREATE UNIQUE INDEX nodes_live_name ON nodes USING btree (name) WHERE (state <> 'deleted'::text);
@@ -457,8 +484,14 @@ create table os_images (
   display_name text not null,
   os_family text not null,
   os_version text not null,
+  channel text default 'stable'::text not null,
+  trust text default 'unverified'::text not null,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
   constraint os_images_pkey PRIMARY KEY (name),
-  constraint os_images_name_check CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'::text)
+  constraint os_images_channel_check CHECK (channel = ANY (ARRAY['stable'::text, 'candidate'::text])),
+  constraint os_images_name_check CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'::text),
+  constraint os_images_trust_check CHECK (trust = ANY (ARRAY['unverified'::text, 'verified'::text]))
 );
 CREATE UNIQUE INDEX os_images_any_case ON os_images USING btree (lower(name));
 grant insert, select, update on os_images to gpuaas_app;
@@ -516,18 +549,17 @@ create table sku_catalog (
   capacity_shape text not null,
   gpus_per_node integer not null,
   allowed_gpu_counts integer[] not null,
-  gpu_hourly_price_minor bigint not null,
-  currency text not null,
   enabled boolean default true not null,
   disabled_reason text,
   version integer default 1 not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint sku_catalog_pkey PRIMARY KEY (name),
+  constraint sku_life UNIQUE (name, is_live),
   constraint sku_catalog_allowed_gpu_counts_check CHECK (cardinality(allowed_gpu_counts) > 0),
   constraint sku_catalog_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
   constraint sku_catalog_check CHECK (enabled = (disabled_reason IS NULL)),
   constraint sku_catalog_check1 CHECK (capacity_shape <> 'baremetal'::text OR allowed_gpu_counts = ARRAY[gpus_per_node]),
-  constraint sku_catalog_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
-  constraint sku_catalog_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
   constraint sku_catalog_gpus_per_node_check CHECK (gpus_per_node >= 1 AND gpus_per_node <= 64),
   constraint sku_catalog_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
 );
@@ -577,6 +609,11 @@ END) stored,
   power_run_id text,
   power_grace_s integer,
   install_number integer default 0 not null,
+  needs_live boolean generated always as (
+CASE
+    WHEN (state <> ALL (ARRAY['released'::text, 'failed'::text])) THEN true
+    ELSE NULL::boolean
+END) stored,
   constraint allocations_pkey PRIMARY KEY (id),
   constraint allocations_id_node_id_claimable_as_key UNIQUE (id, node_id, claimable_as),
   constraint allocations_id_organization_id_project_id_key UNIQUE (id, organization_id, project_id),
@@ -598,6 +635,8 @@ END) stored,
   constraint power_is_dated CHECK ((power_since IS NULL) = (power_state IS NULL)),
   constraint power_unknown_says_why CHECK (power_state <> 'unknown'::text OR power_reason IS NOT NULL),
   constraint power_while_active CHECK ((power_state IS NOT NULL) = (state = 'active'::text AND capacity_shape = 'gpu_slice'::text)),
+  constraint allocation_in_live_region FOREIGN KEY (region_name, needs_live) REFERENCES regions(name, is_live),
+  constraint allocation_of_live_sku FOREIGN KEY (sku_name, needs_live) REFERENCES sku_catalog(name, is_live),
   constraint allocations_image_name_image_digest_fkey FOREIGN KEY (image_name, image_digest) REFERENCES os_image_versions(image_name, digest),
   constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint allocations_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id),
@@ -610,6 +649,8 @@ CREATE INDEX allocations_by_project ON allocations USING btree (project_id, id);
 CREATE INDEX allocations_changing_power ON allocations USING btree (id) WHERE (power_run_id IS NOT NULL);
 CREATE INDEX allocations_due ON allocations USING btree (release_at) WHERE ((release_at IS NOT NULL) AND (release_requested_at IS NULL));
 CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WHERE (state <> 'released'::text);
+CREATE INDEX allocations_live_by_region ON allocations USING btree (region_name, needs_live) WHERE needs_live;
+CREATE INDEX allocations_live_by_sku ON allocations USING btree (sku_name, needs_live) WHERE needs_live;
 CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
 CREATE INDEX allocations_released ON allocations USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE INDEX allocations_standing ON allocations USING btree (node_id) WHERE (state = ANY (ARRAY['active'::text, 'releasing'::text, 'release_failed'::text]));
@@ -919,6 +960,7 @@ CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (all
 CREATE INDEX claims_left ON allocation_resource_claims USING btree (move_id) WHERE ((move_id IS NOT NULL) AND (released_at IS NULL));
 CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
 CREATE INDEX claims_live_by_project ON allocation_resource_claims USING btree (project_id) WHERE (released_at IS NULL);
+CREATE INDEX claims_of_nodes ON allocation_resource_claims USING btree (node_id, created_at) WHERE (claim_kind = 'node_exclusive'::text);
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
@@ -1108,6 +1150,23 @@ create table capacity_samples (
 );
 grant delete, insert, select on capacity_samples to gpuaas_app;
 
+create table clock_guard (
+  id integer default 1 not null,
+  seen_at timestamp with time zone not null,
+  hold_since timestamp with time zone,
+  reason text,
+  jump_ms bigint,
+  ended_at timestamp with time zone,
+  ended_by text,
+  version integer default 1 not null,
+  constraint clock_guard_pkey PRIMARY KEY (id),
+  constraint clock_guard_check CHECK ((hold_since IS NULL) = (reason IS NULL)),
+  constraint clock_guard_check1 CHECK ((hold_since IS NULL) = (jump_ms IS NULL)),
+  constraint clock_guard_check2 CHECK ((ended_at IS NULL) = (ended_by IS NULL)),
+  constraint clock_guard_id_check CHECK (id = 1)
+);
+grant insert, select, update on clock_guard to gpuaas_app;
+
 create table disk_ownerships (
   id text not null,
   node_id text not null,
@@ -1135,6 +1194,7 @@ create table disk_ownerships (
   constraint disk_ownerships_wipe_proof_id_fkey FOREIGN KEY (wipe_proof_id) REFERENCES wipe_proofs(id)
 );
 CREATE INDEX disk_ownerships_by_node ON disk_ownerships USING btree (node_id, id);
+CREATE INDEX disk_ownerships_by_serial ON disk_ownerships USING btree (serial);
 CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
 grant insert, select, update on disk_ownerships to gpuaas_app;
 
@@ -1287,6 +1347,7 @@ create table node_agents (
   kinds text[] not null,
   clock_skew_ms bigint default 0 not null,
   trust_version text,
+  database_skew_ms bigint,
   constraint node_agents_pkey PRIMARY KEY (node_id),
   constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
@@ -1726,6 +1787,28 @@ create table site_policy (
 );
 grant select, update on site_policy to gpuaas_app;
 
+create table sku_prices (
+  id text not null,
+  sku_name text not null,
+  currency text not null,
+  gpu_hourly_price_minor bigint not null,
+  valid_from timestamp with time zone not null,
+  created_by text,
+  correlation_id text not null,
+  created_at timestamp with time zone default now() not null,
+  cancelled_at timestamp with time zone,
+  constraint sku_prices_pkey PRIMARY KEY (id),
+  constraint price_cancelled_in_time CHECK (cancelled_at < valid_from),
+  constraint price_not_in_past CHECK (valid_from >= created_at),
+  constraint sku_prices_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+  constraint sku_prices_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
+  constraint sku_prices_id_check CHECK (id ~~ 'prc\_%'::text),
+  constraint sku_prices_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint sku_prices_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
+);
+CREATE UNIQUE INDEX sku_prices_live ON sku_prices USING btree (sku_name, valid_from DESC) WHERE (cancelled_at IS NULL);
+grant insert, select, update (cancelled_at) on sku_prices to gpuaas_app;
+
 create table sku_vm_profiles (
   name text not null,
   sku_name text not null,
@@ -1733,6 +1816,8 @@ create table sku_vm_profiles (
   vcpu_count integer not null,
   memory_mib integer not null,
   is_default boolean default false not null,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
   constraint sku_vm_profiles_pkey PRIMARY KEY (name),
   constraint sku_vm_profiles_gpu_count_check CHECK (gpu_count > 0),
   constraint sku_vm_profiles_memory_mib_check CHECK (memory_mib > 0),
@@ -1740,8 +1825,8 @@ create table sku_vm_profiles (
   constraint sku_vm_profiles_vcpu_count_check CHECK (vcpu_count > 0),
   constraint sku_vm_profiles_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
-CREATE UNIQUE INDEX sku_vm_profiles_default ON sku_vm_profiles USING btree (sku_name, gpu_count) WHERE is_default;
-grant insert, select on sku_vm_profiles to gpuaas_app;
+CREATE UNIQUE INDEX sku_vm_profiles_default ON sku_vm_profiles USING btree (sku_name, gpu_count) WHERE (is_default AND (retired_at IS NULL));
+grant insert, select, update on sku_vm_profiles to gpuaas_app;
 
 create table slot_overrides (
   id text not null,
@@ -1987,6 +2072,7 @@ create table workflow_runs (
   created_at timestamp with time zone default clock_timestamp() not null,
   finished_at timestamp with time zone,
   workers_lost integer default 0 not null,
+  workers_killed integer default 0 not null,
   constraint workflow_runs_pkey PRIMARY KEY (id),
   constraint workflow_runs_attempt_check CHECK (attempt >= 0),
   constraint workflow_runs_check CHECK (step = ANY (steps)),
@@ -2003,6 +2089,7 @@ create table workflow_runs (
   constraint workflow_runs_steps_check CHECK (cardinality(steps) > 0),
   constraint workflow_runs_subject_id_check CHECK (subject_id ~ '^[A-Za-z0-9_.-]{1,64}$'::text),
   constraint workflow_runs_winding_check CHECK (winding = ANY (ARRAY['cancel'::text, 'deadline'::text, 'failure'::text])),
+  constraint workflow_runs_workers_killed_check CHECK (workers_killed >= 0),
   constraint workflow_runs_workers_lost_check CHECK (workers_lost >= 0),
   constraint workflow_runs_workflow_check CHECK (workflow ~ '^[a-z0-9-]{1,64}$'::text),
   constraint workflow_runs_workflow_version_check CHECK (workflow_version > 0),

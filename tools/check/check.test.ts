@@ -198,7 +198,10 @@ describe('make check', () => {
   it('finds quotes in runbooks that the product does not print', () => {
     const source = "log.warn(`no route to ${'$'}{host}: waiting`); { database: 'accepts no writes' }";
     const of = (text: string): string[] => missingQuotes(text, source);
-    assert.deepEqual(of('`no route to … waiting` `"database":"accepts no writes"` `gpuaas node list` `--wait <s>`'), []);
+    assert.deepEqual(
+      of('`no route to … waiting` `"database":"accepts no writes"` `gpuaas node list` `--wait <s>`'),
+      [],
+    );
     assert.deepEqual(of('```\n`not a quote`\n```\n`select 1 from x` and `one_word`'), []);
     assert.deepEqual(of('`no route\nto` and `no way to …`'), ['no way to …']);
     assert.deepEqual(quotesIn('`a … b.`'), [{ quote: 'a … b.', parts: ['a', 'b.'] }]);

@@ -1,5 +1,5 @@
-import { GpuaasError, PLATFORM_ROLES, USER_STATES } from '@gpuaas/sdk';
-import { choice, command, type Group, integer, text } from '../command.ts';
+import { PLATFORM_ROLES } from '@gpuaas/sdk';
+import { choice, command, type Group, integer, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';

@@ -7,10 +7,10 @@ import { mintId } from '@gpuaas/kit';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findOsImage, insertOsImageVersion, replaceOsImageSkus, upsertOsImage } from '../db/os-image.ts';
 import { findRegion, insertRegion } from '../db/region.ts';
+import { type SitePolicySettings, updateSitePolicy } from '../db/site-policy.ts';
 import { findSku, insertSku } from '../db/sku.ts';
 import { insertPrice } from '../db/sku-price.ts';
 import { findVmProfile, insertVmProfile } from '../db/sku-vm-profile.ts';
-import { type SitePolicySettings, updateSitePolicy } from '../db/site-policy.ts';
 
 const FIRST_VERSION = 1;
 const SLICE_SKU = 'h200-sxm-slice';
