@@ -36,18 +36,19 @@ export const readClock = async (reader: Reader): Promise<DatabaseTime> => {
 export const isClockTrusted = async (reader: Reader): Promise<boolean> =>
   (await reader.query<{ is: boolean }>(`select ${CLOCK_TRUSTED} as is`)).rows[0]?.is ?? false;
 
-/** Agents that reported since the hold began, or within the time of a heartbeat without one. */
+/** Without a hold, those that sent a heartbeat recently have reported. */
 export const countAgentClocks = async (reader: Reader): Promise<AgentClocks> =>
   (
     await reader.query<AgentClocks>(
-      `select count(*) as known, count(*) filter (where c.has_reported) as reported,
+      `select count(*) as known, count(*) filter (where c.state <> 'offline' or c.has_reported) as expected,
+         count(*) filter (where c.has_reported) as reported,
          count(*) filter (where c.has_reported and abs(c.skew_ms) <= $1) as agreeing
-       from (select a.database_skew_ms as skew_ms, a.database_skew_ms is not null and ${agentIsSeen('a')}
+       from (select n.state, a.database_skew_ms as skew_ms, a.database_skew_ms is not null and ${agentIsSeen('a')}
            and a.last_seen_at >= coalesce((select hold_since from clock_guard), '-infinity') as has_reported
          from node_agents a join nodes n on n.id = a.node_id where not n.state ${NODE_OVER}) c`,
       [CLOCK_STEP_MAX_MS],
     )
-  ).rows[0] ?? { known: 0, reported: 0, agreeing: 0 };
+  ).rows[0] ?? { known: 0, expected: 0, reported: 0, agreeing: 0 };
 
 /** The clock was checked now. Returns the version of the guard. */
 export const acceptClock = async (tx: Tx): Promise<number> =>

@@ -8,7 +8,7 @@ const at = (database_ms: number, monotonic_ms: number, took_ms = 0): ClockReadin
   before_ms: monotonic_ms,
   after_ms: monotonic_ms + took_ms,
 });
-const nobody = { known: 4, reported: 0, agreeing: 0 };
+const nobody = { known: 4, expected: 4, reported: 0, agreeing: 0 };
 const guard = { seen_ms: 0, is_held: false, version: 1 };
 const judge = (over: Partial<ClockFacts>) =>
   judgeClock({ guard, now: at(0, 0), trusted: undefined, agents: nobody, ...over });
@@ -46,14 +46,20 @@ test('a hold ends when agents agree or the clock returns, and a confirmed time i
   const now = at(6 * HOUR, 0);
   assert.deepEqual(judge({ guard: held, now, trusted }), { kind: 'held' });
   assert.deepEqual(judge({ guard: held, now }), { kind: 'held' });
-  const agents = { known: 4, reported: 3, agreeing: 2 };
+  const agents = { known: 4, expected: 4, reported: 3, agreeing: 2 };
   assert.deepEqual(judge({ guard: held, now, trusted, agents }), { kind: 'end', by: 'agents' });
   assert.deepEqual(judge({ guard: held, now: at(1_000, 1_000), trusted }), { kind: 'end', by: 'clock' });
   assert.deepEqual(judge({ guard: { ...guard, version: 3 }, now, trusted }), { kind: 'trusted', step_ms: 0 });
 });
 
 test('agents confirm when enough reported and most of them agree; without hosts nothing is to protect', () => {
-  const confirm = (known: number, reported: number, agreeing: number) => agentsConfirm({ known, reported, agreeing });
+  const confirm = (expected: number, reported: number, agreeing: number, known = expected) =>
+    agentsConfirm({ known, expected, reported, agreeing });
   assert.deepEqual([confirm(0, 0, 0), confirm(1, 1, 1), confirm(2, 1, 1), confirm(40, 3, 2)], Array(4).fill(true));
   assert.deepEqual([confirm(1, 0, 0), confirm(40, 2, 2), confirm(40, 4, 2), confirm(3, 1, 1)], Array(4).fill(false));
+  assert.deepEqual(
+    [confirm(1, 1, 1, 40), confirm(0, 0, 0, 40)],
+    [true, false],
+    'hosts that were offline are not waited for',
+  );
 });

@@ -18,14 +18,22 @@ export const clockStepMs = (earlier: ClockReading, later: ClockReading): number 
   return Math.round(passed > most ? passed - most : passed < least ? passed - least : 0);
 };
 
-/** Agents of nodes in service; those that polled since the hold began; those of them whose host agrees with the database. */
-export type AgentClocks = Readonly<{ known: number; reported: number; agreeing: number }>;
+export type AgentClocks = Readonly<{
+  /** Of nodes in service. */
+  known: number;
+  /** Those that may report: not of nodes that were offline already. */
+  expected: number;
+  /** Sent a heartbeat since the hold began. */
+  reported: number;
+  /** Those of them whose host agrees with the database. */
+  agreeing: number;
+}>;
 
 const AGENTS_ENOUGH = 3;
 
 /** Most of those that reported agree, and enough have. Without any host there is nothing to protect. */
-export const agentsConfirm = ({ known, reported, agreeing }: AgentClocks): boolean =>
-  known === 0 || (reported >= Math.min(AGENTS_ENOUGH, Math.ceil(known / 2)) && agreeing * 2 > reported);
+export const agentsConfirm = ({ known, expected, reported, agreeing }: AgentClocks): boolean =>
+  known === 0 || (reported >= Math.min(AGENTS_ENOUGH, Math.max(1, Math.ceil(expected / 2))) && agreeing * 2 > reported);
 
 export type ClockFacts = Readonly<{
   /** As stored; undefined before the first check ever. */

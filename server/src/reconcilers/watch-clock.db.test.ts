@@ -123,7 +123,7 @@ const NOTHING = { released: 0, expired: 0, retired: 0, offline: 0, purged: 0, sw
 const ALL = { released: 1, expired: 1, retired: 1, offline: 0, purged: 1, swept: 1, ended: 1 };
 
 it('after a jump ahead nothing is released, ended, purged or offline, noticed or not, until the agents agree', async (t) => {
-  const { database, sql, watcher, jump, poll, passTime, isTrusted } = await world(t);
+  const { database, sql, watcher, jump, poll, passTime, isTrusted, nodes } = await world(t);
   const watch = watcher();
   await watch();
   assert.deepEqual(await passTime(), NOTHING);
@@ -131,6 +131,9 @@ it('after a jump ahead nothing is released, ended, purged or offline, noticed or
   assert.deepEqual(await passTime(), NOTHING, 'before a worker has noticed');
   await watch();
   assert.deepEqual(await passTime(), NOTHING, 'while it is held');
+  await poll(0, nodes.slice(0, 1));
+  await watch();
+  assert.deepEqual([await isTrusted(), await passTime()], [false, NOTHING], 'one of four agents has reported');
   await poll(-3 * 3_600_000);
   await watch();
   assert.equal(await isTrusted(), false, 'agents disagree');

@@ -24,7 +24,7 @@ export type ClockWatchDeps = Readonly<{
   monotonic?: () => number;
 }>;
 
-const NO_AGENTS = { known: 0, reported: 0, agreeing: 0 };
+const NO_AGENTS = { known: 0, expected: 0, reported: 0, agreeing: 0 };
 
 const audit = (tx: Tx, action: string, policy: string, metadata: Readonly<Record<string, unknown>>): void =>
   tx.defer(

@@ -9,7 +9,7 @@ import { conflict } from '../errors.ts';
 import { callerId, resourceChanged } from '../pipeline/caller.ts';
 
 const status = async (reader: Reader) => {
-  const [guard, clock, agents] = await Promise.all([
+  const [guard, clock, { expected: _, ...agents }] = await Promise.all([
     findClockGuard(reader),
     readClock(reader),
     countAgentClocks(reader),
