@@ -6,7 +6,7 @@ import { HELD_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, OVER_NODE_STATES } fr
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
-import { HELD_TASK_KINDS, HANDED_OUT_TASK_STATES, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
+import { HANDED_OUT_TASK_STATES, HELD_TASK_KINDS, OPEN_TASK_STATES, UNDONE_TASK_STATES } from '../domain/task.ts';
 import { LIVE_STATES } from '../domain/workflow.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HANDED_OUT_TASK_STATES, HELD_TASK_KINDS, isTaskOpen, isTaskUndone, OPEN_TASK_STATES, quarantineReason } from './task.ts';
+import {
+  HANDED_OUT_TASK_STATES,
+  HELD_TASK_KINDS,
+  isTaskOpen,
+  isTaskUndone,
+  OPEN_TASK_STATES,
+  quarantineReason,
+} from './task.ts';
 
 test('a task is open until it ends, and every task that an agent may hold is open', () => {
   for (const state of [...OPEN_TASK_STATES, ...HANDED_OUT_TASK_STATES]) assert.ok(isTaskOpen(state), state);
