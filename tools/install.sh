@@ -19,13 +19,6 @@ if [ "${GPUAAS_INSTALL_LOCKED:-}" != 1 ] && command -v flock >/dev/null 2>&1; th
 fi
 
 if ! node tools/install/state.mjs installed; then
-  # Only platforms other than Linux x64 have such packages (tools/check/lockfile.ts).
-  unverified=$(node tools/install/state.mjs unverified)
-  if [ -n "$unverified" ] && [ "${GPUAAS_ALLOW_UNVERIFIED:-}" != 1 ]; then
-    die "the lockfile has no digest for these packages of this platform, so npm cannot verify them:
-$unverified
-Set GPUAAS_ALLOW_UNVERIFIED=1 to install them as the registry serves them."
-  fi
   echo "Installing packages ..." >&2
   npm ci --loglevel=error --no-audit --no-fund >&2 || die "npm ci failed; the messages above say why."
 fi

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 
 type Entry = Readonly<{
   version?: string;
@@ -40,21 +38,4 @@ test('the lockfile holds no download address', () => {
     ([, entry]) => !entry.link && entry.resolved !== undefined && /^[a-z+]+:/.test(entry.resolved),
   );
   assert.deepEqual(addresses, []);
-});
-
-const unverifiedOn = (platform: string, arch: string): readonly string[] =>
-  execFileSync(process.execPath, [fileURLToPath(new URL('state.mjs', import.meta.url)), 'unverified', platform, arch], {
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter(Boolean);
-
-test('an install on Linux x64 uses only packages with a digest, and other platforms name those without', () => {
-  assert.deepEqual(unverifiedOn('linux', 'x64'), []);
-  const names = unverifiedOn('darwin', 'arm64');
-  assert.ok(names.includes(`@biomejs/cli-darwin-arm64@${packages['node_modules/@biomejs/cli-darwin-arm64']?.version}`));
-  assert.ok(
-    names.every((name) => !/linux|win32|android/.test(name)),
-    names.join(', '),
-  );
 });

@@ -8,32 +8,22 @@ const integrity = `sha512-${'A'.repeat(86)}==`;
 const tool = { version: '1.0.0', dev: true, optional: true } as const;
 
 describe('the digests of the lockfile', () => {
-  it('exist for every package that can be installed where the product is built', async () => {
-    assert.deepEqual(withoutDigest(await readLockfile()).refused, []);
+  it('exist for every package of every platform', async () => {
+    assert.deepEqual(withoutDigest(await readLockfile()), []);
   });
 
-  it('may be missing only for development tools that never run on Linux x64', () => {
-    const judge = (one: LockedPackage): 'fine' | 'refused' | 'elsewhere' => {
-      const { refused, elsewhere } = withoutDigest({ 'node_modules/@a/b': one, server: { version: '1.0.0' } });
-      return refused.length > 0 ? 'refused' : elsewhere.length > 0 ? 'elsewhere' : 'fine';
-    };
-    assert.equal(judge({ ...tool, integrity }), 'fine');
-    assert.equal(judge({ link: true }), 'fine');
-    for (const one of [{ os: ['darwin'] }, { cpu: ['arm64'] }, { libc: ['musl'] }, { os: ['!linux'] }])
-      assert.equal(judge({ ...tool, ...one }), 'elsewhere', JSON.stringify(one));
+  it('are missing where a package has none, a weaker one or a malformed one, on any platform', () => {
+    const lacking = (one: LockedPackage) => withoutDigest({ 'node_modules/@a/b': one, server: { version: '1.0.0' } });
+    assert.deepEqual(lacking({ ...tool, integrity }), []);
+    assert.deepEqual(lacking({ link: true }), []);
     for (const one of [
       tool,
-      { ...tool, os: ['linux'], cpu: ['x64'], libc: ['glibc'] },
-      { ...tool, os: ['!win32'] },
-      { version: '1.0.0', optional: true, os: ['darwin'] },
-      { version: '1.0.0', dev: true, os: ['darwin'] },
+      { ...tool, os: ['darwin'] },
+      { ...tool, libc: ['musl'] },
       { ...tool, integrity: 'sha1-AAAA' },
       { ...tool, integrity: 'sha512-short' },
     ])
-      assert.equal(judge(one), 'refused', JSON.stringify(one));
-    assert.deepEqual(withoutDigest({ 'node_modules/@a/b': tool }).refused, [
-      '@a/b@1.0.0 has no SHA-512 digest in package-lock.json',
-    ]);
+      assert.deepEqual(lacking(one), ['@a/b@1.0.0 has no SHA-512 digest in package-lock.json'], JSON.stringify(one));
   });
 });
 
