@@ -6,7 +6,7 @@ import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';
 import { consoleBudget } from './check/console-budget.ts';
 import { documentPaths } from './check/documents.ts';
-import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
+import { contractDrift, schemaDrift, workflowDrift } from './check/generated.ts';
 import { guarantees } from './check/guarantees.ts';
 import { importRules } from './check/imports.ts';
 import { lockfileDigests } from './check/lockfile.ts';

@@ -75,7 +75,9 @@ export const topologyCases: readonly Case[] = [
   line('admin-node-facts-list', `admin node facts ${node} ${T}`),
   line('admin-slot-list', `admin slot list ${name} ${T}`),
   line('admin-slot-show', `admin slot show ${node} 0 ${T}`),
-  line('admin-slot-show-drifted', `admin slot show ${node} ${slot} ${T}`, { answers: { adminNodeSlotGet: drifted } }),
+  line('admin-slot-show-hardware-change', `admin slot show ${node} ${slot} ${T}`, {
+    answers: { adminNodeSlotGet: drifted },
+  }),
   line('admin-slot-show-unknown', `admin slot show ${node} 7 ${T}`),
   line('admin-slot-approve', `admin slot approve ${name} --all --yes ${T}`, { answers: clean }),
   line('admin-slot-approve-json', `admin slot approve ${node} --slots 0,1 --wipe-method blkdiscard --yes`, {

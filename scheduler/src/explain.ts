@@ -26,7 +26,7 @@ const filterLines = (decision: Unplaceable): readonly string[] => {
 };
 
 const heldLine = (decision: Unplaceable): string => {
-  const parts = Object.entries(decision.held_by).filter(([, count]) => count > 0);
+  const parts = Object.entries(decision.unavailable_gpus).filter(([, count]) => count > 0);
   return `unavailable: ${parts.map(([kind, count]) => `${kind} ${count}`).join(', ') || 'nothing'}`;
 };
 

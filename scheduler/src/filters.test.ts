@@ -9,59 +9,59 @@ type Case = Readonly<{
   node?: Partial<SchedulerNode>;
   request?: PlacementRequest;
   detail: string;
-  holds: UnavailableReason | null;
+  reason: UnavailableReason | null;
 }>;
 
 const CASES: readonly Case[] = [
-  { filter: 'region', node: { region: 'south' }, detail: 'node is in south', holds: null },
-  { filter: 'node_state', node: { state: 'offline' }, detail: 'node is offline', holds: 'not_ready' },
-  { filter: 'node_state', node: { state: 'draining' }, detail: 'node is draining', holds: 'not_ready' },
-  { filter: 'node_state', node: { state: 'enrolling' }, detail: 'node is enrolling', holds: null },
+  { filter: 'region', node: { region: 'south' }, detail: 'node is in south', reason: null },
+  { filter: 'node_state', node: { state: 'offline' }, detail: 'node is offline', reason: 'not_ready' },
+  { filter: 'node_state', node: { state: 'draining' }, detail: 'node is draining', reason: 'not_ready' },
+  { filter: 'node_state', node: { state: 'enrolling' }, detail: 'node is enrolling', reason: null },
   {
     filter: 'host_role',
     node: { host_role: 'platform_control' },
     detail: 'host role is platform_control',
-    holds: null,
+    reason: null,
   },
   {
     filter: 'pool',
     node: { pool: { id: 'theirs', tenant_id: 'org_b' } },
     detail: 'pool theirs is dedicated to another tenant',
-    holds: null,
+    reason: null,
   },
-  { filter: 'sku', node: { sku_names: ['h100-slice', 'a100'] }, detail: 'node offers h100-slice, a100', holds: null },
-  { filter: 'sku', node: { sku_names: [] }, detail: 'node offers no SKU', holds: null },
+  { filter: 'sku', node: { sku_names: ['h100-slice', 'a100'] }, detail: 'node offers h100-slice, a100', reason: null },
+  { filter: 'sku', node: { sku_names: [] }, detail: 'node offers no SKU', reason: null },
   {
     filter: 'image',
     node: { image_names: ['other'] },
     request: aSlice(1, { image: 'ubuntu' }),
     detail: 'image ubuntu is not ready on the node',
-    holds: 'not_ready',
+    reason: 'not_ready',
   },
-  { filter: 'capacity_mode', node: { capacity_mode: 'baremetal' }, detail: 'node is for bare metal', holds: null },
-  { filter: 'capacity_mode', request: bareMetal(), detail: 'node is for slices', holds: null },
-  { filter: 'occupancy', node: { occupancy: 'exclusive' }, detail: 'node is in use as bare metal', holds: 'claimed' },
-  { filter: 'occupancy', node: { occupancy: 'cleaning' }, detail: 'node is being wiped', holds: 'cleaning' },
+  { filter: 'capacity_mode', node: { capacity_mode: 'baremetal' }, detail: 'node is for bare metal', reason: null },
+  { filter: 'capacity_mode', request: bareMetal(), detail: 'node is for slices', reason: null },
+  { filter: 'occupancy', node: { occupancy: 'exclusive' }, detail: 'node is in use as bare metal', reason: 'claimed' },
+  { filter: 'occupancy', node: { occupancy: 'cleaning' }, detail: 'node is being wiped', reason: 'cleaning' },
   {
     filter: 'occupancy',
     node: { occupancy: 'cleanup_blocked' },
     detail: 'node is blocked in cleanup',
-    holds: 'cleanup_blocked',
+    reason: 'cleanup_blocked',
   },
   {
     filter: 'occupancy',
     node: { capacity_mode: 'flexible', occupancy: 'sliced' },
     request: bareMetal(),
     detail: 'node is in use by slices',
-    holds: 'fragmented',
+    reason: 'fragmented',
   },
-  { filter: 'held', node: { held_for: 'baremetal' }, detail: 'node is held for baremetal', holds: 'held' },
-  { filter: 'node_health', node: { health: 'unknown' }, detail: 'node health is unknown', holds: 'unhealthy' },
+  { filter: 'held', node: { held_for: 'baremetal' }, detail: 'node is held for baremetal', reason: 'held' },
+  { filter: 'node_health', node: { health: 'unknown' }, detail: 'node health is unknown', reason: 'unhealthy' },
   {
     filter: 'runtime_validated',
     node: { runtime_validated: false },
     detail: 'no prerequisite check has passed since the node booted',
-    holds: 'not_ready',
+    reason: 'not_ready',
   },
   {
     filter: 'host_size',
@@ -89,55 +89,55 @@ const CASES: readonly Case[] = [
     node: { slots: slots({ 0: { has_nvme: false } }) },
     request: aSlice(8),
     detail: '1 of 8 usable slots are incomplete',
-    holds: 'fragmented',
+    reason: 'fragmented',
   },
   {
     filter: 'count_on_one_node',
     node: { slots: onlyFree(0, 1) },
     request: aSlice(4),
     detail: '2 free GPUs, 4 requested',
-    holds: 'fragmented',
+    reason: 'fragmented',
   },
   {
     filter: 'count_on_one_node',
     node: { capacity_mode: 'baremetal', slots: slots({ 3: { approval: 'disabled', status: 'cleanup_blocked' } }) },
     request: bareMetal(),
     detail: '1 of 8 slots are not available',
-    holds: 'fragmented',
+    reason: 'fragmented',
   },
   {
     filter: 'count_on_one_node',
     node: { capacity_mode: 'flexible', slots: slots({ 3: { health: 'unhealthy' } }) },
     request: bareMetal(),
     detail: '7 usable GPUs, 8 requested',
-    holds: 'fragmented',
+    reason: 'fragmented',
   },
   {
     filter: 'count_on_one_node',
     node: { capacity_mode: 'baremetal', slots: [], partitions: null, data_disks: 0 },
     request: bareMetal(),
     detail: 'no slot and no data disk is approved',
-    holds: 'unapproved',
+    reason: 'unapproved',
   },
   {
     filter: 'fabric',
     node: { slots: onlyFree(0, 2, 4, 6) },
     request: aSlice(2),
     detail: '4 free GPUs form no legal set of 2',
-    holds: 'fabric',
+    reason: 'fabric',
   },
   {
     filter: 'quota',
     request: aSlice(2, { quota_gpus_remaining: 1 }),
     detail: '2 requested, 1 left in the quota',
-    holds: 'quota',
+    reason: 'quota',
   },
 ];
 
-for (const { filter, node, request, detail, holds } of CASES) {
+for (const { filter, node, request, detail, reason } of CASES) {
   test(`${filter} refuses: ${detail}`, () => {
     const refusal = rejectedBy(candidateOf(aNode(node)), request ?? aSlice(1));
-    assert.deepEqual(refusal, { filter, detail, holds, index: FILTERS.findIndex(({ name }) => name === filter) });
+    assert.deepEqual(refusal, { filter, detail, reason, index: FILTERS.findIndex(({ name }) => name === filter) });
   });
 }
 

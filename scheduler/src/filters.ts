@@ -21,7 +21,7 @@ export const summaryOf = (candidate: Candidate): NodeSummary => {
 export type Refusal = Readonly<{
   detail: string;
   /** The unavailable reason of the node's otherwise free GPUs; null where the node is not capacity for the request. */
-  holds: UnavailableReason | null;
+  reason: UnavailableReason | null;
 }>;
 
 export type Filter = Readonly<{
@@ -29,7 +29,7 @@ export type Filter = Readonly<{
   reject: (candidate: Candidate, request: PlacementRequest) => Refusal | null;
 }>;
 
-const elsewhere = (detail: string): Refusal => ({ detail, holds: null });
+const elsewhere = (detail: string): Refusal => ({ detail, reason: null });
 
 const count = (slots: readonly SchedulerSlot[], is: (slot: SchedulerSlot) => boolean): number => {
   let matching = 0;
@@ -47,7 +47,7 @@ export const OCCUPANCY_TEXT: Readonly<Record<SchedulerNode['occupancy'], string>
 };
 
 /** How a node's occupancy refuses a request that needs more than it leaves. */
-export const OCCUPANCY_HOLDS = {
+export const OCCUPANCY_REASONS = {
   sliced: 'fragmented',
   exclusive: 'claimed',
   cleaning: 'cleaning',
@@ -58,12 +58,12 @@ export const OCCUPANCY_HOLDS = {
 const rejectWholeNode = ({ slots, data_disks }: SchedulerNode, request: PlacementRequest): Refusal | null => {
   // Without a slot or a disk to wipe, a release could prove nothing.
   if (slots.length === 0)
-    return data_disks === 0 ? { detail: 'no slot and no data disk is approved', holds: 'unapproved' } : null;
+    return data_disks === 0 ? { detail: 'no slot and no data disk is approved', reason: 'unapproved' } : null;
   const dirty = count(slots, (slot) => slot.status !== 'available');
-  if (dirty > 0) return { detail: `${dirty} of ${slots.length} slots are not available`, holds: 'fragmented' };
+  if (dirty > 0) return { detail: `${dirty} of ${slots.length} slots are not available`, reason: 'fragmented' };
   const usable = count(slots, isUsable);
   if (usable >= request.gpu_count) return null;
-  return { detail: `${usable} usable GPUs, ${request.gpu_count} requested`, holds: 'fragmented' };
+  return { detail: `${usable} usable GPUs, ${request.gpu_count} requested`, reason: 'fragmented' };
 };
 
 export const FILTERS: readonly Filter[] = [
@@ -76,7 +76,7 @@ export const FILTERS: readonly Filter[] = [
     reject: ({ node: { state } }) => {
       if (state === 'active') return null;
       const detail = `node is ${state}`;
-      return state === 'offline' || state === 'draining' ? { detail, holds: 'not_ready' } : elsewhere(detail);
+      return state === 'offline' || state === 'draining' ? { detail, reason: 'not_ready' } : elsewhere(detail);
     },
   },
   {
@@ -100,7 +100,7 @@ export const FILTERS: readonly Filter[] = [
     reject: ({ node: { image_names } }, { image }) =>
       image === null || image_names === null || image_names.includes(image)
         ? null
-        : { detail: `image ${image} is not ready on the node`, holds: 'not_ready' },
+        : { detail: `image ${image} is not ready on the node`, reason: 'not_ready' },
   },
   {
     name: 'capacity_mode',
@@ -114,26 +114,26 @@ export const FILTERS: readonly Filter[] = [
     reject: ({ node: { occupancy } }, request) =>
       occupancy === 'free' || (occupancy === 'sliced' && request.shape === 'gpu_slice')
         ? null
-        : { detail: `node is ${OCCUPANCY_TEXT[occupancy]}`, holds: OCCUPANCY_HOLDS[occupancy] },
+        : { detail: `node is ${OCCUPANCY_TEXT[occupancy]}`, reason: OCCUPANCY_REASONS[occupancy] },
   },
   {
     name: 'held',
     reject: ({ node }, request) =>
       node.held_for === null || node.held_for === request.shape
         ? null
-        : { detail: `node is held for ${node.held_for}`, holds: 'held' },
+        : { detail: `node is held for ${node.held_for}`, reason: 'held' },
   },
   {
     name: 'node_health',
     reject: ({ node: { health } }) =>
-      health === 'ok' ? null : { detail: `node health is ${health}`, holds: 'unhealthy' },
+      health === 'ok' ? null : { detail: `node health is ${health}`, reason: 'unhealthy' },
   },
   {
     name: 'runtime_validated',
     reject: ({ node }, request) =>
       node.runtime_validated || request.shape === 'baremetal'
         ? null
-        : { detail: 'no prerequisite check has passed since the node booted', holds: 'not_ready' },
+        : { detail: 'no prerequisite check has passed since the node booted', reason: 'not_ready' },
   },
   {
     name: 'host_size',
@@ -150,7 +150,7 @@ export const FILTERS: readonly Filter[] = [
       if (usable < request.gpu_count) return null;
       const complete = popcount(summaryOf(candidate).free_mask);
       if (complete >= request.gpu_count) return null;
-      return { detail: `${usable - complete} of ${usable} usable slots are incomplete`, holds: 'fragmented' };
+      return { detail: `${usable - complete} of ${usable} usable slots are incomplete`, reason: 'fragmented' };
     },
   },
   {
@@ -159,7 +159,7 @@ export const FILTERS: readonly Filter[] = [
       if (request.shape === 'baremetal') return rejectWholeNode(candidate.node, request);
       const free = popcount(summaryOf(candidate).free_mask);
       if (free >= request.gpu_count) return null;
-      return { detail: `${free} free GPUs, ${request.gpu_count} requested`, holds: 'fragmented' };
+      return { detail: `${free} free GPUs, ${request.gpu_count} requested`, reason: 'fragmented' };
     },
   },
   {
@@ -170,7 +170,7 @@ export const FILTERS: readonly Filter[] = [
       if (freeLegalSets(free_mask, table, request.gpu_count).length > 0) return null;
       return {
         detail: `${popcount(free_mask)} free GPUs form no legal set of ${request.gpu_count}`,
-        holds: 'fabric',
+        reason: 'fabric',
       };
     },
   },
@@ -179,7 +179,7 @@ export const FILTERS: readonly Filter[] = [
     reject: (_, { gpu_count, quota_gpus_remaining }) =>
       quota_gpus_remaining === null || gpu_count <= quota_gpus_remaining
         ? null
-        : { detail: `${gpu_count} requested, ${quota_gpus_remaining} left in the quota`, holds: 'quota' },
+        : { detail: `${gpu_count} requested, ${quota_gpus_remaining} left in the quota`, reason: 'quota' },
   },
 ];
 
@@ -190,7 +190,7 @@ export const rejectedBy = (candidate: Candidate, request: PlacementRequest): Fil
   let index = 0;
   for (const { name, reject } of FILTERS) {
     const refusal = reject(candidate, request);
-    if (refusal !== null) return { detail: refusal.detail, holds: refusal.holds, filter: name, index };
+    if (refusal !== null) return { detail: refusal.detail, reason: refusal.reason, filter: name, index };
     index += 1;
   }
   return null;

@@ -5,7 +5,7 @@
 
 import { freeMask, largestLegalSet, legalTable, popcount } from './legal-sets.ts';
 import type { SchedulerNode } from './model.ts';
-import { slotHold } from './unavailable.ts';
+import { slotReason } from './unavailable.ts';
 
 export type Fragmentation = Readonly<{
   free_gpus: number;
@@ -22,7 +22,7 @@ const isOpen = (node: SchedulerNode): boolean =>
 const gpusToMove = (node: SchedulerNode): number | null => {
   let claimed = 0;
   for (const slot of node.slots) {
-    const hold = slotHold(slot, true);
+    const hold = slotReason(slot, true);
     if (hold === 'claimed') claimed += 1;
     else if (hold !== null && hold !== 'cleaning') return null;
   }

@@ -30,4 +30,4 @@ export * from './model.ts';
 export { place } from './place.ts';
 export { type RefusalFacts, reasonsFor } from './reasons.ts';
 export { bareMetalScoreKey, DEFAULT_POLICY, type NodeSummary, nodeScoreKey, summarise } from './scorers.ts';
-export { type CapacityFacts, capacityFacts, NONE_UNAVAILABLE, slotHold } from './unavailable.ts';
+export { type CapacityFacts, capacityFacts, NONE_UNAVAILABLE, slotReason } from './unavailable.ts';

@@ -130,7 +130,7 @@ export type UnavailableReason =
   | 'cleanup_blocked'
   | 'quarantined'
   | 'unapproved'
-  | 'drift'
+  | 'hardware_changed'
   | 'unhealthy'
   | 'incomplete'
   | 'not_ready'
@@ -139,7 +139,7 @@ export type UnavailableReason =
   | 'fragmented'
   | 'quota';
 
-export type HeldBy = Readonly<Record<UnavailableReason, number>>;
+export type UnavailableGpus = Readonly<Record<UnavailableReason, number>>;
 
 export type FilterName =
   | 'region'
@@ -207,7 +207,7 @@ export type Unplaceable = Readonly<{
   nodes_total: number;
   rejections: readonly Rejection[];
   /** GPUs of the requested region and SKU that this tenant may see, by unavailable reason. */
-  held_by: HeldBy;
+  unavailable_gpus: UnavailableGpus;
   /** GPUs of that region and SKU in all. */
   gpus_total: number;
   free_gpus: number;

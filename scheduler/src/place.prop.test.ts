@@ -244,9 +244,9 @@ describe('placement', () => {
         const decision = place(request, aSnapshot(nodes));
         if (decision.kind === 'placed' || decision.code !== 'insufficient_capacity') return;
         seen.refused += 1;
-        const held = Object.values(decision.held_by).reduce((sum, gpus) => sum + gpus, 0);
+        const held = Object.values(decision.unavailable_gpus).reduce((sum, gpus) => sum + gpus, 0);
         assert.equal(held, decision.gpus_total);
-        const { fabric, fragmented, quota } = decision.held_by;
+        const { fabric, fragmented, quota } = decision.unavailable_gpus;
         assert.equal(decision.free_gpus, fabric + fragmented + quota);
         assert.ok(decision.largest_set < request.gpu_count || request.shape === 'baremetal');
         const survivors = [decision.nodes_total, ...decision.filters.map((filter) => filter.survivors), 0];

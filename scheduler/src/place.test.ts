@@ -53,7 +53,7 @@ test('the SKU refuses three GPUs, regardless of free capacity', () => {
 test('two free GPUs that are not a legal partition are never placed as a pair', () => {
   // Slots 0 and 2 hold modules 2 and 3.
   const decision = refused(aSlice(2), aSnapshot([aNode({ occupancy: 'sliced', slots: onlyFree(0, 2) })]));
-  assert.equal(decision.held_by.fabric, 2);
+  assert.equal(decision.unavailable_gpus.fabric, 2);
   assert.equal(
     decision.reasons[0]?.detail,
     '2 GPUs of h200-slice in north are free, but the fabric joins no 2 of them on one node; the largest set is 1.',
@@ -63,7 +63,7 @@ test('two free GPUs that are not a legal partition are never placed as a pair', 
 test('four free GPUs that form no legal set of four are refused with the fabric as the reason', () => {
   const decision = refused(aSlice(4), aSnapshot([aNode({ occupancy: 'sliced', slots: onlyFree(0, 1, 4, 5) })]));
   assert.equal(decision.code, 'insufficient_capacity');
-  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, claimed: 4, fabric: 4 });
+  assert.deepEqual(decision.unavailable_gpus, { ...NONE_UNAVAILABLE, claimed: 4, fabric: 4 });
   assert.deepEqual(
     decision.reasons.map(({ code, gpus }) => [code, gpus]),
     [
@@ -120,10 +120,10 @@ test('every GPU of the region is counted once, under the reason that it is unava
     cleanup_blocked: 1,
     quarantined: 1,
     unapproved: 1,
-    drift: 1,
+    hardware_changed: 1,
     unhealthy: 1,
   };
-  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, ...expected });
+  assert.deepEqual(decision.unavailable_gpus, { ...NONE_UNAVAILABLE, ...expected });
   assert.equal(decision.gpus_total, 8);
   assert.equal(
     decision.reasons[0]?.detail,
@@ -133,13 +133,13 @@ test('every GPU of the region is counted once, under the reason that it is unava
 
 test('a node without approved slots has no free slice', () => {
   const decision = refused(aSlice(1), aSnapshot([aNode({ slots: [] })]));
-  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, unapproved: 8 });
+  assert.deepEqual(decision.unavailable_gpus, { ...NONE_UNAVAILABLE, unapproved: 8 });
   assert.deepEqual([decision.free_gpus, decision.gpus_total], [0, 8]);
 });
 
 test('the free GPUs of a blocked node are counted under the node’s reason', () => {
   const holds = (changes: Partial<SchedulerNode>): readonly string[] =>
-    Object.entries(refused(aSlice(1), aSnapshot([aNode(changes)])).held_by).flatMap(([kind, gpus]) =>
+    Object.entries(refused(aSlice(1), aSnapshot([aNode(changes)])).unavailable_gpus).flatMap(([kind, gpus]) =>
       gpus > 0 ? [`${kind} ${gpus}`] : [],
     );
   assert.deepEqual(holds({ state: 'draining' }), ['not_ready 8']);
@@ -174,7 +174,7 @@ test('insufficient quota is reported as the reason, and alternatives respect the
   );
   assert.equal(decision.code, 'quota_exceeded');
   assert.equal(decision.reasons[0]?.detail, '4 GPUs requested, 2 left in the quota.');
-  assert.equal(decision.held_by.quota, 8);
+  assert.equal(decision.unavailable_gpus.quota, 8);
   assert.deepEqual([decision.free_gpus, decision.largest_set], [8, 8]);
   assert.deepEqual(offered(decision), ['gpu_count 2 h200-slice north']);
   const over = refused(aSlice(1, { quota_gpus_remaining: -3 }), aSnapshot([aNode()]));
@@ -241,10 +241,10 @@ test('bare metal counts nodes without slots by the SKU', () => {
     aNode({ id: 'nod_c', capacity_mode: 'flexible', occupancy: 'sliced', slots: onlyFree(0, 1, 2) }),
   ];
   const decision = refused(bareMetal(), aSnapshot(nodes));
-  assert.deepEqual(decision.held_by, { ...NONE_UNAVAILABLE, claimed: 8 + 5, unhealthy: 8, fragmented: 3 });
+  assert.deepEqual(decision.unavailable_gpus, { ...NONE_UNAVAILABLE, claimed: 8 + 5, unhealthy: 8, fragmented: 3 });
   assert.deepEqual([decision.free_gpus, decision.largest_set], [3, 3]);
   const overQuota = refused(bareMetal({ quota_gpus_remaining: 0 }), aSnapshot([whole('nod_d', {})]));
-  assert.deepEqual([overQuota.free_gpus, overQuota.largest_set, overQuota.held_by.quota], [8, 8, 8]);
+  assert.deepEqual([overQuota.free_gpus, overQuota.largest_set, overQuota.unavailable_gpus.quota], [8, 8, 8]);
   const placed = place(bareMetal(), aSnapshot([whole('nod_e', {})]));
   assert.equal(
     explainToOperator(placed, bareMetal()),

@@ -2,11 +2,11 @@
  * Refusal reasons, in words for the user and codes for programs. They use only counts, so a server with such counts for
  * the whole fleet gives the same reasons as a replay over every node. No host, device or other tenant is named.
  */
-import type { HeldBy, PlacementRequest, Reason, UnavailableReason, UnplaceableCode } from './model.ts';
+import type { PlacementRequest, Reason, UnavailableGpus, UnavailableReason, UnplaceableCode } from './model.ts';
 
 export type RefusalFacts = Readonly<{
   code: UnplaceableCode;
-  held_by: HeldBy;
+  unavailable_gpus: UnavailableGpus;
   gpus_total: number;
   free_gpus: number;
   largest_set: number;
@@ -14,13 +14,13 @@ export type RefusalFacts = Readonly<{
 
 export const gpus = (count: number): string => (count === 1 ? '1 GPU' : `${count} GPUs`);
 
-const HOLD_TEXT: Readonly<Record<UnavailableReason, string>> = {
+const REASON_TEXT: Readonly<Record<UnavailableReason, string>> = {
   claimed: 'in use',
   cleaning: 'being wiped before reuse',
   cleanup_blocked: 'waiting for a wipe that could not finish',
   quarantined: 'quarantined after a fault',
   unapproved: 'not approved for use',
-  drift: 'waiting for approval after a hardware change',
+  hardware_changed: 'waiting for approval after a hardware change',
   unhealthy: 'unhealthy',
   incomplete: 'not ready: storage, network or fabric is not assigned',
   not_ready: 'on nodes that are not ready',
@@ -31,7 +31,7 @@ const HOLD_TEXT: Readonly<Record<UnavailableReason, string>> = {
 };
 
 /** The order for users: reasons that resolve automatically first. */
-const HOLD_ORDER: readonly UnavailableReason[] = [
+const REASON_ORDER: readonly UnavailableReason[] = [
   'claimed',
   'cleaning',
   'fragmented',
@@ -40,26 +40,28 @@ const HOLD_ORDER: readonly UnavailableReason[] = [
   'cleanup_blocked',
   'quarantined',
   'unapproved',
-  'drift',
+  'hardware_changed',
   'unhealthy',
   'incomplete',
   'not_ready',
   'quota',
 ];
 
-const holdText = (kind: UnavailableReason, held: HeldBy): string => `${gpus(held[kind])} ${HOLD_TEXT[kind]}`;
+const reasonText = (kind: UnavailableReason, unavailable: UnavailableGpus): string =>
+  `${gpus(unavailable[kind])} ${REASON_TEXT[kind]}`;
 
-const holdsIn = (held: HeldBy): readonly UnavailableReason[] => HOLD_ORDER.filter((kind) => held[kind] > 0);
+const reasonsIn = (unavailable: UnavailableGpus): readonly UnavailableReason[] =>
+  REASON_ORDER.filter((kind) => unavailable[kind] > 0);
 
 /** No capacity, capacity that no single node has, or capacity that something blocks. */
 const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason => {
-  const { held_by, free_gpus, largest_set } = facts;
+  const { unavailable_gpus, free_gpus, largest_set } = facts;
   const what = `${request.sku} in ${request.region}`;
   if (facts.gpus_total === 0)
     return { code: 'no_nodes', gpus: 0, detail: `No node in ${request.region} offers SKU ${request.sku}.` };
   if (free_gpus >= request.gpu_count) {
     const blocker =
-      held_by.fabric > 0
+      unavailable_gpus.fabric > 0
         ? `the fabric joins no ${request.gpu_count} of them on one node`
         : `no single node fits ${request.gpu_count}`;
     const detail = `${gpus(free_gpus)} of ${what} are free, but ${blocker}; the largest set is ${largest_set}.`;
@@ -69,8 +71,8 @@ const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason 
     free_gpus === 0
       ? `No ${what} is free`
       : `Only ${gpus(free_gpus)} of ${what} ${free_gpus === 1 ? 'is' : 'are'} free`;
-  const holders = holdsIn(held_by).map((kind) => holdText(kind, held_by));
-  return { code: 'no_capacity', gpus: free_gpus, detail: `${verdict}: ${holders.join(', ')}.` };
+  const others = reasonsIn(unavailable_gpus).map((kind) => reasonText(kind, unavailable_gpus));
+  return { code: 'no_capacity', gpus: free_gpus, detail: `${verdict}: ${others.join(', ')}.` };
 };
 
 const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: number): Reason => {
@@ -99,9 +101,9 @@ const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: n
 /** The verdict first, then the unavailable capacity. */
 export const reasonsFor = (facts: RefusalFacts, request: PlacementRequest): readonly Reason[] => [
   headReason(facts, request, Math.max(0, request.quota_gpus_remaining ?? 0)),
-  ...holdsIn(facts.held_by).map((kind) => ({
+  ...reasonsIn(facts.unavailable_gpus).map((kind) => ({
     code: kind,
-    gpus: facts.held_by[kind],
-    detail: `${holdText(kind, facts.held_by)}.`,
+    gpus: facts.unavailable_gpus[kind],
+    detail: `${reasonText(kind, facts.unavailable_gpus)}.`,
   })),
 ];

@@ -4,17 +4,17 @@
  * not free that GPU. Nodes that are not capacity for the request (another region, SKU, tenant or shape) are not
  * counted, so a refusal reveals nothing about other tenants.
  */
-import { candidateOf, FILTERS, type FilterRefusal, OCCUPANCY_HOLDS } from './filters.ts';
+import { candidateOf, FILTERS, type FilterRefusal, OCCUPANCY_REASONS } from './filters.ts';
 import { freeMask, isComplete, largestLegalSet, legalTable } from './legal-sets.ts';
-import type { HeldBy, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
+import type { PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableGpus, UnavailableReason } from './model.ts';
 
-export const NONE_UNAVAILABLE: HeldBy = {
+export const NONE_UNAVAILABLE: UnavailableGpus = {
   claimed: 0,
   cleaning: 0,
   cleanup_blocked: 0,
   quarantined: 0,
   unapproved: 0,
-  drift: 0,
+  hardware_changed: 0,
   unhealthy: 0,
   incomplete: 0,
   not_ready: 0,
@@ -25,10 +25,10 @@ export const NONE_UNAVAILABLE: HeldBy = {
 };
 
 /** The reason in the slot's own columns, or null when it is free. Completeness matters to slices only. */
-export const slotHold = (slot: SchedulerSlot, isSlice: boolean): UnavailableReason | null => {
+export const slotReason = (slot: SchedulerSlot, isSlice: boolean): UnavailableReason | null => {
   if (slot.status === 'reserved' || slot.status === 'in_use') return 'claimed';
   if (slot.status !== 'available') return slot.status;
-  if (slot.approval !== 'approved') return slot.approval === 'disabled' ? 'unapproved' : 'drift';
+  if (slot.approval !== 'approved') return slot.approval === 'disabled' ? 'unapproved' : 'hardware_changed';
   if (slot.health !== 'ok') return 'unhealthy';
   return isSlice && !isComplete(slot) ? 'incomplete' : null;
 };
@@ -42,23 +42,27 @@ const isInScope = (node: SchedulerNode, request: PlacementRequest): boolean => {
 };
 
 /** GPUs of one node: the free ones for the request, the rest by unavailable reason. */
-const countNode = (held: Record<UnavailableReason, number>, node: SchedulerNode, request: PlacementRequest): number => {
+const countNode = (
+  unavailable: Record<UnavailableReason, number>,
+  node: SchedulerNode,
+  request: PlacementRequest,
+): number => {
   const total = node.slots.length || request.gpus_per_node;
   if (node.occupancy !== 'free' && node.occupancy !== 'sliced') {
     // A claim on the whole node takes every GPU of it, regardless of the slots' own rows.
-    held[OCCUPANCY_HOLDS[node.occupancy]] += total;
+    unavailable[OCCUPANCY_REASONS[node.occupancy]] += total;
     return 0;
   }
   if (request.shape === 'gpu_slice' && node.slots.length === 0) {
     // Slices need approved slots, and none is approved yet.
-    held.unapproved += total;
+    unavailable.unapproved += total;
     return 0;
   }
   let free = total;
   for (const slot of node.slots) {
-    const hold = slotHold(slot, request.shape === 'gpu_slice');
-    if (hold === null) continue;
-    held[hold] += 1;
+    const reason = slotReason(slot, request.shape === 'gpu_slice');
+    if (reason === null) continue;
+    unavailable[reason] += 1;
     free -= 1;
   }
   return free;
@@ -71,24 +75,29 @@ const largestOf = (node: SchedulerNode, request: PlacementRequest, free: number)
 /** Free GPUs in the wrong place or number: the user may still get them in another shape. */
 const STILL_FREE = new Set<UnavailableReason>(['fabric', 'fragmented', 'quota']);
 
-export type CapacityFacts = Readonly<{ held_by: HeldBy; free_gpus: number; largest_set: number; gpus_total: number }>;
+export type CapacityFacts = Readonly<{
+  unavailable_gpus: UnavailableGpus;
+  free_gpus: number;
+  largest_set: number;
+  gpus_total: number;
+}>;
 
 export type CheckedNode = Readonly<{ node: SchedulerNode; refusal: FilterRefusal | null }>;
 
 /** `free_gpus` and `largest_set` cover only nodes that are ready. */
 export const capacityFacts = (judged: readonly CheckedNode[], request: PlacementRequest): CapacityFacts => {
-  const held: Record<UnavailableReason, number> = { ...NONE_UNAVAILABLE };
+  const unavailable: Record<UnavailableReason, number> = { ...NONE_UNAVAILABLE };
   let free_gpus = 0;
   let largest_set = 0;
   let gpus_total = 0;
   for (const { node, refusal } of judged) {
-    if ((refusal && refusal.holds === null) || !isInScope(node, request)) continue;
+    if ((refusal && refusal.reason === null) || !isInScope(node, request)) continue;
     gpus_total += node.slots.length || request.gpus_per_node;
-    const free = countNode(held, node, request);
-    if (refusal?.holds) held[refusal.holds] += free;
-    if (refusal?.holds && !STILL_FREE.has(refusal.holds)) continue;
+    const free = countNode(unavailable, node, request);
+    if (refusal?.reason) unavailable[refusal.reason] += free;
+    if (refusal?.reason && !STILL_FREE.has(refusal.reason)) continue;
     free_gpus += free;
     largest_set = Math.max(largest_set, largestOf(node, request, free));
   }
-  return { held_by: held, free_gpus, largest_set, gpus_total };
+  return { unavailable_gpus: unavailable, free_gpus, largest_set, gpus_total };
 };

@@ -71,7 +71,7 @@ export const createServe = (
 
   const contextOf = (match: Match, asked: AuditedRequest, draft: Draft, told: (() => void)[]): MockCtx => {
     const { decision, correlation_id } = asked;
-    const principal = asked.principal ?? { ...NOBODY };
+    const principal = asked.principal ?? { ...SIGNED_OUT };
     const organization_id = decision?.organization_id ?? null;
     const project_id = decision?.project_id ?? null;
     return {
@@ -229,7 +229,7 @@ export const createServe = (
   };
 };
 
-const NOBODY: Principal = {
+const SIGNED_OUT: Principal = {
   id: '',
   name: '',
   email: null,

@@ -235,7 +235,7 @@ export const TASKS = {
           state: Type.String(),
         }),
       ),
-      drift: Type.Array(Closed({ slot_id: Nullable(Type.String()), message: Type.String() })),
+      findings: Type.Array(Closed({ slot_id: Nullable(Type.String()), message: Type.String() })),
       rebound: Type.Array(PciAddress),
     }),
     effect: 'change',

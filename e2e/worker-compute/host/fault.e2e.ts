@@ -20,7 +20,7 @@ import { addToCatalog, type TaskRow } from '../cloud.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
 
 const MIB = 1024 ** 2;
-const NOBODY = '00:00:00:00:00:00';
+const NO_MAC = '00:00:00:00:00:00';
 const skip = composedHostLacks();
 let lab: HostLab;
 
@@ -144,7 +144,7 @@ test('an address answered by another device fails the launch, and the reason nam
   const { mac_address, private_ip } = await lab.slotOf(id);
   assert.ok(private_ip);
   const { mac } = stranger;
-  const claim = arp('reply', { to: EVERYBODY, from: mac, sha: mac, spa: private_ip, tha: NOBODY, tpa: private_ip });
+  const claim = arp('reply', { to: EVERYBODY, from: mac, sha: mac, spa: private_ip, tha: NO_MAC, tpa: private_ip });
   await eventually('the launch has failed', async () => {
     wire.send(claim);
     return (await lab.cloud.get(id)).state === 'failed' || undefined;

@@ -39,8 +39,8 @@ test('devices are not rebound while their current binding cannot be read', async
   const rebind = await host.slots([2]);
   host.fault({ when: 'pci.list', do: 'fail', message: 'it does not answer' });
   await assert.rejects(host.run('slice.reconcile', { rebind }), { code: 'host_error', message: /it does not answer/ });
-  const { drift } = await host.run('slice.reconcile', { rebind: [] });
-  assert.match(drift.map(({ message }) => message).join(), /PCI functions could not be read/);
+  const { findings } = await host.run('slice.reconcile', { rebind: [] });
+  assert.match(findings.map(({ message }) => message).join(), /PCI functions could not be read/);
 });
 
 test('a report stays within the limits of the contract, whatever is found', async (t) => {

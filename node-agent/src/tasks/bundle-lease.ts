@@ -7,9 +7,9 @@ import { HostError } from '../host/host.ts';
 import { changeLeases, findLease, findSameLease, isOver, putLease, readLeases, refuseStale } from '../leases.ts';
 import { readAddress } from './address.ts';
 import { planBundle } from './bundle-plan.ts';
-import { exclusive, slotKeys } from './exclusive.ts';
 import { presentOn, readLiveHost } from './live-host.ts';
 import type { TaskHandler } from './task.ts';
+import { slotKeys, withLocks } from './task-locks.ts';
 
 /** Long enough for any provisioning that is still wanted; a lease in use does not expire. */
 const UNUSED_MS = 2 * 60 * 60_000;
@@ -18,8 +18,8 @@ const UNUSED_MS = 2 * 60 * 60_000;
 const DECISION = 'decision';
 
 export const bundleLease: TaskHandler<'slice.bundle_lease'> = (ctx, params) =>
-  exclusive(ctx, slotKeys(params.slots), () =>
-    exclusive(ctx, [DECISION], async (act) => {
+  withLocks(ctx, slotKeys(params.slots), () =>
+    withLocks(ctx, [DECISION], async (act) => {
       const { allocation_id: allocationId, slots } = params;
       const known = await readLeases(ctx.state);
       refuseStale(known, slots);

@@ -7,11 +7,11 @@ import type { TaskOutput, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
 import { dropKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import type { Lease, LeaseFile } from '../leases.ts';
-import type { Act } from './exclusive.ts';
 import { resetGpu } from './gpu-reset.ts';
 import type { FormerVm } from './isolation.ts';
 import { domainName, portName } from './names.ts';
 import type { TaskContext } from './task.ts';
+import type { Act } from './task-locks.ts';
 import { type WipeTarget, wipeDisk } from './wipe.ts';
 
 export type CleanupOutput = TaskOutput<'slice.cleanup'>;

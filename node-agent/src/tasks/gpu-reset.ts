@@ -5,8 +5,8 @@
 import type { TaskOutput, TaskSlot } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
 import { isOffTheBus } from './bundle-slot.ts';
-import type { Act } from './exclusive.ts';
 import type { TaskContext } from './task.ts';
+import type { Act } from './task-locks.ts';
 
 export type GpuReset = TaskOutput<'slice.cleanup'>['gpu_resets'][number];
 

@@ -1,6 +1,7 @@
 /** `image.pull`, `image.evict` and `image.verify`: the image cache of the host. */
-import { withinTime } from './exclusive.ts';
+
 import type { TaskHandler } from './task.ts';
+import { withinTime } from './task-locks.ts';
 
 export const imagePull: TaskHandler<'image.pull'> = async (ctx, params) => {
   const { digest, size_bytes } = await withinTime(

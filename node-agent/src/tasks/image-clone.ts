@@ -5,15 +5,15 @@
  */
 import { HostError, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
-import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { cloneImage, pullImage } from './image-copy.ts';
 import { cloneOver, refuseRunning, refuseUserData, reportDisk } from './image-reinstall.ts';
 import { bootSlot, domainName } from './names.ts';
 import { readBack } from './read-back.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
+import { type Act, slotKeys, withLocks } from './task-locks.ts';
 
 export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
-  exclusive(ctx, slotKeys(params.slots), async (act) => {
+  withLocks(ctx, slotKeys(params.slots), async (act) => {
     const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
     const boot = bootSlot(params.slots);
     if ((params.install ?? 0) > 0 && lease.touched_at !== null)

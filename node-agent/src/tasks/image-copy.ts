@@ -4,8 +4,8 @@
  */
 import type { TaskOutput } from '@gpuaas/contract/node';
 import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
-import type { Act } from './exclusive.ts';
 import type { TaskContext } from './task.ts';
+import type { Act } from './task-locks.ts';
 
 type Copy = Readonly<{ image: ImageName; disk: OpenDisk }>;
 

@@ -5,11 +5,11 @@
  */
 import type { TaskOutput } from '@gpuaas/contract/node';
 import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
-import type { Act } from './exclusive.ts';
 import { checkImage, cloneImage } from './image-copy.ts';
 import { domainName } from './names.ts';
 import { isWhole, readBack } from './read-back.ts';
 import type { TaskContext } from './task.ts';
+import type { Act } from './task-locks.ts';
 
 type Cloned = TaskOutput<'slice.image_clone'>;
 

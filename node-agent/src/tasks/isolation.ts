@@ -5,9 +5,9 @@
 import type { Isolation, TaskSlot } from '@gpuaas/contract/node';
 import { HostError, type Port } from '../host/host.ts';
 import { isOffTheBus } from './bundle-slot.ts';
-import type { Act } from './exclusive.ts';
 import { domainName, portName } from './names.ts';
 import type { TaskContext } from './task.ts';
+import type { Act } from './task-locks.ts';
 
 /** A former VM, by what the host knows of it. */
 export type FormerVm = Readonly<{ allocation_id: string; mac_address: string; private_ip: string }>;

@@ -134,14 +134,14 @@ describe('slice.reconcile', () => {
       ],
     );
     assert.deepEqual(
-      calm.drift.map((drift) => drift.message),
+      calm.findings.map(({ message }) => message),
       ['VM somebodys is not managed by GPUaaS. The agent does not change it.'],
     );
     host.fault({ state: 'driver_binding_lost', slot: 0 });
     host.fault({ state: 'fabric_manager_restarted' });
     await host.sim.network.detach({ name: '', mac_address: slots[0]?.mac_address ?? '' });
     const lost = await host.run('slice.reconcile', { rebind: slots });
-    const messages = lost.drift.map((drift) => drift.message).join('\n');
+    const messages = lost.findings.map(({ message }) => message).join('\n');
     assert.match(messages, /runs without its port/);
     assert.match(messages, /runs, but fabric partition 8 is not active/);
     assert.match(messages, /is bound to nvidia, not vfio-pci/);
@@ -149,7 +149,7 @@ describe('slice.reconcile', () => {
     assert.deepEqual(lost.rebound, []);
     host.sim.reboot();
     const rebooted = await host.run('slice.reconcile', { rebind: [] });
-    assert.match(rebooted.drift.map((drift) => drift.message).join('\n'), /is shut_off/);
+    assert.match(rebooted.findings.map(({ message }) => message).join('\n'), /is shut_off/);
     assert.equal(host.sim.state().domains.length, 2);
   });
 
@@ -171,9 +171,9 @@ describe('slice.reconcile', () => {
       private_ip: '10.100.0.9',
       allocation_id: ALLOCATION,
     });
-    const { drift } = await host.run('slice.reconcile', { rebind: [] });
-    assert.equal(drift.length, 2);
-    assert.ok(drift.every((each) => each.message.includes('without a bundle lease')));
+    const { findings } = await host.run('slice.reconcile', { rebind: [] });
+    assert.equal(findings.length, 2);
+    assert.ok(findings.every((each) => each.message.includes('without a bundle lease')));
   });
 });
 

@@ -18,15 +18,15 @@ import {
   targetOf,
   wipeAll,
 } from './cleanup.ts';
-import { exclusive, slotKeys } from './exclusive.ts';
 import { checkIsolation, clearFunctions } from './isolation.ts';
 import type { TaskHandler } from './task.ts';
+import { slotKeys, withLocks } from './task-locks.ts';
 
 export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
   const ofSlots = new Set(params.slots.map((slot) => slot.nvme_serial));
   const disks = params.disks.filter((disk) => !ofSlots.has(disk.serial));
   const keys = [...slotKeys(params.slots), ...disks.map((disk) => `disk ${disk.serial}`)];
-  return exclusive(ctx, keys, async (act) => {
+  return withLocks(ctx, keys, async (act) => {
     const { slots } = params;
     const book = await changeLeases(ctx.state, (before) => {
       const targets = [...slots, ...diskTargets(disks)];

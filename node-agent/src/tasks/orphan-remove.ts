@@ -8,16 +8,16 @@ import { dropKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { changeLeases, findLease, type Lease, putLease, readLeases } from '../leases.ts';
 import { detachNetwork, removeVm } from './cleanup.ts';
-import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
 import { deactivatePartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
+import { type Act, slotKeys, withLocks } from './task-locks.ts';
 
 export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { allocation_id: id, end_lease }) => {
   const lease = findLease(await readLeases(ctx.state), id);
   if (lease !== undefined && end_lease !== true)
     throw new HostError('conflict', `allocation ${id} has a lease on this host; release it instead`);
-  return exclusive(ctx, [`VM ${id}`, ...slotKeys(lease?.slots ?? [])], async (act) => {
+  return withLocks(ctx, [`VM ${id}`, ...slotKeys(lease?.slots ?? [])], async (act) => {
     const name = domainName(id);
     const { domains } = await act('listing the VMs', ctx.host.hypervisor.inspect());
     const domain = domains.find((each) => each.name === name);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeFabricHost } from '../../test/fabric-manager.ts';
 import { OTHER, provision, startTestHost } from '../../test/slice.ts';
-import { exclusive } from './exclusive.ts';
 import { joinPartition } from './partition.ts';
+import { withLocks } from './task-locks.ts';
 
 test('a partition refused by a restarted Fabric Manager is activated after declaring those in use', async (t) => {
   const [host, manager] = [startTestHost(t), await makeFabricHost()];
   t.after(manager.close);
   const ctx = host.ctx({ host: { ...host.sim, fabric: manager.host.fabric } });
-  const join = (id: number) => exclusive(ctx, [], (act) => joinPartition(ctx, act, id));
+  const join = (id: number) => withLocks(ctx, [], (act) => joinPartition(ctx, act, id));
   await manager.put('waiting', '');
   await join(8);
   assert.deepEqual(await manager.acts(), ['-a 8', '--set-activated-list ', '-a 8'], 'nobody runs, and that is told');

@@ -5,9 +5,9 @@
  */
 import { type Domain, HostError } from '../host/host.ts';
 import { type Lease, readLeases } from '../leases.ts';
-import type { Act } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext } from './task.ts';
+import type { Act } from './task-locks.ts';
 
 /** The partitions of VMs that are not off, whatever their wanted state. */
 export const partitionsInUse = (leases: readonly Lease[], domains: readonly Domain[]): readonly number[] =>

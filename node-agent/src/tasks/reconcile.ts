@@ -10,14 +10,14 @@ import { driftOf, isManaged } from '../reconcile/drift.ts';
 import { readHostState } from '../reconcile/read-host.ts';
 import { restoreNetwork } from '../reconcile/repair.ts';
 import { readAddress } from './address.ts';
-import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
+import { type Act, slotKeys, withLocks } from './task-locks.ts';
 
 type Output = TaskOutput<'slice.reconcile'>;
-type Drift = Output['drift'][number];
+type Finding = Output['findings'][number];
 
 export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
-  exclusive(ctx, slotKeys(params.rebind), async (act) => {
+  withLocks(ctx, slotKeys(params.rebind), async (act) => {
     refuseStale(await readLeases(ctx.state), params.rebind);
     const restored = await act('restoring the network', restoreNetwork(ctx));
     if (restored.length > 0) ctx.log.warn({ restored }, 'restored the network of VMs');
@@ -37,12 +37,12 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
         state: domain.state,
         is_managed: isManaged(domain),
       })),
-      drift: [...[...driftOf(hostState), ...hostState.unreadable].map(driftEntry), ...rebinding.drift],
+      findings: [...[...driftOf(hostState), ...hostState.unreadable].map(findingOf), ...rebinding.findings],
       rebound: rebinding.rebound,
     };
   });
 
-const driftEntry = ({ slot_id, message }: HostDrift): Drift => ({ slot_id, message });
+const findingOf = ({ slot_id, message }: HostDrift): Finding => ({ slot_id, message });
 
 const devicesOf = (slot: TaskSlot): readonly string[] => [slot.gpu_pci_address, slot.fabric_vf_pci_address];
 
@@ -50,23 +50,23 @@ const rebindAll = async (
   ctx: TaskContext,
   act: Act,
   given: Readonly<{ slots: readonly TaskSlot[]; leases: readonly Lease[]; pci: readonly PciFunction[] }>,
-): Promise<Pick<Output, 'drift' | 'rebound'>> => {
-  const drift: Drift[] = [];
+): Promise<Pick<Output, 'findings' | 'rebound'>> => {
+  const findings: Finding[] = [];
   const rebound: string[] = [];
   for (const slot of given.slots) {
     const holder = given.leases.find((lease) => lease.slots.some((each) => each.slot_id === slot.slot_id));
     if (holder !== undefined) {
-      drift.push({ slot_id: slot.slot_id, message: `not rebound: allocation ${holder.allocation_id} holds it` });
+      findings.push({ slot_id: slot.slot_id, message: `not rebound: allocation ${holder.allocation_id} holds it` });
       continue;
     }
     for (const address of devicesOf(slot)) {
       const found = given.pci.find((each) => each.address === address);
-      if (found === undefined) drift.push({ slot_id: slot.slot_id, message: `${address} is not on the host` });
+      if (found === undefined) findings.push({ slot_id: slot.slot_id, message: `${address} is not on the host` });
       else if (found.driver !== 'vfio-pci') {
         await act(`binding ${address}`, ctx.host.pci.bind(address, 'vfio-pci'));
         rebound.push(address);
       }
     }
   }
-  return { drift, rebound };
+  return { findings, rebound };
 };

@@ -29,13 +29,13 @@ import {
   targetOf,
   wipeAll,
 } from './cleanup.ts';
-import { exclusive, slotKeys } from './exclusive.ts';
 import { checkIsolation, clearFunctions } from './isolation.ts';
 import { bootSlot } from './names.ts';
 import type { TaskHandler } from './task.ts';
+import { slotKeys, withLocks } from './task-locks.ts';
 
 export const sliceCleanup: TaskHandler<'slice.cleanup'> = (ctx, params) =>
-  exclusive(ctx, slotKeys(params.slots), async (act) => {
+  withLocks(ctx, slotKeys(params.slots), async (act) => {
     const { allocation_id: allocationId, slots } = params;
     const now = ctx.now().toISOString();
     const ended = endedLeases(await readLeases(ctx.state), allocationId, slots);

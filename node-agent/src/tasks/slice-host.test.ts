@@ -38,7 +38,7 @@ test('a slice on a real host runs from its lease to a verified wipe', {
   const seen = await run('slice.reconcile', { rebind: [] });
   assert.deepEqual(seen, {
     domains: [{ name: domain, allocation_id: ALLOCATION, state: 'running', is_managed: true }],
-    drift: [],
+    findings: [],
     rebound: [],
   });
   await assert.rejects(run('slice.cleanup', made.held), { code: 'blocked' });

@@ -36,7 +36,7 @@ describe('a stopped VM', () => {
     assert.deepEqual(host.sim.state().active_partitions, [], 'what is off needs no part of the fabric');
     assert.equal(host.sim.state().ports.length, 1);
     assert.deepEqual(await stop(host, slots), { how: 'absent' });
-    assert.deepEqual((await host.run('slice.reconcile', { rebind: [] })).drift, [], 'it is off because it is to be');
+    assert.deepEqual((await host.run('slice.reconcile', { rebind: [] })).findings, [], 'it is off because it is to be');
 
     assert.deepEqual(await start(host, slots), ready);
     assert.equal(await wanted(host), 'on');

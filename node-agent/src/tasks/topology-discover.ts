@@ -4,8 +4,8 @@ import { collectFacts } from '../topology/collect.ts';
 import { NO_IDS } from '../topology/device-ids.ts';
 
 import { mapHash, topologyOf } from '../topology/topology.ts';
-import { withinTime } from './exclusive.ts';
 import type { TaskHandler } from './task.ts';
+import { withinTime } from './task-locks.ts';
 
 export const topologyDiscover: TaskHandler<'slice.topology_discover'> = async (ctx, params) => {
   const facts = await withinTime(ctx.signal, 'reading the host', collectFacts(ctx.host, ctx.now));

@@ -6,14 +6,14 @@ import { dropKeys, setKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { changeLeases, findLease, noteGenerations, readLeases, refuseStale } from '../leases.ts';
 import { diskTargets } from '../stale.ts';
-import { type Act, exclusive } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
+import { type Act, withLocks } from './task-locks.ts';
 
 const key = (username: string): readonly string[] => [`user ${username}`];
 
 export const provisionUser: TaskHandler<'allocation.provision_user'> = (ctx, params) =>
-  exclusive(ctx, key(params.username), async (act) => {
+  withLocks(ctx, key(params.username), async (act) => {
     const { allocation_id, username, ssh_public_keys: keys } = params;
     // From now on the slots and disks are of this claim: a wipe for an earlier one is refused.
     const targets = [...params.slot_generations, ...diskTargets(params.disks)];
@@ -39,7 +39,7 @@ const refuseNotRunning = async (ctx: TaskContext, act: Act, allocationId: string
 
 export const installAuthorizedKeys: TaskHandler<'allocation.install_authorized_keys'> = (ctx, params) => {
   const { allocation_id, username, ssh_public_keys: keys } = params;
-  return exclusive(ctx, username === null ? [`keys ${allocation_id}`] : key(username), async (act) => {
+  return withLocks(ctx, username === null ? [`keys ${allocation_id}`] : key(username), async (act) => {
     if (username === null) await refuseNotRunning(ctx, act, allocation_id);
     const whose = username ?? `the VM of ${allocation_id}`;
     await act(`keys of ${whose}`, setKeys(ctx, { allocation_id, username, keys }, ctx.signal));
@@ -48,7 +48,7 @@ export const installAuthorizedKeys: TaskHandler<'allocation.install_authorized_k
 };
 
 export const deprovisionUser: TaskHandler<'allocation.deprovision_user'> = (ctx, params) =>
-  exclusive(ctx, key(params.username), (act) =>
+  withLocks(ctx, key(params.username), (act) =>
     act(
       `removing ${params.username}`,
       // The keys first: a session that ends meanwhile would install them again and recreate the account.

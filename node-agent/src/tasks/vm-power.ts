@@ -6,13 +6,13 @@
 import type { TaskSlot } from '@gpuaas/contract/node';
 import { type Domain, HostError } from '../host/host.ts';
 import { findSameLease, getLease, readLeases, recordPower, refuseStale } from '../leases.ts';
-import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
 import { deactivatePartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
+import { type Act, slotKeys, withLocks } from './task-locks.ts';
 
 export const vmReboot: TaskHandler<'slice.vm_reboot'> = (ctx, params) =>
-  exclusive(ctx, slotKeys(params.slots), async (act) => {
+  withLocks(ctx, slotKeys(params.slots), async (act) => {
     getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
     const domain = await findManaged(ctx, act, params);
     if (domain === undefined)
@@ -25,7 +25,7 @@ export const vmReboot: TaskHandler<'slice.vm_reboot'> = (ctx, params) =>
 
 /** Gracefully, then by force. A missing VM counts as stopped. */
 export const vmStop: TaskHandler<'slice.vm_stop'> = (ctx, params) =>
-  exclusive(ctx, slotKeys(params.slots), async (act) => {
+  withLocks(ctx, slotKeys(params.slots), async (act) => {
     const book = await readLeases(ctx.state);
     refuseStale(book, params.slots);
     const lease = findSameLease(book, params.allocation_id, params.slots);

@@ -8,9 +8,9 @@ import { pause } from '@gpuaas/kit';
 import { type GuestReport, HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases } from '../leases.ts';
 import { readAddress } from './address.ts';
-import { withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
+import { withinTime } from './task-locks.ts';
 
 type Ready = TaskOutput<'slice.vm_readiness'>;
 /** `missing` may name addresses or repeat guest reports, and is for operators; only `note` is for the tenant. */

@@ -10,16 +10,16 @@ import { getLease, type Lease, readLeases, recordPower, touchLease } from '../le
 import { NO_IDS } from '../topology/device-ids.ts';
 
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
-import { type Act, exclusive, slotKeys, withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';
 import { joinPartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
+import { type Act, slotKeys, withinTime, withLocks } from './task-locks.ts';
 
 /** The timeout of each rollback step: a hanging host must not keep the task from reporting its failure. */
 const STEP_BACK_MS = 30_000;
 
 export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
-  exclusive(ctx, slotKeys(params.slots), async (act) => {
+  withLocks(ctx, slotKeys(params.slots), async (act) => {
     const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
     const name = domainName(params.allocation_id);
     const domains = await act('listing the domains', ctx.host.hypervisor.list());

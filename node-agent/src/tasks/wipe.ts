@@ -15,9 +15,9 @@ import {
 import { type EraseKind, eraseKindOf, isBelow } from '../host/erase.ts';
 import { HostError, type OpenDisk } from '../host/host.ts';
 import { inUse } from './bundle-slot.ts';
-import type { Act } from './exclusive.ts';
 import { isWhole, readBack, readBefore } from './read-back.ts';
 import type { TaskContext } from './task.ts';
+import type { Act } from './task-locks.ts';
 
 export type WipeTarget = Readonly<{
   serial: string;

@@ -42,12 +42,12 @@ export const isWholeFabric = (fn: PciFunction, names: readonly string[]): boolea
   !BLUEFIELD.test(fn.vendor_id === MELLANOX ? fn.device_id : '');
 
 /** It does not respond at its address, so its kind is unknown. */
-const NOBODY = 'ffff';
+const NO_DEVICE = 'ffff';
 
 /** Cards that can carry a slot's fabric: network functions that can be split and are not the management card. */
 export const isFabricCard = (fn: PciFunction, nics: ReadonlyMap<string, NicFacts>): boolean =>
   isNetwork(fn) &&
-  fn.vendor_id !== NOBODY &&
+  fn.vendor_id !== NO_DEVICE &&
   fn.physical_function === null &&
   !BLUEFIELD.test(fn.vendor_id === MELLANOX ? fn.device_id : '') &&
   nics.get(fn.address)?.is_bluefield !== true;

@@ -13,7 +13,7 @@ const COUNTED_KINDS = [
   'cleanup_blocked',
   'quarantined',
   'unapproved',
-  'drift',
+  'hardware_changed',
   'unhealthy',
   'incomplete',
   'not_ready',
@@ -29,7 +29,7 @@ export type ShapeCounts = Readonly<{
   largest_set: number;
   /** Number of nodes that accept a launch of this many GPUs now. */
   nodes_that_fit: Readonly<Record<string, number>>;
-  held_by: Readonly<Record<CountedKind, number>>;
+  unavailable_gpus: Readonly<Record<CountedKind, number>>;
   /** A claim counts for the shape that made it, a hold for bare metal. Missing in counts of an older version. */
   healthy_gpus?: number;
   reserved_gpus?: number;
@@ -142,7 +142,9 @@ const shapeOf = ({ kinds, sums, largest_set, nodes_that_fit }: ShapeRow): ShapeC
   free_gpus: kinds.free ?? 0,
   largest_set,
   nodes_that_fit,
-  held_by: Object.fromEntries(COUNTED_KINDS.map((kind) => [kind, kinds[kind] ?? 0])) as ShapeCounts['held_by'],
+  unavailable_gpus: Object.fromEntries(
+    COUNTED_KINDS.map((kind) => [kind, kinds[kind] ?? 0]),
+  ) as ShapeCounts['unavailable_gpus'],
 });
 
 export type CapacityKey = Readonly<{ region_name: string; gpu_model: string; pool_organization_id: string }>;

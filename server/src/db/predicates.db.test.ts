@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ALLOCATION_STATES, MOVING_ALLOCATION_STATES, NODE_STATES } from '@gpuaas/contract';
-import { isComplete, isUsable, type SchedulerSlot, SLOTS_MAX, slotHold } from '@gpuaas/scheduler';
+import { isComplete, isUsable, type SchedulerSlot, SLOTS_MAX, slotReason } from '@gpuaas/scheduler';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { isHeld } from '../domain/allocation.ts';
@@ -132,13 +132,13 @@ describe('a shared SQL predicate', () => {
     holds(slotRow, slotIsFit('s'), SLOT_RECORD, (row) => isFit(toSlot(row)), BOTH));
 
   it('gives the same unavailable reason for a slot as the scheduler', () =>
-    holds(slotRow, slotUnavailableReason('s'), SLOT_RECORD, (row) => slotHold(toSlot(row), true), [
+    holds(slotRow, slotUnavailableReason('s'), SLOT_RECORD, (row) => slotReason(toSlot(row), true), [
       'claimed',
       'cleaning',
       'cleanup_blocked',
       'quarantined',
       'unapproved',
-      'drift',
+      'hardware_changed',
       'unhealthy',
       'incomplete',
       null,

@@ -64,10 +64,10 @@ export const slotIsComplete = (s: string): string =>
 export const slotIsUsable = (s: string): string =>
   `(${s}.approval = 'approved' and ${s}.status = 'available' and ${s}.health = 'ok')`;
 
-/** The scheduler's `slotHold` for a slice: why the slot cannot serve one, null when it can. */
+/** The scheduler's `slotReason` for a slice: why the slot cannot serve one, null when it can. */
 export const slotUnavailableReason = (s: string): string =>
   `case when ${s}.status in ('reserved', 'in_use') then 'claimed' when ${s}.status <> 'available' then ${s}.status
-    when ${s}.approval = 'disabled' then 'unapproved' when ${s}.approval <> 'approved' then 'drift' when ${s}.health <> 'ok' then 'unhealthy'
+    when ${s}.approval = 'disabled' then 'unapproved' when ${s}.approval <> 'approved' then 'hardware_changed' when ${s}.health <> 'ok' then 'unhealthy'
     when not ${slotIsComplete(s)} then 'incomplete' end`;
 
 /** The release's `isFit`: available again once it is wiped. */

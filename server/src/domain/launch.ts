@@ -132,7 +132,7 @@ const reasonsOf = (decision: Unplaceable) => [
     code: 'filters',
     nodes_total: decision.nodes_total,
     survivors: Object.fromEntries(decision.filters.map(({ name, survivors }) => [name, survivors])),
-    held_by: Object.fromEntries(Object.entries(decision.held_by).filter(([, gpus]) => gpus > 0)),
+    unavailable_gpus: Object.fromEntries(Object.entries(decision.unavailable_gpus).filter(([, gpus]) => gpus > 0)),
     free_gpus: decision.free_gpus,
     largest_set: decision.largest_set,
   },

@@ -18,11 +18,11 @@ it('a replica without database responses closes its sessions after the time that
   };
   let nowMs = 0;
   const sessions = { judge: never } as unknown as GatewaySessions;
-  const police = createSessionEnforcer({ registry, sessions, nowMs: () => nowMs, answer_ms: 1 });
+  const enforcer = createSessionEnforcer({ registry, sessions, nowMs: () => nowMs, answer_ms: 1 });
   nowMs = ABANDONED_AFTER_S * 1000 - 1;
-  await assert.rejects(police.run(), /unreachable/);
+  await assert.rejects(enforcer.run(), /unreachable/);
   assert.equal(ended.length, 0);
   nowMs += 1;
-  await assert.rejects(police.run(), /unreachable/);
+  await assert.rejects(enforcer.run(), /unreachable/);
   assert.equal(ended[0]?.reason, 'gateway_stopped');
 });

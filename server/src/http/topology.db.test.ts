@@ -350,7 +350,7 @@ test('a repair binds anew, looks, wipes, and only the proof brings the slot back
   must(await approve(id), 200);
   const [slot] = await slotsOf(id);
   assert.equal(must(await onSlot(slot, 'repair'), 202).body.status, 'quarantined');
-  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], findings: [], rebound: [] });
   await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
   const now = async () => must(await root.get(at(id, `resource-slots/${slot.id}`)), 200).body;
@@ -464,7 +464,7 @@ test('a repair does not make an ill GPU well', async () => {
   const report = { source: 'agent', observed_at: new Date().toISOString(), successes: [], alerts: [alert] };
   await app.db.database.write(PLATFORM, (tx) => recordHealth(tx, id, report));
   must(await onSlot(await slotNow(id, slot.id), 'repair'), 202);
-  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], findings: [], rebound: [] });
   await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
   await until('the slot is wiped', async () => (await slotNow(id, slot.id)).status === 'available');
@@ -479,7 +479,7 @@ test('a repair that is taken up again reaches no slot that is back in use', asyn
   must(await onSlot(slot, 'repair'), 202);
   const vouch = await second.post(at(id, `resource-slots/${slot.id}/mark-wiped`), { reason: 'Seen it myself' });
   assert.match(vouch.body.detail, /being repaired/);
-  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], findings: [], rebound: [] });
   const looking = await nextTask(id, 'slice.topology_discover');
   await app.db.database.write(PLATFORM, async (tx) => {
     await tx.query("update node_resource_slots set status = 'available' where id = $1", [slot.id]);
@@ -500,7 +500,7 @@ test('a slot whose GPU cannot be reset is not repaired', async () => {
   must(await approve(id), 200);
   const [slot] = await slotsOf(id);
   must(await onSlot(slot, 'repair'), 202);
-  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], findings: [], rebound: [] });
   await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), { ...erased(slot.nvme_serial, slot), gpu_resets: [] });
   await until('the run says so', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
@@ -547,7 +547,7 @@ test('a slot that an operator quarantines while it is wiped stays so after the p
   const { status, status_reason, wipe_outcome } = await slotNow(id, slot.id);
   assert.deepEqual([status, status_reason, wipe_outcome], ['quarantined', 'Tried', 'verified']);
   must(await onSlot(await slotNow(id, slot.id), 'repair'), 202);
-  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], findings: [], rebound: [] });
   await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await repaired();
   await ended('the repair is over');

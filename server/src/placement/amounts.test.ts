@@ -28,8 +28,8 @@ const pool = (
   fits: Record<string, number>,
 ): CapacityCounts => {
   const { fabric: _, quota: __, ...none } = NONE_UNAVAILABLE;
-  const held_by = { ...none, ...held };
-  const shape = { gpus_total: nodes * 8, free_gpus: 6, largest_set: 2, nodes_that_fit: fits, held_by };
+  const unavailable_gpus = { ...none, ...held };
+  const shape = { gpus_total: nodes * 8, free_gpus: 6, largest_set: 2, nodes_that_fit: fits, unavailable_gpus };
   const totals = {
     delivered_gpus: 0,
     healthy_gpus: 0,
@@ -59,8 +59,8 @@ test('a refusal in a larger fleet reports the amounts of every pool of the tenan
   assert.deepEqual(
     [
       told.decision.nodes_total,
-      told.decision.held_by.claimed,
-      told.decision.held_by.cleaning,
+      told.decision.unavailable_gpus.claimed,
+      told.decision.unavailable_gpus.cleaning,
       told.decision.free_gpus,
       told.decision.largest_set,
     ],

@@ -22,12 +22,14 @@ export const withFleetAmounts = (
   const fit = { ...wide.fit, nodes: sum(shapes.map((shape) => shape.nodes_that_fit[String(request.gpu_count)] ?? 0)) };
   const { decision } = wide;
   if (decision.kind === 'placed') return { decision, fit };
-  const held_by = { ...NONE_UNAVAILABLE };
+  const unavailable_gpus = { ...NONE_UNAVAILABLE };
+  // Counts of an earlier build have none until the next count.
   for (const shape of shapes)
-    for (const [kind, gpus] of Object.entries(shape.held_by)) held_by[kind as keyof typeof held_by] += gpus;
+    for (const [kind, gpus] of Object.entries(shape.unavailable_gpus ?? {}))
+      unavailable_gpus[kind as keyof typeof unavailable_gpus] += gpus;
   const facts = {
     code: decision.code,
-    held_by,
+    unavailable_gpus,
     gpus_total: sum(shapes.map((shape) => shape.gpus_total)),
     free_gpus: sum(shapes.map((shape) => shape.free_gpus)),
     largest_set: Math.max(...shapes.map((shape) => shape.largest_set)),

@@ -32,7 +32,7 @@ const readCounters = (database: Database) =>
   });
 
 const held = (counts: CapacityCounts['gpu_slice']) =>
-  Object.fromEntries(Object.entries(counts.held_by).filter(([, gpus]) => gpus > 0));
+  Object.fromEntries(Object.entries(counts.unavailable_gpus).filter(([, gpus]) => gpus > 0));
 
 test('each GPU is counted once per shape, under its unavailable reason', async (t) => {
   const { database, sql } = await start(t);
@@ -75,7 +75,7 @@ test('each GPU is counted once per shape, under its unavailable reason', async (
     claimed: 5,
     cleaning: 1,
     quarantined: 1,
-    drift: 1,
+    hardware_changed: 1,
     unhealthy: 9,
     held: 8,
     not_ready: 16,
@@ -94,7 +94,7 @@ test('each GPU is counted once per shape, under its unavailable reason', async (
   assert.deepEqual(sums(baremetal), [24, 8 + 8, 8], 'and a slice for slices only');
   for (const shape of [gpu_slice, baremetal])
     assert.equal(
-      Object.values(shape.held_by).reduce((sum, gpus) => sum + gpus, shape.free_gpus),
+      Object.values(shape.unavailable_gpus).reduce((sum, gpus) => sum + gpus, shape.free_gpus),
       shape.gpus_total,
     );
   await assertInvariants(database);

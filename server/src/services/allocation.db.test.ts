@@ -123,7 +123,7 @@ describe('a launch', () => {
     const refused = await world.ada.post(path(), slice(4));
     assert.deepEqual([refused.status, refused.body.code], [409, 'insufficient_capacity']);
     const filters = refused.body.reasons.find((reason: { code: string }) => reason.code === 'filters');
-    assert.equal(filters.held_by.claimed, 8);
+    assert.equal(filters.unavailable_gpus.claimed, 8);
     assert.ok(refused.body.retryable && Number(refused.headers['retry-after']) > 0);
     assert.doesNotMatch(JSON.stringify(refused.body), /0000:|nod_|node-|\/dev\//);
     assert.equal(

@@ -49,7 +49,7 @@ const BigTile = ({
       </span>
       <span>
         {stateWord('health', slot.health).word}
-        {slot.drift !== null && ', drift'}
+        {slot.drift !== null && ', hardware change'}
       </span>
     </button>
   );

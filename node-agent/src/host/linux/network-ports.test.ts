@@ -29,7 +29,7 @@ const portAt = (index: number): Port => ({
 const A = portAt(1);
 const B = portAt(2);
 const C = portAt(3);
-const NOBODY = '00:00:00:00:00:00';
+const NO_MAC = '00:00:00:00:00:00';
 const EVERYTHING = ['port', 'interface', 'flows', 'hosts', 'leases', 'rules', 'connections'];
 
 const skip = labLacks();
@@ -125,7 +125,7 @@ describe('the network of VMs', { skip }, () => {
     ]);
     const honest = { to: gateway, from: A.mac_address, src: A.private_ip, dst: OUTSIDE };
     const toVictim = { ...honest, to: B.mac_address, dst: B.private_ip };
-    const said = { to: EVERYBODY, from: A.mac_address, sha: A.mac_address, spa: A.private_ip, tha: NOBODY };
+    const said = { to: EVERYBODY, from: A.mac_address, sha: A.mac_address, spa: A.private_ip, tha: NO_MAC };
     liar.send(
       udp({ ...honest, from: B.mac_address }, 1000, 9, 'LIE another MAC'),
       udp({ ...honest, src: B.private_ip }, 1000, 9, 'LIE another address'),
@@ -207,7 +207,7 @@ describe('the network of VMs', { skip }, () => {
     await lab.vsctl('add-port', lab.config.bridge, stranger.name);
     const wire = await place.wire('eth0');
     const { mac_address: mac } = stranger;
-    wire.send(arp('reply', { to: EVERYBODY, from: mac, sha: mac, spa: A.private_ip, tha: NOBODY, tpa: A.private_ip }));
+    wire.send(arp('reply', { to: EVERYBODY, from: mac, sha: mac, spa: A.private_ip, tha: NO_MAC, tpa: A.private_ip }));
     const seen = await eventually(async () => {
       const lease = await ports.lease(A.mac_address, A.private_ip);
       return lease.state === 'bound' ? null : lease;

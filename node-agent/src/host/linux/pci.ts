@@ -96,7 +96,7 @@ export const isUnresponsive = async (files: Files, address: string): Promise<boo
   return config === null || config.length < COMMAND + 4 ? null : config.readUInt32LE(COMMAND) === 0xffff_ffff;
 };
 
-const NOBODY = 'ffff';
+const NO_DEVICE = 'ffff';
 const BRIDGE = '06';
 
 /**
@@ -105,7 +105,7 @@ const BRIDGE = '06';
  */
 const vendorNow = async (files: Files, address: string, seen: Seen): Promise<string> =>
   seen.physical === null && !seen.class_code.startsWith(BRIDGE) && (await isUnresponsive(files, address)) === true
-    ? NOBODY
+    ? NO_DEVICE
     : seen.vendor;
 
 type Seen = Readonly<{ vendor: string; class_code: string; physical: string | null }>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestHost } from '../../test/slice.ts';
-import { exclusive } from './exclusive.ts';
+import { withLocks } from './task-locks.ts';
 
 const after = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
@@ -11,7 +11,7 @@ test('tasks on one slot run one after another, others in parallel, and crossed k
   const { ctx } = startTestHost(t);
   const order: string[] = [];
   const task = (name: string, keys: readonly string[]) =>
-    exclusive(ctx(), keys, async () => {
+    withLocks(ctx(), keys, async () => {
       order.push(`${name} begins`);
       await after(20);
       order.push(`${name} ends`);
@@ -31,15 +31,15 @@ test('an action that does not end keeps its lock after its task timed out', asyn
     release = resolve;
   });
   const giveUp = new AbortController();
-  const first = exclusive(ctx({ signal: giveUp.signal }), ['slot'], (act) => act('the wipe', hangs));
+  const first = withLocks(ctx({ signal: giveUp.signal }), ['slot'], (act) => act('the wipe', hangs));
   giveUp.abort();
   await assert.rejects(first, { code: 'timeout', message: 'the wipe did not end in time' });
   let isDone = false;
-  const second = exclusive(ctx(), ['slot'], async () => {
+  const second = withLocks(ctx(), ['slot'], async () => {
     isDone = true;
   });
   const third = new AbortController();
-  const refused = exclusive(ctx({ signal: third.signal }), ['slot'], async () => assert.fail('it must not begin'));
+  const refused = withLocks(ctx({ signal: third.signal }), ['slot'], async () => assert.fail('it must not begin'));
   third.abort();
   await assert.rejects(refused, { message: 'an earlier task on slot did not end in time' });
   assert.equal(isDone, false);
@@ -51,8 +51,8 @@ test('an action that does not end keeps its lock after its task timed out', asyn
 test('a failed task releases its lock for the next one', async (t) => {
   const { ctx } = startTestHost(t);
   await assert.rejects(
-    exclusive(ctx(), ['slot'], () => Promise.reject(new Error('no'))),
+    withLocks(ctx(), ['slot'], () => Promise.reject(new Error('no'))),
     /no/,
   );
-  assert.equal(await exclusive(ctx(), ['slot'], async () => 'in'), 'in');
+  assert.equal(await withLocks(ctx(), ['slot'], async () => 'in'), 'in');
 });

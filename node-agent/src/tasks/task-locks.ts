@@ -32,7 +32,7 @@ export const withinTime = async <T>(signal: AbortSignal, what: string, doing: Pr
 export const slotKeys = (slots: readonly TaskSlot[]): readonly string[] =>
   slots.flatMap((slot) => [`slot ${slot.slot_id}`, `disk ${slot.nvme_serial}`]);
 
-export const exclusive = async <T>(
+export const withLocks = async <T>(
   ctx: TaskContext,
   keys: readonly string[],
   fn: (act: Act) => Promise<T>,
