@@ -9,6 +9,7 @@ import { aNode } from '../../test/placement.ts';
 import { must } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { recordHostSize } from '../db/node.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { retireRegion } from './region.ts';
 import { retireSku } from './sku.ts';
@@ -76,12 +77,23 @@ describe('the catalog', () => {
         region_name: name,
         gpu_count: 1,
       });
-    const release = (allocation: string) =>
-      sql.query(
-        `update allocations set state = 'failed', failure_reason = 'Test.' where id = $1 and state = 'requested'`,
-        [allocation],
-      );
-    return { name, node_id: id, price, launch, release, profile: name.replaceAll('-', '_') };
+    /** Ends a launch that no worker took. */
+    const fail = (id: string) =>
+      test.db.database.write(PLATFORM, async (tx) => {
+        await tx.query(
+          "update allocations set state = 'failed', failure_reason = 'Test.' where id = $1 and state = 'requested'",
+          [id],
+        );
+        await insertOutboxEvent(tx, {
+          event_type: 'allocation.changed',
+          organization_id: ada.organization_id,
+          project_id: ada.project_id,
+          subject: id,
+          data: { allocation_id: id, name: 'ended', state: 'failed', state_reason: null },
+          correlation_id: 'test',
+        });
+      });
+    return { name, node_id: id, price, launch, fail, profile: name.replaceAll('-', '_') };
   };
   const priceOf = (answer: TestResponse) => must(answer, 202).body.placement.gpu_hourly_price.amount_minor;
 
@@ -212,7 +224,7 @@ describe('the catalog', () => {
     const { id } = must(await site.launch(), 202).body;
     const used = await post(`skus/${site.name}/retire`, REASON);
     assert.deepEqual([codes(used), used.body.reasons[0].names], [[409, 'conflict'], [id]]);
-    await site.release(id);
+    await site.fail(id);
     must(await post(`skus/${site.name}/retire`, REASON), 200);
     assert.deepEqual(codes(await site.launch()), [404, 'not_found']);
     assert.equal((await ada.get(`/api/v1/skus/${site.name}`)).status, 404);
