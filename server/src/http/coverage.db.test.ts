@@ -227,6 +227,7 @@ describe('every operation of the contract', () => {
       slot_id: strangeId('slot'),
       disk_ownership_id: strangeId('disk_ownership'),
       trust_key_id: strangeId('trust_key'),
+      price_id: strangeId('price'),
       source: 'agent',
     };
 
