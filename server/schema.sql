@@ -635,7 +635,6 @@ END) stored,
   constraint power_is_dated CHECK ((power_since IS NULL) = (power_state IS NULL)),
   constraint power_unknown_says_why CHECK (power_state <> 'unknown'::text OR power_reason IS NOT NULL),
   constraint power_while_active CHECK ((power_state IS NOT NULL) = (state = 'active'::text AND capacity_shape = 'gpu_slice'::text)),
-  constraint allocation_in_live_region FOREIGN KEY (region_name, needs_live) REFERENCES regions(name, is_live),
   constraint allocation_of_live_sku FOREIGN KEY (sku_name, needs_live) REFERENCES sku_catalog(name, is_live),
   constraint allocations_image_name_image_digest_fkey FOREIGN KEY (image_name, image_digest) REFERENCES os_image_versions(image_name, digest),
   constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
@@ -649,8 +648,6 @@ CREATE INDEX allocations_by_project ON allocations USING btree (project_id, id);
 CREATE INDEX allocations_changing_power ON allocations USING btree (id) WHERE (power_run_id IS NOT NULL);
 CREATE INDEX allocations_due ON allocations USING btree (release_at) WHERE ((release_at IS NOT NULL) AND (release_requested_at IS NULL));
 CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WHERE (state <> 'released'::text);
-CREATE INDEX allocations_live_by_region ON allocations USING btree (region_name, needs_live) WHERE needs_live;
-CREATE INDEX allocations_live_by_sku ON allocations USING btree (sku_name, needs_live) WHERE needs_live;
 CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
 CREATE INDEX allocations_released ON allocations USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE INDEX allocations_standing ON allocations USING btree (node_id) WHERE (state = ANY (ARRAY['active'::text, 'releasing'::text, 'release_failed'::text]));

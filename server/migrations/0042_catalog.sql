@@ -29,14 +29,10 @@ alter table nodes
   add constraint host_size_is_whole check (num_nulls(host_vcpu_count, host_memory_mib, host_hugepages_mib, host_numa_nodes) in (0, 4));
 create index nodes_by_pool on nodes (pool_id) where state <> 'deleted';
 
--- A failed allocation may still hold claims; those are on nodes, which keep the region.
+-- The region of an allocation is kept by its node. A failed allocation needs its SKU no more.
 alter table allocations
   add column needs_live boolean generated always as (case when state not in ('released', 'failed') then true end) stored,
-  add constraint allocation_in_live_region foreign key (region_name, needs_live) references regions (name, is_live),
   add constraint allocation_of_live_sku foreign key (sku_name, needs_live) references sku_catalog (name, is_live);
--- Also for the keys' own look-ups when a region or SKU is retired.
-create index allocations_live_by_sku on allocations (sku_name, needs_live) where needs_live;
-create index allocations_live_by_region on allocations (region_name, needs_live) where needs_live;
 
 alter table sku_vm_profiles
   add column version integer not null default 1,

@@ -25,11 +25,11 @@ const MODULE_IDS = [1, 3, 2, 4, 5, 7, 6, 8];
 
 /** A shared pool and the operator who approves slots. */
 const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
-  await sql.query("insert into pools (id, name) values ('pol_test', 'test') on conflict do nothing");
+  await sql.query("insert into pools (id, name) values ('pol_00000000000000000000000000', 'test') on conflict do nothing");
   await sql.query(
     "insert into users (id, issuer, subject, name) values ('usr_00000000000000000000000000', 'test', 'operator', 'Operator') on conflict do nothing",
   );
-  return { pool_id: 'pol_test', user_id: 'usr_00000000000000000000000000' };
+  return { pool_id: 'pol_00000000000000000000000000', user_id: 'usr_00000000000000000000000000' };
 };
 
 /** Region, SKUs and a shared pool; repeated calls change nothing. Regions and SKUs need the owner's rights. */
@@ -54,7 +54,7 @@ export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; us
   if (hasNoPrices) return aPool(sql);
   await sql.query(
     `insert into sku_prices (id, sku_name, gpu_hourly_price_minor, currency, valid_from, correlation_id)
-     select 'prc_' || name, name, $2, 'USD', now(), 'test' from unnest($1::text[]) as name on conflict do nothing`,
+     select 'prc_' || left(md5(name), 26), name, $2, 'USD', now(), 'test' from unnest($1::text[]) as name on conflict do nothing`,
     [[SLICE_SKU, BAREMETAL_SKU], PRICE_MINOR],
   );
   return aPool(sql);

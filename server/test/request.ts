@@ -40,7 +40,13 @@ export const ask = (
 export const paramsOf = (operation: Operation): string[] =>
   [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 
-const NAMES = { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', image_name: 'ubuntu-24.04-h200-cuda' };
+const NAMES = {
+  sku_name: 'h200-sxm-slice',
+  region_name: 'us-buffalo-1',
+  image_name: 'ubuntu-24.04-h200-cuda',
+  vm_profile_name: 'h200_1g_24c_64g',
+  pool_name: 'test',
+};
 /** A value for every path parameter. */
 export const idsOf = (tenant: Tenant): Record<string, string> => ({ ...tenant.ids, ...NAMES });
 

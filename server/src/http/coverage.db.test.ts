@@ -258,6 +258,7 @@ describe('every operation of the contract', () => {
       trust_key_id: strangeId('trust_key'),
       sign_up_request_id: strangeId('sign_up_request'),
       group_mapping_id: strangeId('group_mapping'),
+      price_id: strangeId('price'),
       source: 'agent',
     };
 

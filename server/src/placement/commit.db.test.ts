@@ -133,6 +133,15 @@ describe('committing a placement', () => {
     assert.deepEqual(await written(), before_);
   });
 
+  it('a SKU retired meanwhile refuses it, and nothing is stored', async () => {
+    const before_ = await written();
+    const taken = launch('sku', (tx) =>
+      tx.query('update sku_catalog set retired_at = now() where name = $1', [SLICE_SKU]),
+    );
+    await assert.rejects(taken, { code: 'not_found', message: `No SKU named "${SLICE_SKU}".` });
+    assert.deepEqual(await written(), before_);
+  });
+
   it('a slot that became unavailable meanwhile refuses it as retryable, and nothing is stored', async () => {
     const before_ = await written();
     const taken = launch('capacity', (tx, nodeId) =>

@@ -93,9 +93,8 @@ export type Placement = Readonly<{
 const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown => {
   if (isUniqueViolation(err, 'allocations_name'))
     return new AppError('already_exists', REFUSALS.allocation_name_taken(allocation.name));
-  // It was retired between the read of the catalog and this statement.
+  // Retired between the read of the catalog and this statement. A region with a node for the launch cannot be.
   if (isForeignKeyViolation(err, 'allocation_of_live_sku')) return noneNamed('SKU', allocation.sku_name);
-  if (isForeignKeyViolation(err, 'allocation_in_live_region')) return noneNamed('region', allocation.region_name);
   switch (claimRefusal(err)) {
     case 'project':
       return notFound('project');

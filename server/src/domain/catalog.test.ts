@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  gpuCountsProblem,
+  inUseSentence,
+  priceAt,
+  SWITCHED_ON,
+  skuAvailability,
+  skuBlockers,
+  switchAfter,
+  vmProfileProblem,
+} from './catalog.ts';
+import { hostSize } from './host-size.ts';
+
+const OFF = { enabled: false, disabled_reason: 'Sold out.' };
+
+test('disabled needs a reason, kept until it is enabled, which has none', () => {
+  assert.deepEqual(switchAfter(SWITCHED_ON, {}), SWITCHED_ON);
+  assert.equal(switchAfter(SWITCHED_ON, { enabled: false }), null);
+  assert.deepEqual(switchAfter(SWITCHED_ON, OFF), OFF);
+  assert.deepEqual(switchAfter(OFF, {}), OFF);
+  assert.deepEqual(switchAfter(OFF, { disabled_reason: 'Moved.' }), { ...OFF, disabled_reason: 'Moved.' });
+  assert.deepEqual(switchAfter(OFF, { enabled: true, disabled_reason: 'Ignored.' }), SWITCHED_ON);
+});
+
+test('a SKU is available when operators enabled it and it has a price', () => {
+  const priced = { ...SWITCHED_ON, gpu_hourly_price_minor: 0 };
+  assert.deepEqual([skuAvailability(priced), skuBlockers(priced)], [SWITCHED_ON, []]);
+  const unpriced = { ...SWITCHED_ON, gpu_hourly_price_minor: null };
+  assert.deepEqual(skuAvailability(unpriced), { enabled: false, disabled_reason: 'It has no price yet.' });
+  assert.deepEqual(skuAvailability({ ...OFF, gpu_hourly_price_minor: null }), OFF);
+});
+
+test('GPU counts fit the node: bare metal is all of it, slices are at most that', () => {
+  const counts = (capacity_shape: 'baremetal' | 'gpu_slice', allowed_gpu_counts: number[]) =>
+    gpuCountsProblem({ capacity_shape, gpus_per_node: 8, allowed_gpu_counts });
+  assert.equal(counts('baremetal', [8]), null);
+  for (const wrong of [[4], [4, 8]])
+    assert.equal(counts('baremetal', wrong), 'must be 8: bare metal is the whole node');
+  assert.equal(counts('gpu_slice', [1, 8]), null);
+  assert.equal(counts('gpu_slice', [1, 9]), 'must be at most 8, the GPUs of a node');
+});
+
+test('a VM profile is for a slice and for a GPU count that the SKU allows', () => {
+  const sku = { name: 's', capacity_shape: 'gpu_slice' as const, allowed_gpu_counts: [1, 2] };
+  assert.equal(vmProfileProblem(sku, 2), null);
+  assert.deepEqual(vmProfileProblem(sku, 4), { field: 'gpu_count', problem: 'must be one of 1, 2 for s' });
+  assert.equal(vmProfileProblem({ ...sku, capacity_shape: 'baremetal' }, 2)?.field, 'sku_name');
+});
+
+test('a refusal to retire names what uses the resource, the first of many, and what to do', () => {
+  assert.equal(inUseSentence('region', 'r', []), null);
+  assert.equal(
+    inUseSentence('region', 'r', [
+      { kind: 'node', count: 12, names: ['a', 'b'] },
+      { kind: 'allocation', count: 1, names: ['alc_1'] },
+    ]),
+    'Region r is in use: 12 nodes (a, b and 10 more), 1 allocation (alc_1). Release the allocations and delete the nodes first.',
+  );
+  const [node] = [{ kind: 'node' as const, count: 1, names: ['a'] }];
+  assert.match(inUseSentence('pool', 'p', [node]) ?? '', /^Pool p is in use: 1 node \(a\)\. Move its nodes/);
+  assert.match(inUseSentence('SKU', 's', [node]) ?? '', /^SKU s is in use: .* or disable the SKU\.$/);
+});
+
+test('the price at a time is the newest that has begun and was not cancelled', () => {
+  const price = (id: string, valid_from: string, cancelled_at: string | null = null) => ({
+    id,
+    valid_from,
+    cancelled_at,
+  });
+  const prices = [
+    price('b', '2026-02-01T00:00:00Z'),
+    price('a', '2026-01-01T00:00:00Z'),
+    price('c', '2026-03-01T00:00:00Z', '2026-01-15T00:00:00Z'),
+  ];
+  const on = (day: string) => priceAt(prices, Date.parse(day))?.id;
+  assert.deepEqual(['2025-12-31', '2026-01-01', '2026-02-02', '2026-04-01'].map(on), [undefined, 'a', 'b', 'b']);
+});
+
+test('the size of a host counts the CPUs of its NUMA nodes and the largest pages that all of them have', () => {
+  const numa = [
+    { node: 0, cpus: '0-3,8', memory_mib: 1000 },
+    { node: 1, cpus: '4-7', memory_mib: 2000 },
+  ];
+  const pages = (node: number, size_kib: number, total: number) => ({ node, size_kib, total, free: 0 });
+  const gib = 1024 * 1024;
+  assert.deepEqual(hostSize({ numa, hugepages: [pages(0, gib, 2), pages(1, gib, 3), pages(0, 2048, 9)] }), {
+    vcpu_count: 9,
+    memory_mib: 3000,
+    hugepages_mib: 5120,
+    numa_nodes: 2,
+  });
+  assert.equal(hostSize({ numa, hugepages: [pages(0, gib, 2), pages(1, gib, 0)] }).hugepages_mib, 0);
+  assert.equal(hostSize({ numa: [], hugepages: [] }).numa_nodes, 1);
+});
