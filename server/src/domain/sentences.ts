@@ -1,4 +1,5 @@
 /** The sentences by which operations refuse. The services and the console's mock API share them, so that they cannot differ. */
+
 /** Whom to ask, as the last sentence of a refusal. */
 const askText = (contact: string | null, ask = 'Ask'): string => `${ask} ${contact ?? 'the operators of this site'}.`;
 
