@@ -39,8 +39,6 @@ export const REFUSALS = {
     email === null
       ? `Sign-up needs an e-mail address that your identity provider has verified. ${askText(contact)}`
       : `Sign-up is open to other e-mail domains than that of ${email}. ${askText(contact)}`,
-  sign_up_pending:
-    'An operator has not approved your sign-up yet. Your account shows the state of the request: gpuaas whoami.',
   sign_up_decided: (state: string) => `The sign-up is already ${state}.`,
   organization_by_operator: (contact: string | null) =>
     `The policy of this site lets only operators create organizations. ${askText(contact)}`,
