@@ -2291,10 +2291,8 @@ create policy scope on sign_up_requests
   with check ((gpuaas_tenant() = '*'::text));
 
 alter table site_policy enable row level security;
-create policy platform_only on site_policy for update
+create policy platform_only on site_policy
   using ((gpuaas_tenant() = '*'::text));
-create policy readable on site_policy for select
-  using (true);
 
 alter table ssh_keys enable row level security;
 create policy scope on ssh_keys

@@ -7,7 +7,7 @@ import { startConsole } from '../app/start.tsx';
 import { connectMock, createMockApi, type MockOptions } from '../mock-api/index.ts';
 
 const SEEDS = ['demo', 'empty', 'large', 'hostile'] as const;
-const PERSONAS = ['operator', 'owner', 'member', 'viewer', 'newcomer'] as const;
+const PERSONAS = ['operator', 'owner', 'member', 'viewer', 'newcomer', 'waiting'] as const;
 
 const optionsOf = (hash: string): MockOptions => {
   const asked = new URLSearchParams(hash.slice(1));

@@ -34,6 +34,7 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] =>
     names.map((tab) => ({ name: `${name}-${tab}`, path: `${path}?tab=${tab}` }));
   return [
     { name: 'welcome', path: '/', as: 'newcomer' },
+    { name: 'pending', path: '/', as: 'waiting' },
     { name: 'overview', path: project },
     { name: 'overview-empty', path: `/projects/${cast.other_project_id}`, seed: 'empty' },
     { name: 'launch', path: `${project}/launch` },

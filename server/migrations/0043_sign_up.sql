@@ -15,8 +15,7 @@ create table site_policy (
 );
 insert into site_policy default values;
 alter table site_policy enable row level security;
-create policy readable on site_policy for select using (true);
-create policy platform_only on site_policy for update using (gpuaas_tenant() = '*');
+create policy platform_only on site_policy using (gpuaas_tenant() = '*');
 grant select, update on site_policy to gpuaas_app;
 
 -- An organization without a row had no limit. Existing ones keep that, now as a row that says so; from here on the row is

@@ -12,6 +12,7 @@ import {
   scopeAllows,
 } from '@gpuaas/contract';
 import { POLICIES, REFUSALS } from '../../../server/src/domain/sentences.ts';
+import { SIGN_UP_PENDING } from '../../../server/src/domain/sign-up.ts';
 import { notFound, Refusal } from './errors.ts';
 import type { World } from './world.ts';
 
@@ -90,7 +91,7 @@ export const authorize = (
   const { permission } = operation;
   if (permission === null) return { organization_id: null, project_id: null, role: null, policy: 'public' };
   if (world.users.get(principal.id)?.state === 'pending' && permission !== 'self.read')
-    throw new Refusal('permission_denied', `Permission denied: ${REFUSALS.sign_up_pending}.`);
+    throw new Refusal('permission_denied', `Permission denied: ${SIGN_UP_PENDING}.`);
   const { roles, ...bound } = boundOf(world, principal, operation, params);
   const role = roles.find((name) => roleHolds(name, permission));
   if (role === undefined) throw new Refusal('permission_denied', REFUSALS.denied(POLICIES.no_role(permission)));

@@ -7,8 +7,8 @@ import type { World } from '../core/world.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** The newcomer has no organization yet, but an invitation. */
-export type Persona = 'operator' | 'owner' | 'member' | 'viewer' | 'newcomer';
+/** The newcomer has no organization yet, but an invitation; no operator has approved who is waiting. */
+export type Persona = 'operator' | 'owner' | 'member' | 'viewer' | 'newcomer' | 'waiting';
 export type SeedIds = Readonly<{
   organization_id: string;
   project_id: string;
@@ -162,7 +162,10 @@ const token = (world: World, owner_id: string, name: string, project_id: string 
 };
 
 /** The demo has a decided request of the tenant, an open one, a mapped group and somebody who waits for approval. */
-const seedSite = (world: World, at: Readonly<{ organization_id: string; project_id: string; owner: string }>): void => {
+const seedSite = (
+  world: World,
+  at: Readonly<{ organization_id: string; project_id: string; owner: string; waiting: string }>,
+): void => {
   const { organization_id, project_id } = at;
   const request = {
     organization_id,
@@ -194,12 +197,11 @@ const seedSite = (world: World, at: Readonly<{ organization_id: string; project_
       created_at: world.ago(4 * HOUR_MS),
     },
   );
-  const waiting = person(world, 'Wendy Waiting', 'wendy');
-  const user = world.users.get(waiting);
+  const user = world.users.get(at.waiting);
   if (user !== undefined) user.state = 'pending';
   world.signUpRequests.push({
     id: world.mint('sign_up_request', world.now() - 2 * HOUR_MS),
-    user_id: waiting,
+    user_id: at.waiting,
     name: 'Wendy Waiting',
     email: 'wendy@acme.example',
     email_verified: true,
@@ -243,7 +245,11 @@ export const seedPeople = (world: World): SeedIds => {
     member: person(world, 'Mei Member', 'mei'),
     viewer: person(world, 'Vera Viewer', 'vera'),
   };
-  const users = { ...insiders, newcomer: person(world, 'Nadia Newcomer', 'nadia') };
+  const users = {
+    ...insiders,
+    newcomer: person(world, 'Nadia Newcomer', 'nadia'),
+    waiting: person(world, 'Wendy Waiting', 'wendy'),
+  };
   const outsider_id = person(world, 'Ned Newcomer', 'ned');
   const second_operator_id = person(world, 'Piet Operator', 'piet', 'ops');
   const organization_id = organization(world, 'acme', 'Acme Research', 64);
@@ -269,7 +275,7 @@ export const seedPeople = (world: World): SeedIds => {
   const service_account_id = serviceAccount(world, project_id);
   token(world, service_account_id, 'cron', project_id);
   invite(world, organization_id, users.owner);
-  seedSite(world, { organization_id, project_id, owner: users.owner });
+  seedSite(world, { organization_id, project_id, owner: users.owner, waiting: users.waiting });
   return {
     ...{ organization_id, project_id, other_project_id, neighbour_id, neighbour_project_id, users },
     ...{ outsider_id, second_operator_id, ssh_key_id, service_account_id },

@@ -48,6 +48,37 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       assert.equal(focused, 'New token');
     }));
 
+  test('a tenant sees its GPU limits, requests a larger one, and withdraws the request', () =>
+    demo.page('/', async (page) => {
+      await toOrganization(page, 'Limits');
+      const limits = page.getByRole('region', { name: 'GPU limits' });
+      await limits.getByText(/of 64 GPUs used/).waitFor();
+      await limits.getByText('Project research').waitFor();
+      await page.getByRole('button', { name: 'Request more' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Request a larger GPU limit' });
+      const send = dialog.getByRole('button', { name: 'Request', exact: true });
+      assert.equal(await send.getAttribute('aria-description'), 'Enter the number of GPUs.');
+      await dialog.getByLabel('GPUs', { exact: true }).fill('32');
+      await dialog.getByLabel('Reason').fill('A larger run');
+      assert.match((await dialog.textContent()) ?? '', /gpuaas quota request --gpus 32 --reason 'A larger run'/);
+      await send.click();
+      await dialog.getByText('The limit is 64 already. Request a higher one.').waitFor();
+      await dialog.getByLabel('GPUs', { exact: true }).fill('96');
+      await send.click();
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Withdraw request for 96 GPUs' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+      await page.getByRole('row', { name: /96 GPUs.*Withdrawn/ }).waitFor();
+    }));
+
+  test('a user whose sign-up waits for approval sees the request and nothing else', () =>
+    demo.page('/settings#as=waiting', async (page) => {
+      await page.getByRole('heading', { name: 'Waiting for approval' }).waitFor();
+      await page.getByText('wendy@acme.example').waitFor();
+      assert.equal(await page.getByRole('navigation').count(), 0);
+      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    }));
+
   test('a private key is refused and removed from the field', () =>
     demo.page('/settings?tab=ssh-keys', async (page) => {
       await page.getByRole('button', { name: 'Add key' }).click();

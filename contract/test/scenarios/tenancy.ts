@@ -51,6 +51,29 @@ export const tenancyScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a larger GPU limit is requested once, and decided once',
+    play: async ({ must, refused, organization_id, project_id }) => {
+      const params = { organization_id };
+      const body = { gpu_limit: 8, reason: 'A larger run' };
+      const needless = await refused('conflict', 'owner', 'quotaRequestCreate', { params, body });
+      assert.match(needless.detail, /no GPU limit at this level/);
+      await must('operator', 'adminQuotaPut', { body: { organization_id, gpu_limit: 2 }, if_match: 1 });
+      await refused('permission_denied', 'member', 'quotaRequestCreate', { params, body });
+      await refused('not_found', 'stranger', 'quotaRequestList', { params });
+      const { id } = await must('owner', 'quotaRequestCreate', { params, body });
+      await refused('already_exists', 'owner', 'quotaRequestCreate', { params, body });
+      const at = { params: { quota_request_id: String(id) } };
+      await refused('invalid_request', 'operator', 'adminQuotaRequestApprove', { ...at, body: { gpu_limit: 4 } });
+      const granted = { gpu_limit: 4, reason: 'More next month' };
+      await must('operator', 'adminQuotaRequestApprove', { ...at, body: granted });
+      await refused('conflict', 'operator', 'adminQuotaRequestReject', { ...at, body: { reason: 'Too late' } });
+      const withdrawn = { params: { ...params, quota_request_id: String(id) } };
+      await refused('conflict', 'owner', 'quotaRequestWithdraw', withdrawn);
+      const { organization } = await must('owner', 'quotaGet', { params: { project_id } });
+      assert.equal(organization.gpu_limit, 4);
+    },
+  },
+  {
     name: 'an organization keeps its last owner',
     play: async ({ must, refused, organization_id, owner_id }) => {
       const params = { organization_id, user_id: owner_id };

@@ -134,9 +134,10 @@ describe('the schema of allocations, quota and usage', () => {
     );
     await raw.refused({ code: CHECK }, (sql) => sql.query('update quotas set gpu_limit = -1'));
     await raw.refused({ code: UNIQUE }, adding('quotas', row));
+    await raw.refused({ code: UNIQUE }, adding('quotas', { organization_id: 'org_a' }));
     await raw.refused({ code: FOREIGN_KEY }, adding('quotas', { organization_id: 'org_b', project_id: 'prj_a' }));
     await raw.refused({ code: FOREIGN_KEY }, adding('quotas', { organization_id: 'org_none' }));
-    await raw.allowed(adding('quotas', { organization_id: 'org_a' }));
+    await raw.allowed(adding('quotas', { ...row, organization_id: 'org_b', project_id: 'prj_b' }));
   });
 
   it('usage of an allocation never overlaps', async () => {

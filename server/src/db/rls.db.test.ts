@@ -15,6 +15,7 @@ const OWNER_COLUMN: Readonly<Record<string, string>> = {
   users: 'id',
   ssh_keys: 'user_id',
   web_sessions: 'user_id',
+  sign_up_requests: 'user_id',
   idempotency_keys: 'principal_id',
   audit_seals: 'chain',
   audit_chains: 'chain',
@@ -25,7 +26,7 @@ const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
 const PLATFORM_ONLY = new Set([
   ...['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'node_inventories', 'log_lines'],
   ...['platform_keys', 'platform_key_holders', 'platform_secrets', 'listener_requests', 'restores'],
-  'node_hosts',
+  ...['node_hosts', 'site_policy', 'group_mappings'],
 ]);
 /** Inventory: a pool names its tenant, but it belongs to the platform, and placement reads it for all tenants. */
 const INVENTORY = new Set(['pools']);
@@ -66,7 +67,7 @@ describe('row-level security', () => {
       `insert into node_inventories (node_id, observed_at, boot_id, content) values ($1, now(), 'boot-1', '{"vms": []}')`,
       [node.id],
     );
-    for (const { organization_id, ids } of [tenants.acme, tenants.rival]) {
+    for (const { organization_id, ids, owner } of [tenants.acme, tenants.rival]) {
       const tenant = { organization_id, project_id: ids.project_id };
       const { id } = await anAllocation(tenants.sql, { node, tenant, state: 'active' });
       await tenants.sql.query(
@@ -84,6 +85,11 @@ describe('row-level security', () => {
         [id, organization_id, ids.project_id, left.id, node.id],
       );
       await tenants.sql.query('insert into access_policies (organization_id) values ($1)', [organization_id]);
+      await tenants.sql.query("insert into sign_up_requests (id, user_id) values ('sur_' || $1, $1)", [owner.me.id]);
+      await tenants.sql.query(
+        "insert into group_mappings (id, group_name, organization_id, role) values ('grm_' || $1, '/group', $1, 'viewer')",
+        [organization_id],
+      );
     }
     app = new Client({ connectionString: tenants.test.db.url });
     await app.connect();

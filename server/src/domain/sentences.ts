@@ -1,4 +1,5 @@
 /** The sentences by which operations refuse. The services and the console's mock API share them, so that they cannot differ. */
+
 /** Whom to ask, as the last sentence of a refusal. */
 const askText = (contact: string | null, ask = 'Ask'): string => `${ask} ${contact ?? 'the operators of this site'}.`;
 
@@ -44,8 +45,6 @@ export const REFUSALS = {
     email === null
       ? `Sign-up needs an e-mail address that your identity provider has verified. ${askText(contact)}`
       : `Sign-up is open to other e-mail domains than that of ${email}. ${askText(contact)}`,
-  sign_up_pending:
-    'An operator has not approved your sign-up yet. Your account shows the state of the request: gpuaas whoami.',
   sign_up_decided: (state: string) => `The sign-up is already ${state}.`,
   organization_by_operator: (contact: string | null) =>
     `The policy of this site lets only operators create organizations. ${askText(contact)}`,

@@ -19,6 +19,9 @@ export type Newcomer = Readonly<{
   is_invited: boolean;
 }>;
 
+/** The policy in the refusal of everything that a waiting user requests. */
+export const SIGN_UP_PENDING = 'an operator has not approved your sign-up yet; gpuaas whoami shows its state';
+
 export type SignUpDecision =
   /** With a personal organization, or as a user who joins others only. */
   | Readonly<{ kind: 'admit'; has_organization: boolean }>

@@ -197,6 +197,35 @@ describe('signing in with a browser', () => {
     assert.equal(sessionOf(browser), undefined);
   });
 
+  it('shows the refusal of the sign-up policy, and a session to a person who waits for approval', async () => {
+    const isKnown = "exists (select from users where email = 'dev-user@gpuaas.local')";
+    await at.sql.query(
+      "update users set subject = 'earlier', email = 'earlier@gpuaas.local' where subject = 'dev-user'",
+    );
+    await at.sql.query("update site_policy set sign_up = 'closed', contact = 'ops@example.com'");
+    const closed = at.browser();
+    const page = await at.signIn(closed);
+    assert.deepEqual([page.status, sessionOf(closed)], [403, undefined]);
+    assert.match(page.text, /<h1>You have no account here<\/h1>/);
+    assert.match(page.text, /Sign-up is closed: no new accounts are created here\. Ask ops@example\.com\./);
+    assert.match(page.text, /prompt=login/, 'another account may be admitted');
+    assert.deepEqual((await at.sql.query(`select ${isKnown} as is_known`)).rows, [{ is_known: false }]);
+
+    await at.sql.query("update site_policy set sign_up = 'invited'");
+    assert.match((await at.signIn(at.browser())).text, /no pending invitation for dev-user@gpuaas\.local/);
+
+    await at.sql.query("update site_policy set sign_up = 'approved'");
+    const waiting = await at.signed();
+    const me = await waiting.call('GET', '/api/v1/me');
+    assert.deepEqual([me.body.state, me.body.sign_up_request.state], ['pending', 'pending']);
+    assert.equal((await waiting.call('GET', '/api/v1/skus')).status, 403);
+
+    await at.sql.query("update site_policy set sign_up = 'open', contact = null");
+    const admitted = await at.signed();
+    const { body } = await admitted.call('GET', '/api/v1/me');
+    assert.deepEqual([body.state, body.organizations.length], ['active', 1]);
+  });
+
   it('refuses a disabled account on the page, at the session and in the list of sessions', async () => {
     const open = await at.signed();
     await at.sql.query("update users set state = 'disabled' where email = 'dev-user@gpuaas.local'");

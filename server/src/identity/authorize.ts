@@ -9,6 +9,7 @@ import type { Principal } from '../context.ts';
 import { type Database, PLATFORM, type Scope } from '../db/client.ts';
 import { findProjectOrganization } from '../db/principal.ts';
 import { POLICIES, REFUSALS } from '../domain/sentences.ts';
+import { SIGN_UP_PENDING } from '../domain/sign-up.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 
 export type Decision =
@@ -102,7 +103,7 @@ export const authorize = async (
       scope: { tenant_id: '', principal_id: principal.id },
     };
   if (principal.is_pending && permission !== 'self.read')
-    return { allowed: false, visible: true, ...NOWHERE, policy: REFUSALS.sign_up_pending };
+    return { allowed: false, visible: true, ...NOWHERE, policy: SIGN_UP_PENDING };
   const boundTo = principal.credential.project_id;
   switch (operation.access) {
     case 'platform': {

@@ -118,7 +118,9 @@ describe('committing a placement', () => {
   it('quota used up meanwhile refuses it, and nothing is stored', async () => {
     const before_ = await written();
     const taken = launch('quota', (tx) =>
-      tx.query('insert into quotas (organization_id, gpu_limit) values ($1, 1)', [tenant.organization_id]),
+      tx.query("update quotas set gpu_limit = 1 where organization_id = $1 and project_id = ''", [
+        tenant.organization_id,
+      ]),
     );
     await assert.rejects(taken, { code: 'quota_exceeded' });
     assert.deepEqual(await written(), before_);

@@ -20,7 +20,6 @@ test('a violated invariant is counted and logged with its rule and rows, and end
   assert.equal(watch.counts().size, 0);
   await database.write(PLATFORM, async (tx) => {
     await tx.query("insert into organizations (id, name, display_name, kind) values ('org_a', 'a', 'a', 'personal')");
-    await tx.query("insert into quotas (organization_id) values ('org_a')");
     await tx.query("insert into quotas (organization_id, gpu_used) values ('org_a', 3)");
   });
   await watch.run();

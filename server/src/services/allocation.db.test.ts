@@ -219,7 +219,7 @@ describe('an estimate', () => {
 
   it('gives price, quota and fit, and writes nothing', async () => {
     await node();
-    await world.sql.query("insert into quotas (organization_id, project_id, gpu_limit) values ($1, '', 6)", [
+    await world.sql.query("update quotas set gpu_limit = 6 where organization_id = $1 and project_id = ''", [
       world.ada.organization_id,
     ]);
     const { name: _, ...ask } = slice(4);

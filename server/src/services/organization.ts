@@ -32,11 +32,11 @@ const nameTaken = (err: unknown, name: string): unknown =>
 export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>) => {
   const id = mintId('org');
   const created_by = principalOf(ctx).id;
+  // The policy is the platform's; and a former member no longer sees an organization, but it counts.
+  ctx.tx.enter({ tenant_id: '*', principal_id: created_by });
   const policy = await getSitePolicy(ctx.tx);
   const refusal = organizationRefusal(policy);
   if (refusal !== null) throw new AppError('policy_denied', refusal);
-  // A former member no longer sees an organization, but it counts.
-  ctx.tx.enter({ tenant_id: '*', principal_id: created_by });
   await assertBelowLimit(ctx, 'organizations', created_by);
   // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction uses the scope of
   // the new one.
