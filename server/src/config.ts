@@ -59,6 +59,8 @@ export type Config = Readonly<{
   log_days: number;
   /** How many days ended runs and other history that nothing refers to are kept. */
   history_days: number;
+  /** How many years after its wipe a certificate may be asked for. */
+  certificate_years: number;
   /** Directory for keys, audit chain heads and sign-in details of the laptop default. */
   state_dir: string;
   database_url: string;
@@ -305,6 +307,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
     gateway: gatewayConfig(read, mode, wantedRoles, publicUrlText),
     log_days: read.integer('GPUAAS_LOG_DAYS', 7, { min: 1, max: 3650 }),
     history_days: read.integer('GPUAAS_HISTORY_DAYS', 90, { min: 7, max: 36_500 }),
+    certificate_years: read.integer('GPUAAS_CERTIFICATE_YEARS', 7, { min: 1, max: 100 }),
     state_dir: stateDir,
     database_url: databaseUrl ?? '',
     app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,

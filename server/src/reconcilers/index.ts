@@ -50,11 +50,11 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   {
     name: 'purge-expired',
     interval_ms: 60_000,
-    does: 'deletes expired rows, and history after `GPUAAS_HISTORY_DAYS`',
+    does: 'deletes expired rows, history after `GPUAAS_HISTORY_DAYS`, wipe proofs after `GPUAAS_CERTIFICATE_YEARS`',
     create:
-      ({ config, database }) =>
+      ({ config: { history_days, certificate_years }, database }) =>
       (signal) =>
-        purgeExpired({ database, history_days: config.history_days }, signal),
+        purgeExpired({ database, history_days, certificate_years }, signal),
   },
   {
     name: 'release-due',

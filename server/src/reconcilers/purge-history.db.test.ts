@@ -29,7 +29,7 @@ describe('history', () => {
     for (const close of closers) await close();
   });
 
-  const purge = (batchRows?: number) => purgeExpired({ database, history_days: DAYS }, undefined, batchRows);
+  const purge = (batchRows?: number) => purgeExpired({ database, history_days: DAYS, certificate_years: 7 }, undefined, batchRows);
   const names = async (text: string): Promise<string[]> =>
     (await sql.query<{ name: string }>(text)).rows.map(({ name }) => name).toSorted();
   const aRun = async (name: string, facts: { state?: string; days?: number; subject?: string } = {}): Promise<void> => {
