@@ -12,11 +12,33 @@ declare
   last_hash bytea;
 begin
   perform pg_advisory_xact_lock(hashtextextended('wipe_proofs ' || target, 0));
-  select w.sequence, w.proof_hash into last_sequence, last_hash from wipe_proofs w where w.target_id = target
-    order by w.sequence desc limit 1;
+  -- A proof that something still stands on may be left from before the cut.
+  select e.sequence, e.hash into last_sequence, last_hash from (
+      (select w.sequence, w.proof_hash as hash from wipe_proofs w where w.target_id = target order by w.sequence desc limit 1)
+      union all
+      (select c.sequence, c.proof_hash from wipe_chain_cuts c where c.target_id = target order by c.sequence desc limit 1)) e
+    order by e.sequence desc limit 1;
   new.sequence := coalesce(last_sequence, 0) + 1;
   new.previous_hash := coalesce(last_hash, wipe_chain_genesis(target));
   new.proof_hash := wipe_proof_hash(new);
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION check_audit_segment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  before audit_segments;
+begin
+  select * into before from audit_segments s where s.chain = new.chain order by s.first_sequence desc limit 1;
+  if new.removed_at is not null or new.first_sequence <> coalesce(before.last_sequence, 0) + 1
+    or new.previous_hash <> coalesce(before.last_hash, sha256(convert_to('gpuaas audit chain ' || new.chain, 'UTF8')))
+    or not exists (select from audit_seals s where s.chain = new.chain and s.sequence = new.last_sequence and s.hash = new.last_hash) then
+    raise exception 'segment % does not follow its chain', new.file_name using errcode = 'check_violation';
+  end if;
   return new;
 end $function$;
 
@@ -52,6 +74,43 @@ AS $function$
 begin
   new.sealed_user_data := null;
   return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION cut_wipe_chains(proofs_max integer, years integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  before timestamptz := now() - make_interval(years => years);
+  proofs text[];
+  removed integer;
+begin
+  if years < 1 then
+    raise exception 'wipe proofs are kept for a year at least' using errcode = 'check_violation';
+  end if;
+  select array_agg(old.id) into proofs from (
+    select w.id from wipe_proofs w where w.created_at < before
+      and not exists (select from node_resource_slots s where s.id = w.slot_id and s.wipe_proof_id = w.id)
+      and not exists (select from disk_ownerships d where d.wipe_proof_id = w.id)
+      and not exists (select from allocation_resource_claims c where c.allocation_id = w.allocation_id
+        and (c.released_at is null or c.released_at >= before))
+    order by w.created_at limit proofs_max) old;
+  if proofs is null then
+    return 0;
+  end if;
+  insert into wipe_chain_cuts (target_id, sequence, proof_hash, last_proof_at)
+    select distinct on (w.target_id) w.target_id, w.sequence, w.proof_hash, w.created_at
+    from wipe_proofs w where w.id = any (proofs) order by w.target_id, w.sequence desc
+    on conflict do nothing;
+  delete from allocation_resource_claims c using wipe_proofs w
+    where w.id = any (proofs) and c.allocation_id = w.allocation_id and c.wipe_proof_id = w.id;
+  -- Their tasks may go as well.
+  update node_tasks t set kept_until = now() from wipe_proofs w where w.id = any (proofs) and t.id = w.task_id and t.kept_until is not null;
+  delete from wipe_proofs w where w.id = any (proofs);
+  get diagnostics removed = row_count;
+  return removed;
 end $function$;
 
 CREATE OR REPLACE FUNCTION gpuaas_principal()
@@ -142,12 +201,86 @@ CREATE OR REPLACE FUNCTION netstring(value text)
  IMMUTABLE PARALLEL SAFE
 RETURN (COALESCE(((octet_length(value) || ':'::text) || value), '-'::text) || ','::text);
 
-CREATE OR REPLACE FUNCTION only_streams_are_removed()
+CREATE OR REPLACE FUNCTION only_archived_rows_are_removed()
  RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 begin
-  raise exception 'task % is kept: it is evidence', old.id;
+  if exists (select from gone g left join audit_seals s on s.audit_log_id = g.id
+      where not exists (select from audit_segments e where e.chain = s.chain and s.sequence between e.first_sequence and e.last_sequence)) then
+    raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_archived_seals_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if exists (select from gone g
+      where not exists (select from audit_segments e where e.chain = g.chain and g.sequence between e.first_sequence and e.last_sequence)) then
+    raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_cut_claims_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if old.released_at is null or not exists (select from wipe_proofs p join wipe_chain_cuts c on c.target_id = p.target_id
+      where p.id = old.wipe_proof_id and c.sequence >= p.sequence) then
+    raise exception 'claim % only ever changes by its release', old.id using errcode = 'insufficient_privilege';
+  end if;
+  return old;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_cut_proofs_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if exists (select from gone g where not exists (
+      select from wipe_chain_cuts c where c.target_id = g.target_id and c.sequence >= g.sequence)) then
+    raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_ended_tasks_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if old.kind = 'stream.open' then
+    return old;
+  end if;
+  if old.finished_at is null then
+    raise exception 'task % is kept: it has not ended', old.id;
+  end if;
+  if exists (select from wipe_proofs p where p.task_id = old.id) then
+    raise exception 'task % is kept: a wipe proof cites it', old.id;
+  end if;
+  if exists (select from node_resource_slots s where s.discovery_task_id = old.id) then
+    raise exception 'task % is kept: a slot was approved by it', old.id;
+  end if;
+  if exists (select from allocations a where a.id = old.allocation_id and a.state not in ('released', 'failed'))
+    or exists (select from allocation_resource_claims c where c.allocation_id = old.allocation_id and c.released_at is null) then
+    raise exception 'task % is kept: its allocation has not ended', old.id;
+  end if;
+  return old;
 end $function$;
 
 CREATE OR REPLACE FUNCTION power_follows_state()
@@ -192,6 +325,14 @@ begin
   raise exception 'claim % begins released', new.id using errcode = 'check_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION refuse_segment_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'segment % only ever changes by the removal of its rows', old.file_name using errcode = 'insufficient_privilege';
+end $function$;
+
 CREATE OR REPLACE FUNCTION refuse_usage_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -206,6 +347,43 @@ CREATE OR REPLACE FUNCTION refuse_verified_override()
 AS $function$
 begin
   raise exception 'an override is not a verified wipe' using errcode = 'check_violation', constraint = 'override_is_not_verified';
+end $function$;
+
+CREATE OR REPLACE FUNCTION remove_archived_audit(of_chain text, from_sequence bigint, online_days integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  segment audit_segments;
+  removed bigint;
+begin
+  if online_days < 30 then
+    raise exception 'audit rows stay online for 30 days at least' using errcode = 'check_violation';
+  end if;
+  select * into segment from audit_segments s where s.chain = of_chain and s.first_sequence = from_sequence for update;
+  if segment is null or segment.removed_at is not null then
+    raise exception 'chain % has no segment at % whose rows are online', of_chain, from_sequence using errcode = 'check_violation';
+  end if;
+  if segment.created_at > now() - interval '1 day' or segment.last_row_at > now() - make_interval(days => online_days) then
+    raise exception 'segment % is too young', segment.file_name using errcode = 'check_violation';
+  end if;
+  if exists (select from audit_segments s where s.chain = of_chain and s.first_sequence < from_sequence and s.removed_at is null) then
+    raise exception 'segment % has an earlier one whose rows are online', segment.file_name using errcode = 'check_violation';
+  end if;
+  if not exists (select from audit_seals s where s.chain = of_chain and s.sequence = segment.last_sequence and s.hash = segment.last_hash) then
+    raise exception 'segment % does not match its seals', segment.file_name using errcode = 'check_violation';
+  end if;
+  delete from audit_logs l using audit_seals s
+    where s.chain = of_chain and s.sequence between segment.first_sequence and segment.last_sequence and l.id = s.audit_log_id;
+  get diagnostics removed = row_count;
+  if removed <> segment.last_sequence - segment.first_sequence + 1 then
+    raise exception 'segment % does not match its rows', segment.file_name using errcode = 'check_violation';
+  end if;
+  delete from audit_seals s where s.chain = of_chain and s.sequence between segment.first_sequence and segment.last_sequence;
+  update audit_segments s set removed_at = clock_timestamp() where s.chain = of_chain and s.first_sequence = from_sequence;
+  return removed;
 end $function$;
 
 CREATE OR REPLACE FUNCTION require(is_met boolean, what text)
@@ -655,6 +833,57 @@ create table allocation_installs (
 CREATE INDEX allocation_installs_plain ON allocation_installs USING btree (allocation_id) WHERE (sealed_version(sealed_user_data) = 0);
 grant delete, insert, select, update on allocation_installs to gpuaas_app;
 
+create table node_tasks (
+  id text not null,
+  node_id text not null,
+  allocation_id text,
+  slot_id text,
+  kind text not null,
+  params jsonb not null,
+  attempt integer default 1 not null,
+  slot_generation integer,
+  state text default 'queued'::text not null,
+  state_reason text,
+  output jsonb,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  dispatched_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  error_code text,
+  percent integer,
+  bytes_per_s bigint,
+  progress_note text,
+  progressed_at timestamp with time zone,
+  workflow_run_id text,
+  sealed_user_data bytea,
+  kept_until timestamp with time zone,
+  constraint node_tasks_pkey PRIMARY KEY (id),
+  constraint node_tasks_attempt_check CHECK (attempt > 0),
+  constraint node_tasks_check CHECK (sealed_user_data IS NULL OR allocation_id IS NOT NULL),
+  constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
+  constraint node_tasks_percent_check CHECK (percent >= 0 AND percent <= 100),
+  constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text])),
+  constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX node_tasks_by_correlation ON node_tasks USING btree (correlation_id, id);
+CREATE INDEX node_tasks_by_node ON node_tasks USING btree (node_id, kind, id DESC);
+CREATE INDEX node_tasks_by_run ON node_tasks USING btree (workflow_run_id, kind) WHERE (workflow_run_id IS NOT NULL);
+CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE ((finished_at IS NOT NULL) AND (kept_until IS NULL));
+CREATE INDEX node_tasks_kept ON node_tasks USING btree (kept_until) WHERE (kept_until IS NOT NULL);
+CREATE INDEX node_tasks_of_node ON node_tasks USING btree (node_id, created_at);
+CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
+CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
+CREATE INDEX node_tasks_plain ON node_tasks USING btree (id) WHERE (sealed_version(sealed_user_data) = 0);
+CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
+CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((kind = 'stream.open'::text) AND (finished_at IS NOT NULL));
+CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
+CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
+CREATE TRIGGER only_ended_tasks_are_removed BEFORE DELETE ON node_tasks FOR EACH ROW EXECUTE FUNCTION only_ended_tasks_are_removed();
+CREATE TRIGGER wakes_run AFTER UPDATE OF state ON node_tasks FOR EACH ROW WHEN ((old.state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.state <> ALL (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.workflow_run_id IS NOT NULL OR new.allocation_id IS NOT NULL)) EXECUTE FUNCTION signal_runs_of_task();
+grant delete, insert, select, update on node_tasks to gpuaas_app;
+
 create table allocation_moves (
   id text not null,
   allocation_id text not null,
@@ -669,6 +898,7 @@ create table allocation_moves (
   task_id text not null,
   reason text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  host_task_id text generated always as (NULLIF(task_id, ''::text)) stored,
   constraint allocation_moves_pkey PRIMARY KEY (id),
   constraint allocation_moves_allocation_id_from_node_id_key UNIQUE (allocation_id, from_node_id),
   constraint allocation_moves_allocation_id_number_key UNIQUE (allocation_id, number),
@@ -679,8 +909,10 @@ create table allocation_moves (
   constraint allocation_moves_number_check CHECK (number > 0),
   constraint allocation_moves_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint allocation_moves_from_node_id_fkey FOREIGN KEY (from_node_id) REFERENCES nodes(id),
-  constraint allocation_moves_to_node_id_fkey FOREIGN KEY (to_node_id) REFERENCES nodes(id)
+  constraint allocation_moves_to_node_id_fkey FOREIGN KEY (to_node_id) REFERENCES nodes(id),
+  constraint move_has_its_task FOREIGN KEY (host_task_id) REFERENCES node_tasks(id)
 );
+CREATE INDEX moves_by_task ON allocation_moves USING btree (host_task_id) WHERE (host_task_id IS NOT NULL);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON allocation_moves FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 grant insert, select on allocation_moves to gpuaas_app;
 
@@ -742,8 +974,10 @@ END) stored not null,
 CREATE INDEX wipe_proofs_by_age ON wipe_proofs USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX wipe_proofs_by_allocation ON wipe_proofs USING btree (allocation_id);
 CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at) WHERE (slot_id IS NOT NULL);
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE INDEX wipe_proofs_by_task ON wipe_proofs USING btree (task_id);
+CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER chained BEFORE INSERT ON wipe_proofs FOR EACH ROW EXECUTE FUNCTION chain_wipe_proof();
+CREATE TRIGGER only_cut AFTER DELETE ON wipe_proofs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION only_cut_proofs_are_removed();
 CREATE TRIGGER override_is_not_verified BEFORE INSERT ON wipe_proofs FOR EACH ROW WHEN (new.method = 'two_person_override'::text AND new.is_verified) EXECUTE FUNCTION refuse_verified_override();
 grant insert (allocation_id), insert (correlation_id), insert (disk_serial), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
 
@@ -906,10 +1140,11 @@ CREATE INDEX claims_live_by_project ON allocation_resource_claims USING btree (p
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
+CREATE INDEX claims_released ON allocation_resource_claims USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE INDEX claims_released_by_node ON allocation_resource_claims USING btree (node_id, released_at) WHERE (released_at IS NOT NULL);
 CREATE TRIGGER born_live BEFORE INSERT ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL OR new.move_id IS NOT NULL) EXECUTE FUNCTION refuse_released_claim();
 CREATE TRIGGER change_once BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (old.released_at IS NOT NULL OR old.move_id IS NOT NULL AND new.move_id IS DISTINCT FROM old.move_id OR old.id IS DISTINCT FROM new.id OR old.allocation_id IS DISTINCT FROM new.allocation_id OR old.organization_id IS DISTINCT FROM new.organization_id OR old.project_id IS DISTINCT FROM new.project_id OR old.claim_kind IS DISTINCT FROM new.claim_kind OR old.node_id IS DISTINCT FROM new.node_id OR old.slot_id IS DISTINCT FROM new.slot_id OR old.gpu_count IS DISTINCT FROM new.gpu_count OR old.slot_generation IS DISTINCT FROM new.slot_generation OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_claim_change();
-CREATE TRIGGER never_removed BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION refuse_claim_change();
+CREATE TRIGGER only_cut BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION only_cut_claims_are_removed();
 CREATE TRIGGER release BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION check_claim_release();
 grant insert, select, update on allocation_resource_claims to gpuaas_app;
 
@@ -1035,7 +1270,8 @@ CREATE INDEX audit_logs_by_correlation ON audit_logs USING btree (correlation_id
 CREATE INDEX audit_logs_by_organization ON audit_logs USING btree (organization_id, id);
 CREATE INDEX audit_logs_by_target ON audit_logs USING btree (target_id, id) WHERE (target_id IS NOT NULL);
 CREATE INDEX audit_logs_in_commit_order ON audit_logs USING btree (xid, id);
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_logs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON audit_logs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER only_archived AFTER DELETE ON audit_logs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION only_archived_rows_are_removed();
 grant insert, select on audit_logs to gpuaas_app;
 
 create table audit_sealer (
@@ -1061,8 +1297,37 @@ create table audit_seals (
   constraint audit_seals_hash_check CHECK (octet_length(hash) = 32),
   constraint audit_seals_sequence_check CHECK (sequence > 0)
 );
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER only_archived AFTER DELETE ON audit_seals REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION only_archived_seals_are_removed();
 grant insert, select on audit_seals to gpuaas_app;
+
+create table audit_segments (
+  chain text not null,
+  first_sequence bigint not null,
+  last_sequence bigint not null,
+  previous_hash bytea not null,
+  last_hash bytea not null,
+  first_row_at timestamp with time zone not null,
+  last_row_at timestamp with time zone not null,
+  file_name text not null,
+  file_sha256 bytea not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  removed_at timestamp with time zone,
+  constraint audit_segments_pkey PRIMARY KEY (chain, first_sequence),
+  constraint audit_segments_chain_last_sequence_key UNIQUE (chain, last_sequence),
+  constraint audit_segments_file_name_key UNIQUE (file_name),
+  constraint audit_segments_check CHECK (last_sequence >= first_sequence AND last_row_at >= first_row_at),
+  constraint audit_segments_file_sha256_check CHECK (octet_length(file_sha256) = 32),
+  constraint audit_segments_first_sequence_check CHECK (first_sequence > 0),
+  constraint audit_segments_last_hash_check CHECK (octet_length(last_hash) = 32),
+  constraint audit_segments_previous_hash_check CHECK (octet_length(previous_hash) = 32)
+);
+CREATE INDEX audit_segments_online ON audit_segments USING btree (created_at) WHERE (removed_at IS NULL);
+CREATE INDEX audit_segments_removed ON audit_segments USING btree (chain, last_row_at) WHERE (removed_at IS NOT NULL);
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON audit_segments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER follows BEFORE INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION check_audit_segment();
+CREATE TRIGGER removed_once BEFORE UPDATE ON audit_segments FOR EACH ROW WHEN (old.removed_at IS NOT NULL OR new.removed_at IS NULL OR old.chain IS DISTINCT FROM new.chain OR old.first_sequence IS DISTINCT FROM new.first_sequence OR old.last_sequence IS DISTINCT FROM new.last_sequence OR old.previous_hash IS DISTINCT FROM new.previous_hash OR old.last_hash IS DISTINCT FROM new.last_hash OR old.first_row_at IS DISTINCT FROM new.first_row_at OR old.last_row_at IS DISTINCT FROM new.last_row_at OR old.file_name IS DISTINCT FROM new.file_name OR old.file_sha256 IS DISTINCT FROM new.file_sha256 OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_segment_change();
+grant insert, select on audit_segments to gpuaas_app;
 
 create table capacity_counters (
   region_name text not null,
@@ -1413,55 +1678,6 @@ CREATE INDEX placement_8 ON node_placement_summary USING btree (region_name, gpu
 CREATE INDEX placement_node ON node_placement_summary USING btree (region_name, gpu_model, pool_organization_id, key_node, node_id) WHERE (key_node IS NOT NULL);
 grant insert, select, update on node_placement_summary to gpuaas_app;
 
-create table node_tasks (
-  id text not null,
-  node_id text not null,
-  allocation_id text,
-  slot_id text,
-  kind text not null,
-  params jsonb not null,
-  attempt integer default 1 not null,
-  slot_generation integer,
-  state text default 'queued'::text not null,
-  state_reason text,
-  output jsonb,
-  correlation_id text not null,
-  created_at timestamp with time zone default clock_timestamp() not null,
-  dispatched_at timestamp with time zone,
-  finished_at timestamp with time zone,
-  expires_at timestamp with time zone not null,
-  started_at timestamp with time zone,
-  error_code text,
-  percent integer,
-  bytes_per_s bigint,
-  progress_note text,
-  progressed_at timestamp with time zone,
-  workflow_run_id text,
-  sealed_user_data bytea,
-  constraint node_tasks_pkey PRIMARY KEY (id),
-  constraint node_tasks_attempt_check CHECK (attempt > 0),
-  constraint node_tasks_check CHECK (sealed_user_data IS NULL OR allocation_id IS NOT NULL),
-  constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
-  constraint node_tasks_percent_check CHECK (percent >= 0 AND percent <= 100),
-  constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text])),
-  constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
-);
-CREATE INDEX node_tasks_by_correlation ON node_tasks USING btree (correlation_id, id);
-CREATE INDEX node_tasks_by_node ON node_tasks USING btree (node_id, kind, id DESC);
-CREATE INDEX node_tasks_by_run ON node_tasks USING btree (workflow_run_id, kind) WHERE (workflow_run_id IS NOT NULL);
-CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE (finished_at IS NOT NULL);
-CREATE INDEX node_tasks_of_node ON node_tasks USING btree (node_id, created_at);
-CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
-CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
-CREATE INDEX node_tasks_plain ON node_tasks USING btree (id) WHERE (sealed_version(sealed_user_data) = 0);
-CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
-CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((kind = 'stream.open'::text) AND (finished_at IS NOT NULL));
-CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
-CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
-CREATE TRIGGER only_streams_are_removed BEFORE DELETE ON node_tasks FOR EACH ROW WHEN (old.kind <> 'stream.open'::text) EXECUTE FUNCTION only_streams_are_removed();
-CREATE TRIGGER wakes_run AFTER UPDATE OF state ON node_tasks FOR EACH ROW WHEN ((old.state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.state <> ALL (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.workflow_run_id IS NOT NULL OR new.allocation_id IS NOT NULL)) EXECUTE FUNCTION signal_runs_of_task();
-grant delete, insert, select, update on node_tasks to gpuaas_app;
-
 create table oidc_records (
   model text not null,
   id_hash bytea not null,
@@ -1725,11 +1941,13 @@ create table terminal_sessions (
   constraint terminal_sessions_ticket_hash_check CHECK (octet_length(ticket_hash) = 32),
   constraint terminal_sessions_used_ticket_hash_check CHECK (octet_length(used_ticket_hash) = 32),
   constraint ticket_is_good_once CHECK (ticket_hash IS NULL OR state = 'ticketed'::text),
+  constraint session_has_its_task FOREIGN KEY (task_id) REFERENCES node_tasks(id) ON DELETE SET NULL,
   constraint terminal_sessions_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint terminal_sessions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 CREATE INDEX terminal_sessions_by_allocation ON terminal_sessions USING btree (allocation_id, id DESC);
 CREATE INDEX terminal_sessions_by_organization ON terminal_sessions USING btree (organization_id) WHERE (closed_at IS NULL);
+CREATE INDEX terminal_sessions_by_task ON terminal_sessions USING btree (task_id) WHERE (task_id IS NOT NULL);
 CREATE INDEX terminal_sessions_closed ON terminal_sessions USING btree (closed_at) WHERE (closed_at IS NOT NULL);
 CREATE INDEX terminal_sessions_live ON terminal_sessions USING btree (gateway_url) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
 CREATE INDEX terminal_sessions_live_by_project ON terminal_sessions USING btree (project_id) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
@@ -1842,6 +2060,20 @@ create table web_sessions (
 CREATE INDEX web_sessions_by_expiry ON web_sessions USING btree (idle_expires_at);
 CREATE INDEX web_sessions_by_user ON web_sessions USING btree (user_id, id);
 grant delete, insert, select, update on web_sessions to gpuaas_app;
+
+create table wipe_chain_cuts (
+  target_id text not null,
+  sequence integer not null,
+  proof_hash bytea not null,
+  last_proof_at timestamp with time zone not null,
+  cut_at timestamp with time zone default clock_timestamp() not null,
+  constraint wipe_chain_cuts_pkey PRIMARY KEY (target_id, sequence),
+  constraint wipe_chain_cuts_proof_hash_check CHECK (octet_length(proof_hash) = 32),
+  constraint wipe_chain_cuts_sequence_check CHECK (sequence > 0)
+);
+CREATE INDEX wipe_chain_cuts_by_age ON wipe_chain_cuts USING btree (last_proof_at);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_chain_cuts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+grant select on wipe_chain_cuts to gpuaas_app;
 
 create table workflow_runs (
   id text not null,
@@ -1995,6 +2227,12 @@ alter table audit_seals enable row level security;
 create policy appendable on audit_seals for insert
   with check ((gpuaas_tenant() = '*'::text));
 create policy readable on audit_seals for select
+  using (((gpuaas_tenant() = chain) OR (gpuaas_tenant() = '*'::text)));
+
+alter table audit_segments enable row level security;
+create policy appendable on audit_segments for insert
+  with check ((gpuaas_tenant() = '*'::text));
+create policy readable on audit_segments for select
   using (((gpuaas_tenant() = chain) OR (gpuaas_tenant() = '*'::text)));
 
 alter table idempotency_keys enable row level security;

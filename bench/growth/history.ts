@@ -89,7 +89,7 @@ const INSERTS: readonly string[] = [
     from audit_logs where correlation_id like 'past-%'`,
   `insert into audit_chains (chain, sequence, hash, headed_sequence)
     select chain, max(sequence), sha256('head'), max(sequence) from audit_seals group by chain`,
-  `update audit_sealer set sealed_xid = (select max(xid) from audit_logs), sealed_id = (select max(id) from audit_logs)`,
+  `update audit_sealer set sealed_xid = (select xid from audit_logs order by xid desc limit 1), sealed_id = (select max(id) from audit_logs)`,
   `insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
     values ('tky_past', 'node_ca', 'active', 'p', repeat('0', 64), '\\x00')`,
   `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, created_at, expires_at, used_at)
