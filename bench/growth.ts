@@ -58,28 +58,37 @@ const checkAll = (database: Database): Promise<void> =>
     Promise.resolve(),
   );
 
-const purge = (database: Database): Promise<void> =>
-  purgeExpired({ database, history_days: 90, certificate_years: 7 });
+const purge = (database: Database): Promise<void> => purgeExpired({ database, history_days: 90, certificate_years: 7 });
 
-/** Launches, then releases of the same: neither site fills up. */
-const launches = new WeakMap<Database, Made[]>();
+const launchSome = async (database: Database): Promise<Made[]> => {
+  const made: Made[] = [];
+  for (let n = 0; n < WRITES; n++) made.push(await createOnce(database, GPUS));
+  return made;
+};
 
+const releaseAll = async (database: Database, all: readonly Made[]): Promise<void> => {
+  for (const made of all) await releaseOnce(database, made);
+};
+
+/** What is launched is released again: neither site fills up. */
 const HOT: readonly Hot[] = [
   {
     name: 'launch',
-    of: ({ database }) => {
-      const made: Made[] = [];
-      launches.set(database, made);
-      return p50(WRITES, async () => made.push(await createOnce(database, GPUS)));
+    of: async ({ database }) => {
+      const all: Made[] = [];
+      const ms = await p50(WRITES, async () => all.push(await createOnce(database, GPUS)));
+      await releaseAll(database, all);
+      return ms;
     },
   },
   {
     name: 'release',
-    of: ({ database }) =>
-      p50(WRITES, async () => {
-        const made = launches.get(database)?.pop();
-        if (made !== undefined) await releaseOnce(database, made);
-      }),
+    of: async ({ database }) => {
+      const all = await launchSome(database);
+      return p50(WRITES, async () => {
+        await releaseAll(database, all.splice(-1));
+      });
+    },
   },
   read('allocation list', false, (ctx) =>
     listAllocations(ctx, { ...NOTHING, params: { project_id: tenant(0).project_id }, query: { limit: PAGE } }),
@@ -106,7 +115,7 @@ const HOT: readonly Hot[] = [
 const settle = async (database: Database): Promise<Site> => {
   const all: Made[] = [];
   for (let n = 0; n < FIRST_DAY; n++) all.push(await createOnce(database, GPUS));
-  for (const made of all) await releaseOnce(database, made);
+  await releaseAll(database, all);
   const [made] = all;
   if (made === undefined) throw new Error('the site has allocations');
   return { database, made };
@@ -118,18 +127,36 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - startedAt;
 };
 
-/** The first turns after an upgrade pass all old rows: none may come near the limit of a statement. */
-const slowestPurge = async (database: Database): Promise<number> => {
-  let slowest = 0;
-  for (let last = Number.POSITIVE_INFINITY, turn = 0; turn < 20 && last > 250; turn++) {
-    last = await timed(() => purge(database));
-    slowest = Math.max(slowest, last);
-  }
+type Slowest = { name: string; ms: number };
+
+/** The database, with the slowest of its written statements. */
+const timing = (database: Database, slowest: Slowest): Database => ({
+  ...database,
+  write: (scope, fn) =>
+    database.write(scope, (tx) =>
+      fn({
+        ...tx,
+        query: async <R extends object>(text: string, values?: readonly unknown[]) => {
+          const startedAt = performance.now();
+          const result = await tx.query<R>(text, values);
+          const ms = performance.now() - startedAt;
+          if (ms > slowest.ms) Object.assign(slowest, { name: text.replaceAll(/\s+/g, ' ').slice(0, 90), ms });
+          return result;
+        },
+      }),
+    ),
+});
+
+/** The first turns after an upgrade pass all old rows: no statement may come near its limit. */
+const slowestPurge = async (database: Database): Promise<Slowest> => {
+  const slowest: Slowest = { name: '', ms: 0 };
+  for (let last = Number.POSITIVE_INFINITY, turn = 0; turn < 20 && last > 250; turn++)
+    last = await timed(() => purge(timing(database, slowest)));
   return slowest;
 };
 
-const slowestInvariant = async (database: Database): Promise<Readonly<{ name: string; ms: number }>> => {
-  let slowest = { name: '', ms: 0 };
+const slowestInvariant = async (database: Database): Promise<Slowest> => {
+  let slowest: Slowest = { name: '', ms: 0 };
   for (const invariant of INVARIANTS) {
     const ms = await timed(() => database.read(PLATFORM, (reader) => listViolations(reader, invariant)));
     if (ms > slowest.ms) slowest = { name: invariant.name, ms };
@@ -143,7 +170,7 @@ export const growthBench: Bench = {
     withFleet(NODES, ({ database: empty }) =>
       withFleet(NODES, async ({ database: grown, url }) => {
         const allocations = await fillHistory(url, { nodes: NODES, days: DAYS, per_day: PER_DAY });
-        const slowestTurn = await slowestPurge(grown);
+        const statement = await slowestPurge(grown);
         const [reference, ours] = [await settle(empty), await settle(grown)];
         const found: { name: string; ratio: number; ours: number; reference: number }[] = [];
         for (const { name, of } of HOT)
@@ -157,20 +184,18 @@ export const growthBench: Bench = {
           });
         const worst = found.reduce((a, b) => (b.ratio > a.ratio ? b : a));
         const invariant = await slowestInvariant(grown);
-        for (const [what, ms] of [
-          ['a turn of the purge', slowestTurn],
-          [`invariant ${invariant.name}`, invariant.ms],
-        ] as const)
-          if (ms > STATEMENT_MS * NEAR) throw new Error(`${what} takes ${Math.round(ms)} ms`);
+        const near = [statement, invariant].find(({ ms }) => ms > STATEMENT_MS * NEAR);
+        if (near !== undefined)
+          process.stderr.write(`near its timeout: ${near.name} takes ${Math.round(near.ms)} ms\n`);
         return {
           name: 'growth',
-          ratio: worst.ratio,
+          ratio: near === undefined ? worst.ratio : STATEMENT_MS,
           goal: `<=${LIMIT}`,
           reference: `the same on the first day: ${found.map((one) => `${one.name} ${round(one.reference)} ms`).join(', ')}`,
           ours:
             `${NODES} nodes after ${DAYS} days and ${allocations} allocations: ` +
             `${found.map((one) => `${one.name} ${round(one.ours)} ms (${one.ratio})`).join(', ')}; worst ${worst.name}; ` +
-            `slowest turn of the first purge ${Math.round(slowestTurn)} ms, slowest invariant ${invariant.name} ${Math.round(invariant.ms)} ms`,
+            `slowest statement of the first purge ${Math.round(statement.ms)} ms, slowest invariant ${invariant.name} ${Math.round(invariant.ms)} ms`,
           pairs: PAIRS,
         };
       }),

@@ -113,6 +113,10 @@ export type Config = Readonly<{
   /** Seals the CA of hosts and the signer of tasks; null in a process that signs nothing. */
   trust_keys: KeyRing | null;
   audit_heads_file: string;
+  /** Directory of the signed segments of old audit rows; null keeps every row in the database. */
+  audit_archive_dir: string | null;
+  /** How many days audit rows stay in the database. */
+  audit_online_days: number;
 }>;
 
 const VERSION_MAX = 65_535;
@@ -349,6 +353,10 @@ export const readConfig = (env: Env, roles?: string): Config => {
     metrics_token: read.optional('GPUAAS_METRICS_TOKEN') ?? null,
     ...keyRings(read, mode, wantedRoles, stateDir),
     audit_heads_file: read.text('GPUAAS_AUDIT_HEADS_FILE', join(stateDir, 'audit-heads.jsonl')),
+    // In production never a default: a directory that is not kept would lose the rows.
+    audit_archive_dir:
+      read.optional('GPUAAS_AUDIT_ARCHIVE_DIR') ?? (mode === 'development' ? join(stateDir, 'audit-archive') : null),
+    audit_online_days: read.integer('GPUAAS_AUDIT_ONLINE_DAYS', 400, { min: 30, max: 36_500 }),
   };
   read.finish();
   return config;

@@ -4,7 +4,9 @@
  */
 import type { Deps } from '../context.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { createSegmentFiles } from '../ports/objects/segment-files.ts';
 import { reseal } from '../sealing/reseal.ts';
+import { archiveAudit } from './archive-audit.ts';
 import type { InvariantWatch } from './check-invariants.ts';
 import { createCapacityCounter } from './count-capacity.ts';
 import type { NodeCounter } from './count-nodes.ts';
@@ -45,6 +47,16 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
         seeds: () => secrets.deriveByVersion('audit-heads', 32),
       });
       return (signal) => sealAudit({ database, heads }, signal);
+    },
+  },
+  {
+    name: 'archive-audit',
+    interval_ms: 600_000,
+    does: 'moves audit rows older than `GPUAAS_AUDIT_ONLINE_DAYS` to signed segments in `GPUAAS_AUDIT_ARCHIVE_DIR`',
+    create: ({ config: { audit_archive_dir: directory, audit_online_days: online_days }, database, secrets }) => {
+      if (directory === null) return async () => {};
+      const files = createSegmentFiles({ directory, seeds: () => secrets.deriveByVersion('audit-segments', 32) });
+      return (signal) => archiveAudit({ database, files, online_days }, signal);
     },
   },
   {
