@@ -6,3 +6,4 @@ create index wipe_proofs_by_task on wipe_proofs (task_id);
 create index moves_by_task on allocation_moves (host_task_id) where host_task_id is not null;
 create index terminal_sessions_by_task on terminal_sessions (task_id) where task_id is not null;
 create index claims_released on allocation_resource_claims (released_at) where released_at is not null;
+create index usage_ended on usage_records (ended_at) where ended_at is not null;

@@ -80,7 +80,7 @@ describe('row-level security', () => {
       );
       await tenants.sql.query(
         `insert into allocation_moves (id, allocation_id, organization_id, project_id, number, from_node_id, to_node_id, slot_ids, scores, task_id, reason)
-         values ('mov_' || $1, $1, $2, $3, 1, $4, $5, '{}', '{}', 'tsk_x', 'The VM did not start.')`,
+         values ('mov_' || $1, $1, $2, $3, 1, $4, $5, '{}', '{}', '', 'The VM did not start.')`,
         [id, organization_id, ids.project_id, left.id, node.id],
       );
       await tenants.sql.query('insert into access_policies (organization_id) values ($1)', [organization_id]);
