@@ -2034,6 +2034,7 @@ create table usage_records (
 );
 CREATE INDEX usage_by_end ON usage_records USING btree (project_id, COALESCE(ended_at, 'infinity'::timestamp with time zone));
 CREATE INDEX usage_by_project ON usage_records USING btree (project_id, id);
+CREATE INDEX usage_ended ON usage_records USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE UNIQUE INDEX usage_one_open ON usage_records USING btree (allocation_id) WHERE (ended_at IS NULL);
 CREATE TRIGGER closed_is_final BEFORE UPDATE ON usage_records FOR EACH ROW WHEN (old.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_usage_change();
 grant insert, select, update on usage_records to gpuaas_app;

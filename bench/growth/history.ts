@@ -129,7 +129,9 @@ export const fillHistory = async (url: string, { nodes, days, per_day }: History
   const owner = new Client({ connectionString: url });
   await owner.connect();
   try {
-    await owner.query("set session_replication_role = replica; set maintenance_work_mem = '256MB'; set synchronous_commit = off");
+    await owner.query(
+      "set session_replication_role = replica; set maintenance_work_mem = '256MB'; set synchronous_commit = off",
+    );
     await owner.query(sql(PAST));
     for (const insert of INSERTS) await owner.query(sql(insert));
     await owner.query('drop table past');

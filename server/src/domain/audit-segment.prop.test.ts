@@ -6,7 +6,12 @@ import { type ChainedRow, checkChain, genesis, type SealedRow, sealRows } from '
 import { decodeSegment, encodeSegment, segmentName } from './audit-segment.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
-const content = fc.record({ actor_id: fc.option(text), action: text, metadata_text: text, user_agent: fc.option(text) });
+const content = fc.record({
+  actor_id: fc.option(text),
+  action: text,
+  metadata_text: text,
+  user_agent: fc.option(text),
+});
 type Content = typeof content extends fc.Arbitrary<infer T> ? T : never;
 
 const chainOf = (contents: readonly Content[]): SealedRow[] => {
@@ -113,7 +118,16 @@ test('rows that do not match their seals are not archived', () => {
 
 test('text that is no segment is none', () => {
   const lines = encodeSegment(genesis('org_a'), chainOf(fc.sample(content, 1)));
-  for (const wrong of [[], ['x'], ['null'], ['1'], ['{"format":2}'], [...lines, '{'], [...lines, 'null'], [...lines, '{}']])
+  for (const wrong of [
+    [],
+    ['x'],
+    ['null'],
+    ['1'],
+    ['{"format":2}'],
+    [...lines, '{'],
+    [...lines, 'null'],
+    [...lines, '{}'],
+  ])
     assert.equal(decodeSegment(wrong), null, wrong.join('\n'));
   assert.equal(segmentName('org_a', 1, 5_000), 'org_a/000000000000001-000000000005000.jsonl');
 });

@@ -91,7 +91,8 @@ export type ProofCheck = Readonly<{
 
 type End = Readonly<{ target_id: string; sequence: number; hash: string }>;
 
-const isBeforeCut = ({ sequence, cut_sequence }: ChainedProof): boolean => cut_sequence !== null && sequence <= cut_sequence;
+const isBeforeCut = ({ sequence, cut_sequence }: ChainedProof): boolean =>
+  cut_sequence !== null && sequence <= cut_sequence;
 
 /** Where a chain starts: at its cut, or at its own genesis. */
 const startOf = ({ target_id, cut_sequence, cut_hash }: ChainedProof): End => ({

@@ -31,7 +31,8 @@ describe('history', () => {
     for (const close of closers) await close();
   });
 
-  const purge = (batchRows?: number) => purgeExpired({ database, history_days: DAYS, certificate_years: 7 }, undefined, batchRows);
+  const purge = (batchRows?: number) =>
+    purgeExpired({ database, history_days: DAYS, certificate_years: 7 }, undefined, batchRows);
   const names = async (text: string): Promise<string[]> =>
     (await sql.query<{ name: string }>(text)).rows.map(({ name }) => name).toSorted();
   const aRun = async (name: string, facts: { state?: string; days?: number; subject?: string } = {}): Promise<void> => {
@@ -231,13 +232,18 @@ describe('history', () => {
     assert.equal(await keptUntil('active'), 'for a while');
     assert.equal(await keptUntil('run_there'), 'for a while');
     // A week later, when the run is gone.
-    await sql.query("delete from workflow_steps where run_id = 'wfr_of_task'; delete from workflow_signals where run_id = 'wfr_of_task'");
+    await sql.query(
+      "delete from workflow_steps where run_id = 'wfr_of_task'; delete from workflow_signals where run_id = 'wfr_of_task'",
+    );
     await sql.query("delete from workflow_runs where id = 'wfr_of_task'");
     await purge();
     assert.deepEqual(await tasks(), left, 'nothing is looked at again before its time');
     await sql.query("update node_tasks set kept_until = now() - interval '1 second' where kept_until < 'infinity'");
     await purge();
-    assert.deepEqual(await tasks(), left.filter((name) => name !== 'run_there'));
+    assert.deepEqual(
+      await tasks(),
+      left.filter((name) => name !== 'run_there'),
+    );
   });
 
   it('of host tasks cannot be deleted while something cites it', async () => {
@@ -249,7 +255,10 @@ describe('history', () => {
       ['discovery', /topology_discoveries/],
     ] as const)
       await assert.rejects(sql.query("delete from node_tasks where id = 'tsk_t_' || $1", [name]), reason);
-    await sql.query('update node_resource_slots set discovery_task_id = $1 where id = $2', ['tsk_t_young', node.slot_ids[1]]);
+    await sql.query('update node_resource_slots set discovery_task_id = $1 where id = $2', [
+      'tsk_t_young',
+      node.slot_ids[1],
+    ]);
     await assert.rejects(sql.query("delete from node_tasks where id = 'tsk_t_young'"), /a slot was approved by it/);
   });
 

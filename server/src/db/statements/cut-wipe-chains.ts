@@ -6,4 +6,5 @@ import type { Tx } from '../client.ts';
  * application may not delete a proof.
  */
 export const cutWipeChains = async (tx: Tx, limit: number, years: number): Promise<number> =>
-  (await tx.query<{ removed: number }>('select cut_wipe_chains($1, $2) as removed', [limit, years])).rows[0]?.removed ?? 0;
+  (await tx.query<{ removed: number }>('select cut_wipe_chains($1, $2) as removed', [limit, years])).rows[0]?.removed ??
+  0;

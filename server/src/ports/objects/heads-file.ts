@@ -219,7 +219,12 @@ export const createHeadsFile = (
 
   return {
     append: async (heads, recorded) => {
-      const { handle, offset, last: lastText, isEmpty } = await openPlace(options.file, options.rotate_bytes ?? ROTATE_BYTES);
+      const {
+        handle,
+        offset,
+        last: lastText,
+        isEmpty,
+      } = await openPlace(options.file, options.rotate_bytes ?? ROTATE_BYTES);
       try {
         const last = lastText === null ? null : parseLine(lastText.toString('utf8'));
         const isNewer = last !== null && last.payload.line >= recorded.line && isSigned(last);
