@@ -33,13 +33,14 @@ AS $function$
 declare
   before audit_segments;
 begin
-  select * into before from audit_segments s where s.chain = new.chain order by s.first_sequence desc limit 1;
+  select * into before from audit_segments s where s.chain = new.chain and s.first_sequence <> new.first_sequence
+    order by s.first_sequence desc limit 1;
   if new.removed_at is not null or new.first_sequence <> coalesce(before.last_sequence, 0) + 1
     or new.previous_hash <> coalesce(before.last_hash, sha256(convert_to('gpuaas audit chain ' || new.chain, 'UTF8')))
     or not exists (select from audit_seals s where s.chain = new.chain and s.sequence = new.last_sequence and s.hash = new.last_hash) then
     raise exception 'segment % does not follow its chain', new.file_name using errcode = 'check_violation';
   end if;
-  return new;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION check_claim_release()
@@ -1325,7 +1326,7 @@ create table audit_segments (
 CREATE INDEX audit_segments_online ON audit_segments USING btree (created_at) WHERE (removed_at IS NULL);
 CREATE INDEX audit_segments_removed ON audit_segments USING btree (chain, last_row_at) WHERE (removed_at IS NOT NULL);
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON audit_segments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER follows BEFORE INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION check_audit_segment();
+CREATE TRIGGER follows AFTER INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION check_audit_segment();
 CREATE TRIGGER removed_once BEFORE UPDATE ON audit_segments FOR EACH ROW WHEN (old.removed_at IS NOT NULL OR new.removed_at IS NULL OR old.chain IS DISTINCT FROM new.chain OR old.first_sequence IS DISTINCT FROM new.first_sequence OR old.last_sequence IS DISTINCT FROM new.last_sequence OR old.previous_hash IS DISTINCT FROM new.previous_hash OR old.last_hash IS DISTINCT FROM new.last_hash OR old.first_row_at IS DISTINCT FROM new.first_row_at OR old.last_row_at IS DISTINCT FROM new.last_row_at OR old.file_name IS DISTINCT FROM new.file_name OR old.file_sha256 IS DISTINCT FROM new.file_sha256 OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_segment_change();
 grant insert, select on audit_segments to gpuaas_app;
 

@@ -75,15 +75,16 @@ create function check_audit_segment() returns trigger
 declare
   before audit_segments;
 begin
-  select * into before from audit_segments s where s.chain = new.chain order by s.first_sequence desc limit 1;
+  select * into before from audit_segments s where s.chain = new.chain and s.first_sequence <> new.first_sequence
+    order by s.first_sequence desc limit 1;
   if new.removed_at is not null or new.first_sequence <> coalesce(before.last_sequence, 0) + 1
     or new.previous_hash <> coalesce(before.last_hash, sha256(convert_to('gpuaas audit chain ' || new.chain, 'UTF8')))
     or not exists (select from audit_seals s where s.chain = new.chain and s.sequence = new.last_sequence and s.hash = new.last_hash) then
     raise exception 'segment % does not follow its chain', new.file_name using errcode = 'check_violation';
   end if;
-  return new;
+  return null;
 end $$;
-create trigger follows before insert on audit_segments for each row execute function check_audit_segment();
+create trigger follows after insert on audit_segments for each row execute function check_audit_segment();
 
 create function refuse_segment_change() returns trigger language plpgsql as $$
 begin

@@ -25,12 +25,15 @@ const ORG = 'org_a';
 const ONLINE_DAYS = 400;
 
 const bench = async (t: TestContext) => {
+  // Closed before the database is dropped.
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-archive-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const owner = new Client({ connectionString: ownerUrl });
   await owner.connect();
-  t.after(() => owner.end());
+  open.push(owner);
   const audit_archive_dir = join(dir, 'archive');
   const secrets = testSecrets();
   const files = createSegmentFiles({

@@ -13,10 +13,13 @@ import { verifyProofs } from './wipe-verify.ts';
 const YEARS = 7;
 
 const world = async (t: TestContext) => {
+  // Closed before the database is dropped.
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);
   const sql = new Client({ connectionString: ownerUrl });
   await sql.connect();
-  t.after(() => sql.end());
+  open.push(sql);
   const node = await aNode(sql);
   const slot = node.slot_ids[0] ?? '';
   const asAttacker = async (text: string): Promise<void> => {
