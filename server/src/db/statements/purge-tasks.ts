@@ -18,7 +18,8 @@ const KEPT_UNTIL = `case
       or exists (select from allocation_moves m where m.host_task_id = o.id) then 'infinity'
     when exists (select from topology_discoveries d where d.task_id = o.id)
       or exists (select from node_resource_slots s where s.discovery_task_id = o.id)
-      or exists (select from workflow_runs r where r.id = o.workflow_run_id or r.subject_id = o.allocation_id)
+      or exists (select from workflow_runs r where r.id = o.workflow_run_id)
+      or exists (select from workflow_runs r where r.subject_id = o.allocation_id)
       or exists (select from allocations a where a.id = o.allocation_id and a.state not in ('released', 'failed'))
       or exists (select from allocation_resource_claims c where c.allocation_id = o.allocation_id and ${claimIsLive('c')})
       then now() + ${LOOK_AGAIN} end`;
