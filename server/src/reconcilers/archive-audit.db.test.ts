@@ -265,7 +265,7 @@ test('lists say until when rows are archived, and an export includes them once',
       params,
       query,
     }))
-      rows.push({ id, n: metadata['n'] });
+      rows.push({ id, n: (metadata as Readonly<Record<string, unknown>>)['n'] });
     return rows;
   };
   const all = await exported();
