@@ -8,6 +8,7 @@ import { consoleBenches } from './console.ts';
 import { contentionBench } from './contention.ts';
 import { diskBenches } from './disks.ts';
 import { fleetBench } from './fleet.ts';
+import { growthBench } from './growth.ts';
 import { historiesBench } from './histories.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
 import { packingBenches } from './packing.ts';
@@ -37,6 +38,7 @@ const BENCHES: readonly Bench[] = [
   streamsBench,
   retryElsewhereBench,
   historiesBench,
+  growthBench,
   ...slurmBenches,
   ...agentsBenches,
   ...diskBenches,

@@ -38,7 +38,8 @@ const prove = async (tx: Tx, id: string, slots: readonly HeldSlot[]): Promise<vo
   );
 };
 
-const releaseOnce = async (database: Database, made: Made): Promise<void> => {
+/** One launch, released with proof. */
+export const releaseOnce = async (database: Database, made: Made): Promise<void> => {
   const params = { project_id: made.project_id, allocation_id: made.id };
   await mutate(
     {

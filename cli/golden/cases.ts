@@ -140,7 +140,13 @@ export const cases: readonly Case[] = [
   line('workflow-run-get', `workflow-run get ${runId} ${T}`),
   line('workflow-run-steps', `workflow-run steps ${runId} ${T}`),
   line('audit-list', `audit list --result denied --since 2026-11-15T00:00:00Z ${T}`, {
-    answers: { auditLogList: { items: answers.auditLogList.items.slice(1), next_cursor: null } },
+    answers: {
+      auditLogList: {
+        ...answers.auditLogList,
+        items: answers.auditLogList.items.slice(1),
+        archived_until: '2026-11-15T10:03:21.000Z',
+      },
+    },
   }),
   line('audit-export', `audit export --action project.create`),
   line('audit-export-file', `audit export --output rows.jsonl ${T}`),

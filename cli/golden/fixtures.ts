@@ -264,13 +264,16 @@ export const answers: Answers = {
   skuGet: sku,
   osImageList: page(image),
   osImageGet: image,
-  auditLogList: page(auditLog, {
-    ...auditLog,
-    action: 'service_account.token.create',
-    result: 'denied',
-    error_code: 'permission_denied',
-  }),
-  adminAuditLogList: page(auditLog),
+  auditLogList: {
+    ...page(auditLog, {
+      ...auditLog,
+      action: 'service_account.token.create',
+      result: 'denied',
+      error_code: 'permission_denied',
+    }),
+    archived_until: null,
+  },
+  adminAuditLogList: { ...page(auditLog), archived_until: null },
   adminAuditLogVerify: {
     intact: true,
     checked_at: time,

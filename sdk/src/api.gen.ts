@@ -3408,6 +3408,8 @@ export type Operations = {
       items: AuditLog[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
+      /** The newest row that left the database. Exports and verification read older rows from the archive; lists do not. */
+      archived_until: string | null;
     };
   };
   /** Export audit rows of the organization as JSON lines, oldest first */
@@ -3460,6 +3462,8 @@ export type Operations = {
       items: AuditLog[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
+      /** The newest row that left the database. Exports and verification read older rows from the archive; lists do not. */
+      archived_until: string | null;
     };
   };
   /** Verify every audit chain against the signed heads kept outside the database */

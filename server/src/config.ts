@@ -59,6 +59,8 @@ export type Config = Readonly<{
   log_days: number;
   /** How many days ended runs and other history that nothing refers to are kept. */
   history_days: number;
+  /** How many years after its wipe a certificate may be asked for. */
+  certificate_years: number;
   /** Directory for keys, audit chain heads and sign-in details of the laptop default. */
   state_dir: string;
   database_url: string;
@@ -115,6 +117,10 @@ export type Config = Readonly<{
   /** Seals the CA of hosts and the signer of tasks; null in a process that signs nothing. */
   trust_keys: KeyRing | null;
   audit_heads_file: string;
+  /** Directory of the signed segments of old audit rows; null keeps every row in the database. */
+  audit_archive_dir: string | null;
+  /** How many days audit rows stay in the database. */
+  audit_online_days: number;
 }>;
 
 const VERSION_MAX = 65_535;
@@ -309,6 +315,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
     gateway: gatewayConfig(read, mode, wantedRoles, publicUrlText),
     log_days: read.integer('GPUAAS_LOG_DAYS', 7, { min: 1, max: 3650 }),
     history_days: read.integer('GPUAAS_HISTORY_DAYS', 90, { min: 7, max: 36_500 }),
+    certificate_years: read.integer('GPUAAS_CERTIFICATE_YEARS', 7, { min: 1, max: 100 }),
     state_dir: stateDir,
     database_url: databaseUrl ?? '',
     app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,
@@ -352,6 +359,10 @@ export const readConfig = (env: Env, roles?: string): Config => {
     metrics_token: read.optional('GPUAAS_METRICS_TOKEN') ?? null,
     ...keyRings(read, mode, wantedRoles, stateDir),
     audit_heads_file: read.text('GPUAAS_AUDIT_HEADS_FILE', join(stateDir, 'audit-heads.jsonl')),
+    // In production never a default: a directory that is not kept would lose the rows.
+    audit_archive_dir:
+      read.optional('GPUAAS_AUDIT_ARCHIVE_DIR') ?? (mode === 'development' ? join(stateDir, 'audit-archive') : null),
+    audit_online_days: read.integer('GPUAAS_AUDIT_ONLINE_DAYS', 400, { min: 30, max: 36_500 }),
   };
   read.finish();
   return config;

@@ -115,14 +115,14 @@ let serial = 0;
 /** A verified wipe of a slot, with its audit row; its id. */
 export const aProof = (
   sql: Sql,
-  of: Readonly<{ node_id: string; slot_id: string; serial: string; allocation_id?: string }>,
+  of: Readonly<{ node_id: string; slot_id: string; serial: string; allocation_id?: string; task_id?: string }>,
 ): Promise<string> =>
   insertWipeProof(sql as Tx, {
     node_id: of.node_id,
     slot_id: of.slot_id,
     allocation_id: of.allocation_id ?? null,
     disk_serial: of.serial,
-    task_id: 'tsk_first_wipe',
+    task_id: of.task_id ?? 'tsk_first_wipe',
     method: 'nvme_sanitize',
     is_verified: true,
     evidence: { serial: of.serial, gpu_reset: { is_ok: true } },

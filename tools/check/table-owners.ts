@@ -53,6 +53,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   topology_candidates: 'topology.ts',
   topology_discoveries: 'topology.ts',
   usage_records: 'usage.ts',
+  wipe_chain_cuts: 'statements/cut-wipe-chains.ts',
 };
 
 /** `texts` are sources of the server by path. */

@@ -1,7 +1,7 @@
 import { command, type Group, text } from '../command.ts';
 import { CliError } from '../exit.ts';
 import { collect, pageFlags } from '../flags.ts';
-import { auditColumns, auditFilters, auditQuery } from './audit.ts';
+import { auditColumns, auditFilters, auditQuery, sayArchived } from './audit.ts';
 
 export const adminAudit: Group = {
   name: 'audit',
@@ -13,12 +13,17 @@ export const adminAudit: Group = {
       flags: { 'in-organization': text('Only this organization', 'id'), ...auditFilters, ...pageFlags },
       run: async (cli, { flags }) => {
         const client = await cli.client();
-        const read = (page: { limit: number; cursor: string | undefined }) =>
-          client.adminAuditLogList(
+        let archived: string | null = null;
+        const read = async (page: { limit: number; cursor: string | undefined }) => {
+          const found = await client.adminAuditLogList(
             { query: { ...page, ...auditQuery(flags), organization_id: flags.inOrganization } },
             { signal: cli.signal },
           );
+          archived = found.archived_until;
+          return found;
+        };
         cli.out.list(await collect(flags, read), auditColumns);
+        sayArchived(cli.out.say, archived);
       },
     }),
     command({

@@ -47,6 +47,11 @@ export const auditQuery = (flags: Filters) => ({
   until: flags.until,
 });
 
+/** Lists hold what is in the database; `reported` is what the pages said. */
+export const sayArchived = (say: (text: string) => void, reported: string | null): void => {
+  if (reported !== null) say(`Rows until ${reported} are archived: export them with \`gpuaas audit export\`.`);
+};
+
 /** One row per line; JSON escapes line feeds, so a line is always a complete row. */
 async function* asLines(rows: AsyncIterable<AuditLog>, count: (rows: number) => void): AsyncGenerator<string> {
   let written = 0;
@@ -67,12 +72,17 @@ export const audit: Group = {
       flags: { ...auditFilters, ...pageFlags },
       run: async (cli, { flags }) => {
         const [client, organization_id] = [await cli.client(), await cli.organization()];
-        const read = (page: { limit: number; cursor: string | undefined }) =>
-          client.auditLogList(
+        let archived: string | null = null;
+        const read = async (page: { limit: number; cursor: string | undefined }) => {
+          const found = await client.auditLogList(
             { params: { organization_id }, query: { ...page, ...auditQuery(flags) } },
             { signal: cli.signal },
           );
+          archived = found.archived_until;
+          return found;
+        };
         cli.out.list(await collect(flags, read), auditColumns);
+        sayArchived(cli.out.say, archived);
       },
     }),
     command({

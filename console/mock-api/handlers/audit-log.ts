@@ -43,15 +43,17 @@ const chainOf = (chain: string, rows: readonly AuditRow[], nowMs: number) => {
 };
 
 export const auditLog = {
-  auditLogList: async (ctx: MockCtx, { query }: Req<'auditLogList'>) =>
-    pageOf(ctx, query, newestFirst(ofOrganization(ctx, query)), idOf, view(ctx.world.now())),
+  auditLogList: async (ctx: MockCtx, { query }: Req<'auditLogList'>) => ({
+    ...pageOf(ctx, query, newestFirst(ofOrganization(ctx, query)), idOf, view(ctx.world.now())),
+    archived_until: null,
+  }),
   auditLogExport: async (ctx: MockCtx, { query }: Req<'auditLogExport'>) =>
     lines(ofOrganization(ctx, query).map(view(ctx.world.now()))),
   adminAuditLogList: async (ctx: MockCtx, { query }: Req<'adminAuditLogList'>) => {
     const rows = ctx.world.audit
       .filter((row) => query.organization_id === undefined || row.organization_id === query.organization_id)
       .filter(matches(query));
-    return pageOf(ctx, query, newestFirst(rows), idOf, view(ctx.world.now()));
+    return { ...pageOf(ctx, query, newestFirst(rows), idOf, view(ctx.world.now())), archived_until: null };
   },
   adminAuditLogVerify: async ({ world }: MockCtx, { query }: Req<'adminAuditLogVerify'>) => {
     const chains = new Map<string, AuditRow[]>();

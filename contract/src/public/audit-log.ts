@@ -29,6 +29,15 @@ export const AuditLog = Closed({
   sealed: Type.Boolean({ description: 'Whether the row is in the hash chain yet.' }),
 });
 
+const AuditPage = Closed({
+  ...Page(AuditLog).properties,
+  archived_until: Nullable(
+    Time(
+      'The newest row that left the database. Exports and verification read older rows from the archive; lists do not.',
+    ),
+  ),
+});
+
 const filters = {
   action: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })),
   actor_id: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z0-9_]+$' })),
@@ -69,7 +78,7 @@ export const auditLogApi = define({
     permission: 'audit.read',
     params: Closed({ organization_id: Id('organization') }),
     query: Closed({ ...PageQuery, ...filters }),
-    response: Page(AuditLog),
+    response: AuditPage,
   },
   auditLogExport: {
     ...read,
@@ -89,7 +98,7 @@ export const auditLogApi = define({
     access: 'platform',
     permission: 'admin.audit.read',
     query: Closed({ ...PageQuery, ...filters, organization_id: Type.Optional(Id('organization')) }),
-    response: Page(AuditLog),
+    response: AuditPage,
   },
   adminAuditLogVerify: {
     ...read,

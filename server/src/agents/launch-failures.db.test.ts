@@ -190,7 +190,7 @@ for (const code of ['timeout', 'drift'])
     await settle(w.database, { ...play, rounds: 5 });
     const state = await w.sql.query('select state from allocations where id = $1', [made.id]);
     assert.deepEqual(state.rows, [{ state: 'failed' }], 'its cleanup begins');
-    await purgeExpired({ database: w.database, history_days: 90 });
+    await purgeExpired({ database: w.database, history_days: 90, certificate_years: 7 });
     await settle(w.database, play);
     assert.deepEqual([(await w.look(first)).failures, (await w.look(second)).failures], [0, 0]);
     const { rows } = await w.sql.query(
@@ -200,7 +200,7 @@ for (const code of ['timeout', 'drift'])
       [made.id],
     );
     assert.deepEqual(rows, [{ state: 'failed', node_id: first.id, error_code: code, held: 0 }]);
-    await purgeExpired({ database: w.database, history_days: 90 });
+    await purgeExpired({ database: w.database, history_days: 90, certificate_years: 7 });
     assert.equal(await w.database.read(PLATFORM, (reader) => findUserData(reader, made.id)), null);
     await assertInvariants(w.database);
   });

@@ -3,6 +3,7 @@ import type { ALLOCATION_STATES, POWER_STATES } from '@gpuaas/contract';
 import { type NoticeFacts, WHOLE_HOST } from '../domain/notice.ts';
 import type { Reader, Tx } from './client.ts';
 import type { RequestedInstall } from './install.ts';
+import { queryByIndex } from './plan.ts';
 import { claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationPlacements, Allocations, WorkflowSteps } from './types.gen.ts';
@@ -86,23 +87,32 @@ export type AllocationFilter = Readonly<{
   limit: number;
 }>;
 
-const LIST_ALLOCATIONS = statement(
-  {
-    project_id: 'text | null',
-    organization_id: 'text | null',
-    node_id: 'text | null',
-    state: 'text | null',
-    name: 'text | null',
-    before: 'text | null',
-    limit: 'integer',
-  },
-  `select ${ALLOCATION} where (:project_id is null or a.project_id = :project_id) and (:organization_id is null or a.organization_id = :organization_id)
-   and (:node_id is null or a.node_id = :node_id) and (:state is null or a.state = :state) and (:name is null or a.name = :name)
-   and (:before is null or a.id < :before) order by a.id desc limit :limit`,
-);
+const LISTED_BY: Readonly<Record<Exclude<keyof AllocationFilter, 'limit'>, string>> = {
+  project_id: 'a.project_id =',
+  organization_id: 'a.organization_id =',
+  node_id: 'a.node_id =',
+  state: 'a.state =',
+  name: 'a.name =',
+  before: 'a.id <',
+};
 
-export const listAllocations = async (reader: Reader, filter: AllocationFilter): Promise<AllocationRow[]> =>
-  (await LIST_ALLOCATIONS.query<AllocationRow>(reader, filter)).rows;
+/**
+ * Newest first. The text contains only the requested conditions, so that each combination gets its own plan, which follows
+ * an index in that order: a project may have years of allocations.
+ */
+export const listAllocations = async (reader: Reader, filter: AllocationFilter): Promise<AllocationRow[]> => {
+  const given = Object.entries(LISTED_BY).flatMap(([name, sql]) => {
+    const value = filter[name as keyof typeof LISTED_BY];
+    return value === null ? [] : [{ sql, value }];
+  });
+  const where = given.map(({ sql }, index) => `${sql} $${index + 2}`).join(' and ') || 'true';
+  const { rows } = await queryByIndex<AllocationRow>(
+    reader,
+    `select ${ALLOCATION} where ${where} order by a.id desc limit $1`,
+    [filter.limit, ...given.map(({ value }) => value)],
+  );
+  return rows;
+};
 
 export type AllocationMove = Readonly<{
   id: string;

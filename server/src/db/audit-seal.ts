@@ -187,7 +187,8 @@ export const listChainBounds = async (reader: Reader): Promise<ChainBound[]> =>
          select chain, (select max(s.sequence) from audit_seals s where s.chain = hop.chain) as sequence
          from hop where chain is not null
        )
-       select chain, coalesce(s.sequence, 0) as sequence, coalesce(c.sequence, 0) as recorded_sequence,
+       select chain, coalesce(s.sequence, (select max(e.last_sequence) from audit_segments e where e.chain = c.chain
+           and e.removed_at is not null), 0) as sequence, coalesce(c.sequence, 0) as recorded_sequence,
          coalesce(encode(c.hash, 'hex'), '') as recorded_hash
        from sealed s full join audit_chains c using (chain)`,
     )

@@ -140,15 +140,19 @@ export const listAuditLogs = async (
   return rows;
 };
 
-/** Oldest first, and only rows of the snapshot: pages read later still form one consistent result. */
+/**
+ * Oldest first, and only rows of the snapshot: pages read later still form one consistent result. Rows of the chain up to
+ * `archived_to` are left out.
+ */
 export const listAuditLogsAsOf = async (
   reader: Reader,
   snapshot: string,
   filter: AuditFilter,
-  page: Readonly<{ after_id: string; limit: number }>,
+  page: Readonly<{ after_id: string; limit: number; archived_to: number | undefined }>,
 ): Promise<AuditLogRow[]> => {
   const where = whereOf(filter, [
     ['l.id > ?', page.after_id],
+    ['not exists (select from audit_seals a where a.audit_log_id = l.id and a.sequence <= ?)', page.archived_to],
     ['pg_visible_in_snapshot(l.xid, ?::pg_snapshot)', snapshot],
   ]);
   const { rows } = await reader.query<AuditLogRow>(

@@ -28,7 +28,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
     rule: 'An allocation in transition has a deadline and a workflow run, or a reason.',
     sql: `select a.id as subject_id, case when a.state in ('failed', 'release_failed') then 'no reason'
         when a.state_deadline_at is null then 'no deadline' else 'no workflow run' end as detail
-      from allocations a where a.state_since < ${SETTLED} and case
+      from allocations a where a.state <> 'released' and a.state_since < ${SETTLED} and case
         when a.state in ('failed', 'release_failed') then a.state_reason is null
         when a.state ${ALLOCATION_MOVING} then a.state_deadline_at is null or not exists (
           select from workflow_runs r where r.subject_id = a.id and r.state in ('pending', 'running', 'waiting', 'stuck'))
@@ -99,7 +99,8 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
     sql: `select x.id as subject_id, max(x.state) || ', charged ' || round(sum(x.charged), 3) || ' s, active ' || round(max(x.lived), 3) || ' s' as detail
       from (select a.id, a.state, coalesce(extract(epoch from coalesce(a.release_requested_at, now()) - a.activated_at), 0) as lived,
           a.activated_at as from_at, a.release_requested_at as to_at, 0::numeric as charged, null::boolean as is_open
-        from allocations a where a.release_requested_at is null or a.release_requested_at > ${RECENT}
+        from allocations a where (a.state <> 'released' or a.released_at > ${RECENT})
+          and (a.release_requested_at is null or a.release_requested_at > ${RECENT})
         union all select u.allocation_id, null, null, u.started_at + interval '1 second', u.ended_at - interval '1 second',
           extract(epoch from coalesce(u.ended_at, now()) - u.started_at), u.ended_at is null
         from usage_records u where u.ended_at is null or u.ended_at > ${RECENT} - interval '1 minute') x

@@ -49,18 +49,20 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
       and not ${slotIsComplete('s')}`,
   },
   {
+    // Proof by proof: the planner would walk all proofs of years.
     name: 'available_slot_is_wiped',
     rule: 'A schedulable slot has a verified wipe of its disk and its GPU since their last claim anywhere; an override counts only where the region allows it.',
     sql: `select s.id as subject_id, case when p.id is null then 'no proof' when p.outcome = 'overridden' then 'the region does not allow overrides'
         when p.outcome <> 'verified' then 'the proof is not verified' else 'the proof is older than the last claim' end as detail
-      from node_resource_slots s left join wipe_proofs p on p.id = s.wipe_proof_id and p.slot_id = s.id
+      from node_resource_slots s left join lateral (select * from wipe_proofs x where x.id = s.wipe_proof_id and x.slot_id = s.id limit 1) p on true
       where s.status = 'available' and (p.id is null or p.created_at < s.last_claimed_at or s.wiped_at < s.last_claimed_at
         or p.outcome <> 'verified' and not (p.outcome = 'overridden'
           and exists (select from regions r where r.name = s.region_name and r.allows_wipe_override)))
       union all select s.id, case when coalesce(p.disk_serial, p.evidence ->> 'serial') is distinct from s.nvme_serial
           then 'the proof is of another disk' else 'the GPU was not reset' end
-      from node_resource_slots s join wipe_proofs p on p.id = s.wipe_proof_id
-      where s.status = 'available' and p.created_at > ${RECENT} and (coalesce(p.disk_serial, p.evidence ->> 'serial') is distinct from s.nvme_serial
+      from (select * from wipe_proofs where created_at > ${RECENT} offset 0) p
+      join node_resource_slots s on s.id = p.slot_id and s.wipe_proof_id = p.id
+      where s.status = 'available' and (coalesce(p.disk_serial, p.evidence ->> 'serial') is distinct from s.nvme_serial
         or p.outcome = 'verified' and p.evidence -> 'gpu_reset' -> 'is_ok' is distinct from 'true')
       ${['nvme_serial', 'gpu_uuid']
         .map(
@@ -81,7 +83,8 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
         else 'the proof does not follow the previous one' end as detail
       from wipe_proofs p left join wipe_proofs b on b.target_id = p.target_id and b.sequence = p.sequence - 1
       where p.created_at > statement_timestamp() - interval '1 hour' and (p.proof_hash <> wipe_proof_hash(p)
-        or p.previous_hash <> case when p.sequence = 1 then wipe_chain_genesis(p.target_id) else coalesce(b.proof_hash, '') end)`,
+        or p.previous_hash <> case when p.sequence = 1 then wipe_chain_genesis(p.target_id) else coalesce(b.proof_hash, (
+          select c.proof_hash from wipe_chain_cuts c where c.target_id = p.target_id and c.sequence = p.sequence - 1), '') end)`,
   },
   {
     name: 'taken_slot_has_claim',

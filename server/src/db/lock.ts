@@ -12,6 +12,7 @@ export const LOCKS = {
   trust_keys: 4_752_012,
   platform_keys: 4_752_013,
   write_heads: 4_752_014,
+  archive_audit: 4_752_015,
 } as const;
 
 /** Runs `fn` unless another process holds the lock; returns whether it ran. */

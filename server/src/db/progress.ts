@@ -21,7 +21,7 @@ const MEDIANS = `coalesce((select jsonb_object_agg(k.kind, m.median_s) from unne
       (${median(`select t.created_at, t.finished_at from node_tasks t where t.node_id = a.node_id and t.kind = k.kind
         and t.state = 'completed' order by t.id desc limit ${OWN}`)}),
       (${median(`select t.created_at, t.finished_at from (select kind, state, created_at, finished_at from node_tasks
-        where finished_at is not null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`)})
+        where finished_at is not null and kept_until is null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`)})
     ) as median_s) m where m.median_s is not null), '{}')`;
 
 /** Where a launch that moved to another host started again. */

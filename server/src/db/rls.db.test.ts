@@ -18,6 +18,7 @@ const OWNER_COLUMN: Readonly<Record<string, string>> = {
   sign_up_requests: 'user_id',
   idempotency_keys: 'principal_id',
   audit_seals: 'chain',
+  audit_segments: 'chain',
   audit_chains: 'chain',
 };
 /** Any request may have to write a row about any tenant: these accept every row and show only one's own. */
@@ -81,7 +82,7 @@ describe('row-level security', () => {
       );
       await tenants.sql.query(
         `insert into allocation_moves (id, allocation_id, organization_id, project_id, number, from_node_id, to_node_id, slot_ids, scores, task_id, reason)
-         values ('mov_' || $1, $1, $2, $3, 1, $4, $5, '{}', '{}', 'tsk_x', 'The VM did not start.')`,
+         values ('mov_' || $1, $1, $2, $3, 1, $4, $5, '{}', '{}', '', 'The VM did not start.')`,
         [id, organization_id, ids.project_id, left.id, node.id],
       );
       await tenants.sql.query('insert into access_policies (organization_id) values ($1)', [organization_id]);
@@ -102,6 +103,12 @@ describe('row-level security', () => {
       )
     ).rows;
     await sealed();
+    await tenants.sql.query(
+      `insert into audit_segments (chain, first_sequence, last_sequence, previous_hash, last_hash, first_row_at, last_row_at, file_name, file_sha256)
+       select chain, 1, sequence, sha256(convert_to('gpuaas audit chain ' || chain, 'UTF8')), hash, now(), now(), 'f', hash
+       from audit_seals where chain = $1 and sequence = 1`,
+      [tenants.acme.organization_id],
+    );
   });
   after(async () => {
     await app.end();

@@ -60,6 +60,7 @@ export interface AllocationMoves {
   task_id: string;
   reason: string;
   created_at: string;
+  host_task_id: string | null;
 }
 
 export interface AllocationPlacements {
@@ -207,6 +208,20 @@ export interface AuditSeals {
   audit_log_id: string;
   hash: Buffer;
   sealed_at: string;
+}
+
+export interface AuditSegments {
+  chain: string;
+  first_sequence: number;
+  last_sequence: number;
+  previous_hash: Buffer;
+  last_hash: Buffer;
+  first_row_at: string;
+  last_row_at: string;
+  file_name: string;
+  file_sha256: Buffer;
+  created_at: string;
+  removed_at: string | null;
 }
 
 export interface CapacityCounters {
@@ -505,6 +520,7 @@ export interface NodeTasks {
   progressed_at: string | null;
   workflow_run_id: string | null;
   sealed_user_data: Buffer | null;
+  kept_until: string | null;
 }
 
 export interface Nodes {
@@ -964,6 +980,14 @@ export interface WebSessions {
   idle_expires_at: string;
   expires_at: string;
   auth_time: string | null;
+}
+
+export interface WipeChainCuts {
+  target_id: string;
+  sequence: number;
+  proof_hash: Buffer;
+  last_proof_at: string;
+  cut_at: string;
 }
 
 export interface WipeProofs {

@@ -7,11 +7,9 @@ import { test } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { emptyDatabase } from '../../test/database.ts';
-import { chainGenesis, proofHash } from '../domain/wipe-chain.ts';
-import { createDatabase, PLATFORM } from './client.ts';
-import { APP_ROLE, migrate } from './migrate.ts';
+import { type ChainedProof, chainGenesis, proofHash } from '../domain/wipe-chain.ts';
+import { migrate } from './migrate.ts';
 import { MIGRATIONS_DIR, readMigrations } from './migration-file.ts';
-import { listChainedProofs } from './wipe-proof.ts';
 
 const log = silentLog();
 const CHAINING = '0012_wipe_chain.sql';
@@ -42,11 +40,15 @@ test('existing proofs are chained in the order in which they were written', asyn
   await copyFile(join(MIGRATIONS_DIR, CHAINING), join(dir, CHAINING));
   assert.deepEqual(await migrate({ url, log, dir }), [CHAINING]);
 
-  const database = createDatabase({ url, log, role: APP_ROLE });
-  const proofs = await database.read(PLATFORM, (reader) =>
-    listChainedProofs(reader, { target_id: '', sequence: 0 }, 100),
+  const reading = new Client({ connectionString: url });
+  await reading.connect();
+  const { rows: proofs } = await reading.query<ChainedProof>(
+    `select p.id, p.target_id, p.sequence, encode(p.previous_hash, 'hex') as previous_hash, encode(p.proof_hash, 'hex') as proof_hash,
+       p.node_id, p.slot_id, p.allocation_id, p.task_id, p.method, p.is_verified::text as is_verified, p.evidence::text as evidence_text,
+       p.disk_serial, p.correlation_id, to_char(p.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_us
+     from wipe_proofs p order by p.target_id, p.sequence`,
   );
-  await database.end();
+  await reading.end();
   assert.deepEqual(
     proofs.map(({ target_id, sequence, id }) => [target_id, sequence, id]),
     [

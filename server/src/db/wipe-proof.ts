@@ -77,9 +77,13 @@ export const listChainedProofs = async (
       `select p.id, p.target_id, p.sequence, encode(p.previous_hash, 'hex') as previous_hash, encode(p.proof_hash, 'hex') as proof_hash,
          p.node_id, p.slot_id, p.allocation_id, p.task_id, p.method, p.is_verified::text as is_verified, p.evidence::text as evidence_text,
          p.disk_serial, p.correlation_id, to_char(p.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_us,
+         k.sequence as cut_sequence, encode(k.proof_hash, 'hex') as cut_hash,
+         p.created_at <= coalesce((select max(e.last_row_at) from audit_segments e where e.removed_at is not null), '-infinity') as is_audit_archived,
          array(select distinct l.metadata -> 'wipe_proofs' ->> p.id from audit_logs l where l.correlation_id = p.correlation_id
             and l.action = any (${PROOF_ACTIONS}) and l.metadata -> 'wipe_proofs' ? p.id) as audited_hashes
        from (select * from wipe_proofs where (target_id, sequence) > ($1, $2) order by target_id, sequence limit $3) p
+       left join lateral (select c.sequence, c.proof_hash from wipe_chain_cuts c where c.target_id = p.target_id
+         order by c.sequence desc limit 1) k on true
        order by p.target_id, p.sequence`,
       [after.target_id, after.sequence, limit],
     )
@@ -92,7 +96,10 @@ export type AuditedProof = Readonly<{
   is_there: boolean;
 }>;
 
-/** Reads the next audit rows that record proofs; `last` is null when these were all. */
+/**
+ * Reads the next audit rows that record proofs; `last` is null when these were all. Those of a time from which proofs were
+ * cut are left out; a cut is never younger than a year.
+ */
 export const listMissingProofs = async (
   reader: Reader,
   afterId: string,
@@ -101,7 +108,10 @@ export const listMissingProofs = async (
   const { rows } = await queryByIndex<{ last: string | null; missing: readonly AuditedProof[] }>(
     reader,
     `with page as (select l.id, l.correlation_id, l.metadata -> 'wipe_proofs' as told from audit_logs l
-         where l.action = any (${PROOF_ACTIONS}) and l.id > $1 order by l.id limit $2)
+         where l.action = any (${PROOF_ACTIONS}) and l.id > $1
+           and l.created_at > coalesce((select least(c.at, now() - interval '1 year') + interval '1 hour'
+             from (select max(last_proof_at) as at from wipe_chain_cuts) c where c.at is not null), '-infinity')
+         order by l.id limit $2)
      select (select case when count(*) = $2 then max(id) end from page) as last,
        coalesce((select jsonb_agg(jsonb_build_object('audit_log_id', page.id, 'wipe_proof_id', t.id, 'is_there', p.id is not null) order by page.id, t.id)
          from page cross join lateral jsonb_object_keys(page.told) as t (id)

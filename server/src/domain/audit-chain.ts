@@ -111,6 +111,8 @@ export const sealRows = (
 export type ChainCheck = Readonly<{
   /** Takes the next seals of the chain in sequence order. */
   take(seals: readonly SealedRow[]): void;
+  /** Continues after rows that cannot be read, at their recorded end. */
+  skip(to: Readonly<{ sequence: number; hash: Buffer }>): void;
   finish(): Readonly<{ rows_sealed: number; head_hash: string | null; findings: readonly Finding[] }>;
 }>;
 
@@ -169,6 +171,10 @@ export const checkChain = (chain: string, heads: readonly Head[]): ChainCheck =>
     take: (seals) => {
       const stored = new Set(seals.map((seal) => seal.hash.toString('hex')));
       for (const [index, seal] of seals.entries()) checkSeal(seal, seals[index + 1], stored);
+    },
+    skip: ({ sequence, hash }) => {
+      end = { sequence, hash };
+      lastRow = undefined;
     },
     finish: () => {
       const longest = heads.at(-1);

@@ -91,6 +91,8 @@ export const REFUSALS = {
         return 'The disk wipe is not verified yet. Operators are notified, and nothing is charged. Release the allocation again to retry.';
       case 'failed':
         return 'The allocation failed and is being cleaned up. The certificate is available after the wipe is verified.';
+      case 'released':
+        return 'The wipe proofs of this allocation were deleted: certificates are available for some years after the release.';
       default:
         return `The allocation is ${state}. The certificate is available after the release and the wipe.`;
     }

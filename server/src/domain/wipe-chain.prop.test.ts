@@ -25,6 +25,8 @@ const content = fc.record({
 });
 type Content = typeof content extends fc.Arbitrary<infer T> ? T : never;
 
+const UNCUT = { cut_sequence: null, cut_hash: null, is_audit_archived: false } as const;
+
 /** A chain as the database writes it. */
 const chainOf = (target: string, contents: readonly Content[]): ChainedProof[] => {
   let previous = chainGenesis(target);
@@ -39,7 +41,7 @@ const chainOf = (target: string, contents: readonly Content[]): ChainedProof[] =
       created_at_us: `2026-01-01T00:00:00.${String(index).padStart(6, '0')}Z`,
     };
     previous = proofHash(proof);
-    return { ...proof, proof_hash: previous, audited_hashes: [previous] };
+    return { ...proof, proof_hash: previous, audited_hashes: [previous], ...UNCUT };
   });
 };
 
@@ -148,6 +150,37 @@ test('a proof that does not follow, or has no audit row, is found with that reas
   const told = { audit_log_id: 'aud_1', is_there: false };
   assert.equal(missingProof('wpf_1', told).kind, 'deleted');
   assert.equal(missingProof('wpf_1', { ...told, is_there: true }).kind, 'edited');
+});
+
+test('a chain that was cut verifies from its cut, with the old proofs that were kept, and any change of the rest is found', () => {
+  const cut = fc.record({
+    contents: fc.array(content, { minLength: 2, maxLength: 8 }),
+    at: fc.nat(),
+    kept: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+  });
+  fc.assert(
+    fc.property(cut, ({ contents, at, kept }) => {
+      const all = chainOf('slt_a', contents);
+      const last = all[at % (all.length - 1)];
+      assert.ok(last !== undefined);
+      const facts = { cut_sequence: last.sequence, cut_hash: last.proof_hash };
+      const left = all
+        .filter(({ sequence }, index) => sequence > last.sequence || (sequence < last.sequence && kept[index] === true))
+        .map((proof) => ({ ...proof, ...facts }));
+      assert.deepEqual(kindsOf(left), []);
+      const rest = left.filter(({ sequence }) => sequence > last.sequence);
+      assert.deepEqual(kindsOf(rest.map((proof) => ({ ...proof, cut_hash: chainGenesis('x') }))), ['reordered']);
+      for (const [index, proof] of left.entries())
+        assert.deepEqual(kindsOf(left.with(index, { ...proof, task_id: `${proof.task_id}x` })), ['edited']);
+      if (rest.length > 1) assert.deepEqual(kindsOf(rest.slice(1)), ['deleted'], 'more is missing than was cut');
+    }),
+  );
+});
+
+test('a proof whose audit row may be in the archive needs none', () => {
+  const proofs = chainOf('slt_a', fc.sample(content, 1)).map((proof) => ({ ...proof, audited_hashes: [] }));
+  assert.deepEqual(kindsOf(proofs), ['unaudited']);
+  assert.deepEqual(kindsOf(proofs.map((proof) => ({ ...proof, is_audit_archived: true }))), []);
 });
 
 test('findings are bounded', () => {

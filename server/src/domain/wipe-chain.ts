@@ -5,6 +5,9 @@
  *
  * A chain that was rewritten or truncated is consistent in itself. The audit row written with each proof repeats its
  * hash, and audit rows have their own chain with signed ends outside the database.
+ *
+ * Old proofs are cut from the front of a chain. The cut holds the hash of the last of them, from which the chain continues;
+ * a proof that something still stands on stays, and is compared with its own hash only.
  */
 import { createHash } from 'node:crypto';
 
@@ -25,6 +28,11 @@ export type ChainedProof = Readonly<{
   disk_serial: string | null;
   correlation_id: string;
   created_at_us: string;
+  /** The last cut of its chain; null before the first. */
+  cut_sequence: number | null;
+  cut_hash: string | null;
+  /** Audit rows of that time may have left the database for the archive. */
+  is_audit_archived: boolean;
   /** The hash according to audit rows: one value, none if no audit row mentions the proof, several if they disagree. */
   audited_hashes: readonly string[];
 }>;
@@ -47,7 +55,12 @@ export const netstring = (value: string | null): string =>
 export const chainGenesis = (target: string): string =>
   createHash('sha256').update(`gpuaas wipe proof chain ${target}`).digest('hex');
 
-export const proofHash = (proof: Omit<ChainedProof, 'proof_hash' | 'audited_hashes' | 'target_id'>): string =>
+type Hashed = Omit<
+  ChainedProof,
+  'proof_hash' | 'audited_hashes' | 'target_id' | 'cut_sequence' | 'cut_hash' | 'is_audit_archived'
+>;
+
+export const proofHash = (proof: Hashed): string =>
   createHash('sha256')
     .update(
       [
@@ -78,14 +91,27 @@ export type ProofCheck = Readonly<{
 
 type End = Readonly<{ target_id: string; sequence: number; hash: string }>;
 
+const isBeforeCut = ({ sequence, cut_sequence }: ChainedProof): boolean =>
+  cut_sequence !== null && sequence <= cut_sequence;
+
+/** Where a chain starts: at its cut, or at its own genesis. */
+const startOf = ({ target_id, cut_sequence, cut_hash }: ChainedProof): End => ({
+  target_id,
+  sequence: cut_sequence ?? 0,
+  hash: cut_hash ?? chainGenesis(target_id),
+});
+
 const faultOf = (proof: ChainedProof, before: End): readonly [ProofFindingKind, string] | null => {
   const missing = proof.sequence - before.sequence - 1;
   if (missing > 0)
     return ['deleted', `${missing === 1 ? 'One earlier proof is' : `${missing} earlier proofs are`} missing.`];
   if (proofHash(proof) !== proof.proof_hash) return ['edited', 'The proof does not match its hash.'];
-  if (proof.previous_hash !== before.hash) return ['reordered', 'The proof does not follow the previous one.'];
+  if (!isBeforeCut(proof) && proof.previous_hash !== before.hash)
+    return ['reordered', 'The proof does not follow the previous one.'];
   if (proof.audited_hashes.length === 0)
-    return ['unaudited', 'No audit row names the proof: it was inserted outside the control plane.'];
+    return proof.is_audit_archived
+      ? null
+      : ['unaudited', 'No audit row names the proof: it was inserted outside the control plane.'];
   return proof.audited_hashes.every((hash) => hash === proof.proof_hash)
     ? null
     : ['edited', 'An audit row names another hash: the proof was rewritten together with its hash.'];
@@ -111,11 +137,11 @@ export const checkProofs = (): ProofCheck => {
         const { target_id, sequence, proof_hash: hash } = proof;
         if (end?.target_id !== target_id) {
           chains += 1;
-          end = { target_id, sequence: 0, hash: chainGenesis(target_id) };
+          end = startOf(proof);
         }
         judge(proof, end);
         proofs += 1;
-        end = { target_id, sequence, hash };
+        if (!isBeforeCut(proof)) end = { target_id, sequence, hash };
       }
     },
     finish: () => ({ proofs, chains, findings }),

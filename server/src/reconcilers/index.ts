@@ -5,7 +5,9 @@
 import type { Deps } from '../context.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import { createIdentityFile, identityFileOf } from '../ports/objects/identity-file.ts';
+import { createSegmentFiles } from '../ports/objects/segment-files.ts';
 import { reseal } from '../sealing/reseal.ts';
+import { archiveAudit } from './archive-audit.ts';
 import type { InvariantWatch } from './check-invariants.ts';
 import { createCapacityCounter } from './count-capacity.ts';
 import type { NodeCounter } from './count-nodes.ts';
@@ -58,13 +60,23 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     },
   },
   {
+    name: 'archive-audit',
+    interval_ms: 600_000,
+    does: 'moves audit rows older than `GPUAAS_AUDIT_ONLINE_DAYS` to signed segments in `GPUAAS_AUDIT_ARCHIVE_DIR`',
+    create: ({ config: { audit_archive_dir: directory, audit_online_days: online_days }, database, secrets }) => {
+      if (directory === null) return async () => {};
+      const files = createSegmentFiles({ directory, seeds: () => secrets.deriveByVersion('audit-segments', 32) });
+      return (signal) => archiveAudit({ database, files, online_days }, signal);
+    },
+  },
+  {
     name: 'purge-expired',
     interval_ms: 60_000,
-    does: 'deletes expired rows, and history after `GPUAAS_HISTORY_DAYS`',
+    does: 'deletes expired rows, history after `GPUAAS_HISTORY_DAYS`, wipe proofs after `GPUAAS_CERTIFICATE_YEARS`',
     create:
-      ({ config, database }) =>
+      ({ config: { history_days, certificate_years }, database }) =>
       (signal) =>
-        purgeExpired({ database, history_days: config.history_days }, signal),
+        purgeExpired({ database, history_days, certificate_years }, signal),
   },
   {
     name: 'release-due',

@@ -2,9 +2,9 @@
  * Deletes expired rows: sent events, idempotency records, service account access tokens, web sessions, user data of
  * ended allocations, unused tickets, session calls of agents, recordings, old sessions, answered certificate requests
  * of gateways and the marks of processes that have ended. History is deleted after `history_days`: ended runs,
- * certificates that ended, expired enrollments without a certificate and superseded discoveries. A turn deletes a bounded
- * number of rows of each, in short transactions; what is left waits for the next turn. Nothing is deleted while the clock
- * of the database is not trusted.
+ * certificates that ended, expired enrollments without a certificate, superseded discoveries and tasks that nothing cites.
+ * Wipe proofs go after `certificate_years`. A turn deletes a bounded number of rows of each, in short transactions; what is
+ * left waits for the next turn. Nothing is deleted while the clock of the database is not trusted.
  */
 import { deleteExpiredAccessTokens } from '../db/api-token.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -15,7 +15,9 @@ import { deleteOldCertificates, deleteOldEnrollments } from '../db/node-certific
 import { deleteOldStreamTasks } from '../db/node-task.ts';
 import { deleteOldEvents } from '../db/outbox.ts';
 import { deleteEndedHolders } from '../db/platform-key.ts';
+import { cutWipeChains } from '../db/statements/cut-wipe-chains.ts';
 import { deleteOldRuns } from '../db/statements/purge-runs.ts';
+import { deleteKeptTasks, deleteOldTasks } from '../db/statements/purge-tasks.ts';
 import { deleteEndedUserData } from '../db/statements/remove-user-data.ts';
 import { deleteOldRecordings } from '../db/terminal-recording.ts';
 import { deleteOldSessions, deleteUnusedTickets } from '../db/terminal-session.ts';
@@ -24,7 +26,14 @@ import { deleteOverWebSessions } from '../db/web-session.ts';
 
 const BATCH_ROWS = 1_000;
 const BATCHES_MAX = 20;
-const PURGES: readonly ((tx: Tx, limit: number, historyDays: number) => Promise<number>)[] = [
+type Ages = Readonly<{ history_days: number; certificate_years: number }>;
+type Purge = (tx: Tx, limit: number, ages: Ages) => Promise<number>;
+const history =
+  (purge: (tx: Tx, limit: number, days: number) => Promise<number>): Purge =>
+  (tx, limit, { history_days }) =>
+    purge(tx, limit, history_days);
+
+const PURGES: readonly Purge[] = [
   deleteOldEvents,
   deleteExpiredIdempotencyKeys,
   deleteExpiredAccessTokens,
@@ -36,14 +45,18 @@ const PURGES: readonly ((tx: Tx, limit: number, historyDays: number) => Promise<
   deleteOldSessions,
   deleteOldListenerRequests,
   deleteEndedHolders,
-  deleteOldRuns,
-  deleteOldCertificates,
-  deleteOldEnrollments,
-  deleteOldDiscoveries,
+  history(deleteOldRuns),
+  history(deleteOldCertificates),
+  history(deleteOldEnrollments),
+  history(deleteOldDiscoveries),
+  (tx, limit, { certificate_years }) => cutWipeChains(tx, limit, certificate_years),
+  // After everything that may cite a task.
+  history(deleteOldTasks),
+  deleteKeptTasks,
 ];
 
 export const purgeExpired = async (
-  deps: Readonly<{ database: Database; history_days: number }>,
+  deps: Readonly<{ database: Database }> & Ages,
   signal?: AbortSignal,
   batchRows: number = BATCH_ROWS,
 ): Promise<void> => {
@@ -52,7 +65,7 @@ export const purgeExpired = async (
     try {
       for (let batch = 0; batch < BATCHES_MAX && !signal?.aborted; batch++) {
         const deleted = await deps.database.write(PLATFORM, async (tx) =>
-          (await isClockTrusted(tx)) ? purge(tx, batchRows, deps.history_days) : 0,
+          (await isClockTrusted(tx)) ? purge(tx, batchRows, deps) : 0,
         );
         if (deleted < batchRows) break;
       }

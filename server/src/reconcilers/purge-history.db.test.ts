@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
+import { aSession } from '../../test/access.ts';
 import { testDatabase } from '../../test/database.ts';
-import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { aNode, anAllocation, aProof, type TestNode } from '../../test/placement.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { deleteOldCertificates, deleteOldEnrollments } from '../db/node-certificate.ts';
 import { deleteOldRuns } from '../db/statements/purge-runs.ts';
+import { deleteKeptTasks, deleteOldTasks } from '../db/statements/purge-tasks.ts';
 import { deleteOldDiscoveries } from '../db/topology.ts';
 import { purgeExpired } from './purge-expired.ts';
 
@@ -29,7 +31,8 @@ describe('history', () => {
     for (const close of closers) await close();
   });
 
-  const purge = (batchRows?: number) => purgeExpired({ database, history_days: DAYS }, undefined, batchRows);
+  const purge = (batchRows?: number) =>
+    purgeExpired({ database, history_days: DAYS, certificate_years: 7 }, undefined, batchRows);
   const names = async (text: string): Promise<string[]> =>
     (await sql.query<{ name: string }>(text)).rows.map(({ name }) => name).toSorted();
   const aRun = async (name: string, facts: { state?: string; days?: number; subject?: string } = {}): Promise<void> => {
@@ -62,7 +65,7 @@ describe('history', () => {
     await sql.query(
       `insert into allocation_moves (id, allocation_id, organization_id, project_id, number, from_node_id, to_node_id, slot_ids,
          scores, task_id, reason)
-       select 'mov_purge', id, organization_id, project_id, 1, $2, $3, '{}', '{}', 'tsk_1', 'The host failed.'
+       select 'mov_purge', id, organization_id, project_id, 1, $2, $3, '{}', '{}', '', 'The host failed.'
        from allocations where id = $1`,
       [moved.id, node.id, (await aNode(sql)).id],
     );
@@ -176,6 +179,104 @@ describe('history', () => {
     ]);
   });
 
+  const aTask = async (
+    name: string,
+    facts: { days?: number; allocation_id?: string; run?: string; kind?: string; state?: string } = {},
+  ) => {
+    const { days = DAYS + 1, allocation_id = null, run = null, kind = 'slice.vm_start', state = 'completed' } = facts;
+    await sql.query(
+      `insert into node_tasks (id, node_id, allocation_id, workflow_run_id, kind, params, state, correlation_id, expires_at, finished_at)
+       values ('tsk_t_' || $1, $2, $3, $4, $5, '{}', $6, 'c', now(), case when $6 = 'completed' then now() - make_interval(days => $7) end)`,
+      [name, node.id, allocation_id, run, kind, state, days],
+    );
+  };
+  const tasks = () => names("select substr(id, 7) as name from node_tasks where id like 'tsk\\_t\\_%'");
+  const keptUntil = async (name: string): Promise<string | null> =>
+    (
+      await sql.query<{ kept: string | null }>(
+        `select case when kept_until = 'infinity' then 'forever' when kept_until is null then null else 'for a while' end as kept
+         from node_tasks where id = 'tsk_t_' || $1`,
+        [name],
+      )
+    ).rows[0]?.kept ?? null;
+
+  it('of host tasks goes once nothing cites them, their allocation has ended and their run is gone', async () => {
+    const active = await anAllocation(sql, { node: await aNode(sql), state: 'active' });
+    await aRun('of_task', { days: 1 });
+    await aTask('plain');
+    await aTask('young', { days: DAYS - 1 });
+    await aTask('open', { state: 'running' });
+    await aTask('active', { allocation_id: active.id });
+    await aTask('run_there', { run: 'wfr_of_task' });
+    await aTask('run_gone', { run: 'wfr_gone' });
+    await aTask('proven', { kind: 'slice.cleanup' });
+    await aTask('discovery', { kind: 'slice.topology_discover' });
+    await aTask('moved');
+    await aProof(sql, { node_id: node.id, slot_id: node.slot_ids[0] ?? '', serial: 's', task_id: 'tsk_t_proven' });
+    await sql.query(
+      `insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required)
+       values ('tsk_t_discovery', $1, repeat('a', 64), '{}', '{}', false)`,
+      [node.id],
+    );
+    await sql.query(
+      `insert into allocation_moves (id, allocation_id, organization_id, project_id, number, from_node_id, to_node_id, slot_ids,
+         scores, task_id, reason)
+       select 'mov_task', id, organization_id, project_id, 1, node_id, $2, '{}', '{}', 'tsk_t_moved', 'r' from allocations where id = $1`,
+      [active.id, node.id],
+    );
+    await purge();
+    const left = ['active', 'discovery', 'moved', 'open', 'proven', 'run_there', 'young'];
+    assert.deepEqual(await tasks(), left);
+    assert.equal(await keptUntil('proven'), 'forever');
+    assert.equal(await keptUntil('moved'), 'forever');
+    assert.equal(await keptUntil('active'), 'for a while');
+    assert.equal(await keptUntil('run_there'), 'for a while');
+    // A week later, when the run is gone.
+    await sql.query(
+      "delete from workflow_steps where run_id = 'wfr_of_task'; delete from workflow_signals where run_id = 'wfr_of_task'",
+    );
+    await sql.query("delete from workflow_runs where id = 'wfr_of_task'");
+    await purge();
+    assert.deepEqual(await tasks(), left, 'nothing is looked at again before its time');
+    await sql.query("update node_tasks set kept_until = now() - interval '1 second' where kept_until < 'infinity'");
+    await purge();
+    assert.deepEqual(
+      await tasks(),
+      left.filter((name) => name !== 'run_there'),
+    );
+  });
+
+  it('of host tasks cannot be deleted while something cites it', async () => {
+    for (const [name, reason] of [
+      ['proven', /a wipe proof cites it/],
+      ['active', /its allocation has not ended/],
+      ['open', /it has not ended/],
+      ['moved', /move_has_its_task/],
+      ['discovery', /topology_discoveries/],
+    ] as const)
+      await assert.rejects(sql.query("delete from node_tasks where id = 'tsk_t_' || $1", [name]), reason);
+    await sql.query('update node_resource_slots set discovery_task_id = $1 where id = $2', [
+      'tsk_t_young',
+      node.slot_ids[1],
+    ]);
+    await assert.rejects(sql.query("delete from node_tasks where id = 'tsk_t_young'"), /a slot was approved by it/);
+  });
+
+  it('of a session survives its task, and forgets it', async () => {
+    const allocation = await anAllocation(sql, { node: await aNode(sql), state: 'active' });
+    const session = await aSession(sql, allocation, { state: 'closed', principal_id: 'usr_x' });
+    await aTask('stream', { kind: 'stream.open', days: 2 });
+    await sql.query("update terminal_sessions set task_id = 'tsk_t_stream' where id = $1", [session]);
+    await assert.rejects(
+      sql.query("update terminal_sessions set task_id = 'tsk_none' where id = $1", [session]),
+      /session_has_its_task/,
+    );
+    await purge();
+    assert.equal((await tasks()).includes('stream'), false);
+    const { rows } = await sql.query('select task_id from terminal_sessions where id = $1', [session]);
+    assert.deepEqual(rows, [{ task_id: null }]);
+  });
+
   it('is found by index, so that a turn does not read the whole table', async () => {
     const planOf = (purgeOne: (tx: Tx, limit: number, days: number) => Promise<number>): Promise<string> =>
       database.write(PLATFORM, async (tx) => {
@@ -200,10 +301,12 @@ describe('history', () => {
       [deleteOldCertificates, 'node_certificates_by_end'],
       [deleteOldEnrollments, 'node_enrollments_by_age'],
       [deleteOldDiscoveries, 'topology_discoveries_by_age'],
+      [deleteOldTasks, 'node_tasks_finished'],
     ] as const) {
       const plan = await planOf(one);
       assert.match(plan, new RegExp(`Index Scan using ${index} .*\\n +Index Cond: .*90 days`), plan);
       assert.doesNotMatch(plan, /Seq Scan/, plan);
     }
+    assert.match(await planOf((tx, limit) => deleteKeptTasks(tx, limit)), /Index Scan using node_tasks_kept/);
   });
 });

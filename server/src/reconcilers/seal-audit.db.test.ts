@@ -50,7 +50,7 @@ test('a row that commits late is sealed after rows unknown to it, and none is le
   await slow;
   await sealAudit({ database, heads });
   assert.deepEqual(await countSeals(database), { rows: 2, seals: 2, sealed_rows: 2 });
-  assert.equal((await verifyAudit({ database, heads, only: null })).intact, true);
+  assert.equal((await verifyAudit({ database, heads, archive: null, only: null })).intact, true);
 });
 
 test('rows are sealed while the heads file cannot be written, and the next turn that can writes the missing heads', async (t) => {
@@ -73,7 +73,7 @@ test('rows are sealed while the heads file cannot be written, and the next turn 
   assert.equal(await linesOf(), 0);
   await sealAudit({ database, heads });
   assert.equal(await linesOf(), 1);
-  assert.equal((await verifyAudit({ database, heads, only: null })).intact, true);
+  assert.equal((await verifyAudit({ database, heads, archive: null, only: null })).intact, true);
 });
 
 test('a change of an identity is in the file beside the heads before a head covers it, and a launch is not', async (t) => {
@@ -112,7 +112,7 @@ test('many writers and two sealers give no false alarm and one seal per row', as
   const alarms: unknown[] = [];
   const watch = async () => {
     while (!stop.signal.aborted) {
-      const report = await verifyAudit({ database: other, heads, only: null });
+      const report = await verifyAudit({ database: other, heads, archive: null, only: null });
       if (!report.intact) alarms.push(report.chains.flatMap((chain) => chain.findings));
     }
   };
@@ -140,7 +140,7 @@ test('many writers and two sealers give no false alarm and one seal per row', as
   await Promise.all([...sealers.map((sealer) => sealer.stop()), watching]);
   assert.deepEqual(await countSeals(database), { rows: committed, seals: committed, sealed_rows: committed });
   await sealAudit({ database, heads });
-  const report = await verifyAudit({ database, heads, only: null });
+  const report = await verifyAudit({ database, heads, archive: null, only: null });
   assert.deepEqual(alarms, []);
   assert.equal(report.intact, true);
   assert.deepEqual(
@@ -158,7 +158,7 @@ test('a log of several batches is sealed in one turn and read back in pages', as
       tx.defer(insertAuditLog(tx, anAuditRow({ organization_id: i % 4 === 0 ? null : 'org_a' })));
   });
   await sealAudit({ database, heads });
-  const report = await verifyAudit({ database, heads, only: null });
+  const report = await verifyAudit({ database, heads, archive: null, only: null });
   assert.equal(report.intact, true);
   assert.deepEqual(
     report.chains.map((chain) => chain.rows_sealed),
@@ -212,7 +212,7 @@ test('a heads file that hangs delays no seal; the log names it, and the heads fo
   hung.resolve();
   await sealAudit({ database, heads });
   await sealAudit({ database, heads });
-  assert.equal((await verifyAudit({ database, heads: file, only: null })).intact, true);
+  assert.equal((await verifyAudit({ database, heads: file, archive: null, only: null })).intact, true);
   let lines = 0;
   for await (const _ of file.lines()) lines += 1;
   assert.ok(lines > 0);

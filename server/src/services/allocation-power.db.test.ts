@@ -192,11 +192,11 @@ describe('reinstalling through the API', () => {
           [id],
         )
       ).rows[0];
-    await purgeExpired({ database, history_days: 90 });
+    await purgeExpired({ database, history_days: 90, certificate_years: 7 });
     assert.deepEqual(await kept(), { given: 1, sent: 1 });
     must(await owner.post(`${path}/release`, {}), 202);
     await settle(database);
-    await purgeExpired({ database, history_days: 90 });
+    await purgeExpired({ database, history_days: 90, certificate_years: 7 });
     assert.deepEqual(await kept(), { given: 0, sent: 0 });
   });
 

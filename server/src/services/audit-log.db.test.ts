@@ -24,7 +24,13 @@ const bench = async (t: TestContext) => {
   const heads = createHeadsFile({ file: audit_heads_file, seeds: () => secrets.deriveByVersion('audit-heads', 32) });
   const context = (operation: string, scope: Scope): ReadCtx =>
     ({
-      deps: { database, config: { audit_heads_file }, secrets, clock: systemClock, log: silentLog() },
+      deps: {
+        database,
+        config: { audit_heads_file, audit_archive_dir: null },
+        secrets,
+        clock: systemClock,
+        log: silentLog(),
+      },
       operation,
       principal: null,
       organization_id: scope.tenant_id === '*' ? null : scope.tenant_id,

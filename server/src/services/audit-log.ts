@@ -2,10 +2,13 @@
 import type { PublicApi, RequestOf, ResponseOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { type AuditFilter, type AuditLogRow, listAuditLogs, listAuditLogsAsOf } from '../db/audit.ts';
+import { findArchivedUntil, listSegments } from '../db/audit-segment.ts';
 import { getSnapshot } from '../db/outbox.ts';
 import { AppError } from '../errors.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { createSegmentFiles } from '../ports/objects/segment-files.ts';
+import { listArchived, type SegmentReader } from './audit-segments.ts';
 import { verifyAudit } from './audit-verify.ts';
 
 type Api = PublicApi;
@@ -42,11 +45,22 @@ const view = (row: AuditLogRow): AuditLogRow => row;
 const list = async (ctx: ReadCtx, filter: AuditFilter, page: Readonly<{ limit?: number; cursor?: string }>) => {
   const limit = page.limit ?? PAGE_LIMIT_DEFAULT;
   const before = decodeCursor(ctx, page.cursor)?.[0];
-  const rows = await ctx.read((reader) =>
-    listAuditLogs(reader, filter, { before_id: before === undefined ? undefined : String(before), limit: limit + 1 }),
+  const [rows, archived_until] = await ctx.read((reader) =>
+    Promise.all([
+      listAuditLogs(reader, filter, { before_id: before === undefined ? undefined : String(before), limit: limit + 1 }),
+      findArchivedUntil(reader, filter.organization_id ?? null),
+    ]),
   );
-  return pageOf(ctx, limit, rows, (row) => [row.id], view);
+  return { ...pageOf(ctx, limit, rows, (row) => [row.id], view), archived_until };
 };
+
+const archiveOf = ({ deps: { config, secrets } }: ReadCtx): SegmentReader | null =>
+  config.audit_archive_dir === null
+    ? null
+    : createSegmentFiles({
+        directory: config.audit_archive_dir,
+        seeds: () => secrets.deriveByVersion('audit-segments', 32),
+      });
 
 export const auditLogList = async (ctx: ReadCtx, req: Request<'auditLogList'>): Response<'auditLogList'> =>
   list(ctx, filterOf(req.query, req.params.organization_id), req.query);
@@ -56,14 +70,21 @@ export const adminAuditLogList = async (
   req: Request<'adminAuditLogList'>,
 ): Response<'adminAuditLogList'> => list(ctx, filterOf(req.query, req.query.organization_id), req.query);
 
-/** Exactly the rows committed when the export was requested. */
+/**
+ * Exactly the rows committed when the export was requested. What is in a segment by then is read from its file, whether or
+ * not it is still in the database; what gets into one later stays there for a day at least.
+ */
 export const auditLogExport = async (ctx: ReadCtx, req: Request<'auditLogExport'>): Response<'auditLogExport'> => {
   const filter = filterOf(req.query, req.params.organization_id);
-  const snapshot = await ctx.read(getSnapshot);
+  const [segments, snapshot] = await ctx.read((reader) =>
+    Promise.all([listSegments(reader, req.params.organization_id), getSnapshot(reader)]),
+  );
+  const archived_to = segments.at(-1)?.last_sequence;
   return (async function* () {
+    yield* listArchived(archiveOf(ctx), segments, filter);
     for (let after_id = ''; ; ) {
       const rows = await ctx.read((reader) =>
-        listAuditLogsAsOf(reader, snapshot, filter, { after_id, limit: EXPORT_PAGE_ROWS }),
+        listAuditLogsAsOf(reader, snapshot, filter, { after_id, limit: EXPORT_PAGE_ROWS, archived_to }),
       );
       yield* rows.map(view);
       const last = rows.at(-1);
@@ -81,6 +102,7 @@ export const adminAuditLogVerify = async (
   const report = await verifyAudit({
     database,
     heads: createHeadsFile({ file: config.audit_heads_file, seeds: () => secrets.deriveByVersion('audit-heads', 32) }),
+    archive: archiveOf(ctx),
     only: req.query.organization_id ?? null,
   });
   if (!report.intact)

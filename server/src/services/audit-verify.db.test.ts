@@ -36,7 +36,7 @@ const bench = async (t: TestContext): Promise<Bench> => {
   const file = join(dir, 'sub', 'heads.jsonl');
   const seed = randomBytes(32);
   const heads = createHeadsFile({ file, seeds: () => [seed] });
-  const verify = (only?: string) => verifyAudit({ database: db.database, heads, only: only ?? null });
+  const verify = (only?: string) => verifyAudit({ database: db.database, heads, archive: null, only: only ?? null });
   return {
     db,
     file,

@@ -1,12 +1,13 @@
 /**
- * Recomputes the audit chains and compares them with the signed heads. It reads in pages with a bounded state per
- * chain, so its memory does not grow with the log.
+ * Recomputes the audit chains, from the first archived segment to the newest row, and compares them with the signed heads.
+ * It reads in pages with a bounded state per chain, so its memory does not grow with the log.
  *
  * Rows are written while it runs, so the order of reads matters: first the recorded end of the heads file, then the
  * file (it may only be longer), then the ends of the chains (they may only be longer than the heads). Up to those ends
  * nothing may change, and later rows are not checked.
  */
 import { type ChainBound, getSealer, listChainBounds, listSealedRows, listUnsealed } from '../db/audit-seal.ts';
+import { countRemoved } from '../db/audit-segment.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import {
   chainOf,
@@ -18,6 +19,7 @@ import {
   PLATFORM_CHAIN,
 } from '../domain/audit-chain.ts';
 import { type HeadLine, readHeads } from '../domain/audit-heads.ts';
+import { type SegmentReader, takeSegments } from './audit-segments.ts';
 
 export type ChainReport = {
   chain: string;
@@ -31,6 +33,8 @@ export type ChainReport = {
 export type VerifyOptions = Readonly<{
   database: Database;
   heads: Readonly<{ lines(): AsyncIterable<HeadLine> }>;
+  /** Null when no archive directory is set. */
+  archive: SegmentReader | null;
   /** One chain instead of all. */
   only: string | null;
 }>;
@@ -78,17 +82,20 @@ const checkChains = async (
   signed: ReadonlyMap<string, readonly Head[]>,
   reports: Reports,
 ): Promise<void> => {
-  const startChain = (chain: string) => ({
-    chain,
-    check: checkChain(chain, witnesses(signed.get(chain) ?? [], bounds.get(chain))),
-  });
-  const end = ({ chain, check }: ReturnType<typeof startChain>) => {
+  const startChain = async (chain: string) => {
+    const check = checkChain(chain, witnesses(signed.get(chain) ?? [], bounds.get(chain)));
+    const { archived_to, findings } = await takeSegments(options, chain, check);
+    add(reports.get(chain), findings);
+    return { chain, check, archived_to };
+  };
+  type Started = Awaited<ReturnType<typeof startChain>>;
+  const end = ({ chain, check }: Started) => {
     const { rows_sealed, head_hash, findings } = check.finish();
     const report = reports.get(chain);
     Object.assign(report, { rows_sealed, head_hash });
     add(report, findings);
   };
-  let current: ReturnType<typeof startChain> | undefined;
+  let current: Started | undefined;
   const seen = new Set<string>();
   let after = { chain: '', sequence: 0 };
   for (;;) {
@@ -100,10 +107,11 @@ const checkChains = async (
       if (bound === undefined) continue;
       if (current?.chain !== chain) {
         if (current !== undefined) end(current);
-        current = startChain(chain);
+        current = await startChain(chain);
         seen.add(chain);
       }
-      current.check.take(seals.filter((seal) => seal.sequence <= bound.sequence));
+      const { archived_to } = current;
+      current.check.take(seals.filter(({ sequence }) => sequence > archived_to && sequence <= bound.sequence));
     }
     const last = page.at(-1);
     // Seals added meanwhile are after the recorded ends: a page that is not full is the last.
@@ -113,7 +121,7 @@ const checkChains = async (
   if (current !== undefined) end(current);
   // The rest has a record or a signed head, but no seal.
   for (const chain of new Set([...bounds.keys(), ...signed.keys()]))
-    if (!seen.has(chain) && (options.only === null || options.only === chain)) end(startChain(chain));
+    if (!seen.has(chain) && (options.only === null || options.only === chain)) end(await startChain(chain));
 };
 
 const checkUnsealed = async (
@@ -145,9 +153,9 @@ const checkUnsealed = async (
   }
 };
 
-export const verifyAudit = async (
-  options: VerifyOptions,
-): Promise<{ intact: boolean; heads_file_lines: number; chains: ChainReport[] }> => {
+type Verdict = { intact: boolean; heads_file_lines: number; chains: ChainReport[] };
+
+const verifyOnce = async (options: VerifyOptions): Promise<Verdict> => {
   const { database } = options;
   const recorded = await database.read(PLATFORM, getSealer);
   const file = await readHeads(() => options.heads.lines(), {
@@ -167,4 +175,16 @@ export const verifyAudit = async (
   }
   const chains = reports.all();
   return { intact: chains.every((chain) => chain.findings.length === 0), heads_file_lines: file.lines, chains };
+};
+
+const ATTEMPTS_MAX = 3;
+
+/** Rows that are archived meanwhile would be missing here and there: the check then starts again. */
+export const verifyAudit = async (options: VerifyOptions): Promise<Verdict> => {
+  const removed = () => options.database.read(PLATFORM, countRemoved);
+  for (let attempt = 1; ; attempt++) {
+    const before = await removed();
+    const verdict = await verifyOnce(options);
+    if (verdict.intact || attempt === ATTEMPTS_MAX || (await removed()) === before) return verdict;
+  }
 };

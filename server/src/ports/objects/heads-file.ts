@@ -3,12 +3,14 @@
  * own. A line names its number and the hash of the line before, and is signed with Ed25519. Appending ends with a
  * flush to disk; a line that a crash left half-written was never counted and is cut off by the next append.
  *
+ * A full file is renamed after its last line, and the next begins with the hash of that line, so that all of them are
+ * read as one: a file that is missing is missing lines.
+ *
  * One writer at a time is the caller's duty (the sealer holds a lock in the database while it appends).
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, rename } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 
 export type NewHead = Readonly<{ chain: string; sequence: number; hash: string; sealed_at: string }>;
 type Payload = NewHead & Readonly<{ line: number; previous: string }>;
@@ -19,9 +21,11 @@ export type HeadFileLine = Readonly<{ text_hash: string; head: Payload | null; i
 export type HeadsFile = Readonly<{
   /** Appends behind the last line, or behind `recorded` when the file ends before it, so that a cut stays visible. */
   append(heads: readonly NewHead[], recorded: FileEnd): Promise<FileEnd>;
+  /** Of all files, the oldest first. */
   lines(): AsyncIterable<HeadFileLine>;
 }>;
 
+const ROTATE_BYTES = 64 * 1024 * 1024;
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const LINE_BYTES_MAX = 16_384;
 const NEWLINE = 0x0a;
@@ -57,22 +61,63 @@ const parseLine = (text: string): ParsedLine | null => {
   return { payload, signature: Buffer.from(signature, 'base64') };
 };
 
-/** Complete lines only. An over-long one is passed on truncated, which matches no signature. */
-const readLines = async function* (file: string): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
+/** Undefined when there is no such file. */
+const openIfThere = async (file: string, flags: string): Promise<FileHandle | undefined> => {
   try {
-    for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 })) {
-      rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
-      let start = 0;
-      for (let at = rest.indexOf(NEWLINE); at !== -1; at = rest.indexOf(NEWLINE, start)) {
-        yield rest.subarray(start, at);
-        start = at + 1;
-      }
-      rest = rest.subarray(start);
-      if (rest.length > LINE_BYTES_MAX) rest = rest.subarray(0, LINE_BYTES_MAX);
-    }
+    return await open(file, flags);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    return undefined;
+  }
+};
+
+/** Complete lines only. An over-long one is passed on truncated, which matches no signature. */
+const readLines = async function* (handle: FileHandle): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of handle.createReadStream({ highWaterMark: 256 * 1024 })) {
+    rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
+    let start = 0;
+    for (let at = rest.indexOf(NEWLINE); at !== -1; at = rest.indexOf(NEWLINE, start)) {
+      yield rest.subarray(start, at);
+      start = at + 1;
+    }
+    rest = rest.subarray(start);
+    if (rest.length > LINE_BYTES_MAX) rest = rest.subarray(0, LINE_BYTES_MAX);
+  }
+};
+
+/** Full files by their last line, which is a number of fixed width in their name. */
+const listFull = async (file: string): Promise<string[]> => {
+  const prefix = `${basename(file)}.`;
+  const names = await readdir(dirname(file)).catch((err: NodeJS.ErrnoException) => {
+    if (err.code !== 'ENOENT') throw err;
+    return [];
+  });
+  return names
+    .filter((name) => name.startsWith(prefix) && /^\d{15}$/.test(name.slice(prefix.length)))
+    .toSorted()
+    .map((name) => join(dirname(file), name));
+};
+
+/**
+ * The lines of all files. A file may become full meanwhile: the one that is open is read to its end under either name, and
+ * a file that was renamed before it could be opened is read first.
+ */
+const readAll = async function* (file: string): AsyncGenerator<Buffer> {
+  const read = new Set<string>();
+  for (;;) {
+    for (const full of await listFull(file)) {
+      if (read.has(full)) continue;
+      read.add(full);
+      const handle = await openIfThere(full, 'r');
+      if (handle !== undefined) yield* readLines(handle);
+    }
+    const current = await openIfThere(file, 'r');
+    if ((await listFull(file)).every((full) => read.has(full))) {
+      if (current !== undefined) yield* readLines(current);
+      return;
+    }
+    await current?.close();
   }
 };
 
@@ -88,22 +133,55 @@ const readEnd = async (handle: FileHandle): Promise<{ text: Buffer | null; offse
   return { text: tail.subarray(before + 1, last), offset: from + last + 1 };
 };
 
-const openForAppend = async (file: string): Promise<FileHandle> => {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  try {
-    return await open(file, 'r+');
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-  }
-  const handle = await open(file, 'wx+', 0o600);
-  // Without this the new file name may be lost in a power failure.
-  const folder = await open(dirname(file), 'r');
+/** Without this a new name of a file may be lost in a power failure. */
+const syncNames = async (directory: string): Promise<void> => {
+  const folder = await open(directory, 'r');
   try {
     await folder.sync();
   } finally {
     await folder.close();
   }
+};
+
+const openForAppend = async (file: string): Promise<FileHandle> => {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const existing = await openIfThere(file, 'r+');
+  if (existing !== undefined) return existing;
+  const handle = await open(file, 'wx+', 0o600);
+  await syncNames(dirname(file));
   return handle;
+};
+
+/** Where to append, and the last line of this file or, while it is empty, of the full one before it. */
+type Place = Readonly<{ handle: FileHandle; offset: number; last: Buffer | null; isEmpty: boolean }>;
+
+/** A file that is full gives way to the next; the crash that leaves none is continued from the last full one. */
+const openPlace = async (file: string, rotateBytes: number): Promise<Place> => {
+  const handle = await openForAppend(file);
+  try {
+    const { text, offset } = await readEnd(handle);
+    if (text !== null && offset >= rotateBytes) {
+      const line = parseLine(text.toString('utf8'))?.payload.line;
+      // A line that cannot be read gives no name: the file stays, and verification reports the line.
+      if (line !== undefined && line > 0) {
+        await rename(file, `${file}.${String(line).padStart(15, '0')}`);
+        await handle.close();
+        return { handle: await openForAppend(file), offset: 0, last: text, isEmpty: true };
+      }
+    }
+    if (text !== null || offset > 0) return { handle, offset, last: text, isEmpty: false };
+    const before = (await listFull(file)).at(-1);
+    const full = before === undefined ? undefined : await openIfThere(before, 'r');
+    if (full === undefined) return { handle, offset, last: null, isEmpty: true };
+    try {
+      return { handle, offset, last: (await readEnd(full)).text, isEmpty: true };
+    } finally {
+      await full.close();
+    }
+  } catch (err) {
+    await handle.close();
+    throw err;
+  }
 };
 
 const writeAll = async (handle: FileHandle, bytes: Buffer, offset: number): Promise<void> => {
@@ -131,7 +209,9 @@ const privateKeyOf = (seed: Buffer): KeyObject =>
  * A seed is the 32 bytes of an Ed25519 private key. The first one signs; lines that any of them signed are valid, so that
  * lines from before a rotation of the platform key are.
  */
-export const createHeadsFile = (options: Readonly<{ file: string; seeds: () => readonly Buffer[] }>): HeadsFile => {
+export const createHeadsFile = (
+  options: Readonly<{ file: string; seeds: () => readonly Buffer[]; rotate_bytes?: number }>,
+): HeadsFile => {
   const isSigned = ({ payload, signature }: ParsedLine): boolean =>
     options
       .seeds()
@@ -139,9 +219,13 @@ export const createHeadsFile = (options: Readonly<{ file: string; seeds: () => r
 
   return {
     append: async (heads, recorded) => {
-      const handle = await openForAppend(options.file);
+      const {
+        handle,
+        offset,
+        last: lastText,
+        isEmpty,
+      } = await openPlace(options.file, options.rotate_bytes ?? ROTATE_BYTES);
       try {
-        const { text: lastText, offset } = await readEnd(handle);
         const last = lastText === null ? null : parseLine(lastText.toString('utf8'));
         const isNewer = last !== null && last.payload.line >= recorded.line && isSigned(last);
         const start = isNewer && lastText !== null ? { line: last.payload.line, hash: sha256(lastText) } : recorded;
@@ -149,7 +233,7 @@ export const createHeadsFile = (options: Readonly<{ file: string; seeds: () => r
         if (seed === undefined) throw new Error('there is no key to sign heads with');
         const { text, end } = writeLines(heads, start, privateKeyOf(seed));
         await handle.truncate(offset);
-        const joined = lastText === null && offset > 0 ? '\n' : '';
+        const joined = lastText === null && !isEmpty ? '\n' : '';
         await writeAll(handle, Buffer.from(joined + text), offset);
         await handle.datasync();
         return end;
@@ -158,7 +242,7 @@ export const createHeadsFile = (options: Readonly<{ file: string; seeds: () => r
       }
     },
     lines: async function* () {
-      for await (const bytes of readLines(options.file)) {
+      for await (const bytes of readAll(options.file)) {
         const parsed = parseLine(bytes.toString('utf8'));
         yield {
           text_hash: sha256(bytes),
