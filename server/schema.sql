@@ -284,6 +284,19 @@ begin
   return old;
 end $function$;
 
+CREATE OR REPLACE FUNCTION organization_needs_gpu_limit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from quotas where organization_id = new.id and project_id = '') then
+    raise exception 'organization % has no GPU limit', new.id using errcode = '23514', constraint = 'organization_has_gpu_limit';
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION power_follows_state()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -450,12 +463,14 @@ create table users (
   version integer default 1 not null,
   last_seen_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
+  groups text[],
+  groups_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_issuer_subject_key UNIQUE (issuer, subject),
   constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
   constraint users_name_check CHECK (name <> ''::text),
   constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
-  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
+  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text, 'pending'::text]))
 );
 CREATE INDEX users_by_email ON users USING btree (lower(email));
 grant insert, select, update on users to gpuaas_app;
@@ -477,6 +492,7 @@ create table organizations (
   constraint organizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id)
 );
 CREATE INDEX organizations_by_creator ON organizations USING btree (created_by) WHERE (created_by IS NOT NULL);
+CREATE CONSTRAINT TRIGGER organization_has_gpu_limit AFTER INSERT ON organizations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION organization_needs_gpu_limit();
 grant insert, select, update on organizations to gpuaas_app;
 
 create table access_policies (
@@ -503,10 +519,16 @@ create table pools (
   name text not null,
   organization_id text,
   created_at timestamp with time zone default now() not null,
+  purpose text,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint pools_pkey PRIMARY KEY (id),
+  constraint pool_life UNIQUE (id, is_live),
   constraint pools_name_key UNIQUE (name),
   constraint pools_id_check CHECK (id ~~ 'pol\_%'::text),
   constraint pools_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint pools_purpose_check CHECK (purpose <> ''::text),
   constraint pools_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 grant insert, select, update on pools to gpuaas_app;
@@ -519,7 +541,10 @@ create table regions (
   version integer default 1 not null,
   wipe_minimum text default 'clear'::text not null,
   allows_wipe_override boolean default false not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint regions_pkey PRIMARY KEY (name),
+  constraint region_life UNIQUE (name, is_live),
   constraint region_policy UNIQUE (name, allows_wipe_override),
   constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
   constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
@@ -536,6 +561,7 @@ create table restores (
   ended jsonb not null,
   lost_changes jsonb not null,
   correlation_id text not null,
+  identity_changes jsonb default '[]'::jsonb not null,
   constraint restores_pkey PRIMARY KEY (id),
   constraint restores_check CHECK (older_than <= began_at),
   constraint restores_id_check CHECK (id ~~ 'rst\_%'::text)
@@ -581,9 +607,19 @@ END) stored,
   launch_failures integer default 0 not null,
   launch_failed_at timestamp with time zone,
   restore_hold_id text,
+  needs_live boolean generated always as (
+CASE
+    WHEN (state <> 'deleted'::text) THEN true
+    ELSE NULL::boolean
+END) stored,
+  host_vcpu_count integer,
+  host_memory_mib bigint,
+  host_hugepages_mib bigint,
+  host_numa_nodes integer,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
+  constraint host_size_is_whole CHECK (num_nulls(host_vcpu_count, host_memory_mib, host_hugepages_mib, host_numa_nodes) = ANY (ARRAY[0, 4])),
   constraint nodes_capacity_mode_check CHECK (capacity_mode = ANY (ARRAY['slice'::text, 'baremetal'::text, 'flexible'::text])),
   constraint nodes_check CHECK (is_held = (held_reason IS NOT NULL)),
   constraint nodes_check1 CHECK (host_role = 'worker_compute'::text OR occupancy = 'free'::text),
@@ -592,7 +628,11 @@ END) stored,
   constraint nodes_check4 CHECK (launch_failures = 0 OR launch_failed_at IS NOT NULL),
   constraint nodes_gpu_count_check CHECK (gpu_count >= 1 AND gpu_count <= 64),
   constraint nodes_health_check CHECK (health = ANY (ARRAY['ok'::text, 'unhealthy'::text, 'unknown'::text])),
+  constraint nodes_host_hugepages_mib_check CHECK (host_hugepages_mib >= 0),
+  constraint nodes_host_memory_mib_check CHECK (host_memory_mib >= 0),
+  constraint nodes_host_numa_nodes_check CHECK (host_numa_nodes > 0),
   constraint nodes_host_role_check CHECK (host_role = ANY (ARRAY['platform_control'::text, 'app_control'::text, 'worker_compute'::text])),
+  constraint nodes_host_vcpu_count_check CHECK (host_vcpu_count >= 0),
   constraint nodes_id_check CHECK (id ~~ 'nod\_%'::text),
   constraint nodes_launch_failures_check CHECK (launch_failures >= 0),
   constraint nodes_name_check CHECK (name ~ '^[A-Za-z0-9-]{1,64}$'::text),
@@ -604,11 +644,14 @@ CASE capacity_mode
     WHEN 'baremetal'::text THEN occupancy <> 'sliced'::text
     ELSE true
 END),
+  constraint node_in_live_pool FOREIGN KEY (pool_id, needs_live) REFERENCES pools(id, is_live),
+  constraint node_in_live_region FOREIGN KEY (region_name, needs_live) REFERENCES regions(name, is_live),
   constraint nodes_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools(id),
   constraint nodes_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name),
   constraint nodes_restore_hold_id_fkey FOREIGN KEY (restore_hold_id) REFERENCES restores(id)
 );
 CREATE INDEX nodes_by_illness ON nodes USING btree (fell_ill_at) WHERE (fell_ill_at IS NOT NULL);
+CREATE INDEX nodes_by_pool ON nodes USING btree (pool_id) WHERE (state <> 'deleted'::text);
 CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
 CREATE INDEX nodes_cooling ON nodes USING btree (launch_failed_at) WHERE (launch_failures > 0);
 CREATE UNIQUE INDEX nodes_live_name ON nodes USING btree (name) WHERE (state <> 'deleted'::text);
@@ -620,8 +663,14 @@ create table os_images (
   display_name text not null,
   os_family text not null,
   os_version text not null,
+  channel text default 'stable'::text not null,
+  trust text default 'unverified'::text not null,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
   constraint os_images_pkey PRIMARY KEY (name),
-  constraint os_images_name_check CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'::text)
+  constraint os_images_channel_check CHECK (channel = ANY (ARRAY['stable'::text, 'candidate'::text])),
+  constraint os_images_name_check CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'::text),
+  constraint os_images_trust_check CHECK (trust = ANY (ARRAY['unverified'::text, 'verified'::text]))
 );
 CREATE UNIQUE INDEX os_images_any_case ON os_images USING btree (lower(name));
 grant insert, select, update on os_images to gpuaas_app;
@@ -679,18 +728,17 @@ create table sku_catalog (
   capacity_shape text not null,
   gpus_per_node integer not null,
   allowed_gpu_counts integer[] not null,
-  gpu_hourly_price_minor bigint not null,
-  currency text not null,
   enabled boolean default true not null,
   disabled_reason text,
   version integer default 1 not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint sku_catalog_pkey PRIMARY KEY (name),
+  constraint sku_life UNIQUE (name, is_live),
   constraint sku_catalog_allowed_gpu_counts_check CHECK (cardinality(allowed_gpu_counts) > 0),
   constraint sku_catalog_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
   constraint sku_catalog_check CHECK (enabled = (disabled_reason IS NULL)),
   constraint sku_catalog_check1 CHECK (capacity_shape <> 'baremetal'::text OR allowed_gpu_counts = ARRAY[gpus_per_node]),
-  constraint sku_catalog_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
-  constraint sku_catalog_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
   constraint sku_catalog_gpus_per_node_check CHECK (gpus_per_node >= 1 AND gpus_per_node <= 64),
   constraint sku_catalog_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
 );
@@ -740,6 +788,11 @@ END) stored,
   power_run_id text,
   power_grace_s integer,
   install_number integer default 0 not null,
+  needs_live boolean generated always as (
+CASE
+    WHEN (state <> ALL (ARRAY['released'::text, 'failed'::text])) THEN true
+    ELSE NULL::boolean
+END) stored,
   constraint allocations_pkey PRIMARY KEY (id),
   constraint allocations_id_node_id_claimable_as_key UNIQUE (id, node_id, claimable_as),
   constraint allocations_id_organization_id_project_id_key UNIQUE (id, organization_id, project_id),
@@ -761,6 +814,7 @@ END) stored,
   constraint power_is_dated CHECK ((power_since IS NULL) = (power_state IS NULL)),
   constraint power_unknown_says_why CHECK (power_state <> 'unknown'::text OR power_reason IS NOT NULL),
   constraint power_while_active CHECK ((power_state IS NOT NULL) = (state = 'active'::text AND capacity_shape = 'gpu_slice'::text)),
+  constraint allocation_of_live_sku FOREIGN KEY (sku_name, needs_live) REFERENCES sku_catalog(name, is_live),
   constraint allocations_image_name_image_digest_fkey FOREIGN KEY (image_name, image_digest) REFERENCES os_image_versions(image_name, digest),
   constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint allocations_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id),
@@ -1138,6 +1192,7 @@ CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (all
 CREATE INDEX claims_left ON allocation_resource_claims USING btree (move_id) WHERE ((move_id IS NOT NULL) AND (released_at IS NULL));
 CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
 CREATE INDEX claims_live_by_project ON allocation_resource_claims USING btree (project_id) WHERE (released_at IS NULL);
+CREATE INDEX claims_of_nodes ON allocation_resource_claims USING btree (node_id, created_at) WHERE (claim_kind = 'node_exclusive'::text);
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
@@ -1358,6 +1413,23 @@ create table capacity_samples (
 );
 grant delete, insert, select on capacity_samples to gpuaas_app;
 
+create table clock_guard (
+  id integer default 1 not null,
+  seen_at timestamp with time zone not null,
+  hold_since timestamp with time zone,
+  reason text,
+  jump_ms bigint,
+  ended_at timestamp with time zone,
+  ended_by text,
+  version integer default 1 not null,
+  constraint clock_guard_pkey PRIMARY KEY (id),
+  constraint clock_guard_check CHECK ((hold_since IS NULL) = (reason IS NULL)),
+  constraint clock_guard_check1 CHECK ((hold_since IS NULL) = (jump_ms IS NULL)),
+  constraint clock_guard_check2 CHECK ((ended_at IS NULL) = (ended_by IS NULL)),
+  constraint clock_guard_id_check CHECK (id = 1)
+);
+grant insert, select, update on clock_guard to gpuaas_app;
+
 create table disk_ownerships (
   id text not null,
   node_id text not null,
@@ -1385,8 +1457,27 @@ create table disk_ownerships (
   constraint disk_ownerships_wipe_proof_id_fkey FOREIGN KEY (wipe_proof_id) REFERENCES wipe_proofs(id)
 );
 CREATE INDEX disk_ownerships_by_node ON disk_ownerships USING btree (node_id, id);
+CREATE INDEX disk_ownerships_by_serial ON disk_ownerships USING btree (serial);
 CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
 grant insert, select, update on disk_ownerships to gpuaas_app;
+
+create table group_mappings (
+  id text not null,
+  group_name text not null,
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  role text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint group_mappings_pkey PRIMARY KEY (id),
+  constraint group_mappings_group_name_organization_id_project_id_key UNIQUE (group_name, organization_id, project_id),
+  constraint group_mappings_group_name_check CHECK (group_name <> ''::text),
+  constraint group_mappings_id_check CHECK (id ~~ 'grm\_%'::text),
+  constraint group_mappings_role_check CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text])),
+  constraint group_mappings_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint group_mappings_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id)
+);
+grant delete, insert, select on group_mappings to gpuaas_app;
 
 create table health_breaker (
   id integer default 1 not null,
@@ -1442,6 +1533,7 @@ create table invitations (
   constraint invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 CREATE INDEX invitations_by_organization ON invitations USING btree (organization_id, id);
+CREATE INDEX invitations_pending_by_email ON invitations USING btree (lower(email)) WHERE (state = 'pending'::text);
 grant insert, select, update on invitations to gpuaas_app;
 
 create table trust_keys (
@@ -1518,6 +1610,7 @@ create table node_agents (
   kinds text[] not null,
   clock_skew_ms bigint default 0 not null,
   trust_version text,
+  database_skew_ms bigint,
   constraint node_agents_pkey PRIMARY KEY (node_id),
   constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
@@ -1786,11 +1879,14 @@ create table tenant_memberships (
   role text not null,
   version integer default 1 not null,
   created_at timestamp with time zone default now() not null,
+  source text default 'manual'::text not null,
   constraint tenant_memberships_pkey PRIMARY KEY (organization_id, user_id),
   constraint tenant_memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text])),
+  constraint tenant_memberships_source_check CHECK (source = ANY (ARRAY['manual'::text, 'group'::text])),
   constraint tenant_memberships_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint tenant_memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
+CREATE INDEX tenant_memberships_by_group ON tenant_memberships USING btree (user_id) WHERE (source = 'group'::text);
 CREATE INDEX tenant_memberships_by_user ON tenant_memberships USING btree (user_id);
 grant delete, insert, select, update on tenant_memberships to gpuaas_app;
 
@@ -1800,14 +1896,50 @@ create table project_memberships (
   user_id text not null,
   role text not null,
   created_at timestamp with time zone default now() not null,
+  source text default 'manual'::text not null,
   constraint project_memberships_pkey PRIMARY KEY (project_id, user_id),
   constraint project_memberships_role_check CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text])),
+  constraint project_memberships_source_check CHECK (source = ANY (ARRAY['manual'::text, 'group'::text])),
   constraint project_memberships_organization_id_user_id_fkey FOREIGN KEY (organization_id, user_id) REFERENCES tenant_memberships(organization_id, user_id) ON DELETE CASCADE,
   constraint project_memberships_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id)
 );
 CREATE INDEX project_memberships_by_member ON project_memberships USING btree (organization_id, user_id);
 CREATE INDEX project_memberships_by_user ON project_memberships USING btree (user_id);
 grant delete, insert, select, update on project_memberships to gpuaas_app;
+
+create table quota_requests (
+  id text not null,
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  gpu_limit integer not null,
+  reason text not null,
+  state text default 'open'::text not null,
+  granted_gpu_limit integer,
+  decision_reason text,
+  requested_by text not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint quota_requests_pkey PRIMARY KEY (id),
+  constraint quota_requests_check CHECK ((state = ANY (ARRAY['approved'::text, 'rejected'::text])) = (decided_by IS NOT NULL)),
+  constraint quota_requests_check1 CHECK ((state = 'open'::text) = (decided_at IS NULL)),
+  constraint quota_requests_check2 CHECK ((state = 'approved'::text) = (granted_gpu_limit IS NOT NULL)),
+  constraint quota_requests_check3 CHECK (state <> 'rejected'::text OR decision_reason IS NOT NULL),
+  constraint quota_requests_gpu_limit_check CHECK (gpu_limit > 0),
+  constraint quota_requests_granted_gpu_limit_check CHECK (granted_gpu_limit >= 0),
+  constraint quota_requests_id_check CHECK (id ~~ 'qrq\_%'::text),
+  constraint quota_requests_reason_check CHECK (reason <> ''::text),
+  constraint quota_requests_state_check CHECK (state = ANY (ARRAY['open'::text, 'approved'::text, 'rejected'::text, 'withdrawn'::text])),
+  constraint quota_requests_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint quota_requests_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint quota_requests_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id),
+  constraint quota_requests_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES users(id)
+);
+CREATE INDEX quota_requests_by_organization ON quota_requests USING btree (organization_id, id);
+CREATE INDEX quota_requests_by_state ON quota_requests USING btree (state, id);
+CREATE UNIQUE INDEX quota_requests_one_open ON quota_requests USING btree (organization_id, project_id) WHERE (state = 'open'::text);
+grant insert, select, update on quota_requests to gpuaas_app;
 
 create table quotas (
   organization_id text not null,
@@ -1832,6 +1964,65 @@ create table schema_migrations (
 );
 grant select on schema_migrations to gpuaas_app;
 
+create table sign_up_requests (
+  id text not null,
+  user_id text not null,
+  state text default 'pending'::text not null,
+  reason text,
+  decided_by text,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint sign_up_requests_pkey PRIMARY KEY (id),
+  constraint sign_up_requests_user_id_key UNIQUE (user_id),
+  constraint sign_up_requests_check CHECK ((state = 'pending'::text) = (decided_at IS NULL) AND (state <> 'pending'::text OR decided_by IS NULL)),
+  constraint sign_up_requests_check1 CHECK (state <> 'rejected'::text OR reason IS NOT NULL),
+  constraint sign_up_requests_id_check CHECK (id ~~ 'sur\_%'::text),
+  constraint sign_up_requests_state_check CHECK (state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text])),
+  constraint sign_up_requests_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint sign_up_requests_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX sign_up_requests_by_state ON sign_up_requests USING btree (state, id);
+grant insert, select, update on sign_up_requests to gpuaas_app;
+
+create table site_policy (
+  is_only boolean default true not null,
+  sign_up text default 'invited'::text not null,
+  mail_domains text[] default '{}'::text[] not null,
+  default_gpu_limit integer default 0,
+  contact text,
+  version integer default 1 not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint site_policy_pkey PRIMARY KEY (is_only),
+  constraint site_policy_contact_check CHECK (contact <> ''::text),
+  constraint site_policy_default_gpu_limit_check CHECK (default_gpu_limit >= 0),
+  constraint site_policy_is_only_check CHECK (is_only),
+  constraint site_policy_mail_domains_check CHECK (array_position(mail_domains, NULL::text) IS NULL),
+  constraint site_policy_sign_up_check CHECK (sign_up = ANY (ARRAY['closed'::text, 'invited'::text, 'approved'::text, 'open'::text]))
+);
+grant select, update on site_policy to gpuaas_app;
+
+create table sku_prices (
+  id text not null,
+  sku_name text not null,
+  currency text not null,
+  gpu_hourly_price_minor bigint not null,
+  valid_from timestamp with time zone not null,
+  created_by text,
+  correlation_id text not null,
+  created_at timestamp with time zone default now() not null,
+  cancelled_at timestamp with time zone,
+  constraint sku_prices_pkey PRIMARY KEY (id),
+  constraint price_cancelled_in_time CHECK (cancelled_at < valid_from),
+  constraint price_not_in_past CHECK (valid_from >= created_at),
+  constraint sku_prices_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+  constraint sku_prices_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
+  constraint sku_prices_id_check CHECK (id ~~ 'prc\_%'::text),
+  constraint sku_prices_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint sku_prices_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
+);
+CREATE UNIQUE INDEX sku_prices_live ON sku_prices USING btree (sku_name, valid_from DESC) WHERE (cancelled_at IS NULL);
+grant insert, select, update (cancelled_at) on sku_prices to gpuaas_app;
+
 create table sku_vm_profiles (
   name text not null,
   sku_name text not null,
@@ -1839,6 +2030,8 @@ create table sku_vm_profiles (
   vcpu_count integer not null,
   memory_mib integer not null,
   is_default boolean default false not null,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
   constraint sku_vm_profiles_pkey PRIMARY KEY (name),
   constraint sku_vm_profiles_gpu_count_check CHECK (gpu_count > 0),
   constraint sku_vm_profiles_memory_mib_check CHECK (memory_mib > 0),
@@ -1846,8 +2039,8 @@ create table sku_vm_profiles (
   constraint sku_vm_profiles_vcpu_count_check CHECK (vcpu_count > 0),
   constraint sku_vm_profiles_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
-CREATE UNIQUE INDEX sku_vm_profiles_default ON sku_vm_profiles USING btree (sku_name, gpu_count) WHERE is_default;
-grant insert, select on sku_vm_profiles to gpuaas_app;
+CREATE UNIQUE INDEX sku_vm_profiles_default ON sku_vm_profiles USING btree (sku_name, gpu_count) WHERE (is_default AND (retired_at IS NULL));
+grant insert, select, update on sku_vm_profiles to gpuaas_app;
 
 create table slot_overrides (
   id text not null,
@@ -2110,6 +2303,7 @@ create table workflow_runs (
   created_at timestamp with time zone default clock_timestamp() not null,
   finished_at timestamp with time zone,
   workers_lost integer default 0 not null,
+  workers_killed integer default 0 not null,
   constraint workflow_runs_pkey PRIMARY KEY (id),
   constraint workflow_runs_attempt_check CHECK (attempt >= 0),
   constraint workflow_runs_check CHECK (step = ANY (steps)),
@@ -2126,6 +2320,7 @@ create table workflow_runs (
   constraint workflow_runs_steps_check CHECK (cardinality(steps) > 0),
   constraint workflow_runs_subject_id_check CHECK (subject_id ~ '^[A-Za-z0-9_.-]{1,64}$'::text),
   constraint workflow_runs_winding_check CHECK (winding = ANY (ARRAY['cancel'::text, 'deadline'::text, 'failure'::text])),
+  constraint workflow_runs_workers_killed_check CHECK (workers_killed >= 0),
   constraint workflow_runs_workers_lost_check CHECK (workers_lost >= 0),
   constraint workflow_runs_workflow_check CHECK (workflow ~ '^[a-z0-9-]{1,64}$'::text),
   constraint workflow_runs_workflow_version_check CHECK (workflow_version > 0),
@@ -2237,6 +2432,10 @@ create policy appendable on audit_segments for insert
 create policy readable on audit_segments for select
   using (((gpuaas_tenant() = chain) OR (gpuaas_tenant() = '*'::text)));
 
+alter table group_mappings enable row level security;
+create policy platform_only on group_mappings
+  using ((gpuaas_tenant() = '*'::text));
+
 alter table idempotency_keys enable row level security;
 create policy scope on idempotency_keys
   using (((gpuaas_tenant() = '*'::text) OR (principal_id = gpuaas_principal())));
@@ -2309,6 +2508,10 @@ create policy scope on projects
   WHERE ((m.organization_id = projects.organization_id) AND (m.user_id = gpuaas_principal()))))))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
+alter table quota_requests enable row level security;
+create policy scope on quota_requests
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
 alter table quotas enable row level security;
 create policy scope on quotas
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
@@ -2321,6 +2524,15 @@ alter table service_accounts enable row level security;
 create policy scope on service_accounts
   using ((((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)) OR (id = gpuaas_principal())))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table sign_up_requests enable row level security;
+create policy scope on sign_up_requests
+  using (((gpuaas_tenant() = '*'::text) OR (user_id = gpuaas_principal())))
+  with check ((gpuaas_tenant() = '*'::text));
+
+alter table site_policy enable row level security;
+create policy platform_only on site_policy
+  using ((gpuaas_tenant() = '*'::text));
 
 alter table ssh_keys enable row level security;
 create policy scope on ssh_keys

@@ -8,7 +8,7 @@ import { type Operation, type Permission, type RoleName, roleHolds, scopeAllows 
 import type { Principal } from '../context.ts';
 import { type Database, PLATFORM, type Scope } from '../db/client.ts';
 import { findProjectOrganization } from '../db/principal.ts';
-import { POLICIES, REFUSALS } from '../domain/sentences.ts';
+import { POLICIES } from '../domain/sentences.ts';
 import { SIGN_UP_PENDING } from '../domain/sign-up.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 

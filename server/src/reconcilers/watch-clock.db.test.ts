@@ -107,7 +107,7 @@ const world = async (t: TestContext) => {
     const expired = await expireTasks({ database });
     const retired = await endGrace({ database });
     const offline = await markOffline({ database });
-    await purgeExpired({ database, history_days: 90 });
+    await purgeExpired({ database, history_days: 90, certificate_years: 7 });
     await worker.tick();
     const swept = await worker.sweep();
     const ended = (await readRun(database, run.id)).state === 'stuck' ? 1 : 0;
