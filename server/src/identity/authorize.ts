@@ -29,14 +29,20 @@ export type Decision =
       policy: string;
     }>;
 
-/** The project's organization never changes, so it may be cached; briefly, because the project may be deleted. */
-export type ProjectDirectory = (projectId: string) => Promise<string | undefined>;
+/**
+ * The project's organization never changes, so it may be cached; briefly, because the project may be deleted. Only for
+ * its own members: the time of a response must not state whether others use such a project.
+ */
+export type ProjectDirectory = (
+  projectId: string,
+  isMember: (organizationId: string) => boolean,
+) => Promise<string | undefined>;
 
 export const createProjectDirectory = (database: Database, now: () => number): ProjectDirectory => {
   const cache = new ExpiringCache<string>(20_000);
-  return async (projectId) => {
+  return async (projectId, isMember) => {
     const known = cache.get(projectId, now());
-    if (known !== undefined) return known;
+    if (known !== undefined && isMember(known)) return known;
     const found = await database.read(PLATFORM, (reader) => findProjectOrganization(reader, projectId));
     if (found !== undefined) cache.set(projectId, found, now() + 5_000);
     return found;
@@ -124,7 +130,10 @@ export const authorize = async (
     }
     case 'project': {
       const projectId = params['project_id'] ?? '';
-      const organizationId = await organizationOf(projectId);
+      const organizationId = await organizationOf(
+        projectId,
+        (id) => principal.tenants.has(id) || principal.home?.organization_id === id,
+      );
       if (organizationId === undefined || (boundTo !== null && boundTo !== projectId))
         return { allowed: false, visible: false, ...NOWHERE, policy: 'no such project for the caller' };
       const roles = rolesAt(principal, organizationId, projectId);
