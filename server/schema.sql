@@ -1064,6 +1064,23 @@ create table audit_seals (
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 grant insert, select on audit_seals to gpuaas_app;
 
+create table backups (
+  id text not null,
+  taken_at timestamp with time zone not null,
+  location text not null,
+  size_bytes bigint,
+  recorded_at timestamp with time zone default clock_timestamp() not null,
+  recorded_by text not null,
+  correlation_id text not null,
+  constraint backups_pkey PRIMARY KEY (id),
+  constraint backups_taken_at_location_key UNIQUE (taken_at, location),
+  constraint backups_id_check CHECK (id ~~ 'bkp\_%'::text),
+  constraint backups_location_check CHECK (location <> ''::text),
+  constraint backups_size_bytes_check CHECK (size_bytes >= 0)
+);
+CREATE INDEX backups_newest ON backups USING btree (taken_at DESC, id DESC);
+grant insert, select on backups to gpuaas_app;
+
 create table capacity_counters (
   region_name text not null,
   gpu_model text not null,
@@ -1996,6 +2013,10 @@ create policy appendable on audit_seals for insert
   with check ((gpuaas_tenant() = '*'::text));
 create policy readable on audit_seals for select
   using (((gpuaas_tenant() = chain) OR (gpuaas_tenant() = '*'::text)));
+
+alter table backups enable row level security;
+create policy platform_only on backups
+  using ((gpuaas_tenant() = '*'::text));
 
 alter table idempotency_keys enable row level security;
 create policy scope on idempotency_keys

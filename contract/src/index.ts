@@ -29,8 +29,10 @@ export {
 } from './limits.ts';
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
+export { SITE_CHECK_STATES, type SiteCheckState } from './public/admin-doctor.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
 export type { PlatformKeyKind } from './public/admin-platform-key.ts';
+export { SETUP_STEPS, type SetupStepKey, type SetupStepState } from './public/admin-setup.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
 export {
   ALLOCATION_STATES,

@@ -66,6 +66,8 @@ export const PERMISSIONS = [
   'admin.quota.read',
   'admin.quota.update',
   'admin.invariant.read',
+  'admin.site.read',
+  'admin.backup.record',
   // Permissions of every signed-in principal for itself; held by role, narrowed by token scope.
   'self.read',
   'self.organization.create',
@@ -163,6 +165,8 @@ const opsPermissions = [
   'admin.event.read',
   'admin.quota.read',
   'admin.invariant.read',
+  'admin.site.read',
+  'admin.backup.record',
 ] as const;
 
 export const ROLES = {

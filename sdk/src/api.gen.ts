@@ -1741,6 +1741,10 @@ export const operations = {
   adminTrustKeyRetire: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/retire', idempotency: 'required', ifMatch: true, body: true },
   adminTrustKeyRevoke: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke', idempotency: 'required', ifMatch: true, body: true },
   adminLogList: { method: 'GET', path: '/api/v1/admin/logs', page: true },
+  adminDoctorGet: { method: 'GET', path: '/api/v1/admin/doctor' },
+  adminSetupGet: { method: 'GET', path: '/api/v1/admin/setup' },
+  adminBackupList: { method: 'GET', path: '/api/v1/admin/backups', page: true },
+  adminBackupRecord: { method: 'POST', path: '/api/v1/admin/backups', idempotency: 'required', body: true },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -4730,6 +4734,104 @@ export type Operations = {
       }[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
+    };
+  };
+  /** Check the whole site now, with a cure for everything that is not in order. The checks run at once, each with its own time limit: a dependency that does not respond is `unknown`, and the others are still checked. The process contacts only addresses of its own configuration. Of a client, `gpuaas doctor` checks connection and sign-in. */
+  adminDoctorGet: {
+    request: Record<string, never>;
+    response: {
+      /** The worst state: `unknown` counts as a warning. */
+      state: 'ok' | 'warning' | 'failed';
+      /** When the checks began. */
+      checked_at: string;
+      /** How long all of them took together. */
+      duration_ms: number;
+      server_version: string;
+      checks: {
+        /** The name of the check, which does not change. */
+        key: string;
+        label: string;
+        state: 'ok' | 'warning' | 'failed' | 'unknown' | 'not_configured';
+        /** What was found, as a sentence. */
+        detail: string;
+        /** What to do; null where nothing is to be done. */
+        cure: string | null;
+        /** The runbook, below `doc/operations/runbooks`. */
+        runbook_url: string | null;
+      }[];
+    };
+  };
+  /** Get the steps from an empty database to the first launch. Every step is read from the data of the site, so a step done in any way is done, and setting up may stop and continue at any time. */
+  adminSetupGet: {
+    request: Record<string, never>;
+    response: {
+      /** Every step that is not optional is done. */
+      is_complete: boolean;
+      next: 'sign_in' | 'superadmin' | 'trust_keys' | 'backups' | 'catalog' | 'sign_up' | 'node_created' | 'node_enrolled' | 'node_discovered' | 'node_approved' | 'first_launch' | null;
+      /** When the data was read. */
+      read_at: string;
+      steps: {
+        key: 'sign_in' | 'superadmin' | 'trust_keys' | 'backups' | 'catalog' | 'sign_up' | 'node_created' | 'node_enrolled' | 'node_discovered' | 'node_approved' | 'first_launch';
+        label: string;
+        state: 'done' | 'next' | 'blocked' | 'optional';
+        /** What is there, or what is missing, as a sentence. */
+        detail: string;
+        /** The command of the step; null where it is done. */
+        command: string | null;
+      }[];
+    };
+  };
+  /** List recorded backups of the database, newest data first */
+  adminBackupList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        /** ID of the backup. */
+        id: string;
+        /** The time of the data: when the backup began. */
+        taken_at: string;
+        /** Where it is stored. */
+        location: string;
+        size_bytes: number | null;
+        /** When it was recorded. */
+        recorded_at: string;
+        /** ID of the user who recorded it. */
+        recorded_by: string;
+      }[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Record that a backup of the database was made. Called by the backup job after the backup is complete and readable. Nothing is copied: this is the record that the site check compares with the time. A backup of the same time and location is recorded once. */
+  adminBackupRecord: {
+    request: {
+      body: {
+        /** The time of the data: when the backup began. Not in the future. */
+        taken_at: string;
+        /** Where it is stored, without credentials. */
+        location: string;
+        size_bytes?: number | undefined;
+      };
+    };
+    response: {
+      /** ID of the backup. */
+      id: string;
+      /** The time of the data: when the backup began. */
+      taken_at: string;
+      /** Where it is stored. */
+      location: string;
+      size_bytes: number | null;
+      /** When it was recorded. */
+      recorded_at: string;
+      /** ID of the user who recorded it. */
+      recorded_by: string;
     };
   };
 };

@@ -24,6 +24,8 @@ export const ROLES = {
     "admin.event.read",
     "admin.quota.read",
     "admin.invariant.read",
+    "admin.site.read",
+    "admin.backup.record",
     "admin.user.update",
     "admin.region.update",
     "admin.sku.update",
@@ -51,7 +53,9 @@ export const ROLES = {
     "admin.log.read",
     "admin.event.read",
     "admin.quota.read",
-    "admin.invariant.read"
+    "admin.invariant.read",
+    "admin.site.read",
+    "admin.backup.record"
   ],
   "tenant:owner": [
     "organization.read",

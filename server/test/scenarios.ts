@@ -15,6 +15,7 @@ import { imageScenarios } from './scenarios-image.ts';
 import { inventoryScenarios } from './scenarios-inventory.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
 import { restoreScenarios } from './scenarios-restore.ts';
+import { siteScenarios } from './scenarios-site.ts';
 import { topologyScenarios } from './scenarios-topology.ts';
 import { wipeScenarios } from './scenarios-wipe.ts';
 import { insertRun, join, must, newSshKey, type Tenants } from './tenants.ts';
@@ -92,6 +93,7 @@ export const scenarios: Scenarios = {
   ...lifecycleScenarios,
   ...accessScenarios,
   ...restoreScenarios,
+  ...siteScenarios,
   meGet: asOwner,
 
   organizationList: asOwner,

@@ -57,6 +57,7 @@ export type Certificate = ResponseRow<'adminNodeAgentGet'>['certificates'][numbe
 export type PlatformKey = Item<'adminPlatformKeyList'>;
 export type TrustKey = Item<'adminTrustKeyList'>;
 export type Breaker = ResponseRow<'adminHealthBreakerGet'>;
+export type Backup = Item<'adminBackupList'>;
 export type Restore = ResponseRow<'adminRestoreGet'>['restore'];
 export type WipeProof = Item<'adminNodeSlotProofList'>;
 export type SlotOverride = ResponseRow<'adminNodeSlotMarkWiped'>['override'];

@@ -25,6 +25,7 @@ import { platformKey } from './platform-key.ts';
 import { project } from './project.ts';
 import { restore } from './restore.ts';
 import { serviceAccount } from './service-account.ts';
+import { site } from './site.ts';
 import { sshKey } from './ssh-key.ts';
 import { terminalSession } from './terminal-session.ts';
 import { token } from './token.ts';
@@ -69,4 +70,5 @@ export const handlers = {
   ...trust,
   ...restore,
   ...log,
+  ...site,
 } satisfies Handlers<PublicApi, MockCtx, MockCtx>;

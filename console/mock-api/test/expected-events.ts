@@ -77,6 +77,7 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminNodeHealthOverridePut: null,
   adminNodeHealthOverrideDelete: null,
   adminHealthBreakerReset: null,
+  adminBackupRecord: null,
   adminRestoreBegin: null,
   adminNodeRestoreRelease: null,
   adminNodeVmRemove: null,

@@ -2,11 +2,13 @@
 import { accessGrantApi } from './access-grant.ts';
 import { accessPolicyApi } from './access-policy.ts';
 import { adminAllocationApi } from './admin-allocation.ts';
+import { adminBackupApi } from './admin-backup.ts';
 import { adminCapacityApi } from './admin-capacity.ts';
 import { adminCatalogApi } from './admin-catalog.ts';
 import { adminClaimApi } from './admin-claim.ts';
 import { adminDiscoveryApi } from './admin-discovery.ts';
 import { adminDiskApi } from './admin-disk.ts';
+import { adminDoctorApi } from './admin-doctor.ts';
 import { adminHealthApi } from './admin-health.ts';
 import { adminImageApi } from './admin-image.ts';
 import { adminInvariantApi } from './admin-invariant.ts';
@@ -20,6 +22,7 @@ import { adminPlatformKeyApi } from './admin-platform-key.ts';
 import { adminQuotaApi } from './admin-quota.ts';
 import { adminRestoreApi } from './admin-restore.ts';
 import { adminSchedulerApi } from './admin-scheduler.ts';
+import { adminSetupApi } from './admin-setup.ts';
 import { adminSlotApi } from './admin-slot.ts';
 import { adminSlotMapApi } from './admin-slot-map.ts';
 import { adminTrustApi } from './admin-trust.ts';
@@ -87,6 +90,9 @@ export const api = {
   ...adminPlatformKeyApi,
   ...adminTrustApi,
   ...adminLogApi,
+  ...adminDoctorApi,
+  ...adminSetupApi,
+  ...adminBackupApi,
 };
 
 export type PublicApi = typeof api;

@@ -208,6 +208,16 @@ export interface AuditSeals {
   sealed_at: string;
 }
 
+export interface Backups {
+  id: string;
+  taken_at: string;
+  location: string;
+  size_bytes: number | null;
+  recorded_at: string;
+  recorded_by: string;
+  correlation_id: string;
+}
+
 export interface CapacityCounters {
   region_name: string;
   gpu_model: string;

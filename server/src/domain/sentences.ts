@@ -81,6 +81,7 @@ export const REFUSALS = {
   lease_claimed: 'The allocation has a claim. Release it instead.',
   breaker_not_tripped: 'The circuit breaker is not tripped.',
 
+  backup_from_future: 'The backup is from the future. Send the time at which it began.',
   image_registered: 'This digest is already registered under this name. A version cannot be changed or restored.',
   image_retired: 'This version is already retired.',
   disabled_reason: 'disabled_reason is required: users see it.',

@@ -11,10 +11,12 @@ import * as allocationRelease from '../services/allocation-release.ts';
 import * as apiToken from '../services/api-token.ts';
 import * as auditLog from '../services/audit-log.ts';
 import * as backfill from '../services/backfill.ts';
+import * as backup from '../services/backup.ts';
 import * as capacity from '../services/capacity.ts';
 import * as capacityHistory from '../services/capacity-history.ts';
 import * as catalog from '../services/catalog.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
+import * as doctor from '../services/doctor.ts';
 import * as event from '../services/event.ts';
 import * as healthReport from '../services/health-report.ts';
 import * as invariant from '../services/invariant.ts';
@@ -36,6 +38,7 @@ import * as quota from '../services/quota.ts';
 import * as restore from '../services/restore.ts';
 import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
+import * as setup from '../services/setup.ts';
 import * as slot from '../services/slot.ts';
 import * as slotApprove from '../services/slot-approve.ts';
 import * as slotMap from '../services/slot-map.ts';
@@ -234,4 +237,8 @@ export const handlers = {
   adminSkuUpdate: catalog.skuUpdate,
   adminOsImageRegister: osImage.register,
   adminOsImageRetire: osImage.retire,
+  adminDoctorGet: doctor.get,
+  adminSetupGet: setup.get,
+  adminBackupList: backup.list,
+  adminBackupRecord: backup.record,
 } satisfies Handlers<PublicApi, ReadCtx, WriteCtx>;
