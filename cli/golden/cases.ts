@@ -8,6 +8,7 @@ import { inventoryCases } from './cases-inventory.ts';
 import { placementCases } from './cases-placement.ts';
 import { powerCases } from './cases-power.ts';
 import { sessionCases } from './cases-session.ts';
+import { siteCases } from './cases-site.ts';
 import { topologyCases } from './cases-topology.ts';
 import { traceCases } from './cases-trace.ts';
 import { answers, ids, run } from './fixtures.ts';
@@ -115,6 +116,7 @@ export const cases: readonly Case[] = [
   ...agentCases,
   ...inventoryCases,
   ...topologyCases,
+  ...siteCases,
   ...certificateCases,
   ...traceCases,
 

@@ -39,6 +39,7 @@ import {
 import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 import { sessionAnswers } from './fixtures-session.ts';
+import { siteAnswers } from './fixtures-site.ts';
 import { topologyAnswers } from './fixtures-topology.ts';
 import { traceAnswers } from './fixtures-trace.ts';
 
@@ -161,6 +162,7 @@ export const answers: Answers = {
   ...agentAnswers,
   ...inventoryAnswers,
   ...topologyAnswers,
+  ...siteAnswers,
   ...certificateAnswers,
   ...sessionAnswers,
   ...traceAnswers,

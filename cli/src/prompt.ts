@@ -1,8 +1,9 @@
 /** Prompts for the user, on standard error. Loaded only when needed. */
-import { confirm, isCancel, password } from '@clack/prompts';
+import { confirm, isCancel, password, select, text } from '@clack/prompts';
 import { clean } from './clean.ts';
 import { Interrupted } from './exit.ts';
 import type { Io } from './io.ts';
+import type { Prompts } from './setup-run.ts';
 
 export const ask = async (question: string, { stdin: input, stderr: output }: Io): Promise<boolean> => {
   const answer = await confirm({ message: clean(question), initialValue: false, input, output });
@@ -14,4 +15,30 @@ export const askSecret = async (question: string, { stdin: input, stderr: output
   const answer = await password({ message: clean(question), input, output });
   if (isCancel(answer)) throw new Interrupted('No changes were made.');
   return answer;
+};
+
+/** The questions of a longer dialog. Cancelling ends it. */
+export const promptsOf = (io: Io): Prompts => {
+  const { stdin: input, stderr: output } = io;
+  const answered = (answer: string | symbol): string => {
+    if (typeof answer !== 'string') throw new Interrupted('Nothing more was changed.');
+    return answer;
+  };
+  return {
+    text: async (question, initial) =>
+      answered(
+        await text({
+          message: clean(question),
+          ...(initial === undefined ? {} : { initialValue: initial }),
+          validate: (value) => (value === undefined || value.trim() === '' ? 'Enter a value.' : undefined),
+          input,
+          output,
+        }),
+      ).trim(),
+    select: async (question, values) => {
+      const options = values.map((value) => ({ value, label: clean(value) }));
+      return answered(await select({ message: clean(question), options, input, output }));
+    },
+    confirm: (question) => ask(question, io),
+  };
 };

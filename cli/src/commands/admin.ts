@@ -1,8 +1,10 @@
 import type { Group } from '../command.ts';
 import { adminAllocation } from './admin-allocation.ts';
 import { adminAudit } from './admin-audit.ts';
+import { adminBackup } from './admin-backup.ts';
 import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
 import { adminDisk } from './admin-disk.ts';
+import { adminDoctor } from './admin-doctor.ts';
 import { adminHealth } from './admin-health.ts';
 import { adminImage } from './admin-image.ts';
 import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.ts';
@@ -11,6 +13,7 @@ import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-pla
 import { adminPlatformKey } from './admin-platform-key.ts';
 import { adminRestore } from './admin-restore.ts';
 import { adminScheduler } from './admin-scheduler.ts';
+import { adminSetup } from './admin-setup.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
@@ -21,6 +24,9 @@ export const admin: Group = {
   name: 'admin',
   summary: 'Operate the control plane (requires a platform role)',
   commands: [
+    adminSetup,
+    adminDoctor,
+    adminBackup,
     adminAllocation,
     adminNode,
     adminSlot,
