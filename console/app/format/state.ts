@@ -14,6 +14,8 @@ import type {
   POWER_STATES,
   SERVICE_ACCOUNT_STATES,
   SESSION_STATES,
+  SETUP_STEP_STATES,
+  SITE_CHECK_STATES,
   SLOT_STATUSES,
   TASK_STATES,
   WORKFLOW_STATES,
@@ -127,6 +129,20 @@ const INVITATION: Words<typeof INVITATION_STATES> = {
   expired: word('idle', 'Expired'),
 };
 
+const SETUP: Words<typeof SETUP_STEP_STATES> = {
+  done: word('good', 'Done'),
+  next: word('busy', 'Next'),
+  blocked: word('idle', 'Later'),
+  optional: word('idle', 'Optional'),
+};
+const CHECK: Words<typeof SITE_CHECK_STATES> = {
+  ok: word('good', 'OK'),
+  warning: word('warn', 'Warning'),
+  failed: word('bad', 'Failed'),
+  unknown: word('warn', 'Unknown'),
+  not_configured: word('idle', 'Not used'),
+};
+
 const TABLES = {
   allocation: ALLOCATION,
   power: POWER,
@@ -143,6 +159,8 @@ const TABLES = {
   account: ACCOUNT,
   token: TOKEN,
   invitation: INVITATION,
+  setup: SETUP,
+  check: CHECK,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, StateWord>>>>;
 
 export type StateKind = keyof typeof TABLES;
