@@ -39,12 +39,12 @@ export const broken: Site = {
   duration_ms: 4_012,
   checks: [
     ...healthy.checks,
-    check('issuer', 'Issuer', 'https://login.example.com does not answer: ECONNREFUSED', {
+    check('issuer', 'Issuer', 'https://login.example.com does not respond: ECONNREFUSED', {
       state: 'failed',
       cure: 'Check GPUAAS_OIDC_ISSUER and the issuer. Until then only existing sessions and API tokens work.',
       runbook_url: runbook('sign-in-fails.md'),
     }),
-    check('gateway', 'Gateway', 'The check did not complete: it did not answer within 4 s.', {
+    check('gateway', 'Gateway', 'The check did not complete: it did not respond within 4 s.', {
       state: 'unknown',
       cure: 'Repeat it. If it stays unknown, read the log of gpuaas-api.',
       runbook_url: runbook('terminal-gateway.md'),

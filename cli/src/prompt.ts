@@ -3,7 +3,6 @@ import { confirm, isCancel, password, select, text } from '@clack/prompts';
 import { clean } from './clean.ts';
 import { Interrupted } from './exit.ts';
 import type { Io } from './io.ts';
-import type { Prompts } from './setup-run.ts';
 
 export const ask = async (question: string, { stdin: input, stderr: output }: Io): Promise<boolean> => {
   const answer = await confirm({ message: clean(question), initialValue: false, input, output });
@@ -16,6 +15,13 @@ export const askSecret = async (question: string, { stdin: input, stderr: output
   if (isCancel(answer)) throw new Interrupted('No changes were made.');
   return answer;
 };
+
+/** Questions to the user. Each throws when the user cancels. */
+export type Prompts = Readonly<{
+  text(question: string, initial?: string): Promise<string>;
+  select(question: string, values: readonly string[]): Promise<string>;
+  confirm(question: string): Promise<boolean>;
+}>;
 
 /** The questions of a longer dialog. Cancelling ends it. */
 export const promptsOf = (io: Io): Prompts => {

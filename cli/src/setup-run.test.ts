@@ -6,7 +6,8 @@ import { answers } from '../golden/fixtures.ts';
 import { half } from '../golden/fixtures-site.ts';
 import { runSteps } from './commands/admin-setup.ts';
 import { createCli } from './context.ts';
-import { type Prompts, readSetup, type StepKey } from './setup-run.ts';
+import type { Prompts } from './prompt.ts';
+import { readSetup, type StepKey } from './setup-run.ts';
 
 type Setup = typeof half;
 const ORDER: readonly StepKey[] = ['node_created', 'node_enrolled', 'node_discovered', 'node_approved'];

@@ -6,16 +6,10 @@
 import { CAPACITY_MODES, GpuaasError, type Node, type Operations, wait } from '@gpuaas/sdk';
 import type { Cli } from './context.ts';
 import { explained } from './progress.ts';
+import type { Prompts } from './prompt.ts';
 
 type Setup = Operations['adminSetupGet']['response'];
 export type StepKey = Setup['steps'][number]['key'];
-
-/** Questions to the user. Each throws when the user cancels. */
-export type Prompts = Readonly<{
-  text(question: string, initial?: string): Promise<string>;
-  select(question: string, values: readonly string[]): Promise<string>;
-  confirm(question: string): Promise<boolean>;
-}>;
 
 export type StepContext = Readonly<{
   cli: Cli;

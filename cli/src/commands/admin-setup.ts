@@ -6,7 +6,8 @@ import { GpuaasError, type Operations } from '@gpuaas/sdk';
 import { command, duration } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
-import { type Prompts, readSetup, STEP_RUNNERS, type StepKey } from '../setup-run.ts';
+import type { Prompts } from '../prompt.ts';
+import { readSetup, STEP_RUNNERS, type StepKey } from '../setup-run.ts';
 import { printEnrollment } from './admin-node-agent.ts';
 
 type Setup = Operations['adminSetupGet']['response'];

@@ -93,7 +93,7 @@ const judgeIssuer = ({ url, is_embedded, clients, audience, reached }: SiteFacts
   if (is_embedded || reached === null) return ok(`The embedded issuer of development. ${accepted}`);
   if (!reached.ok)
     return failed(
-      `${url} does not answer: ${because(reached.reason)}`,
+      `${url} does not respond: ${because(reached.reason)}`,
       'Check GPUAAS_OIDC_ISSUER and the issuer. Until then only existing sessions and API tokens work.',
     );
   if (reached.keys === 0)
@@ -266,7 +266,7 @@ export const INFRASTRUCTURE_CHECKS: readonly AnyCheck[] = [
       return reached.ok
         ? ok(`NATS answered in ${Math.round(reached.duration_ms)} ms.`)
         : failed(
-            `NATS does not answer: ${because(reached.reason)}`,
+            `NATS does not respond: ${because(reached.reason)}`,
             'Check NATS_URL and the NATS server. Events wait meanwhile.',
           );
     },

@@ -121,7 +121,7 @@ const OUTCOMES: readonly Outcome[] = [
   ['clock', { ahead_ms: 3_000, round_trip_ms: 4_000 }, 'ok', /agree/],
   ['issuer', { is_embedded: true, reached: null }, 'ok', /embedded issuer/],
   ['issuer', { reached: null }, 'ok', /embedded issuer/],
-  ['issuer', { reached: lost }, 'failed', /does not answer: ECONNREFUSED/],
+  ['issuer', { reached: lost }, 'failed', /does not respond: ECONNREFUSED/],
   ['issuer', { reached: { ...answered, keys: 0 } }, 'failed', /no signing key/],
   ['issuer', { reached: { ok: true, duration_ms: 2_500, keys: 1 } }, 'warning', /2500 ms with 1 key\./],
   ['platform_keys', { keys: [key('trust', 1, 'active')] }, 'failed', /No platform key/],
@@ -182,7 +182,7 @@ const OUTCOMES: readonly Outcome[] = [
   ['wildcard_tls', null, 'not_configured', /GPUAAS_WILDCARD_TLS_NAME/],
   ['wildcard_tls', { reached: lost }, 'failed', /\*\.apps\.example\.com cannot be reached/],
   ['nats', null, 'not_configured', /no NATS_URL/],
-  ['nats', lost, 'failed', /NATS does not answer/],
+  ['nats', lost, 'failed', /NATS does not respond/],
   [
     'processes',
     { services: ['gpuaas-api', 'gpuaas-node-api'] },
@@ -231,10 +231,10 @@ for (const [name, change, state, detail] of OUTCOMES)
   });
 
 test('a fact that could not be read makes its own check unknown, with the reason', () => {
-  const checks = judgeSite({ ...gathered(HEALTHY), nats: { unknown: 'it did not answer within 4 s.' } }, NOW);
+  const checks = judgeSite({ ...gathered(HEALTHY), nats: { unknown: 'it did not respond within 4 s.' } }, NOW);
   const nats = found(checks, 'nats');
   assert.equal(nats.state, 'unknown');
-  assert.match(nats.detail, /did not answer within 4 s/);
+  assert.match(nats.detail, /did not respond within 4 s/);
   assert.ok(checks.every(({ key, state }) => key === 'nats' || state === 'ok'));
   assert.equal(siteState(checks), 'warning');
   assert.equal(siteState([{ state: 'unknown' }, { state: 'failed' }]), 'failed');

@@ -116,7 +116,7 @@ describe('a site', () => {
 
 it('a dependency that never answers makes its own fact unknown within the limit', async () => {
   const facts = await gather({ nats: never, outbox: async () => ({ unsent: 0, oldest_age_s: 0 }) } as never, 20);
-  assert.match(JSON.stringify(facts.nats), /did not answer within 0\.02 s/);
+  assert.match(JSON.stringify(facts.nats), /did not respond within 0\.02 s/);
   assert.deepEqual(facts.outbox, { value: { unsent: 0, oldest_age_s: 0 } });
   assert.deepEqual(await within(async () => Promise.reject(new Error('no rights')), 20), { unknown: 'no rights' });
 });

@@ -26,7 +26,7 @@ const GATEWAY = 'gpuaas-terminal-gateway';
 export const within = async <T>(read: () => Promise<T>, limitMs: number): Promise<Fact<T>> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Fact<T>>((resolve) => {
-    timer = setTimeout(() => resolve({ unknown: `it did not answer within ${limitMs / 1000} s.` }), limitMs);
+    timer = setTimeout(() => resolve({ unknown: `it did not respond within ${limitMs / 1000} s.` }), limitMs);
   });
   const answered = read().then(
     (value): Fact<T> => ({ value }),
