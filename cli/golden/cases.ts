@@ -10,6 +10,7 @@ import { placementCases } from './cases-placement.ts';
 import { powerCases } from './cases-power.ts';
 import { sessionCases } from './cases-session.ts';
 import { siteCases } from './cases-site.ts';
+import { setupCases } from './cases-setup.ts';
 import { topologyCases } from './cases-topology.ts';
 import { traceCases } from './cases-trace.ts';
 import { answers, ids, run } from './fixtures.ts';
@@ -118,9 +119,10 @@ export const cases: readonly Case[] = [
   ...agentCases,
   ...inventoryCases,
   ...topologyCases,
+  ...siteCases,
   ...certificateCases,
   ...traceCases,
-  ...siteCases,
+  ...setupCases,
 
   line('region-list', `region list ${T}`),
   line('sku-list', `sku list ${T}`),

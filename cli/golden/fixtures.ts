@@ -41,6 +41,7 @@ import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 import { sessionAnswers } from './fixtures-session.ts';
 import { siteAnswers } from './fixtures-site.ts';
+import { setupAnswers } from './fixtures-setup.ts';
 import { topologyAnswers } from './fixtures-topology.ts';
 import { traceAnswers } from './fixtures-trace.ts';
 
@@ -172,10 +173,11 @@ export const answers: Answers = {
   ...agentAnswers,
   ...inventoryAnswers,
   ...topologyAnswers,
+  ...siteAnswers,
   ...certificateAnswers,
   ...sessionAnswers,
   ...traceAnswers,
-  ...siteAnswers,
+  ...setupAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,

@@ -1,5 +1,5 @@
 /** Prompts for the user, on standard error. Loaded only when needed. */
-import { confirm, isCancel, password } from '@clack/prompts';
+import { confirm, isCancel, password, select, text } from '@clack/prompts';
 import { clean } from './clean.ts';
 import { Interrupted } from './exit.ts';
 import type { Io } from './io.ts';
@@ -14,4 +14,37 @@ export const askSecret = async (question: string, { stdin: input, stderr: output
   const answer = await password({ message: clean(question), input, output });
   if (isCancel(answer)) throw new Interrupted('No changes were made.');
   return answer;
+};
+
+/** Questions to the user. Each throws when the user cancels. */
+export type Prompts = Readonly<{
+  text(question: string, initial?: string): Promise<string>;
+  select(question: string, values: readonly string[]): Promise<string>;
+  confirm(question: string): Promise<boolean>;
+}>;
+
+/** The questions of a longer dialog. Cancelling ends it. */
+export const promptsOf = (io: Io): Prompts => {
+  const { stdin: input, stderr: output } = io;
+  const answered = (answer: string | symbol): string => {
+    if (typeof answer !== 'string') throw new Interrupted('Nothing more was changed.');
+    return answer;
+  };
+  return {
+    text: async (question, initial) =>
+      answered(
+        await text({
+          message: clean(question),
+          ...(initial === undefined ? {} : { initialValue: initial }),
+          validate: (value) => (value === undefined || value.trim() === '' ? 'Enter a value.' : undefined),
+          input,
+          output,
+        }),
+      ).trim(),
+    select: async (question, values) => {
+      const options = values.map((value) => ({ value, label: clean(value) }));
+      return answered(await select({ message: clean(question), options, input, output }));
+    },
+    confirm: (question) => ask(question, io),
+  };
 };

@@ -140,6 +140,11 @@ const platformAudit = createRoute({
   validateSearch: textSearch('action', 'actor', 'target', 'organization', 'result', 'correlation', 'since', 'until'),
   component: lazyRouteComponent(() => import('./pages/access/audit-page.tsx'), 'PlatformAuditPage'),
 });
+const setup = createRoute({
+  getParentRoute: () => platform,
+  path: '/setup',
+  component: lazyRouteComponent(() => import('./pages/site/setup-page.tsx'), 'SetupPage'),
+});
 
 const settings = createRoute({
   getParentRoute: () => gate,
@@ -158,7 +163,7 @@ const routeTree = rootRoute.addChildren([
     project.addChildren([overview, launch, allocations, allocation, usage, projectTrace, projectAccess]),
     organization,
     organizationAudit,
-    platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformTrace, platformAudit]),
+    platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformTrace, platformAudit, setup]),
     settings,
     nowhere,
   ]),

@@ -88,6 +88,8 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] =>
     { name: 'platform-trace-nothing', path: '/platform/trace' },
     { name: 'platform-trace-no-id', path: '/platform/trace?id=no' },
     { name: 'platform-audit', path: '/platform/audit' },
+    { name: 'setup', path: '/platform/setup' },
+    { name: 'setup-empty', path: '/platform/setup', seed: 'empty' },
     ...tabs('settings', '/settings', ['profile', 'sessions', 'tokens', 'ssh-keys']),
     { name: 'no-permission', path: '/platform/nodes', as: 'viewer' },
     { name: 'not-found', path: '/nowhere/at/all' },

@@ -13,6 +13,7 @@ type OperatorChange = {
 type Fresh = { [K in OperationId]: PublicApi[K] extends { freshSignIn: true } ? K : never }[OperationId];
 
 const NOT_REQUIRED: Readonly<Record<Exclude<OperatorChange, Fresh>, string>> = {
+  adminBackupRecord: 'An unattended job records its backups, and a record gives no access to anything.',
   adminClaimBackfill: 'It reserves nodes for allocations that already hold them, and frees none.',
   adminHealthBreakerReset: 'Reports mark hosts unhealthy again, which only removes capacity.',
   adminHoldCreate: 'A hold ends with one request and touches no allocation.',

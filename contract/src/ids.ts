@@ -10,6 +10,7 @@ export const ID_PREFIXES = {
   allocation: 'alc',
   api_token: 'tok',
   audit_log: 'aud',
+  backup: 'bkp',
   candidate: 'cnd',
   claim: 'clm',
   disk_ownership: 'dsk',

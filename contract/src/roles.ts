@@ -81,6 +81,8 @@ export const PERMISSIONS = [
   'admin.group_mapping.read',
   'admin.group_mapping.update',
   'admin.invariant.read',
+  'admin.site.read',
+  'admin.backup.record',
   // Permissions of every signed-in principal for itself; held by role, narrowed by token scope.
   'self.read',
   'self.organization.create',
@@ -185,6 +187,8 @@ const opsPermissions = [
   'admin.sign_up_request.read',
   'admin.group_mapping.read',
   'admin.invariant.read',
+  'admin.site.read',
+  'admin.backup.record',
 ] as const;
 
 export const ROLES = {

@@ -96,6 +96,13 @@ export type Config = Readonly<{
   /** Directory of the built console; null serves none. */
   console_dir: string | null;
   superadmin_emails: readonly string[];
+  /** What the checks of the site compare with. */
+  site: Readonly<{
+    /** The newest recorded backup may be this old. */
+    backup_max_age_h: number;
+    /** `*.apps.example.com`: a certificate for it ends in front of this site. */
+    wildcard_tls_name: string | null;
+  }>;
   nats_url: string | null;
   otlp_url: string | null;
   log_level: string;
@@ -258,6 +265,14 @@ const gatewayConfig = (
   };
 };
 
+const wildcardName = (read: ConfigReader): string | null => {
+  const name = read.optional('GPUAAS_WILDCARD_TLS_NAME');
+  if (name === undefined) return null;
+  if (!/^\*(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?){2,}$/.test(name))
+    read.problem('GPUAAS_WILDCARD_TLS_NAME', 'must be a DNS name with a wildcard first, like *.apps.example.com');
+  return name;
+};
+
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
@@ -342,6 +357,10 @@ export const readConfig = (env: Env, roles?: string): Config => {
     fresh_sign_in_max_age_s: read.integer('GPUAAS_FRESH_SIGN_IN_MAX_AGE_S', 900, { min: 60, max: 86_400 }),
     console_dir: consoleDir(read),
     superadmin_emails: listOf(read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '').map((email) => email.toLowerCase()),
+    site: {
+      backup_max_age_h: read.integer('GPUAAS_BACKUP_MAX_AGE_H', 26, { min: 1, max: 8_760 }),
+      wildcard_tls_name: wildcardName(read),
+    },
     nats_url: read.optional('NATS_URL') ?? null,
     otlp_url: read.url('OTEL_EXPORTER_OTLP_ENDPOINT')?.href.replace(/\/$/, '') ?? null,
     log_level: read.oneOf('GPUAAS_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const, 'info'),

@@ -16,6 +16,7 @@ import { imageScenarios } from './scenarios-image.ts';
 import { inventoryScenarios } from './scenarios-inventory.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
 import { restoreScenarios } from './scenarios-restore.ts';
+import { setupScenarios } from './scenarios-setup.ts';
 import { siteScenarios } from './scenarios-site.ts';
 import { topologyScenarios } from './scenarios-topology.ts';
 import { wipeScenarios } from './scenarios-wipe.ts';
@@ -95,6 +96,7 @@ export const scenarios: Scenarios = {
   ...lifecycleScenarios,
   ...accessScenarios,
   ...restoreScenarios,
+  ...setupScenarios,
   ...siteScenarios,
   meGet: asOwner,
 

@@ -16,7 +16,7 @@ import {
 import { type Check, verdict } from './check.ts';
 
 /** Files up to this one are older than the rule: no release had them, so no site in use applies them. */
-const BASELINE = 45;
+const BASELINE = 46;
 
 /** A few rows each, however long the control plane runs. */
 const SMALL: ReadonlySet<string> = new Set([

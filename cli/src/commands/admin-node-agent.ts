@@ -59,7 +59,7 @@ const describeHost = ({ host }: Enrollment): string => {
 };
 
 /** The token is shown here and never again. */
-const printEnrollment = (cli: Cli, enrollment: Enrollment): void => {
+export const printEnrollment = (cli: Cli, enrollment: Enrollment): void => {
   if (cli.out.json) return;
   const { install_command, token, expires_at } = enrollment;
   cli.out.print(`On the host, as root, before ${shortTime(expires_at)}:`);

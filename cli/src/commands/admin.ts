@@ -1,10 +1,12 @@
 import type { Group } from '../command.ts';
 import { adminAllocation } from './admin-allocation.ts';
 import { adminAudit } from './admin-audit.ts';
+import { adminBackup } from './admin-backup.ts';
 import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
 import { adminClock } from './admin-clock.ts';
 import { adminDisk } from './admin-disk.ts';
 import { adminGroup, adminGroupMapping } from './admin-group-mapping.ts';
+import { adminDoctor } from './admin-doctor.ts';
 import { adminHealth } from './admin-health.ts';
 import { adminImage } from './admin-image.ts';
 import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.ts';
@@ -18,6 +20,7 @@ import { adminRestore } from './admin-restore.ts';
 import { adminScheduler } from './admin-scheduler.ts';
 import { adminSignUpRequest, adminSitePolicy } from './admin-site-policy.ts';
 import { adminSku } from './admin-sku.ts';
+import { adminSetup } from './admin-setup.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
 import { adminVmProfile } from './admin-vm-profile.ts';
@@ -30,6 +33,9 @@ export const admin: Group = {
   name: 'admin',
   summary: 'Operate the control plane (requires a platform role)',
   commands: [
+    adminSetup,
+    adminDoctor,
+    adminBackup,
     adminAllocation,
     adminNode,
     adminSlot,

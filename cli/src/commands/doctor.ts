@@ -62,7 +62,8 @@ const checkServer = async (cli: Cli, { url }: Settings): Promise<Check[]> => {
     );
     const issuer = await discover(platform.issuer, cli.signal).then(
       () => ok('issuer', platform.issuer),
-      (err: unknown) => fail('issuer', sentenceOf(err), 'Ask your operator whether the identity provider is up.'),
+      (err: unknown) =>
+        fail('issuer', sentenceOf(err), 'Ask your operator whether the identity provider is up: gpuaas admin doctor'),
     );
     return [...checks, issuer];
   } catch (err) {

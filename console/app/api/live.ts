@@ -28,7 +28,7 @@ const TOLD_BY: Readonly<Record<string, readonly string[]>> = {
     'trace',
     'adminTrace',
   ],
-  node: ['adminNode', 'adminSlot', 'node', 'adminCapacity', 'capacity', 'health', 'adminTrace'],
+  node: ['adminNode', 'adminSlot', 'node', 'adminCapacity', 'capacity', 'health', 'adminTrace', 'adminSetup'],
   project: ['project', 'me'],
   organization: ['organization', 'me'],
   invitation: ['invitation'],

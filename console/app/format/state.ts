@@ -15,6 +15,8 @@ import type {
   QUOTA_REQUEST_STATES,
   SERVICE_ACCOUNT_STATES,
   SESSION_STATES,
+  SETUP_STEP_STATES,
+  SITE_CHECK_STATES,
   SLOT_STATUSES,
   TASK_STATES,
   WORKFLOW_STATES,
@@ -135,6 +137,20 @@ const QUOTA_REQUEST: Words<typeof QUOTA_REQUEST_STATES> = {
   withdrawn: word('idle', 'Withdrawn'),
 };
 
+const SETUP: Words<typeof SETUP_STEP_STATES> = {
+  done: word('good', 'Done'),
+  next: word('busy', 'Next'),
+  blocked: word('idle', 'Later'),
+  optional: word('idle', 'Optional'),
+};
+const CHECK: Words<typeof SITE_CHECK_STATES> = {
+  ok: word('good', 'OK'),
+  warning: word('warn', 'Warning'),
+  failed: word('bad', 'Failed'),
+  unknown: word('warn', 'Unknown'),
+  not_configured: word('idle', 'Not used'),
+};
+
 const TABLES = {
   allocation: ALLOCATION,
   power: POWER,
@@ -152,6 +168,8 @@ const TABLES = {
   token: TOKEN,
   invitation: INVITATION,
   quota_request: QUOTA_REQUEST,
+  setup: SETUP,
+  check: CHECK,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, StateWord>>>>;
 
 export type StateKind = keyof typeof TABLES;

@@ -2,6 +2,7 @@
 import { Divider, NavLink, ScrollArea, Text } from '@mantine/core';
 import {
   IconChartAreaLine,
+  IconChecklist,
   IconCpu,
   IconHistory,
   IconLayoutDashboard,
@@ -61,6 +62,7 @@ const platformEntries: readonly Entry[] = [
   { label: 'Runs', to: '/platform/runs', icon: IconListDetails },
   { label: 'Trace', to: '/platform/trace', icon: IconRoute },
   { label: 'Audit', to: '/platform/audit', icon: IconHistory },
+  { label: 'Setup', to: '/platform/setup', icon: IconChecklist },
 ];
 
 export const Navigation = ({

@@ -62,6 +62,7 @@ export type PlatformKey = Item<'adminPlatformKeyList'>;
 export type TrustKey = Item<'adminTrustKeyList'>;
 export type Clock = Omit<ResponseRow<'adminClockGet'>, 'agents' | 'database_time'>;
 export type Breaker = ResponseRow<'adminHealthBreakerGet'>;
+export type Backup = Item<'adminBackupList'>;
 export type Restore = ResponseRow<'adminRestoreGet'>['restore'];
 export type WipeProof = Item<'adminNodeSlotProofList'>;
 export type SlotOverride = ResponseRow<'adminNodeSlotMarkWiped'>['override'];

@@ -97,6 +97,7 @@ const createRows = () => ({
     reset_at: null,
     version: 1,
   } as rows.Breaker,
+  backups: [] as rows.Backup[],
   restore: null as rows.Restore,
   restoreHeld: new Set<string>(),
 });

@@ -30,6 +30,7 @@ import { quotaRequest } from './quota-request.ts';
 import { restore } from './restore.ts';
 import { serviceAccount } from './service-account.ts';
 import { site } from './site.ts';
+import { setup } from './setup.ts';
 import { sshKey } from './ssh-key.ts';
 import { terminalSession } from './terminal-session.ts';
 import { token } from './token.ts';
@@ -78,5 +79,6 @@ export const handlers = {
   ...restore,
   ...log,
   ...quotaRequest,
+  ...setup,
   ...site,
 } satisfies Handlers<PublicApi, MockCtx, MockCtx>;

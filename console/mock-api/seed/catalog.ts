@@ -181,6 +181,14 @@ export const seedCatalog = (world: World): void => {
     trustKey(world, 'certificate_signer', 'active', 90),
     trustKey(world, 'node_ca', 'active', 5),
   );
+  world.backups.push({
+    id: world.mint('backup'),
+    taken_at: world.ago(7 * 3_600_000),
+    location: 's3://backups.example.com/gpuaas',
+    size_bytes: 4_812_000_000,
+    recorded_at: world.ago(7 * 3_600_000 - 240_000),
+    recorded_by: world.mint('user'),
+  });
   world.platformKeys.push(
     platformKey(world, 'platform', 1, 'active'),
     platformKey(world, 'platform', 2, 'available'),

@@ -92,6 +92,7 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminNodeHealthOverrideDelete: null,
   adminHealthBreakerReset: null,
   adminClockConfirm: null,
+  adminBackupRecord: null,
   adminRestoreBegin: null,
   adminNodeRestoreRelease: null,
   adminNodeVmRemove: null,

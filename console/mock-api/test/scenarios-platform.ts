@@ -195,6 +195,10 @@ export const platformScenarios = {
     Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts became unhealthy within a minute.' });
     return { body: REASON, if_match: world.breaker.version };
   },
+  adminDoctorGet: () => ({}),
+  adminSetupGet: () => ({}),
+  adminBackupList: () => ({}),
+  adminBackupRecord: () => ({ body: { taken_at: '2026-01-02T03:04:05.000Z', location: 's3://backups/gpuaas' } }),
   adminRestoreGet: () => ({}),
   adminRestoreBegin: () => ({ body: REASON }),
   adminNodeRestoreRelease: async (api) => {

@@ -47,6 +47,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Nodes:
     'Hosts and their agents: enrollment, discovery, approval of slots, disks, health, trust and logs. For operators.',
   Catalog: 'Regions, SKUs with prices, operating system images.',
+  Site: 'The site as a whole: its setup, its checks and its backups. For operators.',
   Audit: 'Audit rows, sealed into hash chains.',
   Events: 'Events, as pages and as a stream.',
   Trace: 'All records of one ID, across hosts, in one timeline.',

@@ -2,12 +2,14 @@
 import { accessGrantApi } from './access-grant.ts';
 import { accessPolicyApi } from './access-policy.ts';
 import { adminAllocationApi } from './admin-allocation.ts';
+import { adminBackupApi } from './admin-backup.ts';
 import { adminCapacityApi } from './admin-capacity.ts';
 import { adminClaimApi } from './admin-claim.ts';
 import { adminClockApi } from './admin-clock.ts';
 import { adminDiscoveryApi } from './admin-discovery.ts';
 import { adminDiskApi } from './admin-disk.ts';
 import { adminGroupMappingApi } from './admin-group-mapping.ts';
+import { adminDoctorApi } from './admin-doctor.ts';
 import { adminHealthApi } from './admin-health.ts';
 import { adminImageApi } from './admin-image.ts';
 import { adminInvariantApi } from './admin-invariant.ts';
@@ -27,6 +29,7 @@ import { adminSchedulerApi } from './admin-scheduler.ts';
 import { adminSignUpRequestApi } from './admin-sign-up-request.ts';
 import { adminSitePolicyApi } from './admin-site-policy.ts';
 import { adminSkuApi } from './admin-sku.ts';
+import { adminSetupApi } from './admin-setup.ts';
 import { adminSlotApi } from './admin-slot.ts';
 import { adminSlotMapApi } from './admin-slot-map.ts';
 import { adminTrustApi } from './admin-trust.ts';
@@ -106,6 +109,9 @@ export const api = {
   ...adminSignUpRequestApi,
   ...adminQuotaRequestApi,
   ...adminGroupMappingApi,
+  ...adminDoctorApi,
+  ...adminSetupApi,
+  ...adminBackupApi,
 };
 
 export type PublicApi = typeof api;

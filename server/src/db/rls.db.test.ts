@@ -26,7 +26,7 @@ const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
 /** Without a tenant: only the platform scope sees a row. */
 const PLATFORM_ONLY = new Set([
   ...['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'node_inventories', 'log_lines'],
-  ...['platform_keys', 'platform_key_holders', 'platform_secrets', 'listener_requests', 'restores'],
+  ...['platform_keys', 'platform_key_holders', 'platform_secrets', 'listener_requests', 'backups', 'restores'],
   ...['node_hosts', 'site_policy', 'group_mappings'],
 ]);
 /** Inventory: a pool names its tenant, but it belongs to the platform, and placement reads it for all tenants. */
@@ -49,6 +49,7 @@ describe('row-level security', () => {
          values ('tky_test', 'task_signer', 'retired', 'x', repeat('0', 64), 'x');
        insert into restores (id, began_by, reason, older_than, ended, lost_changes, correlation_id)
          values ('rst_test', 'x', 'x', now() - interval '1 minute', '{}', '[]', 'x');
+       insert into backups (id, taken_at, location, recorded_by, correlation_id) values ('bkp_test', now(), 'x', 'x', 'x');
        insert into listener_requests (id, names, csr_pem) values ('lcr_test', '{localhost}', 'x');
        insert into log_lines (logged_at, service, host_role, host_name, level, message, fields, origin, number)
          values (now(), 'test', 'platform_control', 'here', 'info', 'x', '{}', 'test', 1)`,

@@ -124,6 +124,7 @@ export const REFUSALS = {
   breaker_not_tripped: 'The circuit breaker is not tripped.',
   clock_not_held: 'The clock of the database is trusted. Nothing waits for a confirmation.',
 
+  backup_from_future: 'The backup is from the future. Send the time at which it began.',
   image_registered: 'This digest is already registered under this name. A version cannot be changed or restored.',
   image_retired: 'This version is already retired.',
   disabled_reason: 'disabled_reason is required: users see it.',

@@ -11,10 +11,12 @@ import * as allocationRelease from '../services/allocation-release.ts';
 import * as apiToken from '../services/api-token.ts';
 import * as auditLog from '../services/audit-log.ts';
 import * as backfill from '../services/backfill.ts';
+import * as backup from '../services/backup.ts';
 import * as capacity from '../services/capacity.ts';
 import * as capacityHistory from '../services/capacity-history.ts';
 import * as clock from '../services/clock.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
+import * as doctor from '../services/doctor.ts';
 import * as event from '../services/event.ts';
 import * as groupMapping from '../services/group-mapping.ts';
 import * as healthReport from '../services/health-report.ts';
@@ -44,6 +46,7 @@ import * as serviceAccount from '../services/service-account.ts';
 import * as signUpRequest from '../services/sign-up-request.ts';
 import * as sitePolicy from '../services/site-policy.ts';
 import * as sku from '../services/sku.ts';
+import * as setup from '../services/setup.ts';
 import * as slot from '../services/slot.ts';
 import * as slotApprove from '../services/slot-approve.ts';
 import * as slotMap from '../services/slot-map.ts';
@@ -287,4 +290,8 @@ export const handlers = {
   adminGroupMappingCreate: groupMapping.create,
   adminGroupMappingDelete: groupMapping.remove,
   adminGroupSync: groupMapping.sync,
+  adminDoctorGet: doctor.get,
+  adminSetupGet: setup.get,
+  adminBackupList: backup.list,
+  adminBackupRecord: backup.record,
 } satisfies Handlers<PublicApi, ReadCtx, WriteCtx>;

@@ -39,6 +39,7 @@ const platformPages = (me: Me): readonly Entry[] =>
         page('All allocations', '/platform/allocations', ['tenants', 'customers'], 'Platform'),
         page('Runs', '/platform/runs', ['workflows', 'stuck', 'retry'], 'Platform'),
         page('Trace', '/platform/trace', ['trace', 'correlation', 'incident', 'debug', 'stuck'], 'Platform'),
+        page('Setup', '/platform/setup', ['site health', 'doctor', 'checks', 'first start', 'backup'], 'Platform'),
         page('Platform audit', '/platform/audit', ['log', 'history', 'verify', 'chain'], 'Platform'),
       ];
 

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { type Overrides, startApi } from '../golden/api.ts';
+import { answers } from '../golden/fixtures.ts';
+import { half } from '../golden/fixtures-setup.ts';
+import { runSteps } from './commands/admin-setup.ts';
+import { createCli } from './context.ts';
+import type { Prompts } from './prompt.ts';
+import { readSetup, type StepKey } from './setup-run.ts';
+
+type Setup = typeof half;
+const ORDER: readonly StepKey[] = ['node_created', 'node_enrolled', 'node_discovered', 'node_approved'];
+
+/** A site whose steps before this one are done. */
+const siteAt = (next: StepKey): Setup => ({
+  ...half,
+  next,
+  steps: ORDER.map((key, index) => {
+    const at = ORDER.indexOf(next);
+    const state = index < at ? 'done' : index === at ? 'next' : 'blocked';
+    return { key, label: key, state, detail: key, command: state === 'done' ? null : `gpuaas do ${key}` };
+  }),
+});
+
+const atTerminal = async (t: TestContext, overrides: Overrides, replies: readonly (string | boolean)[]) => {
+  const api = await startApi(overrides);
+  t.after(() => api.close());
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  let seen = '';
+  for (const stream of [stdout, stderr])
+    stream.on('data', (chunk: Buffer) => {
+      seen += chunk.toString();
+    });
+  const env = { GPUAAS_URL: api.url, GPUAAS_TOKEN: 'gp_test', XDG_CONFIG_HOME: '/nonexistent' };
+  const cli = createCli(
+    { json: false },
+    { env, cwd: '/', self: [], stdin, stdout, stderr, signal: new AbortController().signal },
+  );
+  const left = [...replies];
+  const asked: string[] = [];
+  const reply = <T>(question: string): T => {
+    asked.push(question);
+    assert.ok(left.length > 0, `no reply is left for: ${question}`);
+    return left.shift() as T;
+  };
+  const prompts: Prompts = {
+    text: async (question) => reply(question),
+    select: async (question) => reply(question),
+    confirm: async (question) => reply(question),
+  };
+  await runSteps(cli, { setup: await readSetup(cli), prompts, timeoutMs: 30_000 });
+  const changes = api.requests.filter((line) => line.startsWith('POST'));
+  return { seen, asked, changes, left };
+};
+
+/** Each read of the site sees the next of these steps, and then the last one again. */
+const advancing =
+  (...steps: readonly StepKey[]) =>
+  (count: number): Setup =>
+    siteAt(steps[Math.min(count, steps.length - 1)] ?? 'node_approved');
+
+test('setup registers a host, waits for its agent, discovers it and stops at the first decision', async (t) => {
+  const site = advancing('node_created', 'node_enrolled', 'node_discovered', 'node_discovered', 'node_approved');
+  const node = { ...answers.adminNodeGet, is_connected: true };
+  const { seen, asked, changes, left } = await atTerminal(
+    t,
+    { adminSetupGet: site, adminNodeList: { items: [node], next_cursor: null } },
+    [true, 'j22u15', 'us-buffalo-1', 'H200 SXM', '8', 'slice', true],
+  );
+  assert.deepEqual(left, []);
+  assert.match(asked[0] ?? '', /Continue with: node_created\?/);
+  assert.equal(changes.length, 2, changes.join('\n'));
+  assert.match(
+    changes[0] ?? '',
+    /^POST \/api\/v1\/admin\/nodes .*"name":"j22u15".*"gpu_count":8.*"capacity_mode":"slice"/,
+  );
+  assert.match(changes[1] ?? '', /slice-topology\/discovery/);
+  assert.match(seen, /It is shown once and works once/);
+  assert.match(seen, /Next: node_approved\s+gpuaas do node_approved\s+Then continue: gpuaas admin setup/);
+});
+
+test('setup that was interrupted while a host enrolled continues there and creates no second node', async (t) => {
+  const node = { ...answers.adminNodeGet, last_seen_at: null, is_connected: false };
+  const overrides: Overrides = {
+    adminSetupGet: advancing('node_enrolled', 'node_enrolled', 'node_approved'),
+    adminNodeList: { items: [node], next_cursor: null },
+  };
+  const { changes } = await atTerminal(t, overrides, [true, false]);
+  assert.deepEqual(changes, [], 'the earlier install command stays valid');
+  const again = await atTerminal(t, { ...overrides, adminSetupGet: advancing('node_enrolled', 'node_approved') }, [
+    true,
+    true,
+  ]);
+  assert.equal(again.changes.length, 1);
+  assert.match(again.changes[0] ?? '', /enrollment/);
+});
+
+test('setup changes nothing when the user declines, and when the step is not one it can carry out', async (t) => {
+  const declined = await atTerminal(t, { adminSetupGet: siteAt('node_created') }, [false]);
+  assert.deepEqual(declined.changes, []);
+  assert.match(declined.seen, /Next: node_created/);
+  const elsewhere = await atTerminal(t, { adminSetupGet: siteAt('node_approved') }, []);
+  assert.deepEqual([elsewhere.asked, elsewhere.changes], [[], []]);
+  assert.match(elsewhere.seen, /gpuaas do node_approved/);
+});

@@ -1,0 +1,106 @@
+/**
+ * The steps of setup that this command can carry out: register a host, enroll its agent, discover its hardware. Each asks
+ * for what it needs, makes the change, and waits until the site reports the step as done. A step that ends early leaves
+ * nothing to repair: the next run reads the site again.
+ */
+import { CAPACITY_MODES, GpuaasError, type Node, type Operations, wait } from '@gpuaas/sdk';
+import type { Cli } from './context.ts';
+import { explained } from './progress.ts';
+import type { Prompts } from './prompt.ts';
+
+type Setup = Operations['adminSetupGet']['response'];
+export type StepKey = Setup['steps'][number]['key'];
+
+export type StepContext = Readonly<{
+  cli: Cli;
+  prompts: Prompts;
+  timeoutMs: number;
+  printEnrollment(enrollment: Operations['adminNodeEnrollmentCreate']['response']): void;
+}>;
+
+const POLL_MAX_MS = 2_000;
+const REASON = 'Setup of the site';
+const RESUME = 'gpuaas admin setup';
+
+export const readSetup = async (cli: Cli): Promise<Setup> =>
+  (await cli.client()).adminSetupGet({}, { signal: cli.signal });
+
+const isDone = (setup: Setup, key: StepKey): boolean =>
+  setup.steps.some((step) => step.key === key && step.state === 'done');
+
+const untilDone = async ({ cli, timeoutMs }: StepContext, key: StepKey): Promise<void> => {
+  const options = {
+    until: (setup: Setup) => isDone(setup, key),
+    timeoutMs,
+    intervalMaxMs: POLL_MAX_MS,
+    signal: cli.signal,
+  };
+  try {
+    await wait(() => readSetup(cli), options);
+  } catch (err) {
+    throw explained(err, { resume: RESUME });
+  }
+};
+
+const newestNode = async (cli: Cli, holds: (node: Node) => boolean): Promise<Node> => {
+  const nodes = (await cli.client()).pages.adminNodeList({ query: { limit: 200 } }, { signal: cli.signal });
+  let found: Node | undefined;
+  for await (const node of nodes)
+    if (holds(node) && (found === undefined || node.created_at > found.created_at)) found = node;
+  if (found === undefined) throw new GpuaasError('not_found', 'No node waits for this step.');
+  return found;
+};
+
+const isPresent = ({ state }: Node): boolean => state !== 'retired' && state !== 'deleted';
+
+const createNode = async (step: StepContext): Promise<void> => {
+  const { cli, prompts } = step;
+  const client = await cli.client();
+  const [regions, skus] = await Promise.all([
+    client.regionList({ query: { limit: 200 } }, { signal: cli.signal }),
+    client.skuList({ query: { limit: 200 } }, { signal: cli.signal }),
+  ]);
+  const name = await prompts.text('Name of the host');
+  const region_name = await prompts.select(
+    'Region',
+    regions.items.map((region) => region.name),
+  );
+  const gpu_model = await prompts.select('GPU model', [...new Set(skus.items.map((sku) => sku.gpu_model))]);
+  const gpu_count = Number(await prompts.text('Number of GPUs', '8'));
+  const mode = await prompts.select('Capacity mode', CAPACITY_MODES);
+  const capacity_mode = CAPACITY_MODES.find((one) => one === mode) ?? 'slice';
+  const body = { name, region_name, gpu_model, gpu_count, capacity_mode };
+  const response = await client.call('adminNodeCreate', { body }, { signal: cli.signal });
+  cli.out.done(`Created node ${response.data.node.name} (${response.data.node.id}).`, response);
+  step.printEnrollment(response.data.enrollment);
+  cli.out.say('Waiting for its agent. This may be interrupted and continued later.');
+  await untilDone(step, 'node_enrolled');
+};
+
+const enrollNode = async (step: StepContext): Promise<void> => {
+  const { cli, prompts } = step;
+  const node = await newestNode(cli, (one) => isPresent(one) && one.last_seen_at === null);
+  if (await prompts.confirm(`Print a new install command for ${node.name}? The earlier token stops working.`)) {
+    const request = { params: { node_id: node.id }, body: { reason: REASON } };
+    const response = await (await cli.client()).call('adminNodeEnrollmentCreate', request, { signal: cli.signal });
+    step.printEnrollment(response.data);
+  }
+  cli.out.say(`Waiting for the agent of ${node.name}. This may be interrupted and continued later.`);
+  await untilDone(step, 'node_enrolled');
+};
+
+const discoverNode = async (step: StepContext): Promise<void> => {
+  const { cli } = step;
+  const node = await newestNode(cli, (one) => isPresent(one) && one.is_connected);
+  const request = { params: { node_id: node.id }, body: {} };
+  const response = await (await cli.client()).call('adminNodeDiscoveryCreate', request, { signal: cli.signal });
+  cli.out.say(`Discovery of ${node.name} runs as task ${response.data.id}.`);
+  await untilDone(step, 'node_discovered');
+};
+
+/** The other steps are done elsewhere: in settings, in the site file, or by a decision that deserves its own command. */
+export const STEP_RUNNERS: Readonly<Partial<Record<StepKey, (step: StepContext) => Promise<void>>>> = {
+  node_created: createNode,
+  node_enrolled: enrollNode,
+  node_discovered: discoverNode,
+};
