@@ -12,12 +12,35 @@ declare
   last_hash bytea;
 begin
   perform pg_advisory_xact_lock(hashtextextended('wipe_proofs ' || target, 0));
-  select w.sequence, w.proof_hash into last_sequence, last_hash from wipe_proofs w where w.target_id = target
-    order by w.sequence desc limit 1;
+  -- A proof that something still stands on may be left from before the cut.
+  select e.sequence, e.hash into last_sequence, last_hash from (
+      (select w.sequence, w.proof_hash as hash from wipe_proofs w where w.target_id = target order by w.sequence desc limit 1)
+      union all
+      (select c.sequence, c.proof_hash from wipe_chain_cuts c where c.target_id = target order by c.sequence desc limit 1)) e
+    order by e.sequence desc limit 1;
   new.sequence := coalesce(last_sequence, 0) + 1;
   new.previous_hash := coalesce(last_hash, wipe_chain_genesis(target));
   new.proof_hash := wipe_proof_hash(new);
   return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION check_audit_segment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  before audit_segments;
+begin
+  select * into before from audit_segments s where s.chain = new.chain and s.first_sequence <> new.first_sequence
+    order by s.first_sequence desc limit 1;
+  if new.removed_at is not null or new.first_sequence <> coalesce(before.last_sequence, 0) + 1
+    or new.previous_hash <> coalesce(before.last_hash, sha256(convert_to('gpuaas audit chain ' || new.chain, 'UTF8')))
+    or not exists (select from audit_seals s where s.chain = new.chain and s.sequence = new.last_sequence and s.hash = new.last_hash) then
+    raise exception 'segment % does not follow its chain', new.file_name using errcode = 'check_violation';
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION check_claim_release()
@@ -52,6 +75,43 @@ AS $function$
 begin
   new.sealed_user_data := null;
   return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION cut_wipe_chains(proofs_max integer, years integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  before timestamptz := now() - make_interval(years => years);
+  proofs text[];
+  removed integer;
+begin
+  if years < 1 then
+    raise exception 'wipe proofs are kept for a year at least' using errcode = 'check_violation';
+  end if;
+  select array_agg(old.id) into proofs from (
+    select w.id from wipe_proofs w where w.created_at < before
+      and not exists (select from node_resource_slots s where s.id = w.slot_id and s.wipe_proof_id = w.id)
+      and not exists (select from disk_ownerships d where d.wipe_proof_id = w.id)
+      and not exists (select from allocation_resource_claims c where c.allocation_id = w.allocation_id
+        and (c.released_at is null or c.released_at >= before))
+    order by w.created_at limit proofs_max) old;
+  if proofs is null then
+    return 0;
+  end if;
+  insert into wipe_chain_cuts (target_id, sequence, proof_hash, last_proof_at)
+    select distinct on (w.target_id) w.target_id, w.sequence, w.proof_hash, w.created_at
+    from wipe_proofs w where w.id = any (proofs) order by w.target_id, w.sequence desc
+    on conflict do nothing;
+  delete from allocation_resource_claims c using wipe_proofs w
+    where w.id = any (proofs) and c.allocation_id = w.allocation_id and c.wipe_proof_id = w.id;
+  -- Their tasks may go as well.
+  update node_tasks t set kept_until = now() from wipe_proofs w where w.id = any (proofs) and t.id = w.task_id and t.kept_until is not null;
+  delete from wipe_proofs w where w.id = any (proofs);
+  get diagnostics removed = row_count;
+  return removed;
 end $function$;
 
 CREATE OR REPLACE FUNCTION gpuaas_principal()
@@ -142,12 +202,99 @@ CREATE OR REPLACE FUNCTION netstring(value text)
  IMMUTABLE PARALLEL SAFE
 RETURN (COALESCE(((octet_length(value) || ':'::text) || value), '-'::text) || ','::text);
 
-CREATE OR REPLACE FUNCTION only_streams_are_removed()
+CREATE OR REPLACE FUNCTION only_archived_rows_are_removed()
  RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 begin
-  raise exception 'task % is kept: it is evidence', old.id;
+  if exists (select from gone g left join audit_seals s on s.audit_log_id = g.id
+      where not exists (select from audit_segments e where e.chain = s.chain and s.sequence between e.first_sequence and e.last_sequence)) then
+    raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_archived_seals_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if exists (select from gone g
+      where not exists (select from audit_segments e where e.chain = g.chain and g.sequence between e.first_sequence and e.last_sequence)) then
+    raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_cut_claims_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if old.released_at is null or not exists (select from wipe_proofs p join wipe_chain_cuts c on c.target_id = p.target_id
+      where p.id = old.wipe_proof_id and c.sequence >= p.sequence) then
+    raise exception 'claim % only ever changes by its release', old.id using errcode = 'insufficient_privilege';
+  end if;
+  return old;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_cut_proofs_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if exists (select from gone g where not exists (
+      select from wipe_chain_cuts c where c.target_id = g.target_id and c.sequence >= g.sequence)) then
+    raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION only_ended_tasks_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if old.kind = 'stream.open' then
+    return old;
+  end if;
+  if old.finished_at is null then
+    raise exception 'task % is kept: it has not ended', old.id;
+  end if;
+  if exists (select from wipe_proofs p where p.task_id = old.id) then
+    raise exception 'task % is kept: a wipe proof cites it', old.id;
+  end if;
+  if exists (select from node_resource_slots s where s.discovery_task_id = old.id) then
+    raise exception 'task % is kept: a slot was approved by it', old.id;
+  end if;
+  if exists (select from allocations a where a.id = old.allocation_id and a.state not in ('released', 'failed'))
+    or exists (select from allocation_resource_claims c where c.allocation_id = old.allocation_id and c.released_at is null) then
+    raise exception 'task % is kept: its allocation has not ended', old.id;
+  end if;
+  return old;
+end $function$;
+
+CREATE OR REPLACE FUNCTION organization_needs_gpu_limit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from quotas where organization_id = new.id and project_id = '') then
+    raise exception 'organization % has no GPU limit', new.id using errcode = '23514', constraint = 'organization_has_gpu_limit';
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION power_follows_state()
@@ -192,6 +339,14 @@ begin
   raise exception 'claim % begins released', new.id using errcode = 'check_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION refuse_segment_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'segment % only ever changes by the removal of its rows', old.file_name using errcode = 'insufficient_privilege';
+end $function$;
+
 CREATE OR REPLACE FUNCTION refuse_usage_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -206,6 +361,43 @@ CREATE OR REPLACE FUNCTION refuse_verified_override()
 AS $function$
 begin
   raise exception 'an override is not a verified wipe' using errcode = 'check_violation', constraint = 'override_is_not_verified';
+end $function$;
+
+CREATE OR REPLACE FUNCTION remove_archived_audit(of_chain text, from_sequence bigint, online_days integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  segment audit_segments;
+  removed bigint;
+begin
+  if online_days < 30 then
+    raise exception 'audit rows stay online for 30 days at least' using errcode = 'check_violation';
+  end if;
+  select * into segment from audit_segments s where s.chain = of_chain and s.first_sequence = from_sequence for update;
+  if segment is null or segment.removed_at is not null then
+    raise exception 'chain % has no segment at % whose rows are online', of_chain, from_sequence using errcode = 'check_violation';
+  end if;
+  if segment.created_at > now() - interval '1 day' or segment.last_row_at > now() - make_interval(days => online_days) then
+    raise exception 'segment % is too young', segment.file_name using errcode = 'check_violation';
+  end if;
+  if exists (select from audit_segments s where s.chain = of_chain and s.first_sequence < from_sequence and s.removed_at is null) then
+    raise exception 'segment % has an earlier one whose rows are online', segment.file_name using errcode = 'check_violation';
+  end if;
+  if not exists (select from audit_seals s where s.chain = of_chain and s.sequence = segment.last_sequence and s.hash = segment.last_hash) then
+    raise exception 'segment % does not match its seals', segment.file_name using errcode = 'check_violation';
+  end if;
+  delete from audit_logs l using audit_seals s
+    where s.chain = of_chain and s.sequence between segment.first_sequence and segment.last_sequence and l.id = s.audit_log_id;
+  get diagnostics removed = row_count;
+  if removed <> segment.last_sequence - segment.first_sequence + 1 then
+    raise exception 'segment % does not match its rows', segment.file_name using errcode = 'check_violation';
+  end if;
+  delete from audit_seals s where s.chain = of_chain and s.sequence between segment.first_sequence and segment.last_sequence;
+  update audit_segments s set removed_at = clock_timestamp() where s.chain = of_chain and s.first_sequence = from_sequence;
+  return removed;
 end $function$;
 
 CREATE OR REPLACE FUNCTION require(is_met boolean, what text)
@@ -271,12 +463,14 @@ create table users (
   version integer default 1 not null,
   last_seen_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
+  groups text[],
+  groups_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_issuer_subject_key UNIQUE (issuer, subject),
   constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
   constraint users_name_check CHECK (name <> ''::text),
   constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
-  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
+  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text, 'pending'::text]))
 );
 CREATE INDEX users_by_email ON users USING btree (lower(email));
 grant insert, select, update on users to gpuaas_app;
@@ -298,6 +492,7 @@ create table organizations (
   constraint organizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id)
 );
 CREATE INDEX organizations_by_creator ON organizations USING btree (created_by) WHERE (created_by IS NOT NULL);
+CREATE CONSTRAINT TRIGGER organization_has_gpu_limit AFTER INSERT ON organizations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION organization_needs_gpu_limit();
 grant insert, select, update on organizations to gpuaas_app;
 
 create table access_policies (
@@ -324,10 +519,16 @@ create table pools (
   name text not null,
   organization_id text,
   created_at timestamp with time zone default now() not null,
+  purpose text,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint pools_pkey PRIMARY KEY (id),
+  constraint pool_life UNIQUE (id, is_live),
   constraint pools_name_key UNIQUE (name),
   constraint pools_id_check CHECK (id ~~ 'pol\_%'::text),
   constraint pools_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint pools_purpose_check CHECK (purpose <> ''::text),
   constraint pools_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 grant insert, select, update on pools to gpuaas_app;
@@ -340,7 +541,10 @@ create table regions (
   version integer default 1 not null,
   wipe_minimum text default 'clear'::text not null,
   allows_wipe_override boolean default false not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint regions_pkey PRIMARY KEY (name),
+  constraint region_life UNIQUE (name, is_live),
   constraint region_policy UNIQUE (name, allows_wipe_override),
   constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
   constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
@@ -357,6 +561,7 @@ create table restores (
   ended jsonb not null,
   lost_changes jsonb not null,
   correlation_id text not null,
+  identity_changes jsonb default '[]'::jsonb not null,
   constraint restores_pkey PRIMARY KEY (id),
   constraint restores_check CHECK (older_than <= began_at),
   constraint restores_id_check CHECK (id ~~ 'rst\_%'::text)
@@ -402,9 +607,19 @@ END) stored,
   launch_failures integer default 0 not null,
   launch_failed_at timestamp with time zone,
   restore_hold_id text,
+  needs_live boolean generated always as (
+CASE
+    WHEN (state <> 'deleted'::text) THEN true
+    ELSE NULL::boolean
+END) stored,
+  host_vcpu_count integer,
+  host_memory_mib bigint,
+  host_hugepages_mib bigint,
+  host_numa_nodes integer,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
+  constraint host_size_is_whole CHECK (num_nulls(host_vcpu_count, host_memory_mib, host_hugepages_mib, host_numa_nodes) = ANY (ARRAY[0, 4])),
   constraint nodes_capacity_mode_check CHECK (capacity_mode = ANY (ARRAY['slice'::text, 'baremetal'::text, 'flexible'::text])),
   constraint nodes_check CHECK (is_held = (held_reason IS NOT NULL)),
   constraint nodes_check1 CHECK (host_role = 'worker_compute'::text OR occupancy = 'free'::text),
@@ -413,7 +628,11 @@ END) stored,
   constraint nodes_check4 CHECK (launch_failures = 0 OR launch_failed_at IS NOT NULL),
   constraint nodes_gpu_count_check CHECK (gpu_count >= 1 AND gpu_count <= 64),
   constraint nodes_health_check CHECK (health = ANY (ARRAY['ok'::text, 'unhealthy'::text, 'unknown'::text])),
+  constraint nodes_host_hugepages_mib_check CHECK (host_hugepages_mib >= 0),
+  constraint nodes_host_memory_mib_check CHECK (host_memory_mib >= 0),
+  constraint nodes_host_numa_nodes_check CHECK (host_numa_nodes > 0),
   constraint nodes_host_role_check CHECK (host_role = ANY (ARRAY['platform_control'::text, 'app_control'::text, 'worker_compute'::text])),
+  constraint nodes_host_vcpu_count_check CHECK (host_vcpu_count >= 0),
   constraint nodes_id_check CHECK (id ~~ 'nod\_%'::text),
   constraint nodes_launch_failures_check CHECK (launch_failures >= 0),
   constraint nodes_name_check CHECK (name ~ '^[A-Za-z0-9-]{1,64}$'::text),
@@ -425,11 +644,14 @@ CASE capacity_mode
     WHEN 'baremetal'::text THEN occupancy <> 'sliced'::text
     ELSE true
 END),
+  constraint node_in_live_pool FOREIGN KEY (pool_id, needs_live) REFERENCES pools(id, is_live),
+  constraint node_in_live_region FOREIGN KEY (region_name, needs_live) REFERENCES regions(name, is_live),
   constraint nodes_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools(id),
   constraint nodes_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name),
   constraint nodes_restore_hold_id_fkey FOREIGN KEY (restore_hold_id) REFERENCES restores(id)
 );
 CREATE INDEX nodes_by_illness ON nodes USING btree (fell_ill_at) WHERE (fell_ill_at IS NOT NULL);
+CREATE INDEX nodes_by_pool ON nodes USING btree (pool_id) WHERE (state <> 'deleted'::text);
 CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
 CREATE INDEX nodes_cooling ON nodes USING btree (launch_failed_at) WHERE (launch_failures > 0);
 CREATE UNIQUE INDEX nodes_live_name ON nodes USING btree (name) WHERE (state <> 'deleted'::text);
@@ -441,8 +663,14 @@ create table os_images (
   display_name text not null,
   os_family text not null,
   os_version text not null,
+  channel text default 'stable'::text not null,
+  trust text default 'unverified'::text not null,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
   constraint os_images_pkey PRIMARY KEY (name),
-  constraint os_images_name_check CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'::text)
+  constraint os_images_channel_check CHECK (channel = ANY (ARRAY['stable'::text, 'candidate'::text])),
+  constraint os_images_name_check CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'::text),
+  constraint os_images_trust_check CHECK (trust = ANY (ARRAY['unverified'::text, 'verified'::text]))
 );
 CREATE UNIQUE INDEX os_images_any_case ON os_images USING btree (lower(name));
 grant insert, select, update on os_images to gpuaas_app;
@@ -500,18 +728,17 @@ create table sku_catalog (
   capacity_shape text not null,
   gpus_per_node integer not null,
   allowed_gpu_counts integer[] not null,
-  gpu_hourly_price_minor bigint not null,
-  currency text not null,
   enabled boolean default true not null,
   disabled_reason text,
   version integer default 1 not null,
+  retired_at timestamp with time zone,
+  is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   constraint sku_catalog_pkey PRIMARY KEY (name),
+  constraint sku_life UNIQUE (name, is_live),
   constraint sku_catalog_allowed_gpu_counts_check CHECK (cardinality(allowed_gpu_counts) > 0),
   constraint sku_catalog_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
   constraint sku_catalog_check CHECK (enabled = (disabled_reason IS NULL)),
   constraint sku_catalog_check1 CHECK (capacity_shape <> 'baremetal'::text OR allowed_gpu_counts = ARRAY[gpus_per_node]),
-  constraint sku_catalog_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
-  constraint sku_catalog_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
   constraint sku_catalog_gpus_per_node_check CHECK (gpus_per_node >= 1 AND gpus_per_node <= 64),
   constraint sku_catalog_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
 );
@@ -561,6 +788,11 @@ END) stored,
   power_run_id text,
   power_grace_s integer,
   install_number integer default 0 not null,
+  needs_live boolean generated always as (
+CASE
+    WHEN (state <> ALL (ARRAY['released'::text, 'failed'::text])) THEN true
+    ELSE NULL::boolean
+END) stored,
   constraint allocations_pkey PRIMARY KEY (id),
   constraint allocations_id_node_id_claimable_as_key UNIQUE (id, node_id, claimable_as),
   constraint allocations_id_organization_id_project_id_key UNIQUE (id, organization_id, project_id),
@@ -582,6 +814,7 @@ END) stored,
   constraint power_is_dated CHECK ((power_since IS NULL) = (power_state IS NULL)),
   constraint power_unknown_says_why CHECK (power_state <> 'unknown'::text OR power_reason IS NOT NULL),
   constraint power_while_active CHECK ((power_state IS NOT NULL) = (state = 'active'::text AND capacity_shape = 'gpu_slice'::text)),
+  constraint allocation_of_live_sku FOREIGN KEY (sku_name, needs_live) REFERENCES sku_catalog(name, is_live),
   constraint allocations_image_name_image_digest_fkey FOREIGN KEY (image_name, image_digest) REFERENCES os_image_versions(image_name, digest),
   constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint allocations_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id),
@@ -655,6 +888,57 @@ create table allocation_installs (
 CREATE INDEX allocation_installs_plain ON allocation_installs USING btree (allocation_id) WHERE (sealed_version(sealed_user_data) = 0);
 grant delete, insert, select, update on allocation_installs to gpuaas_app;
 
+create table node_tasks (
+  id text not null,
+  node_id text not null,
+  allocation_id text,
+  slot_id text,
+  kind text not null,
+  params jsonb not null,
+  attempt integer default 1 not null,
+  slot_generation integer,
+  state text default 'queued'::text not null,
+  state_reason text,
+  output jsonb,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  dispatched_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  error_code text,
+  percent integer,
+  bytes_per_s bigint,
+  progress_note text,
+  progressed_at timestamp with time zone,
+  workflow_run_id text,
+  sealed_user_data bytea,
+  kept_until timestamp with time zone,
+  constraint node_tasks_pkey PRIMARY KEY (id),
+  constraint node_tasks_attempt_check CHECK (attempt > 0),
+  constraint node_tasks_check CHECK (sealed_user_data IS NULL OR allocation_id IS NOT NULL),
+  constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
+  constraint node_tasks_percent_check CHECK (percent >= 0 AND percent <= 100),
+  constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text])),
+  constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX node_tasks_by_correlation ON node_tasks USING btree (correlation_id, id);
+CREATE INDEX node_tasks_by_node ON node_tasks USING btree (node_id, kind, id DESC);
+CREATE INDEX node_tasks_by_run ON node_tasks USING btree (workflow_run_id, kind) WHERE (workflow_run_id IS NOT NULL);
+CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE ((finished_at IS NOT NULL) AND (kept_until IS NULL));
+CREATE INDEX node_tasks_kept ON node_tasks USING btree (kept_until) WHERE (kept_until IS NOT NULL);
+CREATE INDEX node_tasks_of_node ON node_tasks USING btree (node_id, created_at);
+CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
+CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
+CREATE INDEX node_tasks_plain ON node_tasks USING btree (id) WHERE (sealed_version(sealed_user_data) = 0);
+CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
+CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((kind = 'stream.open'::text) AND (finished_at IS NOT NULL));
+CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
+CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
+CREATE TRIGGER only_ended_tasks_are_removed BEFORE DELETE ON node_tasks FOR EACH ROW EXECUTE FUNCTION only_ended_tasks_are_removed();
+CREATE TRIGGER wakes_run AFTER UPDATE OF state ON node_tasks FOR EACH ROW WHEN ((old.state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.state <> ALL (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.workflow_run_id IS NOT NULL OR new.allocation_id IS NOT NULL)) EXECUTE FUNCTION signal_runs_of_task();
+grant delete, insert, select, update on node_tasks to gpuaas_app;
+
 create table allocation_moves (
   id text not null,
   allocation_id text not null,
@@ -669,6 +953,7 @@ create table allocation_moves (
   task_id text not null,
   reason text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  host_task_id text generated always as (NULLIF(task_id, ''::text)) stored,
   constraint allocation_moves_pkey PRIMARY KEY (id),
   constraint allocation_moves_allocation_id_from_node_id_key UNIQUE (allocation_id, from_node_id),
   constraint allocation_moves_allocation_id_number_key UNIQUE (allocation_id, number),
@@ -679,8 +964,10 @@ create table allocation_moves (
   constraint allocation_moves_number_check CHECK (number > 0),
   constraint allocation_moves_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint allocation_moves_from_node_id_fkey FOREIGN KEY (from_node_id) REFERENCES nodes(id),
-  constraint allocation_moves_to_node_id_fkey FOREIGN KEY (to_node_id) REFERENCES nodes(id)
+  constraint allocation_moves_to_node_id_fkey FOREIGN KEY (to_node_id) REFERENCES nodes(id),
+  constraint move_has_its_task FOREIGN KEY (host_task_id) REFERENCES node_tasks(id)
 );
+CREATE INDEX moves_by_task ON allocation_moves USING btree (host_task_id) WHERE (host_task_id IS NOT NULL);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON allocation_moves FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 grant insert, select on allocation_moves to gpuaas_app;
 
@@ -742,8 +1029,10 @@ END) stored not null,
 CREATE INDEX wipe_proofs_by_age ON wipe_proofs USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX wipe_proofs_by_allocation ON wipe_proofs USING btree (allocation_id);
 CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at) WHERE (slot_id IS NOT NULL);
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE INDEX wipe_proofs_by_task ON wipe_proofs USING btree (task_id);
+CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER chained BEFORE INSERT ON wipe_proofs FOR EACH ROW EXECUTE FUNCTION chain_wipe_proof();
+CREATE TRIGGER only_cut AFTER DELETE ON wipe_proofs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION only_cut_proofs_are_removed();
 CREATE TRIGGER override_is_not_verified BEFORE INSERT ON wipe_proofs FOR EACH ROW WHEN (new.method = 'two_person_override'::text AND new.is_verified) EXECUTE FUNCTION refuse_verified_override();
 grant insert (allocation_id), insert (correlation_id), insert (disk_serial), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
 
@@ -903,13 +1192,15 @@ CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (all
 CREATE INDEX claims_left ON allocation_resource_claims USING btree (move_id) WHERE ((move_id IS NOT NULL) AND (released_at IS NULL));
 CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
 CREATE INDEX claims_live_by_project ON allocation_resource_claims USING btree (project_id) WHERE (released_at IS NULL);
+CREATE INDEX claims_of_nodes ON allocation_resource_claims USING btree (node_id, created_at) WHERE (claim_kind = 'node_exclusive'::text);
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
+CREATE INDEX claims_released ON allocation_resource_claims USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE INDEX claims_released_by_node ON allocation_resource_claims USING btree (node_id, released_at) WHERE (released_at IS NOT NULL);
 CREATE TRIGGER born_live BEFORE INSERT ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL OR new.move_id IS NOT NULL) EXECUTE FUNCTION refuse_released_claim();
 CREATE TRIGGER change_once BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (old.released_at IS NOT NULL OR old.move_id IS NOT NULL AND new.move_id IS DISTINCT FROM old.move_id OR old.id IS DISTINCT FROM new.id OR old.allocation_id IS DISTINCT FROM new.allocation_id OR old.organization_id IS DISTINCT FROM new.organization_id OR old.project_id IS DISTINCT FROM new.project_id OR old.claim_kind IS DISTINCT FROM new.claim_kind OR old.node_id IS DISTINCT FROM new.node_id OR old.slot_id IS DISTINCT FROM new.slot_id OR old.gpu_count IS DISTINCT FROM new.gpu_count OR old.slot_generation IS DISTINCT FROM new.slot_generation OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_claim_change();
-CREATE TRIGGER never_removed BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION refuse_claim_change();
+CREATE TRIGGER only_cut BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION only_cut_claims_are_removed();
 CREATE TRIGGER release BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION check_claim_release();
 grant insert, select, update on allocation_resource_claims to gpuaas_app;
 
@@ -1035,7 +1326,8 @@ CREATE INDEX audit_logs_by_correlation ON audit_logs USING btree (correlation_id
 CREATE INDEX audit_logs_by_organization ON audit_logs USING btree (organization_id, id);
 CREATE INDEX audit_logs_by_target ON audit_logs USING btree (target_id, id) WHERE (target_id IS NOT NULL);
 CREATE INDEX audit_logs_in_commit_order ON audit_logs USING btree (xid, id);
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_logs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON audit_logs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER only_archived AFTER DELETE ON audit_logs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION only_archived_rows_are_removed();
 grant insert, select on audit_logs to gpuaas_app;
 
 create table audit_sealer (
@@ -1061,8 +1353,37 @@ create table audit_seals (
   constraint audit_seals_hash_check CHECK (octet_length(hash) = 32),
   constraint audit_seals_sequence_check CHECK (sequence > 0)
 );
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER only_archived AFTER DELETE ON audit_seals REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION only_archived_seals_are_removed();
 grant insert, select on audit_seals to gpuaas_app;
+
+create table audit_segments (
+  chain text not null,
+  first_sequence bigint not null,
+  last_sequence bigint not null,
+  previous_hash bytea not null,
+  last_hash bytea not null,
+  first_row_at timestamp with time zone not null,
+  last_row_at timestamp with time zone not null,
+  file_name text not null,
+  file_sha256 bytea not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  removed_at timestamp with time zone,
+  constraint audit_segments_pkey PRIMARY KEY (chain, first_sequence),
+  constraint audit_segments_chain_last_sequence_key UNIQUE (chain, last_sequence),
+  constraint audit_segments_file_name_key UNIQUE (file_name),
+  constraint audit_segments_check CHECK (last_sequence >= first_sequence AND last_row_at >= first_row_at),
+  constraint audit_segments_file_sha256_check CHECK (octet_length(file_sha256) = 32),
+  constraint audit_segments_first_sequence_check CHECK (first_sequence > 0),
+  constraint audit_segments_last_hash_check CHECK (octet_length(last_hash) = 32),
+  constraint audit_segments_previous_hash_check CHECK (octet_length(previous_hash) = 32)
+);
+CREATE INDEX audit_segments_online ON audit_segments USING btree (created_at) WHERE (removed_at IS NULL);
+CREATE INDEX audit_segments_removed ON audit_segments USING btree (chain, last_row_at) WHERE (removed_at IS NOT NULL);
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON audit_segments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER follows AFTER INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION check_audit_segment();
+CREATE TRIGGER removed_once BEFORE UPDATE ON audit_segments FOR EACH ROW WHEN (old.removed_at IS NOT NULL OR new.removed_at IS NULL OR old.chain IS DISTINCT FROM new.chain OR old.first_sequence IS DISTINCT FROM new.first_sequence OR old.last_sequence IS DISTINCT FROM new.last_sequence OR old.previous_hash IS DISTINCT FROM new.previous_hash OR old.last_hash IS DISTINCT FROM new.last_hash OR old.first_row_at IS DISTINCT FROM new.first_row_at OR old.last_row_at IS DISTINCT FROM new.last_row_at OR old.file_name IS DISTINCT FROM new.file_name OR old.file_sha256 IS DISTINCT FROM new.file_sha256 OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_segment_change();
+grant insert, select on audit_segments to gpuaas_app;
 
 create table backups (
   id text not null,
@@ -1109,6 +1430,23 @@ create table capacity_samples (
 );
 grant delete, insert, select on capacity_samples to gpuaas_app;
 
+create table clock_guard (
+  id integer default 1 not null,
+  seen_at timestamp with time zone not null,
+  hold_since timestamp with time zone,
+  reason text,
+  jump_ms bigint,
+  ended_at timestamp with time zone,
+  ended_by text,
+  version integer default 1 not null,
+  constraint clock_guard_pkey PRIMARY KEY (id),
+  constraint clock_guard_check CHECK ((hold_since IS NULL) = (reason IS NULL)),
+  constraint clock_guard_check1 CHECK ((hold_since IS NULL) = (jump_ms IS NULL)),
+  constraint clock_guard_check2 CHECK ((ended_at IS NULL) = (ended_by IS NULL)),
+  constraint clock_guard_id_check CHECK (id = 1)
+);
+grant insert, select, update on clock_guard to gpuaas_app;
+
 create table disk_ownerships (
   id text not null,
   node_id text not null,
@@ -1136,8 +1474,27 @@ create table disk_ownerships (
   constraint disk_ownerships_wipe_proof_id_fkey FOREIGN KEY (wipe_proof_id) REFERENCES wipe_proofs(id)
 );
 CREATE INDEX disk_ownerships_by_node ON disk_ownerships USING btree (node_id, id);
+CREATE INDEX disk_ownerships_by_serial ON disk_ownerships USING btree (serial);
 CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
 grant insert, select, update on disk_ownerships to gpuaas_app;
+
+create table group_mappings (
+  id text not null,
+  group_name text not null,
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  role text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint group_mappings_pkey PRIMARY KEY (id),
+  constraint group_mappings_group_name_organization_id_project_id_key UNIQUE (group_name, organization_id, project_id),
+  constraint group_mappings_group_name_check CHECK (group_name <> ''::text),
+  constraint group_mappings_id_check CHECK (id ~~ 'grm\_%'::text),
+  constraint group_mappings_role_check CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text])),
+  constraint group_mappings_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint group_mappings_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id)
+);
+grant delete, insert, select on group_mappings to gpuaas_app;
 
 create table health_breaker (
   id integer default 1 not null,
@@ -1193,6 +1550,7 @@ create table invitations (
   constraint invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 CREATE INDEX invitations_by_organization ON invitations USING btree (organization_id, id);
+CREATE INDEX invitations_pending_by_email ON invitations USING btree (lower(email)) WHERE (state = 'pending'::text);
 grant insert, select, update on invitations to gpuaas_app;
 
 create table trust_keys (
@@ -1269,6 +1627,7 @@ create table node_agents (
   kinds text[] not null,
   clock_skew_ms bigint default 0 not null,
   trust_version text,
+  database_skew_ms bigint,
   constraint node_agents_pkey PRIMARY KEY (node_id),
   constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
@@ -1430,55 +1789,6 @@ CREATE INDEX placement_8 ON node_placement_summary USING btree (region_name, gpu
 CREATE INDEX placement_node ON node_placement_summary USING btree (region_name, gpu_model, pool_organization_id, key_node, node_id) WHERE (key_node IS NOT NULL);
 grant insert, select, update on node_placement_summary to gpuaas_app;
 
-create table node_tasks (
-  id text not null,
-  node_id text not null,
-  allocation_id text,
-  slot_id text,
-  kind text not null,
-  params jsonb not null,
-  attempt integer default 1 not null,
-  slot_generation integer,
-  state text default 'queued'::text not null,
-  state_reason text,
-  output jsonb,
-  correlation_id text not null,
-  created_at timestamp with time zone default clock_timestamp() not null,
-  dispatched_at timestamp with time zone,
-  finished_at timestamp with time zone,
-  expires_at timestamp with time zone not null,
-  started_at timestamp with time zone,
-  error_code text,
-  percent integer,
-  bytes_per_s bigint,
-  progress_note text,
-  progressed_at timestamp with time zone,
-  workflow_run_id text,
-  sealed_user_data bytea,
-  constraint node_tasks_pkey PRIMARY KEY (id),
-  constraint node_tasks_attempt_check CHECK (attempt > 0),
-  constraint node_tasks_check CHECK (sealed_user_data IS NULL OR allocation_id IS NOT NULL),
-  constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
-  constraint node_tasks_percent_check CHECK (percent >= 0 AND percent <= 100),
-  constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text])),
-  constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
-);
-CREATE INDEX node_tasks_by_correlation ON node_tasks USING btree (correlation_id, id);
-CREATE INDEX node_tasks_by_node ON node_tasks USING btree (node_id, kind, id DESC);
-CREATE INDEX node_tasks_by_run ON node_tasks USING btree (workflow_run_id, kind) WHERE (workflow_run_id IS NOT NULL);
-CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE (finished_at IS NOT NULL);
-CREATE INDEX node_tasks_of_node ON node_tasks USING btree (node_id, created_at);
-CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
-CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
-CREATE INDEX node_tasks_plain ON node_tasks USING btree (id) WHERE (sealed_version(sealed_user_data) = 0);
-CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
-CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((kind = 'stream.open'::text) AND (finished_at IS NOT NULL));
-CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
-CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'unknown'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
-CREATE TRIGGER only_streams_are_removed BEFORE DELETE ON node_tasks FOR EACH ROW WHEN (old.kind <> 'stream.open'::text) EXECUTE FUNCTION only_streams_are_removed();
-CREATE TRIGGER wakes_run AFTER UPDATE OF state ON node_tasks FOR EACH ROW WHEN ((old.state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.state <> ALL (ARRAY['queued'::text, 'dispatched'::text, 'running'::text])) AND (new.workflow_run_id IS NOT NULL OR new.allocation_id IS NOT NULL)) EXECUTE FUNCTION signal_runs_of_task();
-grant delete, insert, select, update on node_tasks to gpuaas_app;
-
 create table oidc_records (
   model text not null,
   id_hash bytea not null,
@@ -1586,11 +1896,14 @@ create table tenant_memberships (
   role text not null,
   version integer default 1 not null,
   created_at timestamp with time zone default now() not null,
+  source text default 'manual'::text not null,
   constraint tenant_memberships_pkey PRIMARY KEY (organization_id, user_id),
   constraint tenant_memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text])),
+  constraint tenant_memberships_source_check CHECK (source = ANY (ARRAY['manual'::text, 'group'::text])),
   constraint tenant_memberships_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint tenant_memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
+CREATE INDEX tenant_memberships_by_group ON tenant_memberships USING btree (user_id) WHERE (source = 'group'::text);
 CREATE INDEX tenant_memberships_by_user ON tenant_memberships USING btree (user_id);
 grant delete, insert, select, update on tenant_memberships to gpuaas_app;
 
@@ -1600,14 +1913,50 @@ create table project_memberships (
   user_id text not null,
   role text not null,
   created_at timestamp with time zone default now() not null,
+  source text default 'manual'::text not null,
   constraint project_memberships_pkey PRIMARY KEY (project_id, user_id),
   constraint project_memberships_role_check CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text])),
+  constraint project_memberships_source_check CHECK (source = ANY (ARRAY['manual'::text, 'group'::text])),
   constraint project_memberships_organization_id_user_id_fkey FOREIGN KEY (organization_id, user_id) REFERENCES tenant_memberships(organization_id, user_id) ON DELETE CASCADE,
   constraint project_memberships_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id)
 );
 CREATE INDEX project_memberships_by_member ON project_memberships USING btree (organization_id, user_id);
 CREATE INDEX project_memberships_by_user ON project_memberships USING btree (user_id);
 grant delete, insert, select, update on project_memberships to gpuaas_app;
+
+create table quota_requests (
+  id text not null,
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  gpu_limit integer not null,
+  reason text not null,
+  state text default 'open'::text not null,
+  granted_gpu_limit integer,
+  decision_reason text,
+  requested_by text not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint quota_requests_pkey PRIMARY KEY (id),
+  constraint quota_requests_check CHECK ((state = ANY (ARRAY['approved'::text, 'rejected'::text])) = (decided_by IS NOT NULL)),
+  constraint quota_requests_check1 CHECK ((state = 'open'::text) = (decided_at IS NULL)),
+  constraint quota_requests_check2 CHECK ((state = 'approved'::text) = (granted_gpu_limit IS NOT NULL)),
+  constraint quota_requests_check3 CHECK (state <> 'rejected'::text OR decision_reason IS NOT NULL),
+  constraint quota_requests_gpu_limit_check CHECK (gpu_limit > 0),
+  constraint quota_requests_granted_gpu_limit_check CHECK (granted_gpu_limit >= 0),
+  constraint quota_requests_id_check CHECK (id ~~ 'qrq\_%'::text),
+  constraint quota_requests_reason_check CHECK (reason <> ''::text),
+  constraint quota_requests_state_check CHECK (state = ANY (ARRAY['open'::text, 'approved'::text, 'rejected'::text, 'withdrawn'::text])),
+  constraint quota_requests_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint quota_requests_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint quota_requests_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id),
+  constraint quota_requests_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES users(id)
+);
+CREATE INDEX quota_requests_by_organization ON quota_requests USING btree (organization_id, id);
+CREATE INDEX quota_requests_by_state ON quota_requests USING btree (state, id);
+CREATE UNIQUE INDEX quota_requests_one_open ON quota_requests USING btree (organization_id, project_id) WHERE (state = 'open'::text);
+grant insert, select, update on quota_requests to gpuaas_app;
 
 create table quotas (
   organization_id text not null,
@@ -1632,6 +1981,65 @@ create table schema_migrations (
 );
 grant select on schema_migrations to gpuaas_app;
 
+create table sign_up_requests (
+  id text not null,
+  user_id text not null,
+  state text default 'pending'::text not null,
+  reason text,
+  decided_by text,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint sign_up_requests_pkey PRIMARY KEY (id),
+  constraint sign_up_requests_user_id_key UNIQUE (user_id),
+  constraint sign_up_requests_check CHECK ((state = 'pending'::text) = (decided_at IS NULL) AND (state <> 'pending'::text OR decided_by IS NULL)),
+  constraint sign_up_requests_check1 CHECK (state <> 'rejected'::text OR reason IS NOT NULL),
+  constraint sign_up_requests_id_check CHECK (id ~~ 'sur\_%'::text),
+  constraint sign_up_requests_state_check CHECK (state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text])),
+  constraint sign_up_requests_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES users(id),
+  constraint sign_up_requests_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX sign_up_requests_by_state ON sign_up_requests USING btree (state, id);
+grant insert, select, update on sign_up_requests to gpuaas_app;
+
+create table site_policy (
+  is_only boolean default true not null,
+  sign_up text default 'invited'::text not null,
+  mail_domains text[] default '{}'::text[] not null,
+  default_gpu_limit integer default 0,
+  contact text,
+  version integer default 1 not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint site_policy_pkey PRIMARY KEY (is_only),
+  constraint site_policy_contact_check CHECK (contact <> ''::text),
+  constraint site_policy_default_gpu_limit_check CHECK (default_gpu_limit >= 0),
+  constraint site_policy_is_only_check CHECK (is_only),
+  constraint site_policy_mail_domains_check CHECK (array_position(mail_domains, NULL::text) IS NULL),
+  constraint site_policy_sign_up_check CHECK (sign_up = ANY (ARRAY['closed'::text, 'invited'::text, 'approved'::text, 'open'::text]))
+);
+grant select, update on site_policy to gpuaas_app;
+
+create table sku_prices (
+  id text not null,
+  sku_name text not null,
+  currency text not null,
+  gpu_hourly_price_minor bigint not null,
+  valid_from timestamp with time zone not null,
+  created_by text,
+  correlation_id text not null,
+  created_at timestamp with time zone default now() not null,
+  cancelled_at timestamp with time zone,
+  constraint sku_prices_pkey PRIMARY KEY (id),
+  constraint price_cancelled_in_time CHECK (cancelled_at < valid_from),
+  constraint price_not_in_past CHECK (valid_from >= created_at),
+  constraint sku_prices_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+  constraint sku_prices_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
+  constraint sku_prices_id_check CHECK (id ~~ 'prc\_%'::text),
+  constraint sku_prices_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint sku_prices_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
+);
+CREATE UNIQUE INDEX sku_prices_live ON sku_prices USING btree (sku_name, valid_from DESC) WHERE (cancelled_at IS NULL);
+grant insert, select, update (cancelled_at) on sku_prices to gpuaas_app;
+
 create table sku_vm_profiles (
   name text not null,
   sku_name text not null,
@@ -1639,6 +2047,8 @@ create table sku_vm_profiles (
   vcpu_count integer not null,
   memory_mib integer not null,
   is_default boolean default false not null,
+  version integer default 1 not null,
+  retired_at timestamp with time zone,
   constraint sku_vm_profiles_pkey PRIMARY KEY (name),
   constraint sku_vm_profiles_gpu_count_check CHECK (gpu_count > 0),
   constraint sku_vm_profiles_memory_mib_check CHECK (memory_mib > 0),
@@ -1646,8 +2056,8 @@ create table sku_vm_profiles (
   constraint sku_vm_profiles_vcpu_count_check CHECK (vcpu_count > 0),
   constraint sku_vm_profiles_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
-CREATE UNIQUE INDEX sku_vm_profiles_default ON sku_vm_profiles USING btree (sku_name, gpu_count) WHERE is_default;
-grant insert, select on sku_vm_profiles to gpuaas_app;
+CREATE UNIQUE INDEX sku_vm_profiles_default ON sku_vm_profiles USING btree (sku_name, gpu_count) WHERE (is_default AND (retired_at IS NULL));
+grant insert, select, update on sku_vm_profiles to gpuaas_app;
 
 create table slot_overrides (
   id text not null,
@@ -1742,11 +2152,13 @@ create table terminal_sessions (
   constraint terminal_sessions_ticket_hash_check CHECK (octet_length(ticket_hash) = 32),
   constraint terminal_sessions_used_ticket_hash_check CHECK (octet_length(used_ticket_hash) = 32),
   constraint ticket_is_good_once CHECK (ticket_hash IS NULL OR state = 'ticketed'::text),
+  constraint session_has_its_task FOREIGN KEY (task_id) REFERENCES node_tasks(id) ON DELETE SET NULL,
   constraint terminal_sessions_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint terminal_sessions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 CREATE INDEX terminal_sessions_by_allocation ON terminal_sessions USING btree (allocation_id, id DESC);
 CREATE INDEX terminal_sessions_by_organization ON terminal_sessions USING btree (organization_id) WHERE (closed_at IS NULL);
+CREATE INDEX terminal_sessions_by_task ON terminal_sessions USING btree (task_id) WHERE (task_id IS NOT NULL);
 CREATE INDEX terminal_sessions_closed ON terminal_sessions USING btree (closed_at) WHERE (closed_at IS NOT NULL);
 CREATE INDEX terminal_sessions_live ON terminal_sessions USING btree (gateway_url) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
 CREATE INDEX terminal_sessions_live_by_project ON terminal_sessions USING btree (project_id) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
@@ -1833,6 +2245,7 @@ create table usage_records (
 );
 CREATE INDEX usage_by_end ON usage_records USING btree (project_id, COALESCE(ended_at, 'infinity'::timestamp with time zone));
 CREATE INDEX usage_by_project ON usage_records USING btree (project_id, id);
+CREATE INDEX usage_ended ON usage_records USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE UNIQUE INDEX usage_one_open ON usage_records USING btree (allocation_id) WHERE (ended_at IS NULL);
 CREATE TRIGGER closed_is_final BEFORE UPDATE ON usage_records FOR EACH ROW WHEN (old.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_usage_change();
 grant insert, select, update on usage_records to gpuaas_app;
@@ -1859,6 +2272,20 @@ create table web_sessions (
 CREATE INDEX web_sessions_by_expiry ON web_sessions USING btree (idle_expires_at);
 CREATE INDEX web_sessions_by_user ON web_sessions USING btree (user_id, id);
 grant delete, insert, select, update on web_sessions to gpuaas_app;
+
+create table wipe_chain_cuts (
+  target_id text not null,
+  sequence integer not null,
+  proof_hash bytea not null,
+  last_proof_at timestamp with time zone not null,
+  cut_at timestamp with time zone default clock_timestamp() not null,
+  constraint wipe_chain_cuts_pkey PRIMARY KEY (target_id, sequence),
+  constraint wipe_chain_cuts_proof_hash_check CHECK (octet_length(proof_hash) = 32),
+  constraint wipe_chain_cuts_sequence_check CHECK (sequence > 0)
+);
+CREATE INDEX wipe_chain_cuts_by_age ON wipe_chain_cuts USING btree (last_proof_at);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_chain_cuts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+grant select on wipe_chain_cuts to gpuaas_app;
 
 create table workflow_runs (
   id text not null,
@@ -1893,6 +2320,7 @@ create table workflow_runs (
   created_at timestamp with time zone default clock_timestamp() not null,
   finished_at timestamp with time zone,
   workers_lost integer default 0 not null,
+  workers_killed integer default 0 not null,
   constraint workflow_runs_pkey PRIMARY KEY (id),
   constraint workflow_runs_attempt_check CHECK (attempt >= 0),
   constraint workflow_runs_check CHECK (step = ANY (steps)),
@@ -1909,6 +2337,7 @@ create table workflow_runs (
   constraint workflow_runs_steps_check CHECK (cardinality(steps) > 0),
   constraint workflow_runs_subject_id_check CHECK (subject_id ~ '^[A-Za-z0-9_.-]{1,64}$'::text),
   constraint workflow_runs_winding_check CHECK (winding = ANY (ARRAY['cancel'::text, 'deadline'::text, 'failure'::text])),
+  constraint workflow_runs_workers_killed_check CHECK (workers_killed >= 0),
   constraint workflow_runs_workers_lost_check CHECK (workers_lost >= 0),
   constraint workflow_runs_workflow_check CHECK (workflow ~ '^[a-z0-9-]{1,64}$'::text),
   constraint workflow_runs_workflow_version_check CHECK (workflow_version > 0),
@@ -2014,8 +2443,18 @@ create policy appendable on audit_seals for insert
 create policy readable on audit_seals for select
   using (((gpuaas_tenant() = chain) OR (gpuaas_tenant() = '*'::text)));
 
+alter table audit_segments enable row level security;
+create policy appendable on audit_segments for insert
+  with check ((gpuaas_tenant() = '*'::text));
+create policy readable on audit_segments for select
+  using (((gpuaas_tenant() = chain) OR (gpuaas_tenant() = '*'::text)));
+
 alter table backups enable row level security;
 create policy platform_only on backups
+  using ((gpuaas_tenant() = '*'::text));
+
+alter table group_mappings enable row level security;
+create policy platform_only on group_mappings
   using ((gpuaas_tenant() = '*'::text));
 
 alter table idempotency_keys enable row level security;
@@ -2090,6 +2529,10 @@ create policy scope on projects
   WHERE ((m.organization_id = projects.organization_id) AND (m.user_id = gpuaas_principal()))))))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
+alter table quota_requests enable row level security;
+create policy scope on quota_requests
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
 alter table quotas enable row level security;
 create policy scope on quotas
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
@@ -2102,6 +2545,15 @@ alter table service_accounts enable row level security;
 create policy scope on service_accounts
   using ((((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)) OR (id = gpuaas_principal())))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table sign_up_requests enable row level security;
+create policy scope on sign_up_requests
+  using (((gpuaas_tenant() = '*'::text) OR (user_id = gpuaas_principal())))
+  with check ((gpuaas_tenant() = '*'::text));
+
+alter table site_policy enable row level security;
+create policy platform_only on site_policy
+  using ((gpuaas_tenant() = '*'::text));
 
 alter table ssh_keys enable row level security;
 create policy scope on ssh_keys

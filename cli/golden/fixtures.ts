@@ -40,8 +40,8 @@ import {
 import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 import { sessionAnswers } from './fixtures-session.ts';
-import { siteAnswers } from './fixtures-site.ts';
 import { setupAnswers } from './fixtures-setup.ts';
+import { siteAnswers } from './fixtures-site.ts';
 import { topologyAnswers } from './fixtures-topology.ts';
 import { traceAnswers } from './fixtures-trace.ts';
 

@@ -30,16 +30,16 @@ export {
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
 export { OPEN_DISK_APPROVAL_STATES } from './public/admin-disk.ts';
-export { ImageSpec } from './public/admin-image.ts';
 export { SITE_CHECK_STATES, type SiteCheckState } from './public/admin-doctor.ts';
+export { ImageSpec } from './public/admin-image.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
 export { OPEN_TASK_STATES, type TASK_STATES } from './public/admin-node-task.ts';
 export type { PlatformKeyKind } from './public/admin-platform-key.ts';
 export { PoolSpec } from './public/admin-pool.ts';
 export { PriceSpec } from './public/admin-price.ts';
 export { RegionSpec } from './public/admin-region.ts';
-export { SkuSpec } from './public/admin-sku.ts';
 export { SETUP_STEPS, type SetupStepKey, type SetupStepState } from './public/admin-setup.ts';
+export { SkuSpec } from './public/admin-sku.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
 export { VmProfileSpec } from './public/admin-vm-profile.ts';
 export {

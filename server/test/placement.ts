@@ -25,7 +25,9 @@ const MODULE_IDS = [1, 3, 2, 4, 5, 7, 6, 8];
 
 /** A shared pool and the operator who approves slots. */
 const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
-  await sql.query("insert into pools (id, name) values ('pol_00000000000000000000000000', 'test') on conflict do nothing");
+  await sql.query(
+    "insert into pools (id, name) values ('pol_00000000000000000000000000', 'test') on conflict do nothing",
+  );
   await sql.query(
     "insert into users (id, issuer, subject, name) values ('usr_00000000000000000000000000', 'test', 'operator', 'Operator') on conflict do nothing",
   );

@@ -47,12 +47,11 @@ const TAGS: Readonly<Record<string, string>> = {
   Nodes:
     'Hosts and their agents: enrollment, discovery, approval of slots, disks, health, trust and logs. For operators.',
   Catalog: 'Regions, SKUs with prices, operating system images.',
-  Site: 'The site as a whole: its setup, its checks and its backups. For operators.',
+  Site: 'The site as a whole: setup, checks, backups, sign-up, first limits, requests of tenants and groups. For operators.',
   Audit: 'Audit rows, sealed into hash chains.',
   Events: 'Events, as pages and as a stream.',
   Trace: 'All records of one ID, across hosts, in one timeline.',
   Workflows: 'Workflow runs and their timelines.',
-  Site: 'What operators decided for the whole site: sign-up, first limits, requests of tenants and groups. For operators.',
   Administration: 'For operators of the platform.',
 };
 

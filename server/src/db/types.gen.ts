@@ -60,6 +60,7 @@ export interface AllocationMoves {
   task_id: string;
   reason: string;
   created_at: string;
+  host_task_id: string | null;
 }
 
 export interface AllocationPlacements {
@@ -144,6 +145,7 @@ export interface Allocations {
   power_run_id: string | null;
   power_grace_s: number | null;
   install_number: number;
+  needs_live: boolean | null;
 }
 
 export interface ApiTokens {
@@ -208,6 +210,20 @@ export interface AuditSeals {
   sealed_at: string;
 }
 
+export interface AuditSegments {
+  chain: string;
+  first_sequence: number;
+  last_sequence: number;
+  previous_hash: Buffer;
+  last_hash: Buffer;
+  first_row_at: string;
+  last_row_at: string;
+  file_name: string;
+  file_sha256: Buffer;
+  created_at: string;
+  removed_at: string | null;
+}
+
 export interface Backups {
   id: string;
   taken_at: string;
@@ -237,6 +253,17 @@ export interface CapacitySamples {
   free_gpus: number;
 }
 
+export interface ClockGuard {
+  id: number;
+  seen_at: string;
+  hold_since: string | null;
+  reason: string | null;
+  jump_ms: number | null;
+  ended_at: string | null;
+  ended_by: string | null;
+  version: number;
+}
+
 export interface DiskOwnerships {
   id: string;
   node_id: string;
@@ -253,6 +280,16 @@ export interface DiskOwnerships {
   correlation_id: string;
   created_at: string;
   size_bytes: number | null;
+}
+
+export interface GroupMappings {
+  id: string;
+  group_name: string;
+  organization_id: string;
+  project_id: string;
+  project_key: string | null;
+  role: 'admin' | 'member' | 'viewer';
+  created_at: string;
 }
 
 export interface HealthBreaker {
@@ -327,6 +364,7 @@ export interface NodeAgents {
   kinds: string[];
   clock_skew_ms: number;
   trust_version: string | null;
+  database_skew_ms: number | null;
 }
 
 export interface NodeCertificates {
@@ -492,6 +530,7 @@ export interface NodeTasks {
   progressed_at: string | null;
   workflow_run_id: string | null;
   sealed_user_data: Buffer | null;
+  kept_until: string | null;
 }
 
 export interface Nodes {
@@ -528,6 +567,11 @@ export interface Nodes {
   launch_failures: number;
   launch_failed_at: string | null;
   restore_hold_id: string | null;
+  needs_live: boolean | null;
+  host_vcpu_count: number | null;
+  host_memory_mib: number | null;
+  host_hugepages_mib: number | null;
+  host_numa_nodes: number | null;
 }
 
 export interface OidcRecords {
@@ -583,6 +627,10 @@ export interface OsImages {
   display_name: string;
   os_family: string;
   os_version: string;
+  channel: 'stable' | 'candidate';
+  trust: 'unverified' | 'verified';
+  version: number;
+  retired_at: string | null;
 }
 
 export interface OutboxEvents {
@@ -629,6 +677,10 @@ export interface Pools {
   name: string;
   organization_id: string | null;
   created_at: string;
+  purpose: string | null;
+  version: number;
+  retired_at: string | null;
+  is_live: boolean;
 }
 
 export interface ProjectMemberships {
@@ -637,6 +689,7 @@ export interface ProjectMemberships {
   user_id: string;
   role: 'admin' | 'member' | 'viewer';
   created_at: string;
+  source: 'manual' | 'group';
 }
 
 export interface Projects {
@@ -649,6 +702,22 @@ export interface Projects {
   deleted_at: string | null;
   records_terminals: boolean;
   requires_recording: boolean;
+}
+
+export interface QuotaRequests {
+  id: string;
+  organization_id: string;
+  project_id: string;
+  project_key: string | null;
+  gpu_limit: number;
+  reason: string;
+  state: 'open' | 'approved' | 'rejected' | 'withdrawn';
+  granted_gpu_limit: number | null;
+  decision_reason: string | null;
+  requested_by: string;
+  decided_by: string | null;
+  decided_at: string | null;
+  created_at: string;
 }
 
 export interface Quotas {
@@ -668,6 +737,8 @@ export interface Regions {
   version: number;
   wipe_minimum: 'clear' | 'purge';
   allows_wipe_override: boolean;
+  retired_at: string | null;
+  is_live: boolean;
 }
 
 export interface Restores {
@@ -679,6 +750,7 @@ export interface Restores {
   ended: unknown;
   lost_changes: unknown;
   correlation_id: string;
+  identity_changes: unknown;
 }
 
 export interface SchemaMigrations {
@@ -704,6 +776,26 @@ export interface ServiceAccounts {
   deleted_at: string | null;
 }
 
+export interface SignUpRequests {
+  id: string;
+  user_id: string;
+  state: 'pending' | 'approved' | 'rejected';
+  reason: string | null;
+  decided_by: string | null;
+  decided_at: string | null;
+  created_at: string;
+}
+
+export interface SitePolicy {
+  is_only: boolean;
+  sign_up: 'closed' | 'invited' | 'approved' | 'open';
+  mail_domains: string[];
+  default_gpu_limit: number | null;
+  contact: string | null;
+  version: number;
+  updated_at: string;
+}
+
 export interface SkuCatalog {
   name: string;
   display_name: string;
@@ -712,11 +804,23 @@ export interface SkuCatalog {
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   allowed_gpu_counts: number[];
-  gpu_hourly_price_minor: number;
-  currency: string;
   enabled: boolean;
   disabled_reason: string | null;
   version: number;
+  retired_at: string | null;
+  is_live: boolean;
+}
+
+export interface SkuPrices {
+  id: string;
+  sku_name: string;
+  currency: string;
+  gpu_hourly_price_minor: number;
+  valid_from: string;
+  created_by: string | null;
+  correlation_id: string;
+  created_at: string;
+  cancelled_at: string | null;
 }
 
 export interface SkuVmProfiles {
@@ -726,6 +830,8 @@ export interface SkuVmProfiles {
   vcpu_count: number;
   memory_mib: number;
   is_default: boolean;
+  version: number;
+  retired_at: string | null;
 }
 
 export interface SlotOverrides {
@@ -758,6 +864,7 @@ export interface TenantMemberships {
   role: 'owner' | 'admin' | 'member' | 'viewer';
   version: number;
   created_at: string;
+  source: 'manual' | 'group';
 }
 
 export interface TerminalRecordings {
@@ -863,10 +970,12 @@ export interface Users {
   email: string | null;
   email_verified: boolean;
   platform_role: 'superadmin' | 'ops' | null;
-  state: 'active' | 'disabled';
+  state: 'active' | 'disabled' | 'pending';
   version: number;
   last_seen_at: string | null;
   created_at: string;
+  groups: string[] | null;
+  groups_at: string | null;
 }
 
 export interface WebSessions {
@@ -881,6 +990,14 @@ export interface WebSessions {
   idle_expires_at: string;
   expires_at: string;
   auth_time: string | null;
+}
+
+export interface WipeChainCuts {
+  target_id: string;
+  sequence: number;
+  proof_hash: Buffer;
+  last_proof_at: string;
+  cut_at: string;
 }
 
 export interface WipeProofs {
@@ -935,6 +1052,7 @@ export interface WorkflowRuns {
   created_at: string;
   finished_at: string | null;
   workers_lost: number;
+  workers_killed: number;
 }
 
 export interface WorkflowSignals {

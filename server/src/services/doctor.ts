@@ -7,7 +7,7 @@ import type { ReadCtx } from '../context.ts';
 import { sealLag } from '../db/audit-seal.ts';
 import { findNewestBackup } from '../db/backup.ts';
 import type { Reader } from '../db/client.ts';
-import { readMigrations } from '../db/migrate.ts';
+import { readMigrations } from '../db/migration-file.ts';
 import { outboxLag } from '../db/outbox.ts';
 import { listHolders, listPlatformKeys } from '../db/platform-key.ts';
 import * as db from '../db/site-fact.ts';
