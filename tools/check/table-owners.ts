@@ -48,7 +48,6 @@ const OWNERS: Readonly<Record<string, string>> = {
   project_memberships: 'project.ts',
   schema_migrations: 'migrate.ts',
   sku_catalog: 'sku.ts',
-  slot_overrides: 'slot-approval.ts',
   tenant_memberships: 'organization.ts',
   topology_candidates: 'topology.ts',
   topology_discoveries: 'topology.ts',

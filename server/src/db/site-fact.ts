@@ -3,7 +3,7 @@ import type { SiteFacts } from '../domain/doctor-facts.ts';
 import type { SetupFacts } from '../domain/setup.ts';
 import type { Reader } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
-import { agentIsSeen, NODE_OVER } from './predicates.ts';
+import { agentIsSeen, NODE_OVER, skuIsOpen } from './predicates.ts';
 import type { TrustKeys } from './types.gen.ts';
 
 const only = <R>(rows: readonly R[]): R => {
@@ -114,10 +114,12 @@ export const findSetupFacts = async (reader: Reader): Promise<ReadSetupFacts> =>
   const { rows } = await reader.query<ReadSetupFacts>(
     `select ${someOf('from users')} as users, ${someOf("from users where platform_role = 'superadmin' and state = 'active'")} as superadmins,
        array(select distinct purpose from trust_keys where state = 'active' order by 1) as trust_purposes,
-       ${someOf('from regions where enabled')} as regions, ${someOf('from sku_catalog where enabled')} as skus,
-       ${someOf('from sku_catalog where enabled and gpu_hourly_price_minor > 0')} as priced_skus,
+       ${someOf('from regions where enabled and retired_at is null')} as regions,
+       ${someOf('from sku_catalog where enabled and retired_at is null')} as skus,
+       ${someOf(`from sku_catalog k where ${skuIsOpen('k')}`)} as priced_skus,
        ${someOf('from os_image_versions where retired_at is null')} as images,
-       (select min(name) from regions where enabled) as region_name, (select min(name) from sku_catalog where enabled) as sku_name,
+       (select min(name) from regions where enabled and retired_at is null) as region_name,
+       (select min(name) from sku_catalog where enabled and retired_at is null) as sku_name,
        (select n.name ${ofNode} order by n.created_at desc limit 1) as newest_node,
        ${someOf(ofNode)} as nodes,
        ${someOf(`${ofNode} and exists (select from node_agents a where a.node_id = n.id)`)} as enrolled_nodes,

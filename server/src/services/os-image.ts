@@ -72,15 +72,6 @@ export const get = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
 export const adminGet = (ctx: ReadCtx, { params }: Req<'adminOsImageGet'>) =>
   ctx.read(async (reader) => imageView(await getImage(reader, params.image_name)));
 
-/** What an operator sets of it, with the version that launches get, as a site file states it. */
-export const imageSpecOf = (row: db.OsImageRow): Required<ImageSpec> => {
-  const [current] = row.versions;
-  if (current === undefined) throw new Error(`image ${row.name} has no version`);
-  const { registered_at: _, retired_at: __, retired_reason: ___, ...version } = current;
-  const { name, display_name, os_family, os_version, sku_names, channel, trust } = row;
-  return { name, display_name, os_family, os_version, ...version, sku_names, channel, trust };
-};
-
 const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Promise<void> => {
   const known = await db.replaceOsImageSkus(tx, { name, sku_names });
   const unknown = sku_names.filter((one) => !known.includes(one));

@@ -3,9 +3,9 @@
  * end, and a data disk of another node is none any more.
  */
 import type { Tx } from '../db/client.ts';
-import { revokeDisksElsewhere } from '../db/disk-ownership.ts';
 import { lockSummary } from '../db/placement.ts';
 import { endProofsElsewhere, listNodesElsewhere, type PlacedDevice } from '../db/slot-approval.ts';
+import { revokeDisksElsewhere } from '../db/statements/revoke-disks.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
