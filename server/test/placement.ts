@@ -25,7 +25,9 @@ const MODULE_IDS = [1, 3, 2, 4, 5, 7, 6, 8];
 
 /** A shared pool and the operator who approves slots. */
 const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
-  await sql.query("insert into pools (id, name) values ('pol_00000000000000000000000000', 'test') on conflict do nothing");
+  await sql.query(
+    "insert into pools (id, name) values ('pol_00000000000000000000000000', 'test') on conflict do nothing",
+  );
   await sql.query(
     "insert into users (id, issuer, subject, name) values ('usr_00000000000000000000000000', 'test', 'operator', 'Operator') on conflict do nothing",
   );
@@ -36,7 +38,7 @@ const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: str
 export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
   // A test of a migration has the schema of an earlier version.
   const { rows } = await sql.query("select to_regclass('sku_prices') is null as has_no_prices");
-  const hasNoPrices = rows[0]?.has_no_prices === true;
+  const hasNoPrices = (rows[0] as { has_no_prices?: boolean } | undefined)?.has_no_prices === true;
   await sql.query(
     "insert into regions (name, display_name, enabled) values ($1, 'Test', true) on conflict do nothing",
     [REGION],

@@ -36,9 +36,7 @@ export const adminPrice: Group = {
         'valid-from': text('When it takes effect (default: now)', 'time'),
         ...keyFlags,
       },
-      examples: [
-        'gpuaas admin price create h200 --gpu-hourly-price-minor 399 --currency USD',
-      ],
+      examples: ['gpuaas admin price create h200 --gpu-hourly-price-minor 399 --currency USD'],
       run: async (cli, { args, flags }) => {
         const body = {
           sku_name: args.sku,

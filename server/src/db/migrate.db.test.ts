@@ -108,7 +108,9 @@ describe('migrations', () => {
         { serial: 'SEEN', size_bytes: 7 },
         { serial: 'UNSEEN', size_bytes: null },
       ]);
-      const prices = await client.query('select sku_name, gpu_hourly_price_minor::int, currency from sku_prices order by 1');
+      const prices = await client.query(
+        'select sku_name, gpu_hourly_price_minor::int, currency from sku_prices order by 1',
+      );
       assert.deepEqual(
         prices.rows.map(({ gpu_hourly_price_minor, currency }) => [gpu_hourly_price_minor, currency]),
         [
