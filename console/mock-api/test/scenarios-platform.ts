@@ -96,11 +96,11 @@ export const platformScenarios = {
   },
   adminWipeProofVerify: () => ({}),
   adminNodeLaunchFailuresClear: (api) => ({ params: at(api), body: REASON }),
-  adminNodeUpdate: async (api) => {
-    await must(api, 'adminPoolCreate', { body: { name: 'research' } });
-    const { version } = nodeNamed(api, 'j22u07');
-    return { params: at(api), body: { pool_name: 'research', ...REASON }, if_match: version };
-  },
+  adminNodeUpdate: (api) => ({
+    params: at(api),
+    body: { pool_name: 'shared', ...REASON },
+    if_match: nodeNamed(api, 'j22u07').version,
+  }),
   adminNodeHold: (api) => ({ params: at(api), body: { is_held: true, ...REASON } }),
   adminHoldCreate: () => ({
     body: { region_name: 'us-buffalo-1', gpu_model: 'H200 SXM', node_count: 1, ...REASON },
