@@ -3460,7 +3460,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Create an organization with a default project for somebody else. Name one owner. A user becomes the owner at once. An e-mail address gets an invitation as owner, whose token is shown once; the person may then sign up under every policy but `closed`. */
+  /** Create an organization with a default project for another owner. Name one owner. A user becomes the owner at once. An e-mail address gets an invitation as owner, whose token is shown once; the person may then sign up under every policy but `closed`. */
   adminOrganizationCreate: {
     request: {
       body: {

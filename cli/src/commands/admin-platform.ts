@@ -38,7 +38,7 @@ export const adminOrganization: Group = {
     }),
     command({
       name: 'create',
-      summary: 'Create an organization for somebody: a user, or a person who is invited as its owner',
+      summary: 'Create an organization for another owner: a user, or a person who is invited',
       args: { name: 'Lower-case name, unique on the platform' },
       flags: {
         'display-name': text('Display name'),

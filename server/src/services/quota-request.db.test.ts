@@ -33,7 +33,10 @@ describe('quota requests', () => {
 
   it('are one per limit at a time, also when sent at once', async () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => ask({ gpu_limit: 4 })));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409]);
+    assert.deepEqual(
+      answers.map(({ status }) => status).sort((a, b) => a - b),
+      [201, 409, 409, 409],
+    );
     for (const { body } of answers.filter(({ status }) => status === 409)) assert.equal(body.code, 'already_exists');
     const { id } = answers.find(({ status }) => status === 201)?.body ?? {};
     must(await stage.owner.call('DELETE', `${stage.org}/quota-requests/${id}`), 204);
@@ -68,7 +71,10 @@ describe('quota requests', () => {
         { 'x-correlation-id': `quota-approve-${n}` },
       );
     const answers = await Promise.all([approve(1), approve(2)]);
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+    assert.deepEqual(
+      answers.map(({ status }) => status).sort((a, b) => a - b),
+      [200, 409],
+    );
     const won = answers[0]?.status === 200 ? 1 : 2;
     const [row] = await auditRowsOf(stage.tenants, `quota-approve-${won}`);
     assert.deepEqual(
