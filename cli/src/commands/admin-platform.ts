@@ -24,7 +24,7 @@ export const adminOrganization: Group = {
     }),
     command({
       name: 'create',
-      summary: 'Create an organization, owned by a user or by a person who is invited',
+      summary: 'Create an organization for another owner: a user, or a person who is invited',
       args: { name: 'Lower-case name, unique on the platform' },
       flags: {
         'display-name': text('Display name'),

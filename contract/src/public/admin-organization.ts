@@ -21,7 +21,7 @@ export const adminOrganizationApi = define({
   adminOrganizationCreate: {
     ...operatorChanges('Administration'),
     path: '/api/v1/admin/organizations',
-    summary: 'Create an organization with a default project, and name its owner',
+    summary: 'Create an organization with a default project for another owner',
     description:
       'Name one owner. A user becomes the owner at once. An e-mail address gets an invitation as owner, whose token is ' +
       'shown once; the person may then sign up under every policy but `closed`.',

@@ -34,7 +34,7 @@ describe('quota requests', () => {
   it('are one per limit at a time, also when sent at once', async () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => ask({ gpu_limit: 4 })));
     assert.deepEqual(
-      answers.map(({ status }) => status).toSorted((a, b) => a - b),
+      answers.map(({ status }) => status).sort((a, b) => a - b),
       [201, 409, 409, 409],
     );
     for (const { body } of answers.filter(({ status }) => status === 409)) assert.equal(body.code, 'already_exists');
@@ -72,7 +72,7 @@ describe('quota requests', () => {
       );
     const answers = await Promise.all([approve(1), approve(2)]);
     assert.deepEqual(
-      answers.map(({ status }) => status).toSorted((a, b) => a - b),
+      answers.map(({ status }) => status).sort((a, b) => a - b),
       [200, 409],
     );
     const won = answers[0]?.status === 200 ? 1 : 2;
