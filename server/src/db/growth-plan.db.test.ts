@@ -25,7 +25,7 @@ describe('a site after years', () => {
     await sql.query(
       `insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, gpu_count, state, state_since,
          requested_by, activated_at, release_requested_at, released_at, correlation_id, created_at)
-       select 'alc_' || lpad(n::text, 26, '0'), 'org_a', 'prj_a', 'past-' || n, 'gpu_slice', 's', 'r', 1, 'released', ${at}, 'u', ${at}, ${at}, ${at},
+       select 'alc_' || lpad(n::text, 26, '0'), 'org_a', 'prj_' || substr('abcdefghijklmnopqrst', 1 + n % 20, 1), 'past-' || n, 'gpu_slice', 's', 'r', 1, 'released', ${at}, 'u', ${at}, ${at}, ${at},
          'c', ${at} ${rows}`,
     );
     await sql.query(
