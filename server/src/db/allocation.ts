@@ -43,10 +43,10 @@ const NOTICES = `(select coalesce(jsonb_agg(jsonb_build_object('message', f.aler
     where c.allocation_id = a.id and ${claimIsLive('c')}) f
   where a.state = 'active' and f.alert ->> 'tenant_message' is not null) as notices`;
 
-const ALLOCATION = `a.*, ${NOTICES}, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency,
+const COLUMNS = `a.*, ${NOTICES}, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency,
   coalesce((select sum(u.cost_minor) from usage_records u where u.allocation_id = a.id), 0)::bigint as closed_cost_minor,
-  (select u.started_at from usage_records u where u.allocation_id = a.id and u.ended_at is null) as open_since
-  from allocations a join allocation_placements p on p.allocation_id = a.id`;
+  (select u.started_at from usage_records u where u.allocation_id = a.id and u.ended_at is null) as open_since`;
+const ALLOCATION = `${COLUMNS} from allocations a join allocation_placements p on p.allocation_id = a.id`;
 
 export const findAllocation = async (reader: Reader, id: string): Promise<AllocationRow | undefined> =>
   (await reader.query<AllocationRow>(`select ${ALLOCATION} where a.id = $1`, [id])).rows[0];
@@ -97,8 +97,8 @@ const LISTED_BY: Readonly<Record<Exclude<keyof AllocationFilter, 'limit'>, strin
 };
 
 /**
- * Newest first. The text contains only the requested conditions, so that each combination gets its own plan, which follows
- * an index in that order: a project may have years of allocations.
+ * Newest first. The text contains only the requested conditions, so that each combination gets its own plan. The page is
+ * taken before anything is joined, in the order of an index: a project may have years of allocations.
  */
 export const listAllocations = async (reader: Reader, filter: AllocationFilter): Promise<AllocationRow[]> => {
   const given = Object.entries(LISTED_BY).flatMap(([name, sql]) => {
@@ -108,7 +108,8 @@ export const listAllocations = async (reader: Reader, filter: AllocationFilter):
   const where = given.map(({ sql }, index) => `${sql} $${index + 2}`).join(' and ') || 'true';
   const { rows } = await queryByIndex<AllocationRow>(
     reader,
-    `select ${ALLOCATION} where ${where} order by a.id desc limit $1`,
+    `select ${COLUMNS} from (select * from allocations a where ${where} order by a.id desc limit $1) a
+     join lateral (select * from allocation_placements x where x.allocation_id = a.id limit 1) p on true order by a.id desc`,
     [filter.limit, ...given.map(({ value }) => value)],
   );
   return rows;
