@@ -74,6 +74,63 @@ export type AdminAllocation = {
   }[];
 };
 
+/** A SKU as operators see it. */
+export type AdminSku = {
+  /** SKU code. */
+  name: string;
+  display_name: string;
+  vendor: string;
+  gpu_model: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  gpus_per_node: number;
+  allowed_gpu_counts: number[];
+  /** Parts that each slot needs to serve it. It follows from the shape; a whole node needs none. */
+  required_parts: ('gpu' | 'nvme' | 'mac' | 'private_ip' | 'fabric_vf')[];
+  gpu_hourly_price: Money | null;
+  vm_profiles: {
+    name: string;
+    gpu_count: number;
+    vcpu_count: number;
+    memory_mib: number;
+    is_default: boolean;
+  }[];
+  /** Whether operators enabled it. */
+  enabled: boolean;
+  /** Shown to tenants while disabled. */
+  disabled_reason: string | null;
+  /** Why it cannot be launched although it is enabled. */
+  blockers: string[];
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
+  version: number;
+};
+
+/** A VM profile as operators see it, compared with the hosts it would run on. */
+export type AdminVmProfile = {
+  /** Name of the VM profile, unique in the catalog. */
+  name: string;
+  /** Lower-case name, unique where it is used. */
+  sku_name: string;
+  gpu_count: number;
+  vcpu_count: number;
+  memory_mib: number;
+  is_default: boolean;
+  /** Hosts of the GPU model that a discovery has measured. */
+  hosts_checked: number;
+  /** Of these, hosts that cannot hold the VM; it is not placed on them. */
+  hosts_too_small: number;
+  /** Hosts that cannot hold the VM, with the reason, up to 20. */
+  too_small: {
+    /** ID of the node. */
+    node_id: string;
+    node_name: string;
+    reason: string;
+  }[];
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
+  version: number;
+};
+
 export type Allocation = {
   /** ID of the allocation. */
   id: string;
@@ -439,6 +496,35 @@ export type GroupMappingSpec = {
   role: 'admin' | 'member' | 'viewer';
 };
 
+export type ImageSpec = {
+  /** Image slug. */
+  name: string;
+  /** Display name. */
+  display_name: string;
+  /** Distribution. */
+  os_family: string;
+  /** Operating system version. */
+  os_version: string;
+  /** Digest of the file that hosts download. */
+  digest: string;
+  format: 'raw' | 'qcow2';
+  size_bytes: number;
+  /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
+  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  /** Readiness checks that the image runs in the guest OS; all must pass. */
+  readiness_checks: string[];
+  /** Source of the image. */
+  source: string;
+  /** Authority for the digest of this image. */
+  digest_authority: string;
+  /** SKUs that can use the image. */
+  sku_names: string[];
+  /** A launch that names no image gets a stable one (default of a new image: stable). */
+  channel?: 'stable' | 'candidate' | undefined;
+  /** A launch that names no image gets a verified one (default: unverified). */
+  trust?: 'unverified' | 'verified' | undefined;
+};
+
 export type Invitation = {
   /** ID of the invitation. */
   id: string;
@@ -725,10 +811,17 @@ export type OsImage = {
   digest_authority: string;
   /** SKUs that can use the image. */
   sku_names: string[];
+  /** Only a stable image is chosen for a launch that names none. */
+  channel: 'stable' | 'candidate';
+  /** Only a verified image is chosen for a launch that names none. */
+  trust: 'unverified' | 'verified';
   /** Whether it has a version that is not retired; launches use the newest. */
   enabled: boolean;
   /** Newest first, up to 20. */
   versions: OsImageVersion[];
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
+  version: number;
 };
 
 export type OsImageVersion = {
@@ -749,6 +842,64 @@ export type OsImageVersion = {
   /** When it was retired; running allocations are untouched. */
   retired_at: string | null;
   retired_reason: string | null;
+};
+
+export type Pool = {
+  /** ID of the pool. */
+  id: string;
+  /** Lower-case name, unique where it is used. */
+  name: string;
+  purpose: string | null;
+  /** A dedicated pool serves one organization. */
+  kind: 'shared' | 'dedicated';
+  organization_id: string | null;
+  organization_name: string | null;
+  /** Nodes that are not deleted. */
+  node_count: number;
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
+  version: number;
+  /** When it was created. */
+  created_at: string;
+};
+
+export type PoolSpec = {
+  /** Name of the pool. */
+  name: string;
+  /** What the pool is for, for operators. */
+  purpose?: string | null | undefined;
+  /** The organization that it is dedicated to; null for a shared pool (default). */
+  organization_id?: string | null | undefined;
+};
+
+export type Price = {
+  /** ID of the price. */
+  id: string;
+  /** Lower-case name, unique where it is used. */
+  sku_name: string;
+  gpu_hourly_price: Money;
+  /** When it took or takes effect. */
+  valid_from: string;
+  /** When the next price takes effect; null without one, and for a cancelled price. */
+  valid_until: string | null;
+  state: 'past' | 'current' | 'future' | 'cancelled';
+  /** Who set it; null for a price from before an upgrade. */
+  created_by: string | null;
+  /** When it was set. */
+  created_at: string;
+  /** When it was cancelled, before it took effect. */
+  cancelled_at: string | null;
+};
+
+export type PriceSpec = {
+  /** SKU that it is for. */
+  sku_name: string;
+  /** Price per GPU hour in minor units, e.g. cents. */
+  gpu_hourly_price_minor: number;
+  /** ISO 4217 code. */
+  currency: string;
+  /** When it takes effect (default: now). Not in the past. */
+  valid_from?: string | undefined;
 };
 
 /** Error envelope of every operation. */
@@ -884,7 +1035,24 @@ export type Region = {
   wipe_minimum: 'clear' | 'purge';
   /** Whether a wipe that two operators accept without proof makes a slot schedulable. */
   allows_wipe_override: boolean;
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
   version: number;
+};
+
+export type RegionSpec = {
+  /** Region code. */
+  name: string;
+  /** Display name. */
+  display_name: string;
+  /** Whether tenants can launch (default: true). */
+  enabled?: boolean | undefined;
+  /** Shown to tenants while disabled. */
+  disabled_reason?: string | null | undefined;
+  /** Minimum wipe level between two tenants (default: clear). */
+  wipe_minimum?: 'clear' | 'purge' | undefined;
+  /** Whether a two-person override makes a slot schedulable (default: false). */
+  allows_wipe_override?: boolean | undefined;
 };
 
 export type RestoreStatus = {
@@ -905,15 +1073,27 @@ export type RestoreStatus = {
       terminal_sessions: number;
       invitations: number;
       enrollments: number;
+      node_certificates: number;
     };
-    /** Audited changes since the backup, identity changes among them, by organization. Their number is known from the signed heads of the audit log outside the database; what they were is in the event stream and in shipped logs. */
+    /** Audited changes since the backup, identity changes among them, by organization. Their number is known from the signed heads of the audit log outside the database; what the others were is in the event stream and in shipped logs. */
     lost_changes: {
       /** Null for changes of the platform. */
       organization_id: string | null;
       audit_rows: number;
     }[];
+    /** Changes of members, credentials, keys and certificates since the backup, oldest first, from the file beside the heads of the audit log. None of them is in the restored database: repeat the removals. */
+    identity_changes: {
+      /** When it was changed. */
+      at: string;
+      action: string;
+      target_kind: string | null;
+      target_id: string | null;
+      actor_id: string | null;
+      /** Null for changes of the platform. */
+      organization_id: string | null;
+    }[];
   } | null;
-  /** Nodes that get no destructive task until an operator releases them. */
+  /** Nodes that get no task that destroys data or installs keys until an operator releases them. */
   held_nodes: {
     /** ID of the node. */
     node_id: string;
@@ -922,6 +1102,14 @@ export type RestoreStatus = {
     inventory_at: string | null;
     /** Differences between the host and the claims. */
     findings: number;
+    /** Keys that the restored database would install again on allocations of the node, those of the launch and grants. A key that was revoked since the backup is among them. */
+    ssh_keys: {
+      /** ID of the allocation. */
+      allocation_id: string;
+      user_id: string;
+      user_name: string;
+      fingerprint: string;
+    }[];
   }[];
 };
 
@@ -1007,7 +1195,9 @@ export type Sku = {
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   allowed_gpu_counts: number[];
-  gpu_hourly_price: Money;
+  /** Parts that each slot needs to serve it. It follows from the shape; a whole node needs none. */
+  required_parts: ('gpu' | 'nvme' | 'mac' | 'private_ip' | 'fabric_vf')[];
+  gpu_hourly_price: Money | null;
   vm_profiles: {
     name: string;
     gpu_count: number;
@@ -1015,8 +1205,12 @@ export type Sku = {
     memory_mib: number;
     is_default: boolean;
   }[];
+  /** Whether it can be launched: operators enabled it and it has a price. */
   enabled: boolean;
+  /** Why it cannot be launched, as a sentence. */
   disabled_reason: string | null;
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
   version: number;
 };
 
@@ -1034,6 +1228,25 @@ export type SkuCapacity = {
   free_gpus: number;
   /** Largest GPU count that one allocation can get now. */
   largest_set: number;
+};
+
+export type SkuSpec = {
+  /** SKU code. */
+  name: string;
+  /** Display name. */
+  display_name: string;
+  /** Vendor of the GPU. */
+  vendor: string;
+  /** GPU model, as discovery reports it. */
+  gpu_model: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  gpus_per_node: number;
+  /** GPU counts that a launch may request. Bare metal: only the whole node. */
+  allowed_gpu_counts: number[];
+  /** Whether tenants can launch it (default: true). */
+  enabled?: boolean | undefined;
+  /** Shown to tenants while disabled. */
+  disabled_reason?: string | null | undefined;
 };
 
 export type Slot = {
@@ -1198,7 +1411,7 @@ export type TimelineEntry = {
   /** Label of the step. */
   label: string;
   attempt: number;
-  outcome: string;
+  outcome: 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;
   /** When it started. */
   started_at: string;
@@ -1319,6 +1532,18 @@ export type User = {
   last_seen_at: string | null;
   /** First sign-in. */
   created_at: string;
+};
+
+export type VmProfileSpec = {
+  /** Name of the VM profile, unique in the catalog. */
+  name: string;
+  /** SKU of the profile; a slice. */
+  sku_name: string;
+  gpu_count: number;
+  vcpu_count: number;
+  memory_mib: number;
+  /** Used by launches of this GPU count that name no profile. It replaces the earlier default. */
+  is_default?: boolean | undefined;
 };
 
 export type WebSession = {
@@ -1464,6 +1689,8 @@ export type WorkflowRun = {
   project_id: string | null;
   /** The current or last step. */
   step: string;
+  /** Label of that step. */
+  step_label: string;
   state: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled';
   state_reason: string | null;
   /** When this state began. */
@@ -1471,7 +1698,7 @@ export type WorkflowRun = {
   /** Deadline of the run. */
   state_deadline_at: string | null;
   attempt: number;
-  /** How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; at 5 it becomes `stuck`. */
+  /** How often in a row the worker stopped while it ran this step. A run with a loss is executed alone, after a growing pause; it becomes `stuck` after 4 losses during which other runs went on, or after 25. */
   workers_lost: number;
   /** When it continues automatically. */
   wake_at: string | null;
@@ -1488,6 +1715,8 @@ export type WorkflowRun = {
 export type WorkflowStep = {
   sequence: number;
   step: string;
+  /** Label of the step. */
+  label: string;
   attempt: number;
   outcome: 'next' | 'wait' | 'done' | 'failed' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;
@@ -1789,9 +2018,33 @@ export const operations = {
   adminUserList: { method: 'GET', path: '/api/v1/admin/users', page: true },
   adminUserGet: { method: 'GET', path: '/api/v1/admin/users/{user_id}' },
   adminUserUpdate: { method: 'PATCH', path: '/api/v1/admin/users/{user_id}', ifMatch: true, body: true },
+  adminRegionList: { method: 'GET', path: '/api/v1/admin/regions', page: true },
+  adminRegionGet: { method: 'GET', path: '/api/v1/admin/regions/{region_name}' },
+  adminRegionCreate: { method: 'POST', path: '/api/v1/admin/regions', idempotency: 'required', body: true },
   adminRegionUpdate: { method: 'PATCH', path: '/api/v1/admin/regions/{region_name}', ifMatch: true, body: true },
+  adminRegionRetire: { method: 'POST', path: '/api/v1/admin/regions/{region_name}/retire', idempotency: 'required', body: true },
+  adminSkuList: { method: 'GET', path: '/api/v1/admin/skus', page: true },
+  adminSkuGet: { method: 'GET', path: '/api/v1/admin/skus/{sku_name}' },
+  adminSkuCreate: { method: 'POST', path: '/api/v1/admin/skus', idempotency: 'required', body: true },
   adminSkuUpdate: { method: 'PATCH', path: '/api/v1/admin/skus/{sku_name}', ifMatch: true, body: true },
+  adminSkuRetire: { method: 'POST', path: '/api/v1/admin/skus/{sku_name}/retire', idempotency: 'required', body: true },
+  adminVmProfileList: { method: 'GET', path: '/api/v1/admin/vm-profiles', page: true },
+  adminVmProfileGet: { method: 'GET', path: '/api/v1/admin/vm-profiles/{vm_profile_name}' },
+  adminVmProfileCreate: { method: 'POST', path: '/api/v1/admin/vm-profiles', idempotency: 'required', body: true },
+  adminVmProfileUpdate: { method: 'PATCH', path: '/api/v1/admin/vm-profiles/{vm_profile_name}', ifMatch: true, body: true },
+  adminVmProfileRetire: { method: 'POST', path: '/api/v1/admin/vm-profiles/{vm_profile_name}/retire', idempotency: 'required', body: true },
+  adminPriceList: { method: 'GET', path: '/api/v1/admin/prices', page: true },
+  adminPriceCreate: { method: 'POST', path: '/api/v1/admin/prices', idempotency: 'required', body: true },
+  adminPriceCancel: { method: 'POST', path: '/api/v1/admin/prices/{price_id}/cancel', idempotency: 'required', body: true },
+  adminPoolList: { method: 'GET', path: '/api/v1/admin/pools', page: true },
+  adminPoolGet: { method: 'GET', path: '/api/v1/admin/pools/{pool_name}' },
+  adminPoolCreate: { method: 'POST', path: '/api/v1/admin/pools', idempotency: 'required', body: true },
+  adminPoolUpdate: { method: 'PATCH', path: '/api/v1/admin/pools/{pool_name}', ifMatch: true, body: true },
+  adminPoolRetire: { method: 'POST', path: '/api/v1/admin/pools/{pool_name}/retire', idempotency: 'required', body: true },
+  adminOsImageList: { method: 'GET', path: '/api/v1/admin/os-images', page: true },
+  adminOsImageGet: { method: 'GET', path: '/api/v1/admin/os-images/{image_name}' },
   adminOsImageRegister: { method: 'POST', path: '/api/v1/admin/os-images', idempotency: 'required', body: true },
+  adminOsImageUpdate: { method: 'PATCH', path: '/api/v1/admin/os-images/{image_name}', ifMatch: true, body: true },
   adminOsImageRetire: { method: 'POST', path: '/api/v1/admin/os-images/{image_name}/retire', idempotency: 'required', body: true },
   adminAllocationList: { method: 'GET', path: '/api/v1/admin/allocations', page: true },
   adminAllocationGet: { method: 'GET', path: '/api/v1/admin/allocations/{allocation_id}' },
@@ -1808,6 +2061,7 @@ export const operations = {
   adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
   adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
+  adminNodeUpdate: { method: 'PATCH', path: '/api/v1/admin/nodes/{node_id}', ifMatch: true, body: true },
   adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
   adminNodeLaunchFailuresClear: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/launch-failures/clear', idempotency: 'required', body: true },
   adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
@@ -1825,6 +2079,8 @@ export const operations = {
   adminRestoreGet: { method: 'GET', path: '/api/v1/admin/restore' },
   adminRestoreBegin: { method: 'POST', path: '/api/v1/admin/restore', idempotency: 'required', body: true },
   adminNodeRestoreRelease: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/restore-release', idempotency: 'required', body: true },
+  adminClockGet: { method: 'GET', path: '/api/v1/admin/clock' },
+  adminClockConfirm: { method: 'POST', path: '/api/v1/admin/clock/confirm', idempotency: 'required', ifMatch: true, body: true },
   adminNodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
   adminNodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
   adminNodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
@@ -1873,6 +2129,10 @@ export const operations = {
   adminGroupMappingCreate: { method: 'POST', path: '/api/v1/admin/group-mappings', idempotency: 'required', body: true },
   adminGroupMappingDelete: { method: 'DELETE', path: '/api/v1/admin/group-mappings/{group_mapping_id}' },
   adminGroupSync: { method: 'POST', path: '/api/v1/admin/group-mappings/sync', idempotency: 'required' },
+  adminDoctorGet: { method: 'GET', path: '/api/v1/admin/doctor' },
+  adminSetupGet: { method: 'GET', path: '/api/v1/admin/setup' },
+  adminBackupList: { method: 'GET', path: '/api/v1/admin/backups', page: true },
+  adminBackupRecord: { method: 'POST', path: '/api/v1/admin/backups', idempotency: 'required', body: true },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -3152,6 +3412,8 @@ export type Operations = {
       items: AuditLog[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
+      /** The newest row that left the database. Exports and verification read older rows from the archive; lists do not. */
+      archived_until: string | null;
     };
   };
   /** Export audit rows of the organization as JSON lines, oldest first */
@@ -3204,6 +3466,8 @@ export type Operations = {
       items: AuditLog[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
+      /** The newest row that left the database. Exports and verification read older rows from the archive; lists do not. */
+      archived_until: string | null;
     };
   };
   /** Verify every audit chain against the signed heads kept outside the database */
@@ -3524,70 +3788,373 @@ export type Operations = {
     };
     response: User;
   };
+  /** List regions, with retired ones where requested */
+  adminRegionList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        /** Also list retired ones (default: false). */
+        include_retired?: boolean | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Region[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Get a region, also a retired one */
+  adminRegionGet: {
+    request: {
+      params: {
+        /** Region code. */
+        region_name: string;
+      };
+    };
+    response: Region;
+  };
+  /** Create a region, or bring a retired one back. A retired region of this name returns with the values of the request. */
+  adminRegionCreate: {
+    request: {
+      body: RegionSpec;
+    };
+    response: Region;
+  };
   /** Enable a region, disable it with a reason tenants read, or set its rules for wipes. A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined. */
   adminRegionUpdate: {
     request: {
       params: {
-        /** Lower-case name, unique where it is used. */
+        /** Region code. */
         region_name: string;
       };
       body?: {
+        /** Display name. */
+        display_name?: string | undefined;
+        /** Whether tenants can launch (default: true). */
         enabled?: boolean | undefined;
         /** Shown to tenants while disabled. */
-        disabled_reason?: string | undefined;
+        disabled_reason?: string | null | undefined;
+        /** Minimum wipe level between two tenants (default: clear). */
         wipe_minimum?: 'clear' | 'purge' | undefined;
+        /** Whether a two-person override makes a slot schedulable (default: false). */
         allows_wipe_override?: boolean | undefined;
       } | undefined;
     };
     response: Region;
   };
-  /** Change the price of a SKU, or enable or disable it. A new price applies to later launches; running allocations keep their price. */
+  /** Retire a region: tenants no longer see it. Refused while it has nodes or allocations; reasons[] lists them. Creating it again brings it back. */
+  adminRegionRetire: {
+    request: {
+      params: {
+        /** Region code. */
+        region_name: string;
+      };
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: Region;
+  };
+  /** List SKUs, with retired ones where requested */
+  adminSkuList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        /** Also list retired ones (default: false). */
+        include_retired?: boolean | undefined;
+      } | undefined;
+    };
+    response: {
+      items: AdminSku[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Get a SKU, also a retired one */
+  adminSkuGet: {
+    request: {
+      params: {
+        /** SKU code. */
+        sku_name: string;
+      };
+    };
+    response: AdminSku;
+  };
+  /** Create a SKU, or bring a retired one back. It can be launched once it has a price, and a slice once it has a VM profile. A retired SKU of this name returns with the values of the request. */
+  adminSkuCreate: {
+    request: {
+      body: SkuSpec;
+    };
+    response: AdminSku;
+  };
+  /** Change a SKU, or enable or disable it. Its shape and GPU model do not change; its price is a resource of its own. Running allocations are untouched. */
   adminSkuUpdate: {
     request: {
       params: {
-        /** Lower-case name, unique where it is used. */
+        /** SKU code. */
         sku_name: string;
       };
       body?: {
-        gpu_hourly_price_minor?: number | undefined;
+        /** Display name. */
+        display_name?: string | undefined;
+        /** GPU counts that a launch may request. Bare metal: only the whole node. */
+        allowed_gpu_counts?: number[] | undefined;
+        /** Whether tenants can launch it (default: true). */
         enabled?: boolean | undefined;
         /** Shown to tenants while disabled. */
-        disabled_reason?: string | undefined;
+        disabled_reason?: string | null | undefined;
       } | undefined;
     };
-    response: Sku;
+    response: AdminSku;
   };
-  /** Register an image, or a new version of one. New launches use the newest version that is not retired; allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. */
-  adminOsImageRegister: {
+  /** Retire a SKU: tenants no longer see it. Refused while it has allocations; reasons[] lists them. Creating it again brings it back. */
+  adminSkuRetire: {
     request: {
+      params: {
+        /** SKU code. */
+        sku_name: string;
+      };
       body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: AdminSku;
+  };
+  /** List VM profiles and the hosts that cannot hold them */
+  adminVmProfileList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        /** Also list retired ones (default: false). */
+        include_retired?: boolean | undefined;
+        /** Only profiles of this SKU. */
+        sku_name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: AdminVmProfile[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Get a VM profile, also a retired one */
+  adminVmProfileGet: {
+    request: {
+      params: {
+        /** Name of the VM profile, unique in the catalog. */
+        vm_profile_name: string;
+      };
+    };
+    response: AdminVmProfile;
+  };
+  /** Create a VM profile of a SKU, or bring a retired one back. The response lists the hosts that cannot hold the VM; launches with this profile are not placed on them. */
+  adminVmProfileCreate: {
+    request: {
+      body: VmProfileSpec;
+    };
+    response: AdminVmProfile;
+  };
+  /** Change the size of a VM profile, or make it the default. Running allocations keep their size; the next launch gets the new one. */
+  adminVmProfileUpdate: {
+    request: {
+      params: {
+        /** Name of the VM profile, unique in the catalog. */
+        vm_profile_name: string;
+      };
+      body?: {
+        vcpu_count?: number | undefined;
+        memory_mib?: number | undefined;
+        /** Used by launches of this GPU count that name no profile. It replaces the earlier default. */
+        is_default?: boolean | undefined;
+      } | undefined;
+    };
+    response: AdminVmProfile;
+  };
+  /** Retire a VM profile: launches no longer use it. Running allocations keep their size. Creating it again brings it back. */
+  adminVmProfileRetire: {
+    request: {
+      params: {
+        /** Name of the VM profile, unique in the catalog. */
+        vm_profile_name: string;
+      };
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: AdminVmProfile;
+  };
+  /** List prices with history and future, newest first */
+  adminPriceList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        /** Only prices of this SKU. */
+        sku_name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Price[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Set the price of a SKU from now, or from a later time. A launch is charged the price that is current when it is accepted, until its release; a running allocation keeps its price. */
+  adminPriceCreate: {
+    request: {
+      body: PriceSpec;
+    };
+    response: Price;
+  };
+  /** Cancel a price that is not in effect yet */
+  adminPriceCancel: {
+    request: {
+      params: {
+        /** ID of the price. */
+        price_id: string;
+      };
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: Price;
+  };
+  /** List pools with their number of nodes */
+  adminPoolList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        /** Also list retired ones (default: false). */
+        include_retired?: boolean | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Pool[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Get a pool, also a retired one */
+  adminPoolGet: {
+    request: {
+      params: {
+        /** Name of the pool. */
+        pool_name: string;
+      };
+    };
+    response: Pool;
+  };
+  /** Create a pool, or bring a retired one back. The nodes of a dedicated pool serve one organization only; those of a shared pool serve all. */
+  adminPoolCreate: {
+    request: {
+      body: PoolSpec;
+    };
+    response: Pool;
+  };
+  /** Change the purpose of a pool, or the organization of an empty one */
+  adminPoolUpdate: {
+    request: {
+      params: {
+        /** Name of the pool. */
+        pool_name: string;
+      };
+      body?: {
+        /** What the pool is for, for operators. */
+        purpose?: string | null | undefined;
+        /** The organization that it is dedicated to; null for a shared pool (default). */
+        organization_id?: string | null | undefined;
+      } | undefined;
+    };
+    response: Pool;
+  };
+  /** Retire a pool without nodes. Refused while it has nodes; reasons[] lists them. Creating it again brings it back. */
+  adminPoolRetire: {
+    request: {
+      params: {
+        /** Name of the pool. */
+        pool_name: string;
+      };
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: Pool;
+  };
+  /** List images, with retired ones where requested */
+  adminOsImageList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        /** Also list retired ones (default: false). */
+        include_retired?: boolean | undefined;
+      } | undefined;
+    };
+    response: {
+      items: OsImage[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Get an image, also a retired one */
+  adminOsImageGet: {
+    request: {
+      params: {
         /** Image slug. */
-        name: string;
-        /** Display name. */
-        display_name: string;
-        /** Distribution. */
-        os_family: string;
-        /** Operating system version. */
-        os_version: string;
-        /** Digest of the file that hosts download. */
-        digest: string;
-        format: 'raw' | 'qcow2';
-        size_bytes: number;
-        /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
-        driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-        /** Readiness checks that the image runs in the guest OS; all must pass. */
-        readiness_checks: string[];
-        /** Source of the image. */
-        source: string;
-        /** Authority for the digest of this image. */
-        digest_authority: string;
-        /** SKUs that can use the image. */
-        sku_names: string[];
+        image_name: string;
       };
     };
     response: OsImage;
   };
-  /** Retire a version of an image. New launches use the newest version that is not retired; without one the image is disabled. Running allocations continue. This cannot be undone: the same digest cannot be registered under this name again. */
+  /** Register an image, or a new version of one. New launches use the newest version that is not retired; allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request says otherwise. A retired image of this name returns with the values of the request. */
+  adminOsImageRegister: {
+    request: {
+      body: ImageSpec;
+    };
+    response: OsImage;
+  };
+  /** Change the name, channel, trust or SKUs of an image. Its versions do not change. */
+  adminOsImageUpdate: {
+    request: {
+      params: {
+        /** Image slug. */
+        image_name: string;
+      };
+      body?: {
+        /** Display name. */
+        display_name?: string | undefined;
+        /** A launch that names no image gets a stable one (default of a new image: stable). */
+        channel?: 'stable' | 'candidate' | undefined;
+        /** A launch that names no image gets a verified one (default: unverified). */
+        trust?: 'unverified' | 'verified' | undefined;
+        /** SKUs that can use the image. */
+        sku_names?: string[] | undefined;
+      } | undefined;
+    };
+    response: OsImage;
+  };
+  /** Retire an image, or one version of it. Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Running allocations continue. */
   adminOsImageRetire: {
     request: {
       params: {
@@ -3595,8 +4162,8 @@ export type Operations = {
         image_name: string;
       };
       body: {
-        /** The version to retire. */
-        digest: string;
+        /** The version to retire (default: the whole image). */
+        digest?: string | undefined;
         /** Reason, stored with the version and in the audit row. */
         reason: string;
       };
@@ -3877,6 +4444,19 @@ export type Operations = {
       enrollment: Enrollment;
     };
   };
+  /** Move a node to another pool. Refused while other organizations than that of a dedicated pool hold claims on the node. */
+  adminNodeUpdate: {
+    request: {
+      params: node;
+      body: {
+        /** The pool to move it to. */
+        pool_name: string;
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
   /** Hold a node for bare metal, or end the hold */
   adminNodeHold: {
     request: {
@@ -4113,6 +4693,8 @@ export type Operations = {
       body: {
         /** End credentials, sessions and tickets created before this time (default: now). */
         older_than?: string | undefined;
+        /** End also the older certificates of nodes, where one was revoked since the backup (default false). Every node is enrolled again. */
+        ends_certificates?: boolean | undefined;
         /** Reason, recorded in the audit row. */
         reason: string;
       };
@@ -4131,6 +4713,69 @@ export type Operations = {
       };
     };
     response: RestoreStatus;
+  };
+  /** Get whether the clock of the database is trusted */
+  adminClockGet: {
+    request: {
+      query?: Record<string, never> | undefined;
+    };
+    response: {
+      /** Nothing is released, ended, deleted or marked because a time has passed. */
+      is_held: boolean;
+      /** The clock of the database now. */
+      database_time: string;
+      /** When a worker last checked it, by this clock; null before the first check. */
+      checked_at: string | null;
+      /** When the hold began, by this clock. */
+      held_since: string | null;
+      reason: string | null;
+      /** How far the clock moved ahead of the time that a worker expected, in milliseconds. */
+      jump_ms: number | null;
+      /** Agents of nodes in service, those that sent a heartbeat since the hold began, and those of them whose host agrees with the database. When most agree the hold ends automatically. */
+      agents: {
+        known: number;
+        reported: number;
+        agreeing: number;
+      };
+      /** When the last hold ended. */
+      ended_at: string | null;
+      /** `agents`, `clock` if it returned, or the operator who confirmed it. */
+      ended_by: string | null;
+      version: number;
+    };
+  };
+  /** Confirm that the clock of the database is right, so that work that was held goes by it */
+  adminClockConfirm: {
+    request: {
+      body: {
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Nothing is released, ended, deleted or marked because a time has passed. */
+      is_held: boolean;
+      /** The clock of the database now. */
+      database_time: string;
+      /** When a worker last checked it, by this clock; null before the first check. */
+      checked_at: string | null;
+      /** When the hold began, by this clock. */
+      held_since: string | null;
+      reason: string | null;
+      /** How far the clock moved ahead of the time that a worker expected, in milliseconds. */
+      jump_ms: number | null;
+      /** Agents of nodes in service, those that sent a heartbeat since the hold began, and those of them whose host agrees with the database. When most agree the hold ends automatically. */
+      agents: {
+        known: number;
+        reported: number;
+        agreeing: number;
+      };
+      /** When the last hold ended. */
+      ended_at: string | null;
+      /** `agents`, `clock` if it returned, or the operator who confirmed it. */
+      ended_by: string | null;
+      version: number;
+    };
   };
   /** Run discovery on the host and propose slots */
   adminNodeDiscoveryCreate: {
@@ -5105,6 +5750,104 @@ export type Operations = {
       /** Memberships whose role changed. */
       memberships_changed: number;
       memberships_removed: number;
+    };
+  };
+  /** Check the whole site now, with a cure for everything that is not in order. The checks run at once, each with its own time limit: a dependency that does not respond is `unknown`, and the others are still checked. The process contacts only addresses of its own configuration. Of a client, `gpuaas doctor` checks connection and sign-in. */
+  adminDoctorGet: {
+    request: Record<string, never>;
+    response: {
+      /** The worst state: `unknown` counts as a warning. */
+      state: 'ok' | 'warning' | 'failed';
+      /** When the checks began. */
+      checked_at: string;
+      /** How long all of them took together. */
+      duration_ms: number;
+      server_version: string;
+      checks: {
+        /** The name of the check, which does not change. */
+        key: string;
+        label: string;
+        state: 'ok' | 'warning' | 'failed' | 'unknown' | 'not_configured';
+        /** What was found, as a sentence. */
+        detail: string;
+        /** What to do; null where nothing is to be done. */
+        cure: string | null;
+        /** The runbook, below `doc/operations/runbooks`. */
+        runbook_url: string | null;
+      }[];
+    };
+  };
+  /** Get the steps from an empty database to the first launch. Every step is read from the data of the site, so a step done in any way is done, and setting up may stop and continue at any time. */
+  adminSetupGet: {
+    request: Record<string, never>;
+    response: {
+      /** Every step that is not optional is done. */
+      is_complete: boolean;
+      next: 'sign_in' | 'superadmin' | 'trust_keys' | 'backups' | 'catalog' | 'sign_up' | 'node_created' | 'node_enrolled' | 'node_discovered' | 'node_approved' | 'first_launch' | null;
+      /** When the data was read. */
+      read_at: string;
+      steps: {
+        key: 'sign_in' | 'superadmin' | 'trust_keys' | 'backups' | 'catalog' | 'sign_up' | 'node_created' | 'node_enrolled' | 'node_discovered' | 'node_approved' | 'first_launch';
+        label: string;
+        state: 'done' | 'next' | 'blocked' | 'optional';
+        /** What is there, or what is missing, as a sentence. */
+        detail: string;
+        /** The command of the step; null where it is done. */
+        command: string | null;
+      }[];
+    };
+  };
+  /** List recorded backups of the database, newest data first */
+  adminBackupList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        /** ID of the backup. */
+        id: string;
+        /** The time of the data: when the backup began. */
+        taken_at: string;
+        /** Where it is stored. */
+        location: string;
+        size_bytes: number | null;
+        /** When it was recorded. */
+        recorded_at: string;
+        /** ID of the user who recorded it. */
+        recorded_by: string;
+      }[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Record that a backup of the database was made. Called by the backup job after the backup is complete and readable. Nothing is copied: this is the record that the site check compares with the time. A backup of the same time and location is recorded once. */
+  adminBackupRecord: {
+    request: {
+      body: {
+        /** The time of the data: when the backup began. Not in the future. */
+        taken_at: string;
+        /** Where it is stored, without credentials. */
+        location: string;
+        size_bytes?: number | undefined;
+      };
+    };
+    response: {
+      /** ID of the backup. */
+      id: string;
+      /** The time of the data: when the backup began. */
+      taken_at: string;
+      /** Where it is stored. */
+      location: string;
+      size_bytes: number | null;
+      /** When it was recorded. */
+      recorded_at: string;
+      /** ID of the user who recorded it. */
+      recorded_by: string;
     };
   };
 };
