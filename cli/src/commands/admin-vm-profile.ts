@@ -78,7 +78,6 @@ export const adminVmProfile: Group = {
         default: toggle('Use it for launches of this GPU count that name no profile'),
         ...keyFlags,
       },
-      examples: ['gpuaas admin vm-profile create small --sku h200 --gpus 1 --vcpus 8 --memory-mib 65536'],
       run: async (cli, { args, flags }) => {
         const body = {
           name: args.profile,
