@@ -8,6 +8,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { missingKeycloak } from './keycloak.ts';
 
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
@@ -76,6 +77,7 @@ const NEEDS = {
   rsync: () => (findProgram('rsync') ? false : 'rsync: not installed (Debian: rsync)'),
   bsdtar: () => (findProgram('bsdtar') ? false : 'bsdtar: not installed (Debian: libarchive-tools)'),
   mke2fs: () => (findProgram('mke2fs') ? false : 'mke2fs: not installed (Debian: e2fsprogs)'),
+  keycloak: missingKeycloak,
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
 
