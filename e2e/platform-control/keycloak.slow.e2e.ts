@@ -103,6 +103,20 @@ test('users sign in with a real Keycloak', { skip }, async (t) => {
     assert.equal((await me(await keycloak.token('test-direct'))).status, 200);
   });
 
+  // Before the keys change: Keycloak takes no hint that a removed key signed.
+  await t.test('signing out ends the session here and at the issuer', async () => {
+    const out = await context.request.post(`${origin}/auth/sign-out`, {
+      headers: { origin, 'x-gpuaas-console': '1' },
+    });
+    const { redirect_to } = await out.json();
+    assert.ok(String(redirect_to).startsWith(`${keycloak.issuer}/protocol/openid-connect/logout`), redirect_to);
+    await page.goto(redirect_to);
+    await page.waitForURL(`${origin}/`);
+    assert.equal((await context.request.get(`${origin}/api/v1/me`)).status(), 401);
+    await page.goto(`${origin}/auth/sign-in`);
+    await page.locator('#password').waitFor();
+  });
+
   await t.test(
     'after a key rotation both keys count while both are published, and a removed one does not',
     async () => {
