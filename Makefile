@@ -32,6 +32,7 @@ logs: ## Follow the server's log
 
 test: install ## Run every test
 	@./tools/test/ensure-packages.sh
+	$(if $(filter slow all,$(TIER)),@./tools/test/ensure-keycloak.sh)
 	@exec $(NODE) tools/test.ts $(if $(LANE),--lane "$(LANE)") $(if $(TIER),--tier "$(TIER)") $(FILES)
 
 check: install ## Types, lint, format, import rules, dead code, contract and schema drift

@@ -8,6 +8,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { missingKeycloak } from './keycloak.ts';
 
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
@@ -88,6 +89,7 @@ const NEEDS = {
     });
     return asked.stdout.trim() === 'true' ? 'history: this clone is shallow (git fetch --unshallow)' : false;
   },
+  keycloak: missingKeycloak,
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
 

@@ -14,10 +14,11 @@ export type FileVerdict = Readonly<{
 }>;
 
 /**
- * These may be skipped anywhere: recordings of other hosts, a GPU, images that take longer to build than a run may, and
- * the history that a shallow clone lacks. A missing program or privilege is none of them.
+ * These may be skipped anywhere: recordings of other hosts, a GPU, images that take longer to build than a run may,
+ * the history that a shallow clone lacks, and Java programs where Java or Maven is missing. A missing Debian package or
+ * privilege is none of them.
  */
-const ALWAYS_SKIPPABLE = ['recordings:', 'gpu:', 'prebuilt:', 'history:'];
+const ALWAYS_SKIPPABLE = ['recordings:', 'gpu:', 'prebuilt:', 'history:', 'maven:'];
 
 export const mayBeSkipped = (reason: string): boolean => ALWAYS_SKIPPABLE.some((prefix) => reason.startsWith(prefix));
 
