@@ -135,19 +135,17 @@ export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): 
     )
   ).rowCount;
 
-/** A disk that is in another place now is no data disk of these nodes any more. */
+/** Disks of these nodes that are in another place now; returns those that were data disks. */
 export const revokeDisksElsewhere = async (
   tx: Tx,
   nodeIds: readonly string[],
   serials: readonly string[],
   reason: string,
-): Promise<void> => {
-  await tx.query(
-    `with gone as (update disk_ownerships set state = 'revoked', state_reason = $3, state_since = clock_timestamp(), version = version + 1
-       where node_id = any ($1) and serial = any ($2) and state = 'owned' returning node_id, serial)
-     update nodes n set version = n.version + 1, data_disks = coalesce((select jsonb_agg(d) from jsonb_array_elements(n.data_disks) d
-         where not exists (select from gone where gone.node_id = n.id and gone.serial = d ->> 'serial')), '[]')
-     where n.id in (select node_id from gone)`,
-    [nodeIds, serials, reason],
-  );
-};
+): Promise<Pick<DiskOwnershipRow, 'node_id' | 'serial'>[]> =>
+  (
+    await tx.query<Pick<DiskOwnershipRow, 'node_id' | 'serial'>>(
+      `update disk_ownerships set state = 'revoked', state_reason = $3, state_since = clock_timestamp(), version = version + 1
+       where node_id = any ($1) and serial = any ($2) and state = 'owned' returning node_id, serial`,
+      [nodeIds, serials, reason],
+    )
+  ).rows;
