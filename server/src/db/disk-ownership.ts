@@ -134,3 +134,18 @@ export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): 
       [nodeId, reason],
     )
   ).rowCount;
+
+/** Disks of these nodes that are in another place now; returns those that were data disks. */
+export const revokeDisksElsewhere = async (
+  tx: Tx,
+  nodeIds: readonly string[],
+  serials: readonly string[],
+  reason: string,
+): Promise<Pick<DiskOwnershipRow, 'node_id' | 'serial'>[]> =>
+  (
+    await tx.query<Pick<DiskOwnershipRow, 'node_id' | 'serial'>>(
+      `update disk_ownerships set state = 'revoked', state_reason = $3, state_since = clock_timestamp(), version = version + 1
+       where node_id = any ($1) and serial = any ($2) and state = 'owned' returning node_id, serial`,
+      [nodeIds, serials, reason],
+    )
+  ).rows;

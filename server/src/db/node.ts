@@ -254,6 +254,15 @@ export const declareDataDisk = async (tx: Tx, nodeId: string, disk: DataDisk): P
   );
 };
 
+/** A disk that is in another place now is no data disk of the node. */
+export const removeDataDisk = async (tx: Tx, nodeId: string, serial: string): Promise<void> => {
+  await tx.query(
+    `update nodes set version = version + 1,
+       data_disks = coalesce((select jsonb_agg(d) from jsonb_array_elements(data_disks) d where d ->> 'serial' <> $2), '[]') where id = $1`,
+    [nodeId, serial],
+  );
+};
+
 /** Nothing is known of the host that the node gets next. */
 export const resetHostFacts = async (tx: Tx, nodeId: string): Promise<void> => {
   await tx.query(

@@ -6,10 +6,12 @@ import { scanDatabase, secretsIn } from '../../test/canary.ts';
 import { joinedGateway } from '../../test/gateway.ts';
 import { settle, truth } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
+import { TEST_KEYS, testSecrets } from '../../test/secrets.ts';
 import { must } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
+import { SEALED_TO } from '../domain/sealed.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
 const canary = (): string => `canary${randomBytes(12).toString('hex')}`;
@@ -77,7 +79,45 @@ it('no secret is found in a dump, a log line, an event, an audit row or a respon
     await admin.post(`/api/v1/admin/nodes/${stage.agent.node_id}/enrollment`, { reason: 'test' }),
     201,
   ).body;
+  // A launch whose user data is refused, and one that is accepted or not as there is capacity.
+  const [refused, launched] = [canary(), canary()];
+  const launch = (user_data: string, more: object = {}) =>
+    user.post(`/api/v1/projects/${tenant.project_id}/allocations`, {
+      ...{
+        name: `c-${randomBytes(4).toString('hex')}`,
+        sku_name: 'h200-sxm-slice',
+        region_name: 'us-buffalo-1',
+        gpu_count: 1,
+      },
+      ...{ user_data, ...more },
+    });
+  const answers = [
+    await launch(`#!/bin/sh\necho ${refused}\n`, { no_such_field: refused }),
+    await launch(`echo ${refused}`.repeat(9000)),
+    await launch(`#!/bin/sh\necho ${launched}\n`),
+    await test.bearer(`gpt_${refused}`).get('/api/v1/me'),
+  ];
+  for (const [index, { status, body }] of answers.entries())
+    assert.ok(
+      index === 2 ? status < 500 : status >= 400 && status < 500,
+      `${index}: ${status} ${JSON.stringify(body)}`,
+    );
+  const { ticket } = await stage.ticket();
+  const trust = await sql.query<{ id: string; sealed_private_key: Buffer }>(
+    "select id, sealed_private_key from trust_keys where purpose = 'task_signer' and state = 'active'",
+  );
+  const [signer] = trust.rows;
+  assert.ok(signer);
+  const bearer = user.token ?? '';
   const secrets = {
+    refused,
+    launched,
+    ticket,
+    bearer,
+    signer:
+      testSecrets('trust', TEST_KEYS.trust_keys)
+        .open(signer.sealed_private_key, SEALED_TO.trust_key(signer.id))
+        .split('\n')[1] ?? '',
     kept,
     requested,
     shown,
@@ -91,6 +131,7 @@ it('no secret is found in a dump, a log line, an event, an audit row or a respon
 
   assert.deepEqual(await scanDatabase(sql, secrets), []);
   assert.deepEqual(secretsIn(JSON.stringify(test.logs), secrets), []);
+  for (const { body } of answers) assert.deepEqual(secretsIn(JSON.stringify(body), secrets), []);
   const reads = [
     ...['', '/timeline', '/sessions'].map((rest) => ({ as: user, path: `${allocation}${rest}` })),
     { as: user, path: `/api/v1/projects/${tenant.project_id}/service-accounts` },

@@ -3,9 +3,10 @@
  * end, and a data disk of another node is none any more.
  */
 import type { Tx } from '../db/client.ts';
+import { revokeDisksElsewhere } from '../db/disk-ownership.ts';
+import { removeDataDisk } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { endProofsElsewhere, listNodesElsewhere, type PlacedDevice } from '../db/slot-approval.ts';
-import { revokeDisksElsewhere } from '../db/statements/revoke-disks.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
@@ -20,6 +21,7 @@ export const endElsewhere = async (tx: Tx, nodeId: string, devices: readonly Pla
   for (const id of others) await lockSummary(tx, id);
   await endProofsElsewhere(tx, devices);
   const serials = devices.flatMap(({ nvme_serial }) => nvme_serial ?? []);
-  await revokeDisksElsewhere(tx, others, serials, REASONS.disk_moved);
+  for (const { node_id, serial } of await revokeDisksElsewhere(tx, others, serials, REASONS.disk_moved))
+    await removeDataDisk(tx, node_id, serial);
   for (const id of others) await refreshSummary(tx, id);
 };
