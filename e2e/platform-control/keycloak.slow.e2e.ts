@@ -3,30 +3,21 @@
  * longer than all of it together; so the parts run in order, and the last one stops it.
  */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { contextOptions, launchBrowser } from '../../console/test/browser.ts';
 import { startTestApp, testClock } from '../../server/test/app.ts';
 import { until } from '../../server/test/until.ts';
 import { requires } from '../../tools/test/requires.ts';
 import { claimsOf, startKeycloak, USER } from './keycloak.ts';
+import { freePorts } from './lab.ts';
 
 const skip = requires('keycloak', 'chromium');
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 /** An unknown key is looked for at most every 30 seconds. */
 const KEYS_COOLDOWN_MS = 90_000;
 
 test('users sign in with a real Keycloak', { skip }, async (t) => {
-  const [port, issuerPort] = [await freePort(), await freePort()];
+  const [port = 0, issuerPort = 0] = await freePorts(2);
   const origin = `http://localhost:${port}`;
   const keycloak = await startKeycloak(t, { port: issuerPort, publicUrl: origin });
   const clock = testClock();

@@ -29,13 +29,26 @@ export type LabUnderTest = Readonly<{
   readyz(): Promise<number | undefined>;
 }>;
 
-export const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
+/** All are held until each is known: a port that was just closed may be given out again. */
+export const freePorts = async (count: number): Promise<readonly number[]> => {
+  const probes = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    probes.map(
+      (probe) =>
+        new Promise<number>((resolve, reject) => {
+          probe.once('error', reject);
+          probe.listen(0, '127.0.0.1', () => {
+            const address = probe.address();
+            resolve(typeof address === 'object' && address ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))));
+  return ports;
+};
+
+export const freePort = async (): Promise<number> => (await freePorts(1))[0] ?? 0;
 
 export const eventually = async (what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> => {
   const deadline = Date.now() + PATIENCE_MS;
@@ -73,14 +86,14 @@ export const labUnderTest = async (t: TestLike, stateDir?: string): Promise<LabU
   const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-up-'));
   chmodSync(scratch, 0o711);
   const dir = stateDir ?? join(scratch, 'state of a lab');
-  const port = await freePort();
+  const [port = 0, nodeApi = 0, gateway = 0, gatewayAgent = 0] = await freePorts(4);
   const { DATABASE_URL: _, GPUAAS_OIDC_ISSUER: __, ...inherited } = process.env;
   const own = {
     GPUAAS_STATE_DIR: dir,
     GPUAAS_PORT: String(port),
-    GPUAAS_NODE_API_PORT: String(await freePort()),
-    GPUAAS_GATEWAY_PORT: String(await freePort()),
-    GPUAAS_GATEWAY_AGENT_PORT: String(await freePort()),
+    GPUAAS_NODE_API_PORT: String(nodeApi),
+    GPUAAS_GATEWAY_PORT: String(gateway),
+    GPUAAS_GATEWAY_AGENT_PORT: String(gatewayAgent),
   };
   const start: LabUnderTest['start'] = (args, env = {}) => {
     // Its own process group, as a terminal creates it: Ctrl-C goes to make and all its children.

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { invariant, pause } from '@gpuaas/kit';
 import type { Client } from '@gpuaas/sdk';
 import { createOperator } from '../../lab/src/operator.ts';
-import { freePort } from '../platform-control/lab.ts';
+import { freePorts } from '../platform-control/lab.ts';
 
 const REPO = fileURLToPath(new URL('../..', import.meta.url));
 /** Only ends the test of a broken control plane: not a measurement. */
@@ -86,10 +86,8 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const password = join(stateDir, 'dev-password');
   writeFileSync(password, 'only-for-this-test\n', { mode: 0o600 });
-  const nodeApiPort = await freePort();
-  const [gatewayPort, gatewayAgentPort] = await Promise.all([freePort(), freePort()]);
   const processes = options.processes ?? ROLES;
-  const ports = await Promise.all(processes.map(() => freePort()));
+  const [nodeApiPort, gatewayPort, gatewayAgentPort, ...ports] = await freePorts(3 + processes.length);
   const [apiPort] = ports;
   const url = `http://localhost:${apiPort}`;
   const { GPUAAS_TOKEN: _, ...inherited } = process.env;
