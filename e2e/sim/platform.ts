@@ -81,6 +81,14 @@ const isReady = (url: string): Promise<boolean> =>
     () => false,
   );
 
+/** The stories launch on whole fleets; the limit of the demo is for people. */
+const endGpuLimits = async (client: Client): Promise<void> => {
+  const { version } = await client.adminSitePolicyGet({});
+  await client.adminSitePolicyUpdate({ body: { default_gpu_limit: null } }, { ifMatch: version });
+  for (const { organization_id, project_id, version: ifMatch } of (await client.adminQuotaList({})).items)
+    if (project_id === null) await client.adminQuotaPut({ body: { organization_id, gpu_limit: null } }, { ifMatch });
+};
+
 export const startPlatform = async (options: PlatformOptions): Promise<Platform> => {
   const stateDir = join(options.dir, 'state');
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
@@ -125,15 +133,17 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
       return (await isReady(`http://127.0.0.1:${port}`)) ? true : undefined;
     });
   };
+  const client = createOperator({ url, dev_password_file: password, signal: stopping.signal });
   try {
     for (const index of processes.keys()) await serve(index);
+    await endGpuLimits(client);
   } catch (err) {
     await stop();
     throw err;
   }
   return {
     url,
-    client: createOperator({ url, dev_password_file: password, signal: stopping.signal }),
+    client,
     servers,
     restart: (roles) => serve(processes.indexOf(roles)),
     run: (args) => {

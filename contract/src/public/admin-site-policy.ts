@@ -16,7 +16,8 @@ export const SitePolicySpec = Closed({
   }),
   mail_domains: Type.Array(
     Type.String({
-      pattern: '^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$',
+      pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$',
+      maxLength: 253,
       examples: ['example.com'],
     }),
     {
