@@ -89,11 +89,6 @@ export const retireOsImage = async (tx: Tx, name: string): Promise<boolean> =>
     )
   ).rowCount === 1;
 
-/** Whether it has a version that a launch could get. */
-export const hasLiveVersion = async (reader: Reader, name: string): Promise<boolean> =>
-  (await reader.query('select from os_image_versions where image_name = $1 and retired_at is null limit 1', [name]))
-    .rowCount === 1;
-
 const INSERT_OS_IMAGE_VERSION = statement(
   {
     name: 'text',

@@ -11,7 +11,6 @@ export type PriceRow = Readonly<
     state: 'past' | 'current' | 'future' | 'cancelled';
   }
 >;
-export type CurrentPrice = Readonly<Pick<SkuPrices, 'gpu_hourly_price_minor' | 'currency'>>;
 
 const PRICE = `p.id, p.sku_name, p.currency, p.gpu_hourly_price_minor, p.valid_from, p.created_by, p.created_at, p.cancelled_at,
   case when p.cancelled_at is null then (select min(l.valid_from) from sku_prices l
@@ -34,14 +33,6 @@ export const listPrices = async (
 
 export const findPrice = async (reader: Reader, id: string): Promise<PriceRow | undefined> =>
   (await reader.query<PriceRow>(`select ${PRICE} from sku_prices p where p.id = $1`, [id])).rows[0];
-
-export const findCurrentPrice = async (reader: Reader, skuName: string): Promise<CurrentPrice | undefined> =>
-  (
-    await reader.query<CurrentPrice>(
-      `select c.gpu_hourly_price_minor, c.currency from (${currentPrice('$1::text')}) c`,
-      [skuName],
-    )
-  ).rows[0];
 
 const INSERT_PRICE = statement(
   {
