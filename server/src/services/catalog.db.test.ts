@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { type Caller, startTestApp, type TestApp, type TestResponse } from '../../test/app.ts';
 import { assertInvariants } from '../../test/invariants.ts';
@@ -35,9 +36,12 @@ describe('the catalog', () => {
     await sql.connect();
   });
   after(async () => {
-    await assertInvariants(test.db.database);
-    await sql.end();
-    for (const close of closers) await close();
+    try {
+      await assertInvariants(test.db.database);
+    } finally {
+      await sql.end();
+      for (const close of closers) await close();
+    }
   });
 
   const patch = (path: string, body: object, version: number) =>
@@ -92,6 +96,11 @@ describe('the catalog', () => {
           data: { allocation_id: id, name: 'ended', state: 'failed', state_reason: null },
           correlation_id: 'test',
         });
+        await tx.query(
+          `insert into audit_logs (id, organization_id, project_id, actor_kind, action, target_kind, target_id, result, policy, correlation_id)
+           values ($1, $2, $3, 'system', 'allocation.fail', 'allocation', $4, 'success', 'test', 'test')`,
+          [mintId('aud'), ada.organization_id, ada.project_id, id],
+        );
       });
     return { name, node_id: id, price, launch, fail, profile: name.replaceAll('-', '_') };
   };

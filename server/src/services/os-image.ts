@@ -127,13 +127,15 @@ const retireVersion = async (tx: Tx, name: string, digest: string, reason: strin
 
 export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegister'>) => {
   const row = await createImage(ctx.tx, body);
+  const { channel, trust, sku_names } = imageSpecOf(row);
   ctx.note({
     image_name: body.name,
     digest: body.digest,
     source: body.source,
     digest_authority: body.digest_authority,
-    channel: row.channel,
-    trust: row.trust,
+    channel,
+    trust,
+    sku_names,
   });
   return imageView(row);
 };
