@@ -21,7 +21,13 @@ const columns = (ask: (asked: ForceRequest) => void): readonly Column<AdminAlloc
   {
     header: 'Allocation',
     cell: ({ allocation }) => (
-      <Link className="link" to="/platform/trace" search={{ id: allocation.id }} title={allocation.id}>
+      <Link
+        className="link"
+        to="/platform/trace"
+        search={{ id: allocation.id }}
+        title={allocation.id}
+        style={{ overflowWrap: 'anywhere' }}
+      >
         {allocation.name}
       </Link>
     ),
