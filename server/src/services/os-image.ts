@@ -127,7 +127,7 @@ const retireVersion = async (tx: Tx, name: string, digest: string, reason: strin
 
 export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegister'>) => {
   const row = await createImage(ctx.tx, body);
-  const { channel, trust, sku_names } = imageSpecOf(row);
+  const { channel, trust, sku_names } = row;
   ctx.note({
     image_name: body.name,
     digest: body.digest,
