@@ -42,7 +42,7 @@ export const Shell = ({ isSignedOut, children }: Readonly<{ isSignedOut: boolean
   return (
     <AppShell
       header={{ height: 52 }}
-      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      navbar={{ width: 240, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'sm', sm: 'lg' }}
     >
       <a className="visually-hidden skip-link" href="#content">
