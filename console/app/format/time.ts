@@ -10,7 +10,8 @@ export const span = (ms: number): string => {
   if (rest < MINUTE) return `${Math.floor(rest / SECOND)} s`;
   if (rest < 10 * MINUTE) return pair(rest, MINUTE, 'min', SECOND, 's');
   if (rest < HOUR) return `${Math.floor(rest / MINUTE)} min`;
-  if (rest < DAY) return pair(rest, HOUR, 'h', MINUTE, 'min');
+  if (rest < 10 * HOUR) return pair(rest, HOUR, 'h', MINUTE, 'min');
+  if (rest < DAY) return `${Math.floor(rest / HOUR)} h`;
   return pair(rest, DAY, 'd', HOUR, 'h');
 };
 

@@ -21,13 +21,7 @@ const columns = (ask: (asked: ForceRequest) => void): readonly Column<AdminAlloc
   {
     header: 'Allocation',
     cell: ({ allocation }) => (
-      <Link
-        className="link"
-        to="/platform/trace"
-        search={{ id: allocation.id }}
-        title={allocation.id}
-        style={{ overflowWrap: 'anywhere' }}
-      >
+      <Link className="link" to="/platform/trace" search={{ id: allocation.id }} title={allocation.id}>
         {allocation.name}
       </Link>
     ),
