@@ -1,5 +1,7 @@
 -- Written by `make gen` from a freshly migrated database; do not edit. Change the schema with a new migration.
 
+set check_function_bodies = off;
+
 create extension btree_gist;
 
 CREATE OR REPLACE FUNCTION chain_wipe_proof()

@@ -89,6 +89,8 @@ const functionText = ({ definition }: Catalog['functions'][number]): string =>
 export const schemaText = (catalog: Catalog): string => {
   const parts: string[] = [
     HEADER,
+    // A function may name a table that comes after it.
+    'set check_function_bodies = off;',
     ...catalog.extensions.map((name) => `create extension ${name};`),
     ...catalog.enums.map(
       ({ name, labels }) => `create type ${name} as enum (${labels.map((l) => `'${l}'`).join(', ')});`,

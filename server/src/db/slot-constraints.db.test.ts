@@ -191,7 +191,7 @@ describe('the schema of nodes and slots', () => {
     for (const text of [
       'update wipe_proofs set is_verified = true',
       'update wipe_proofs set created_at = now()',
-      'delete from wipe_proofs',
+      'delete from wipe_proofs where id not in (select wipe_proof_id from node_resource_slots where wipe_proof_id is not null)',
       'truncate wipe_proofs cascade',
     ])
       await raw.refused({ code: NOT_ALLOWED }, (sql) => sql.query(text));

@@ -83,6 +83,20 @@ test('commit order compares transaction ids as numbers beyond double precision',
   assert.equal(isBefore({ xid: '9', id: 'a' }, { xid: '9', id: 'a' }), false);
 });
 
+test('a part that was checked elsewhere is skipped, and the chain goes on from its end', () => {
+  const seals = chain(6);
+  const [, , third] = seals;
+  assert.ok(third);
+  const checking = checkChain('org_a', []);
+  checking.skip({ sequence: third.sequence, hash: third.hash });
+  checking.take(seals.slice(3));
+  assert.deepEqual(checking.finish().findings, []);
+  const gap = checkChain('org_a', []);
+  gap.skip({ sequence: third.sequence, hash: third.hash });
+  gap.take(seals.slice(4));
+  assert.ok(gap.finish().findings.length > 0);
+});
+
 test('one bad row is one finding, for any page size', () => {
   const seals = chain(20).map((seal) => (seal.sequence === 7 ? { ...seal, row: row(7, { result: 'denied' }) } : seal));
   for (const pageRows of [1, 3, 7, 100])

@@ -95,6 +95,8 @@ describe('comparison of the host inventory with claims', () => {
     const { findings, quarantine } = judge({ inventory: inventory({ vms }), slots });
     assert.deepEqual(findings[0]?.slot_ids, ['slt_3', 'slt_4', 'slt_5']);
     assert.match(findings[0]?.message ?? '', /It uses devices of slots 3, 4, 5\.$/);
+    const [one] = judge({ inventory: inventory({ vms: [machine(null, { devices: ['S4'] })] }), slots }).findings;
+    assert.match(one?.message ?? '', /It uses devices of slot 4\.$/);
     assert.deepEqual(
       quarantine.map(({ slot_id }) => slot_id),
       ['slt_3', 'slt_5'],

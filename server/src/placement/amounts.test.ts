@@ -70,6 +70,14 @@ test('a refusal in a larger fleet reports the amounts of every pool of the tenan
   assert.deepEqual(told.decision.alternatives, decision.alternatives);
 });
 
+test('counts without amounts, as an earlier build wrote them, add nothing', () => {
+  const { unavailable_gpus: _, ...earlier } = pool(300, { claimed: 2000 }, {}).gpu_slice;
+  const counts = { ...pool(300, {}, {}), gpu_slice: earlier } as unknown as CapacityCounts;
+  const { decision: refused } = withFleetAmounts(wide, request, [counts, pool(2, { claimed: 10 }, {})], 256);
+  assert.ok(refused.kind === 'unplaceable');
+  assert.equal(refused.unavailable_gpus.claimed, 10);
+});
+
 test('an estimate that fits reports the number of nodes of the whole fleet', () => {
   const placed = { kind: 'placed', node_id: 'nod_a', slot_ids: [], partition_id: null, scores: {} } as const;
   const told = withFleetAmounts({ decision: placed, fit: wide.fit }, request, [pool(300, {}, { '4': 70 })], 256);
