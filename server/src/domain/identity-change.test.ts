@@ -46,5 +46,11 @@ test('only changes behind the end of the restored chain are lost, each once, in 
     backwards.map(({ at }) => at),
     ['2026-01-01', '2026-01-01', '2026-01-02'],
   );
-  assert.equal(lostIdentityChanges([written[1], written[0]].filter((one) => one !== undefined), new Map()).length, 2);
+  assert.equal(
+    lostIdentityChanges(
+      [written[1], written[0]].filter((one) => one !== undefined),
+      new Map(),
+    ).length,
+    2,
+  );
 });
