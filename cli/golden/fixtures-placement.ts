@@ -194,7 +194,16 @@ const mapRow: SlotMapRow = {
   largest_set: 1,
   slots: TILES.map((made, slot_index) => ({ ...tile, ...made, slot_index })),
 };
-const sku = { delivered_gpus: 40, healthy_gpus: 39, reserved_gpus: 4, active_gpus: 12, free_gpus: 11, largest_set: 4 };
+const sku = {
+  delivered_gpus: 40,
+  healthy_gpus: 39,
+  reserved_gpus: 12,
+  active_gpus: 12,
+  free_gpus: 11,
+  unapproved_gpus: 1,
+  blocked_gpus: 16,
+  largest_set: 4,
+};
 const capacity: Capacity = {
   region_name: 'eu-north-1',
   sku_name: 'h200-sxm-slice',
@@ -289,9 +298,11 @@ export const placementAnswers = {
     nodes: 5,
     delivered_gpus: 40,
     healthy_gpus: 39,
-    reserved_gpus: 8,
+    reserved_gpus: 20,
     active_gpus: 20,
     free_gpus: 11,
+    unapproved_gpus: 1,
+    blocked_gpus: 8,
     largest_set: 4,
     empty_nodes: 0,
     skus: [
@@ -300,7 +311,10 @@ export const placementAnswers = {
         sku_name: 'h200-sxm-baremetal-8g',
         capacity_shape: 'baremetal',
         active_gpus: 8,
+        reserved_gpus: 8,
         free_gpus: 0,
+        unapproved_gpus: 0,
+        blocked_gpus: 32,
         largest_set: 0,
       },
       { ...sku, sku_name: 'h200-sxm-slice', capacity_shape: 'gpu_slice' },
@@ -324,7 +338,7 @@ export const placementAnswers = {
         gpu_model: 'H200 SXM',
         delivered_gpus: 40,
         healthy_gpus: 39,
-        reserved_gpus: 8,
+        reserved_gpus: 20,
         active_gpus: 20,
         free_gpus: 11,
       },

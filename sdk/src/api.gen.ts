@@ -345,7 +345,7 @@ export type CapacitySample = {
   /** GPUs of nodes in service. */
   delivered_gpus: number;
   healthy_gpus: number;
-  /** Claimed, or held for bare metal. */
+  /** GPUs claimed by allocations. */
   reserved_gpus: number;
   /** GPUs of active allocations. */
   active_gpus: number;
@@ -1220,12 +1220,16 @@ export type SkuCapacity = {
   /** GPUs of nodes in service. */
   delivered_gpus: number;
   healthy_gpus: number;
-  /** Claimed, or held for bare metal. */
+  /** GPUs claimed by allocations. */
   reserved_gpus: number;
   /** GPUs of active allocations. */
   active_gpus: number;
   /** GPUs that can be launched now. */
   free_gpus: number;
+  /** GPUs without an approved slot or data disk. */
+  unapproved_gpus: number;
+  /** All other GPUs: in cleanup, unhealthy, not ready, or in no free set. Of a SKU also those in use by, or held for, the other shape. Delivered GPUs are reserved, free, unapproved or blocked. */
+  blocked_gpus: number;
   /** Largest GPU count that one allocation can get now. */
   largest_set: number;
 };
@@ -4326,7 +4330,7 @@ export type Operations = {
       next_after_id: string | null;
     };
   };
-  /** Get delivered, healthy, reserved and active GPUs, and fragmentation */
+  /** Get delivered, healthy, reserved, active, free, unapproved and blocked GPUs, and fragmentation */
   adminCapacityList: {
     request: {
       query?: {
@@ -4341,11 +4345,19 @@ export type Operations = {
         region_name: string;
         gpu_model: string;
         nodes: number;
+        /** GPUs of nodes in service. */
         delivered_gpus: number;
         healthy_gpus: number;
+        /** GPUs claimed by allocations. */
         reserved_gpus: number;
+        /** GPUs of active allocations. */
         active_gpus: number;
+        /** GPUs that can be launched now. */
         free_gpus: number;
+        /** GPUs without an approved slot or data disk. */
+        unapproved_gpus: number;
+        /** All other GPUs: in cleanup, unhealthy, not ready, or in no free set. Of a SKU also those in use by, or held for, the other shape. Delivered GPUs are reserved, free, unapproved or blocked. */
+        blocked_gpus: number;
         largest_set: number;
         empty_nodes: number;
         /** The same per SKU. GPUs of a flexible node count for both shapes. */

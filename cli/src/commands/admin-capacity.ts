@@ -39,7 +39,7 @@ export const adminCapacity: Group = {
   commands: [
     command({
       name: 'list',
-      summary: 'List delivered, healthy, reserved, active and free GPUs, and fragmentation',
+      summary: 'List GPUs as delivered, healthy, active, reserved, free, unapproved and blocked',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -49,12 +49,14 @@ export const adminCapacity: Group = {
         cli.out.list(found, [
           { header: 'REGION', value: ({ region_name }) => region_name },
           { header: 'GPU', value: ({ gpu_model }) => gpu_model, shrink: 'cut' },
-          { header: 'NODES', value: ({ nodes }) => nodes, align: 'right' },
+          { header: 'NODES', value: ({ nodes }) => nodes, align: 'right', optional: true },
           { header: 'DELIVERED', value: ({ delivered_gpus }) => delivered_gpus, align: 'right' },
-          { header: 'HEALTHY', value: ({ healthy_gpus }) => healthy_gpus, align: 'right' },
-          { header: 'RESERVED', value: ({ reserved_gpus }) => reserved_gpus, align: 'right' },
+          { header: 'HEALTHY', value: ({ healthy_gpus }) => healthy_gpus, align: 'right', optional: true },
           { header: 'ACTIVE', value: ({ active_gpus }) => active_gpus, align: 'right' },
+          { header: 'RESERVED', value: ({ reserved_gpus }) => reserved_gpus, align: 'right' },
           { header: 'FREE', value: ({ free_gpus }) => free_gpus, align: 'right' },
+          { header: 'UNAPPROVED', value: ({ unapproved_gpus }) => unapproved_gpus, align: 'right' },
+          { header: 'BLOCKED', value: ({ blocked_gpus }) => blocked_gpus, align: 'right' },
           { header: 'EMPTY NODES', value: ({ empty_nodes }) => empty_nodes, align: 'right', optional: true },
         ]);
         if (cli.out.json) return;
@@ -66,10 +68,12 @@ export const adminCapacity: Group = {
         cli.out.table(sold, [
           { header: 'SKU', value: ({ sku_name }) => sku_name },
           { header: 'DELIVERED', value: ({ delivered_gpus }) => delivered_gpus, align: 'right' },
-          { header: 'HEALTHY', value: ({ healthy_gpus }) => healthy_gpus, align: 'right' },
-          { header: 'RESERVED', value: ({ reserved_gpus }) => reserved_gpus, align: 'right' },
+          { header: 'HEALTHY', value: ({ healthy_gpus }) => healthy_gpus, align: 'right', optional: true },
           { header: 'ACTIVE', value: ({ active_gpus }) => active_gpus, align: 'right' },
+          { header: 'RESERVED', value: ({ reserved_gpus }) => reserved_gpus, align: 'right' },
           { header: 'FREE', value: ({ free_gpus }) => free_gpus, align: 'right' },
+          { header: 'UNAPPROVED', value: ({ unapproved_gpus }) => unapproved_gpus, align: 'right' },
+          { header: 'BLOCKED', value: ({ blocked_gpus }) => blocked_gpus, align: 'right' },
           { header: 'REGION', value: ({ region_name }) => region_name, optional: true },
         ]);
       },

@@ -1,9 +1,9 @@
-/** Capacity for operators: delivered, healthy, reserved, active and free, now and over time. */
+/** Capacity for operators: what was delivered and what it does, now and over time. */
 import { fragmentation, fragmentationLine } from '@gpuaas/scheduler';
 import type { MockCtx, Req } from '../core/context.ts';
 import { pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
-import type { Node, Slot } from '../core/rows.ts';
+import type { Node, Sku, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { launchable, slotsOf, snapshotOf } from '../life/placement.ts';
 
@@ -13,21 +13,44 @@ const DELIVERED: readonly Node['state'][] = ['active', 'offline', 'draining'];
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-const countsOf = (world: World, nodes: readonly Node[]) => {
-  const isHeld = (node: Node) => node.is_held || world.exclusive.has(node.id);
+type Shape = Sku['capacity_shape'];
+
+const countsOf = (world: World, nodes: readonly Node[], shape?: Shape) => {
+  const isWhole = (node: Node) => world.exclusive.has(node.id);
   const slots = (node: Node, is: (slot: Slot) => boolean) => slotsOf(world, node.id).filter(is).length;
   const isHealthy = (node: Node) => (node.state === 'active' || node.state === 'draining') && node.health === 'ok';
+  /** Nodes whose claims are ones of the shape. */
+  const own = nodes.filter((node) => shape === undefined || isWhole(node) === (shape === 'baremetal'));
   return {
     delivered_gpus: sum(nodes.map((node) => node.gpu_count)),
     healthy_gpus: sum(
       nodes.filter(isHealthy).map((node) => node.gpu_count - slots(node, (one) => one.health !== 'ok')),
     ),
     reserved_gpus: sum(
-      nodes.map((node) => (isHeld(node) ? node.gpu_count : slots(node, (one) => one.allocation_id !== null))),
+      own.map((node) =>
+        isWhole(node) ? node.gpu_count : slots(node, ({ status }) => status === 'reserved' || status === 'in_use'),
+      ),
     ),
-    active_gpus: sum(nodes.map((node) => slots(node, (one) => one.status === 'in_use'))),
+    active_gpus: sum(own.map((node) => slots(node, (one) => one.status === 'in_use'))),
+    unapproved_gpus: sum(
+      nodes
+        .filter((node) => !isWhole(node))
+        .map(
+          (node) =>
+            Math.max(0, node.gpu_count - slotsOf(world, node.id).length) +
+            slots(node, ({ status, approval }) => status === 'available' && approval === 'disabled'),
+        ),
+    ),
   };
 };
+
+type Counts = ReturnType<typeof countsOf>;
+
+const withFree = (counts: Counts, free_gpus: number) => ({
+  ...counts,
+  free_gpus,
+  blocked_gpus: Math.max(0, counts.delivered_gpus - counts.reserved_gpus - free_gpus - counts.unapproved_gpus),
+});
 
 const fleetView = (world: World, region_name: string, gpu_model: string) => {
   const nodes = [...world.nodes.values()].filter(
@@ -45,14 +68,14 @@ const fleetView = (world: World, region_name: string, gpu_model: string) => {
       const other = sku.capacity_shape === 'gpu_slice' ? 'baremetal' : 'slice';
       const own = nodes.filter((node) => node.capacity_mode !== other);
       const { name: sku_name, capacity_shape } = sku;
-      return { sku_name, capacity_shape, ...countsOf(world, own), ...launchable(snapshot, sku, region_name) };
+      const { free_gpus, largest_set } = launchable(snapshot, sku, region_name);
+      return { sku_name, capacity_shape, ...withFree(countsOf(world, own, capacity_shape), free_gpus), largest_set };
     });
   return {
     region_name,
     gpu_model,
     nodes: nodes.length,
-    ...countsOf(world, nodes),
-    free_gpus: line.free_gpus,
+    ...withFree(countsOf(world, nodes), line.free_gpus),
     largest_set: line.largest_set,
     empty_nodes: line.whole_nodes,
     skus,

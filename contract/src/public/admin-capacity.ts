@@ -7,15 +7,25 @@ import { CAPACITY_SHAPES } from './catalog.ts';
 const CapacityCounts = {
   delivered_gpus: Type.Integer({ description: 'GPUs of nodes in service.' }),
   healthy_gpus: Type.Integer(),
-  reserved_gpus: Type.Integer({ description: 'Claimed, or held for bare metal.' }),
+  reserved_gpus: Type.Integer({ description: 'GPUs claimed by allocations.' }),
   active_gpus: Type.Integer({ description: 'GPUs of active allocations.' }),
   free_gpus: Type.Integer({ description: 'GPUs that can be launched now.' }),
+};
+
+/** With them, reserved and free GPUs add up to the delivered GPUs. */
+const OtherCounts = {
+  unapproved_gpus: Type.Integer({ description: 'GPUs without an approved slot or data disk.' }),
+  blocked_gpus: Type.Integer({
+    description:
+      'All other GPUs: in cleanup, unhealthy, not ready, or in no free set. Of a SKU also those in use by, or held for, the other shape. Delivered GPUs are reserved, free, unapproved or blocked.',
+  }),
 };
 
 export const SkuCapacity = Closed({
   sku_name: Type.String(),
   capacity_shape: StringEnum(CAPACITY_SHAPES),
   ...CapacityCounts,
+  ...OtherCounts,
   largest_set: Type.Integer({ description: 'Largest GPU count that one allocation can get now.' }),
 });
 
@@ -39,7 +49,7 @@ export const adminCapacityApi = define({
   adminCapacityList: {
     ...read,
     path: '/api/v1/admin/capacity',
-    summary: 'Get delivered, healthy, reserved and active GPUs, and fragmentation',
+    summary: 'Get delivered, healthy, reserved, active, free, unapproved and blocked GPUs, and fragmentation',
     permission: 'admin.node.read',
     query: Closed({ ...PageQuery }),
     response: Page(
@@ -47,11 +57,8 @@ export const adminCapacityApi = define({
         region_name: Type.String(),
         gpu_model: Type.String(),
         nodes: Type.Integer(),
-        delivered_gpus: Type.Integer(),
-        healthy_gpus: Type.Integer(),
-        reserved_gpus: Type.Integer(),
-        active_gpus: Type.Integer(),
-        free_gpus: Type.Integer(),
+        ...CapacityCounts,
+        ...OtherCounts,
         largest_set: Type.Integer(),
         empty_nodes: Type.Integer(),
         skus: Type.Array(SkuCapacity, {

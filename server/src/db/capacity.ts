@@ -1,8 +1,9 @@
 /**
  * Capacity as counts, one row per region, GPU model and pool tenant. A reconciler counts the fleet; reads and refusals
  * use the rows, so their cost does not depend on the fleet size. The kinds are the scheduler's: each GPU is counted
- * once per shape, under its unavailable reason, its own state before its node's. A node without approved slots offers
- * no slice.
+ * once per shape, under its unavailable reason, its own state before its node's. A GPU without an approved slot is in
+ * no slice. Each GPU is also in exactly one of four groups, which therefore add up to what was delivered: reserved,
+ * free, unapproved, blocked.
  */
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, skuIsOpen, slotUnavailableReason } from './predicates.ts';
@@ -30,10 +31,12 @@ export type ShapeCounts = Readonly<{
   /** Number of nodes that accept a launch of this many GPUs now. */
   nodes_that_fit: Readonly<Record<string, number>>;
   unavailable_gpus: Readonly<Record<CountedKind, number>>;
-  /** A claim counts for the shape that made it, a hold for bare metal. Missing in counts of an older version. */
+  /** A claim counts for the shape that made it. Missing in counts of an older version. */
   healthy_gpus?: number;
   reserved_gpus?: number;
   active_gpus?: number;
+  /** Neither free, unapproved nor claimed by this shape. Missing in counts of an older version. */
+  blocked_gpus?: number;
 }>;
 
 export type CapacityCounts = Readonly<{
@@ -41,12 +44,16 @@ export type CapacityCounts = Readonly<{
   /** GPUs of nodes that were onboarded and not retired. */
   delivered_gpus: number;
   healthy_gpus: number;
-  /** Claimed, or held for bare metal by an operator. */
+  /** Claimed by allocations. */
   reserved_gpus: number;
   /** Allocated to active allocations. */
   active_gpus: number;
   /** Free GPUs of any shape. */
   free_gpus: number;
+  /** Of no shape, because no slot or data disk is approved. Missing in counts of an older version. */
+  unapproved_gpus?: number;
+  /** The other GPUs. Missing in counts of an older version. */
+  blocked_gpus?: number;
   largest_set: number;
   /** Nodes without claims or holds. */
   empty_nodes: number;
@@ -59,19 +66,26 @@ const DELIVERED = "('active', 'offline', 'draining')";
 
 const KEY = 'region_name, gpu_model, pool_organization_id';
 
-/** Whether a GPU counts as reserved for the shape: claimed by it, or held for it. */
-const RESERVED_AS = `case shape when 'baremetal' then whole is not null or (is_held and slot.kind is distinct from 'claimed')
-  else whole is null and slot.kind = 'claimed' end`;
+/** Whether the claim on a GPU is one of the shape: of the whole node for bare metal, of the slot for a slice. */
+const OWN = "(whole is not null) = (shape = 'baremetal')";
 
 /**
  * Slots by node and kind first, then sums over those few rows per node. `offset 0` keeps the kind from being computed
- * again for every count; `whole` is the kind of all GPUs of a node with a node claim.
+ * again for every count; `whole` is the kind of all GPUs of a node with a node claim. A node has at least the GPUs of
+ * its slots; its GPUs without a slot wait for approval.
  */
 const COUNT = `
-with slot as (
+with found as (
   select node_id, kind, count(*) as gpus, count(*) filter (where status = 'in_use') as in_use, count(*) filter (where health = 'ok') as ok
   from (select s.node_id, s.status, s.health, ${slotUnavailableReason('s')} as kind from node_resource_slots s where s.parent_slot_id is null offset 0) s
   group by node_id, kind),
+slot as (
+  select node_id, kind, sum(gpus) as gpus, sum(in_use) as in_use, sum(ok) as ok
+  from (select node_id, kind, gpus, in_use, ok from found
+    union all
+    select n.id, 'unapproved', n.gpu_count - f.gpus, 0, n.gpu_count - f.gpus
+    from nodes n join (select node_id, sum(gpus) as gpus from found group by 1) f on f.node_id = n.id where n.gpu_count > f.gpus) every
+  group by 1, 2),
 node as (
   select n.id, n.region_name, n.gpu_model, coalesce(p.organization_id, '') as pool_organization_id, n.gpu_count, n.is_held, n.capacity_mode,
     n.occupancy, n.state = 'active' and n.health = 'ok' as is_ready, n.state in ('active', 'draining') and n.health = 'ok' as is_healthy,
@@ -88,16 +102,21 @@ shaped as (
     coalesce(by_state, case when shape.name = 'gpu_slice' and is_held then 'held' end, by_health,
       case when shape.name = 'gpu_slice' then by_runtime when occupancy = 'sliced' or key_node is null then 'fragmented' end) as refused
   from node cross join (values ('gpu_slice', 'baremetal'), ('baremetal', 'slice')) shape (name, not_mode) where capacity_mode <> shape.not_mode),
+cells as (
+  select ${KEY}, shaped.id, shape, whole, slot.kind as slot_kind,
+    coalesce(whole, slot.kind, case when slot.node_id is null and (shape = 'gpu_slice' or is_diskless and refused = 'fragmented') then 'unapproved' end, refused, 'free') as kind,
+    coalesce(slot.gpus, gpu_count) as gpus, case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end as healthy,
+    coalesce(slot.in_use, case when occupancy = 'exclusive' then gpu_count else 0 end) as active
+  from shaped left join slot on slot.node_id = shaped.id),
 kinds as (
-  select ${KEY}, shape, coalesce(whole, slot.kind, case when slot.node_id is null and (shape = 'gpu_slice' or is_diskless and refused = 'fragmented') then 'unapproved' end, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus,
-    sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy,
-    sum(case when ${RESERVED_AS} then coalesce(slot.gpus, gpu_count) else 0 end) as reserved,
-    sum(case when (whole is not null) = (shape = 'baremetal')
-      then coalesce(slot.in_use, case when occupancy = 'exclusive' then gpu_count else 0 end) else 0 end) as active
-  from shaped left join slot on slot.node_id = shaped.id group by 1, 2, 3, 4, 5),
+  select ${KEY}, shape, kind, sum(gpus) as gpus, sum(healthy) as healthy,
+    sum(case when kind = 'claimed' and ${OWN} then gpus else 0 end) as reserved,
+    sum(case when kind not in ('free', 'unapproved') and not (kind = 'claimed' and ${OWN}) then gpus else 0 end) as blocked,
+    sum(case when ${OWN} then active else 0 end) as active
+  from cells group by 1, 2, 3, 4, 5),
 held as (
   select ${KEY}, shape, jsonb_object_agg(kind, gpus) as kinds,
-    jsonb_build_object('healthy_gpus', sum(healthy), 'reserved_gpus', sum(reserved), 'active_gpus', sum(active)) as sums
+    jsonb_build_object('healthy_gpus', sum(healthy), 'reserved_gpus', sum(reserved), 'active_gpus', sum(active), 'blocked_gpus', sum(blocked)) as sums
   from kinds group by 1, 2, 3, 4),
 fits as (
   select ${KEY}, shape,
@@ -109,29 +128,30 @@ shapes as (
   select ${KEY}, jsonb_object_agg(shape, jsonb_build_object('kinds', kinds, 'sums', sums, 'largest_set', largest_set, 'nodes_that_fit', nodes_that_fit)) as shapes
   from held join fits using (${KEY}, shape) group by 1, 2, 3),
 gpus as (
-  select ${KEY}, sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy_gpus,
-    sum(case when whole is not null or is_held or slot.kind = 'claimed' then coalesce(slot.gpus, gpu_count) else 0 end) as reserved_gpus,
-    sum(coalesce(slot.in_use, case when occupancy = 'exclusive' then gpu_count else 0 end)) as active_gpus,
-    sum(case when is_ready and whole is null and slot.kind is null and (slot.node_id is not null or capacity_mode <> 'slice')
-      then coalesce(slot.gpus, gpu_count) else 0 end) as free_gpus
-  from node left join slot on slot.node_id = node.id group by 1, 2, 3),
+  select ${KEY}, sum(gpus) as delivered_gpus, sum(healthy) as healthy_gpus, sum(active) as active_gpus,
+    coalesce(sum(gpus) filter (where use = 'reserved'), 0) as reserved_gpus, coalesce(sum(gpus) filter (where use = 'free'), 0) as free_gpus,
+    coalesce(sum(gpus) filter (where use = 'unapproved'), 0) as unapproved_gpus, coalesce(sum(gpus) filter (where use = 'blocked'), 0) as blocked_gpus
+  from (select ${KEY}, max(gpus) as gpus, max(healthy) as healthy, max(active) as active,
+      case when bool_or(kind = 'claimed') then 'reserved' when bool_or(kind = 'free') then 'free'
+        when bool_and(kind = 'unapproved') then 'unapproved' else 'blocked' end as use
+    from cells group by 1, 2, 3, id, slot_kind) used group by 1, 2, 3),
 nodes_of as (
-  select ${KEY}, count(*) as nodes, sum(gpu_count) as delivered_gpus, coalesce(max(largest_set) filter (where is_ready and whole is null), 0) as largest_set,
+  select ${KEY}, count(*) as nodes, coalesce(max(largest_set) filter (where is_ready and whole is null), 0) as largest_set,
     count(*) filter (where is_ready and occupancy = 'free' and (free_count = gpu_count or key_node is not null)) as empty_nodes
   from node group by 1, 2, 3)
 select ${KEY}, nodes::integer, delivered_gpus::integer, healthy_gpus::integer, reserved_gpus::integer, active_gpus::integer, free_gpus::integer,
-  largest_set, empty_nodes::integer, shapes
+  unapproved_gpus::integer, blocked_gpus::integer, largest_set, empty_nodes::integer, shapes
 from nodes_of join gpus using (${KEY}) join shapes using (${KEY})`;
 
 type ShapeRow = Readonly<{
   kinds: Readonly<Partial<Record<CountedKind | 'free', number>>>;
-  sums: Readonly<Record<'healthy_gpus' | 'reserved_gpus' | 'active_gpus', number>>;
+  sums: Readonly<Record<'healthy_gpus' | 'reserved_gpus' | 'active_gpus' | 'blocked_gpus', number>>;
   largest_set: number;
   nodes_that_fit: ShapeCounts['nodes_that_fit'];
 }>;
 const NO_SHAPE: ShapeRow = {
   kinds: {},
-  sums: { healthy_gpus: 0, reserved_gpus: 0, active_gpus: 0 },
+  sums: { healthy_gpus: 0, reserved_gpus: 0, active_gpus: 0, blocked_gpus: 0 },
   largest_set: 0,
   nodes_that_fit: { '1': 0, '2': 0, '4': 0, '8': 0 },
 };

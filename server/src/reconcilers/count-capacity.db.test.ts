@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { assertInvariants } from '../../test/invariants.ts';
-import { aNode, anAllocation, REGION } from '../../test/placement.ts';
+import { aNode, anAllocation, aSlot, REGION } from '../../test/placement.ts';
+import type { ReadCtx } from '../context.ts';
 import { type CapacityCounts, countFleet } from '../db/capacity.ts';
-import { type Database, PLATFORM } from '../db/client.ts';
+import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { fleetList } from '../services/capacity.ts';
 import { countCapacity, createCapacityCounter } from './count-capacity.ts';
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
@@ -65,9 +68,12 @@ test('each GPU is counted once per shape, under its unavailable reason', async (
     nodes: 7,
     delivered_gpus: 56,
     healthy_gpus: 47,
-    reserved_gpus: 1 + 8 + 4 + 8,
+    reserved_gpus: 1 + 4 + 8,
     active_gpus: 9,
-    free_gpus: 3 + 8 + 4 + 8,
+    free_gpus: 3 + 8 + 4,
+    unapproved_gpus: 0,
+    // A draining node, one whose runtime was not checked, an unhealthy one, and four slots of the mixed one.
+    blocked_gpus: 8 + 8 + 8 + 4,
     largest_set: 8,
     empty_nodes: 2,
   });
@@ -90,8 +96,8 @@ test('each GPU is counted once per shape, under its unavailable reason', async (
     reserved_gpus,
     active_gpus,
   ];
-  assert.deepEqual(sums(gpu_slice), [39, 1 + 4, 1], 'a whole node counts for bare metal only, a hold too');
-  assert.deepEqual(sums(baremetal), [24, 8 + 8, 8], 'and a slice for slices only');
+  assert.deepEqual(sums(gpu_slice), [39, 1 + 4, 1], 'a whole node counts for bare metal only');
+  assert.deepEqual(sums(baremetal), [24, 8, 8], 'and a slice for slices only');
   for (const shape of [gpu_slice, baremetal])
     assert.equal(
       Object.values(shape.unavailable_gpus).reduce((sum, gpus) => sum + gpus, shape.free_gpus),
@@ -109,7 +115,72 @@ test('a node without approved slots offers no slice', async (t) => {
   const { gpu_slice, baremetal, free_gpus } = counted?.counts ?? assert.fail('nothing was counted');
   assert.deepEqual(held(gpu_slice), { unapproved: 16 });
   assert.deepEqual([gpu_slice.free_gpus, gpu_slice.largest_set], [0, 0]);
+  const { unapproved_gpus, blocked_gpus } = counted?.counts ?? {};
+  assert.deepEqual([unapproved_gpus, blocked_gpus], [8, 0], 'a whole node with disks can be launched without slots');
   assert.equal(free_gpus, baremetal.free_gpus + gpu_slice.free_gpus, 'what no shape gives is not free');
+});
+
+test('reserved, free, unapproved and blocked GPUs are what was delivered, in each row', async (t) => {
+  const { database, sql } = await start(t);
+  const one = <T>(values: readonly T[]) => fc.constantFrom(...values);
+  const plan = fc.record({
+    mode: one(['slice', 'baremetal', 'flexible'] as const),
+    state: one(['active', 'active', 'draining', 'offline', 'enrolling']),
+    health: one(['ok', 'ok', 'ok', 'unhealthy']),
+    is_runtime_passed: fc.boolean(),
+    has_disks: fc.boolean(),
+    is_held: fc.boolean(),
+    slots: fc.array(
+      one([
+        {},
+        {},
+        { approval: 'disabled' },
+        { approval: 'needs_reapproval' },
+        { health: 'unhealthy' },
+        { status: 'quarantined' },
+      ]),
+      { maxLength: 8 },
+    ),
+    claim: one([null, null, { gpu_count: 2, state: 'active' }, { gpu_count: 1, state: 'releasing' }, 'node'] as const),
+  });
+  const plans = fc.sample(plan, { numRuns: 60, seed: Math.floor(Math.random() * 2 ** 31) });
+  for (const { mode, state, has_disks, slots, claim, is_held, ...facts } of plans) {
+    const bare = await aNode(sql, {
+      ...facts,
+      state,
+      capacity_mode: mode,
+      slots: false,
+      ...(has_disks ? {} : { data_disks: [] }),
+    });
+    const slot_ids: string[] = [];
+    for (const [index, slot] of slots.entries()) slot_ids.push(await aSlot(sql, bare.id, index, slot));
+    const node = { ...bare, slot_ids };
+    const free = slots.filter((slot) => Object.keys(slot).length === 0).length;
+    if (claim === 'node' && mode !== 'slice' && free === 8)
+      await anAllocation(sql, { node, shape: 'baremetal', state: 'active' });
+    else if (claim !== null && claim !== 'node' && mode !== 'baremetal' && free >= claim.gpu_count)
+      await anAllocation(sql, { node, ...claim });
+    else if (is_held) await sql.query("update nodes set is_held = true, held_reason = 'kept' where id = $1", [node.id]);
+    await refresh(database, node.id);
+  }
+  const counted = await database.read(PLATFORM, countFleet);
+  const delivered = plans.filter(({ state }) => state !== 'enrolling').length * 8;
+  assert.equal(
+    counted.reduce((sum, { counts }) => sum + counts.delivered_gpus, 0),
+    delivered,
+  );
+  await countCapacity({ database });
+  const { items } = await fleetList(
+    { deps: {}, read: (fn: (reader: Reader) => unknown) => database.read(PLATFORM, fn as never) } as unknown as ReadCtx,
+    { params: {}, query: {}, body: {}, if_match: undefined, last_event_id: undefined },
+  );
+  assert.equal(items.length, 1);
+  for (const row of items.flatMap((item) => [item, ...item.skus]))
+    assert.equal(
+      row.reserved_gpus + row.free_gpus + row.unapproved_gpus + row.blocked_gpus,
+      row.delivered_gpus,
+      JSON.stringify([row, plans]),
+    );
 });
 
 test('it counts when the index has changed or the count is old, and not otherwise', async (t) => {

@@ -62,6 +62,9 @@ const DRAIN_CANDIDATES = 8;
 const skuView = (pools: readonly db.CapacityCounts[]) => (sku: db.FleetSku) => {
   const total = (of: (shape: db.ShapeCounts) => number | undefined): number =>
     sum(pools.map((pool) => of(pool[sku.capacity_shape]) ?? 0));
+  const open = launchable(sku, pools);
+  /** Free on its node, but no launch of the SKU gets it: the SKU is disabled, or no set fits. */
+  const withheld = total((shape) => shape.free_gpus) - open.free_gpus;
   return {
     sku_name: sku.sku_name,
     capacity_shape: sku.capacity_shape,
@@ -69,7 +72,9 @@ const skuView = (pools: readonly db.CapacityCounts[]) => (sku: db.FleetSku) => {
     healthy_gpus: total((shape) => shape.healthy_gpus),
     reserved_gpus: total((shape) => shape.reserved_gpus),
     active_gpus: total((shape) => shape.active_gpus),
-    ...launchable(sku, pools),
+    unapproved_gpus: total((shape) => shape.unavailable_gpus.unapproved),
+    blocked_gpus: total((shape) => shape.blocked_gpus) + withheld,
+    ...open,
   };
 };
 
@@ -89,6 +94,8 @@ const fleetView = async (reader: Reader, row: db.FleetRow) => {
     reserved_gpus: total((counts) => counts.reserved_gpus),
     active_gpus: total((counts) => counts.active_gpus),
     free_gpus,
+    unapproved_gpus: total((counts) => counts.unapproved_gpus ?? 0),
+    blocked_gpus: total((counts) => counts.blocked_gpus ?? 0),
     largest_set,
     empty_nodes: total((counts) => counts.empty_nodes),
     skus: row.skus.map(skuView(row.pools)),

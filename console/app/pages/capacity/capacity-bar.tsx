@@ -7,14 +7,18 @@ type Counts = Readonly<{
   reserved_gpus: number;
   active_gpus: number;
   free_gpus: number;
+  unapproved_gpus: number;
+  blocked_gpus: number;
 }>;
 
 const BARS = [
   ['Delivered', 'delivered_gpus'],
   ['Healthy', 'healthy_gpus'],
-  ['Reserved', 'reserved_gpus'],
   ['Active', 'active_gpus'],
+  ['Reserved', 'reserved_gpus'],
   ['Free', 'free_gpus'],
+  ['Unapproved', 'unapproved_gpus'],
+  ['Blocked', 'blocked_gpus'],
 ] as const;
 
 export const CapacityBar = ({ fleet }: Readonly<{ fleet: Counts }>) => (

@@ -21,9 +21,11 @@ const COLUMNS: readonly Column<SkuRow>[] = [
   { header: 'SKU', cell: ({ sku_name }) => <span className="mono">{sku_name}</span> },
   { header: 'Delivered', align: 'right', cell: ({ delivered_gpus }) => delivered_gpus },
   { header: 'Healthy', align: 'right', cell: ({ healthy_gpus }) => healthy_gpus },
-  { header: 'Reserved', align: 'right', cell: ({ reserved_gpus }) => reserved_gpus },
   { header: 'Active', align: 'right', cell: ({ active_gpus }) => active_gpus },
+  { header: 'Reserved', align: 'right', cell: ({ reserved_gpus }) => reserved_gpus },
   { header: 'Free now', align: 'right', cell: ({ free_gpus }) => free_gpus },
+  { header: 'Unapproved', align: 'right', cell: ({ unapproved_gpus }) => unapproved_gpus },
+  { header: 'Blocked', align: 'right', cell: ({ blocked_gpus }) => blocked_gpus },
   { header: 'Largest set', align: 'right', cell: ({ largest_set }) => largest_set },
 ];
 
@@ -47,7 +49,10 @@ const FleetSection = ({ fleet }: Readonly<{ fleet: Fleet }>) => (
         rows={fleet.skus}
         rowKey={({ sku_name }) => sku_name}
       />
-      <span className="muted">GPUs of a node in flexible mode count in both rows.</span>
+      <span className="muted">
+        Delivered GPUs are reserved, free, unapproved or blocked. GPUs of a node in flexible mode count in the row of
+        each shape; one in use by, or held for, the other shape is blocked.
+      </span>
     </Stack>
   </Section>
 );
@@ -120,7 +125,7 @@ const History = ({ fleets }: Readonly<{ fleets: readonly Fleet[] }>) => {
 export const CapacityPage = () => {
   const fleets = useAll('adminCapacityList', {}, { everyMs: FLOOR_MS });
   return (
-    <Page title="Capacity" subtitle="Delivered, healthy, reserved, active and free GPUs.">
+    <Page title="Capacity" subtitle="Delivered GPUs: reserved, free, unapproved or blocked.">
       <Async of={fleets} rows={8}>
         {(items) =>
           items.length === 0 ? (
