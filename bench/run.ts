@@ -1,12 +1,15 @@
 /**
  * `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. A benchmark that cannot run here is
- * named on stderr with the missing requirement; that is an error only if it was requested by name.
+ * named on stderr with the missing requirement; that is an error only if it was requested by name. A failure prints its
+ * message; with `NODE_DEBUG=bench` also its stack.
  */
+import { debuglog } from 'node:util';
 import { agentsBenches } from './agents.ts';
 import { capacityReadBench } from './capacity.ts';
 import { consoleBenches } from './console.ts';
 import { contentionBench } from './contention.ts';
 import { diskBenches } from './disks.ts';
+import { whyFailed } from './failure.ts';
 import { fleetBench } from './fleet.ts';
 import { growthBench } from './growth.ts';
 import { historiesBench } from './histories.ts';
@@ -47,6 +50,8 @@ const BENCHES: readonly Bench[] = [
   ...consoleBenches,
 ];
 
+const debug = debuglog('bench');
+
 const isMet = ({ ratio, goal }: Measurement): boolean => {
   if (goal === null) return true;
   const [, sign, limit] = /^(>=|<=)(\d+(?:\.\d+)?)$/.exec(goal) ?? [];
@@ -64,7 +69,7 @@ if (unknown !== undefined) {
 }
 for (const bench of BENCHES) {
   if (wanted.length > 0 && !wanted.includes(bench.name)) continue;
-  const lacks = bench.lacks?.() ?? false;
+  const lacks = (await bench.lacks?.()) ?? false;
   if (lacks !== false) {
     process.stderr.write(`${bench.name} is not measured: ${lacks}\n`);
     if (wanted.length > 0) process.exitCode = 1;
@@ -74,10 +79,9 @@ for (const bench of BENCHES) {
     const measurement = await bench.run();
     process.stdout.write(`${JSON.stringify(measurement)}\n`);
     if (!isMet(measurement)) process.exitCode = 1;
-  } catch (err) {
-    // A program that did not respond in time: only its name is known.
-    const { code, path, stack } = err as NodeJS.ErrnoException;
-    process.stderr.write(`${bench.name} failed: ${code === 'ENOENT' && path ? `there is no ${path}` : stack}\n`);
+  } catch (error) {
+    process.stderr.write(`${bench.name} failed: ${whyFailed(error)}\n`);
+    debug('%s', error instanceof Error ? error.stack : error);
     process.exitCode = 1;
   }
 }

@@ -9,7 +9,7 @@ import { type Fleet, withFleet } from './placement/fleet.ts';
 import { CLIENTS, GPUS, lacksPgbench, pgbench } from './placement/reference.ts';
 import { type Flavour, NODES } from './slurm/config.ts';
 import { withController } from './slurm/controller.ts';
-import { whyNoSlurm } from './slurm/install.ts';
+import { lacksSlurm } from './slurm/install.ts';
 import { prepareLimit } from './slurm/limit.ts';
 import { countHeld, pairRate } from './slurm/release.ts';
 import type { Bench } from './types.ts';
@@ -60,11 +60,9 @@ const part = (
   prepare: (fleet: Fleet) => Promise<Side> = product,
 ): Bench => ({
   name: 'placement-vs-slurm',
-  lacks: lacksPgbench,
-  run: async () => {
-    const reason = await whyNoSlurm();
-    if (reason !== null) return { name, ratio: null, goal: null, reference: reason, ours: 'not measured', pairs: 0 };
-    return withFleet(NODES, async (fleet) => {
+  lacks: async () => lacksPgbench() || lacksSlurm(),
+  run: () =>
+    withFleet(NODES, async (fleet) => {
       const side = await prepare(fleet);
       return withController(flavour, async (slurmRate) => {
         const result = await interleave(side.rate, () => slurmRate(SLURM_CLIENTS, SLICE_S), PAIRS);
@@ -78,8 +76,7 @@ const part = (
           pairs: result.pairs,
         };
       });
-    });
-  },
+    }),
 });
 
 export const slurmBenches: readonly Bench[] = [

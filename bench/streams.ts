@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Program, startProgram } from './agents/program.ts';
-import { assertFilesMay } from './agents.ts';
+import { lacksFiles } from './agents.ts';
 import { startApi, stopChild } from './child.ts';
 import { interleave, p50, round } from './pairs.ts';
 import { REGION, SLICE_SKU, SMALL_FLEET_NODES, tenant, withFleet } from './placement/fleet.ts';
@@ -44,9 +44,9 @@ const launches = async (url: string, member: Member): Promise<number> => {
 
 export const streamsBench: Bench = {
   name: 'streams',
-  run: () => {
-    assertFilesMay(STREAMS + OTHER_FILES);
-    return withFleet(SMALL_FLEET_NODES, async ({ database, url, dir }) => {
+  lacks: () => lacksFiles(STREAMS + OTHER_FILES),
+  run: () =>
+    withFleet(SMALL_FLEET_NODES, async ({ database, url, dir }) => {
       const [launcher] = await addMembers(database, [tenant(0)]);
       if (launcher === undefined) throw new Error('the launching tenant has a member');
       const holders = await addMembers(database, Array<ReturnType<typeof tenant>>(STREAMS / EACH).fill(tenant(1)));
@@ -88,6 +88,5 @@ export const streamsBench: Bench = {
         await client?.stop();
         await stopChild(api.child);
       }
-    });
-  },
+    }),
 };

@@ -13,6 +13,6 @@ export type Measurement = Readonly<{
 export type Bench = Readonly<{
   name: string;
   /** The missing requirement, with the way to get it; false when nothing is missing. */
-  lacks?(): string | false;
+  lacks?(): string | false | Promise<string | false>;
   run(): Promise<Measurement>;
 }>;

@@ -17,6 +17,7 @@ export const upBench: Bench = {
       const startedAt = performance.now();
       const up = make('up', 'DETACH=1');
       const seconds = (performance.now() - startedAt) / 1000;
+      if (up.error !== undefined) throw up.error;
       if (up.status !== 0) throw new Error(`make up failed:\n${up.stdout}${up.stderr}`);
       return {
         name: 'up',

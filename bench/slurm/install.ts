@@ -36,16 +36,22 @@ const install = async (): Promise<void> => {
   }
 };
 
-/** Why there is no Slurm to measure against; null when there is. */
-export const whyNoSlurm = async (): Promise<string | null> => {
+const findLack = async (): Promise<string | false> => {
   // Its controller and its clients run as root here: it authenticates them by munge only.
-  if (process.getuid?.() !== 0) return 'Slurm needs root';
+  if (process.getuid?.() !== 0) return 'root: Slurm is installed and run as root';
+  const list = PACKAGES.join(', ');
   try {
     if (!(await isInstalled())) await install();
-    const { stdout } = await run('/usr/sbin/slurmctld', ['-V']);
-    return VERSION.test(stdout) ? null : `needs Slurm 22.05, this is ${stdout.trim()}`;
-  } catch (error) {
-    const [line] = String(error).split('\n');
-    return `Slurm cannot be installed: ${line}`;
+  } catch {
+    return `slurm: could not be installed (Debian: ${list})`;
   }
+  const { stdout } = await run('/usr/sbin/slurmctld', ['-V']);
+  return VERSION.test(stdout) ? false : `slurm: needs version 22.05, as in Debian 12; this is ${stdout.trim()}`;
+};
+
+/** The missing requirement of a comparison with Slurm; installed here when possible, once for all its parts. */
+let lack: Promise<string | false> | undefined;
+export const lacksSlurm = (): Promise<string | false> => {
+  lack ??= findLack();
+  return lack;
 };

@@ -48,6 +48,7 @@ export {
   HELD_ALLOCATION_STATES,
   MOVING_ALLOCATION_STATES,
   POWER_STATES,
+  UNAVAILABLE_REASONS,
   WORKFLOW_PHASES,
 } from './public/allocation.ts';
 export { SLOT_PARTS } from './public/catalog.ts';

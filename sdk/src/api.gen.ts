@@ -2896,6 +2896,7 @@ export type Operations = {
       quota_gpus_after: number | null;
       /** Error code that a launch would return; null if it fits. */
       code: string | null;
+      /** The result, then one entry for each reason why GPUs are unavailable: claimed, cleaning, cleanup_blocked, quarantined, unapproved, hardware_changed, unhealthy, incomplete, not_ready, held, fragmented, fabric, quota. */
       reasons: {
         code: string;
         [name: string]: unknown;

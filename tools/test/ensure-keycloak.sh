@@ -1,10 +1,10 @@
 #!/bin/sh
 # Fetches the server distribution of Keycloak from the Maven repository that this machine is configured for, and unpacks it
-# into the cache directory of the user. It never fails: without Maven or Java the tests with Keycloak are skipped with
-# that reason.
+# into node_modules/.cache, since each test has a home directory of its own. It never fails: without Maven or Java the tests
+# with Keycloak are skipped with that reason.
 cd "$(dirname "$0")" || exit 0
 version=$(cat keycloak-version)
-cache="${XDG_CACHE_HOME:-$HOME/.cache}/gpuaas"
+cache=../../node_modules/.cache
 home="$cache/keycloak-$version"
 [ -x "$home/bin/kc.sh" ] && exit 0
 for program in java mvn bsdtar; do command -v "$program" >/dev/null 2>&1 || exit 0; done

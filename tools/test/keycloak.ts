@@ -1,14 +1,12 @@
 /** Where the distribution of Keycloak is, for tests with a real issuer. `ensure-keycloak.sh` puts it there by Maven. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 export const KEYCLOAK_VERSION = readFileSync(new URL('keycloak-version', import.meta.url), 'utf8').trim();
 const JAVA_MIN = 17;
 
-const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'gpuaas');
-export const KEYCLOAK_HOME = join(CACHE, `keycloak-${KEYCLOAK_VERSION}`);
+export const KEYCLOAK_HOME = join(import.meta.dirname, `../../node_modules/.cache/keycloak-${KEYCLOAK_VERSION}`);
 
 const hasJava = (): boolean => {
   const [, major] = /version "(\d+)/.exec(spawnSync('java', ['-version'], { encoding: 'utf8' }).stderr ?? '') ?? [];

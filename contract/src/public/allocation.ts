@@ -30,6 +30,23 @@ export const MOVING_ALLOCATION_STATES = [
   'releasing',
 ] as const satisfies readonly AllocationState[];
 
+/** Why GPUs are unavailable for a launch, as codes of `reasons[]`. `fabric` and `quota` depend on the request. */
+export const UNAVAILABLE_REASONS = [
+  'claimed',
+  'cleaning',
+  'cleanup_blocked',
+  'quarantined',
+  'unapproved',
+  'hardware_changed',
+  'unhealthy',
+  'incomplete',
+  'not_ready',
+  'held',
+  'fragmented',
+  'fabric',
+  'quota',
+] as const;
+
 export const TAG_KEY_PATTERN = '^[a-z0-9][a-z0-9_.-]{0,62}$';
 export const TAG_VALUE_PATTERN = '^[A-Za-z0-9 ._:/@+-]*$';
 export const TAG_VALUE_LENGTH_MAX = 120;
@@ -262,7 +279,9 @@ export const allocationApi = define({
         Type.Integer({ description: 'GPUs left in the quota after the launch; null without quota.' }),
       ),
       code: Nullable(Type.String({ description: 'Error code that a launch would return; null if it fits.' })),
-      reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
+      reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true }), {
+        description: `The result, then one entry for each reason why GPUs are unavailable: ${UNAVAILABLE_REASONS.join(', ')}.`,
+      }),
       alternatives: Type.Array(LaunchAlternative),
     }),
   },

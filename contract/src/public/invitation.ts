@@ -5,6 +5,7 @@ import { Id } from '../ids.ts';
 import { TENANT_ROLES } from '../roles.ts';
 import { Organization } from './organization.ts';
 
+export const INVITATION_TOKEN_PATTERN = '^[A-Za-z0-9_-]{16,128}$';
 export const INVITATION_STATES = ['pending', 'accepted', 'revoked', 'expired'] as const;
 
 export const Invitation = Closed({
@@ -83,7 +84,7 @@ export const invitationApi = define({
     permission: 'self.invitation.accept',
     audit: 'invitation.accept',
     idempotency: 'required',
-    body: Closed({ token: Type.String({ minLength: 16, maxLength: 128, pattern: '^[A-Za-z0-9_-]+$' }) }),
+    body: Closed({ token: Type.String({ minLength: 16, maxLength: 128, pattern: INVITATION_TOKEN_PATTERN }) }),
     status: 200,
     response: Organization,
     errors: ['conflict'],

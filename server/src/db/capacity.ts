@@ -5,23 +5,16 @@
  * no slice. Each GPU is also in exactly one of four groups, which therefore add up to what was delivered: reserved,
  * free, unapproved, blocked.
  */
+import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
+import type { UnavailableReason } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, skuIsOpen, slotUnavailableReason } from './predicates.ts';
 
-const COUNTED_KINDS = [
-  'claimed',
-  'cleaning',
-  'cleanup_blocked',
-  'quarantined',
-  'unapproved',
-  'hardware_changed',
-  'unhealthy',
-  'incomplete',
-  'not_ready',
-  'held',
-  'fragmented',
-] as const;
-export type CountedKind = (typeof COUNTED_KINDS)[number];
+/** Whether the fabric or the quota forbids a free GPU depends on the request. */
+const OF_REQUEST = ['fabric', 'quota'] as const;
+export type CountedKind = Exclude<UnavailableReason, (typeof OF_REQUEST)[number]>;
+const isCounted = (kind: UnavailableReason): kind is CountedKind => !OF_REQUEST.some((other) => other === kind);
+const COUNTED_KINDS = UNAVAILABLE_REASONS.filter(isCounted);
 
 export type ShapeCounts = Readonly<{
   gpus_total: number;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
+import { NONE_UNAVAILABLE } from '@gpuaas/scheduler';
 import { launch, unplaceable } from '../../test/unplaceable.ts';
 import {
   checkLaunch,
@@ -59,6 +61,10 @@ test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(wrong({ image_name: 'none' }, {}), 'image_name');
   assert.equal(wrong({ gpu_count: 3 }, {}), 'gpu_count');
   assert.equal(wrong({ vm_profile: 'none' }, { profile: null }), 'vm_profile');
+});
+
+test('the unavailable reasons of the contract are the scheduler’s', () => {
+  assert.deepEqual([...UNAVAILABLE_REASONS].sort(), Object.keys(NONE_UNAVAILABLE).sort());
 });
 
 test('a refused GPU count names the counts that the SKU allows', () => {

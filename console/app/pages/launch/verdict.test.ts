@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UNAVAILABLE_REASONS } from '@gpuaas/sdk';
 import { CATALOG } from './fixture.ts';
 import { formOf } from './form.ts';
 import {
@@ -55,6 +56,14 @@ test('a refusal shows the result and the unavailable reasons, without the steps 
     ['Only 2 GPUs available now.', '5 GPUs in use.', '1 GPU being wiped before reuse.'],
   );
   assert.match(said[2]?.hint ?? '', /automatically/);
+});
+
+test('every reason that only an operator can resolve has that hint', () => {
+  const hints = reasonsInWords(UNAVAILABLE_REASONS.map((code) => ({ code, detail: code })));
+  assert.deepEqual(
+    hints.filter(({ hint }) => /operator must act/.test(hint ?? '')).map(({ code }) => code),
+    ['cleanup_blocked', 'quarantined', 'unapproved', 'hardware_changed', 'unhealthy', 'incomplete', 'not_ready'],
+  );
 });
 
 test('fragmentation shows the number of free GPUs and the largest set', () => {

@@ -2,6 +2,7 @@
  * An estimate in words: the price, the quota left, whether it fits, and if not why and what would. The reasons are the
  * server's sentences; this page adds what the reader can do.
  */
+import type { UNAVAILABLE_REASONS } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { count } from '../../format/size.ts';
 import type { LaunchForm, LaunchSearch } from './form.ts';
@@ -17,17 +18,26 @@ const BY_ITSELF = 'These become available automatically.';
 const OPERATOR = 'A platform operator must act.';
 
 /** The available action for a reason; the text of the reason is the server's. */
-const HINTS: Readonly<Record<string, string>> = {
+const OF_RESULT: Readonly<Record<string, string>> = {
   quota_exceeded: 'Release an allocation, select fewer GPUs, or ask a platform operator to raise the quota.',
   one_node: 'The GPUs of one allocation are always on one node.',
+};
+const OF_UNAVAILABLE: Readonly<Record<(typeof UNAVAILABLE_REASONS)[number], string | null>> = {
+  claimed: null,
   cleaning: BY_ITSELF,
   cleanup_blocked: OPERATOR,
   quarantined: OPERATOR,
   unapproved: OPERATOR,
-  drift: OPERATOR,
+  hardware_changed: OPERATOR,
   unhealthy: OPERATOR,
   incomplete: OPERATOR,
+  not_ready: OPERATOR,
+  held: null,
+  fragmented: null,
+  fabric: null,
+  quota: null,
 };
+const HINTS: ReadonlyMap<string, string | null> = new Map(Object.entries({ ...OF_RESULT, ...OF_UNAVAILABLE }));
 
 /** A reason without a sentence shows its fields and amounts: `topology_unsafe: free 8, largest 3`. */
 const asItIs = ({ code, detail, ...rest }: Reason): string => {
@@ -55,7 +65,7 @@ export const reasonsInWords = (reasons: readonly Reason[]): readonly SaidReason[
     .map((reason) => ({
       code: reason.code,
       text: textOf(reason),
-      hint: Object.hasOwn(HINTS, reason.code) ? (HINTS[reason.code] ?? null) : null,
+      hint: HINTS.get(reason.code) ?? null,
     }));
 
 const NODES_COUNTED = 100;

@@ -1,6 +1,7 @@
 /** The agent of a node: connection, capabilities and certificate. */
 import type { Node, Operations } from '@gpuaas/sdk';
 import { Group, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useMay } from '../../api/me.tsx';
@@ -47,8 +48,9 @@ const columns: readonly Column<Certificate>[] = [
 
 const UpdateForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void }>) => {
   const update = useChange('adminNodeAgentUpdate');
-  const [version, setVersion] = useState('');
-  const [digest, setDigest] = useState('');
+  const form = useForm({ initialValues: { version: '', digest: '' } });
+  const version = form.getValues().version.trim();
+  const digest = form.getValues().digest.trim();
   const missing =
     version === ''
       ? 'Enter a version.'
@@ -79,18 +81,8 @@ const UpdateForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => voi
         The agent downloads the release, verifies the digest and replaces itself. VMs keep running. If the new version
         fails to start, the old version continues.
       </span>
-      <TextInput
-        label="Version"
-        data-autofocus
-        value={version}
-        onChange={(event) => setVersion(event.currentTarget.value.trim())}
-      />
-      <TextInput
-        label="Digest"
-        placeholder="sha256:…"
-        value={digest}
-        onChange={(event) => setDigest(event.currentTarget.value.trim())}
-      />
+      <TextInput label="Version" data-autofocus {...form.getInputProps('version')} />
+      <TextInput label="Digest" placeholder="sha256:…" {...form.getInputProps('digest')} />
     </DialogForm>
   );
 };

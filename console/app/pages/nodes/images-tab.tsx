@@ -1,6 +1,7 @@
 /** Cached images on a host: a launch does not have to wait for a cached image. */
 import type { Node, NodeImage } from '@gpuaas/sdk';
 import { Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useMay } from '../../api/me.tsx';
@@ -67,8 +68,9 @@ const columns = (node: Node, refusal: string | null): readonly Column<NodeImage>
 const PullForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void }>) => {
   const pull = useChange('adminNodeImagePull');
   const images = useAll('osImageList', {});
-  const [chosen, setChosen] = useState('');
-  const [digest, setDigest] = useState('');
+  const form = useForm({ initialValues: { chosen: '', digest: '' } });
+  const { chosen } = form.getValues();
+  const digest = form.getValues().digest.trim();
   const name = chosen === '' ? (images.data?.[0]?.name ?? '') : chosen;
   const submit = async () => {
     const answer = await pull.run({
@@ -89,16 +91,15 @@ const PullForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void 
     >
       <NativeSelect
         label="Image"
-        value={name}
         data={(images.data ?? []).map((image) => ({ value: image.name, label: image.display_name }))}
-        onChange={(event) => setChosen(event.currentTarget.value)}
+        {...form.getInputProps('chosen')}
+        value={name}
       />
       <TextInput
         label="Digest"
         description="Optional. The newest version if empty."
         placeholder="sha256:…"
-        value={digest}
-        onChange={(event) => setDigest(event.currentTarget.value.trim())}
+        {...form.getInputProps('digest')}
       />
       <Text className="muted">
         The host downloads the image in a task; see Tasks. If the host is configured for it, the least recently used

@@ -1,19 +1,15 @@
 /** The signed-in user, their roles, the appearance of the console, and joining another organization. */
 import type { Me } from '@gpuaas/sdk';
-import { Button, Stack, TextInput } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
-import { useChange } from '../../api/change.ts';
+import { useState } from 'react';
 import { useMe } from '../../api/me.tsx';
-import { command } from '../../format/shell.ts';
 import { ThemeSwitch } from '../../shell/account-menu.tsx';
-import { ActionButton } from '../../ui/action-button.tsx';
-import { CliCommand } from '../../ui/cli-command.tsx';
 import { Copyable } from '../../ui/copy.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
-import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { EmptyState, Facts, Section } from '../../ui/page.tsx';
 import { Until } from '../../ui/time.tsx';
+import { AcceptInvitation } from '../access/accept-invitation.tsx';
 import { NewOrganizationDialog } from '../access/organization-forms.tsx';
 
 const CREDENTIALS: Readonly<Record<Me['credential']['kind'], string>> = {
@@ -25,6 +21,9 @@ const CREDENTIALS: Readonly<Record<Me['credential']['kind'], string>> = {
 
 export const Profile = () => {
   const me = useMe();
+  const navigate = useNavigate();
+  const open = (organizationId: string) =>
+    void navigate({ to: '/organizations/$organizationId', params: { organizationId }, search: {} });
   return (
     <Stack gap="md">
       <Section title="Profile">
@@ -55,7 +54,7 @@ export const Profile = () => {
         </p>
       </Section>
       <Organizations />
-      <AcceptInvitation />
+      <AcceptInvitation onAccepted={open} />
     </Stack>
   );
 };
@@ -106,46 +105,6 @@ const Organizations = () => {
         />
       )}
       <NewOrganizationDialog isOpen={isCreating} onClose={close} />
-    </Section>
-  );
-};
-
-const TOKEN = /^[A-Za-z0-9_-]{16,128}$/;
-
-const AcceptInvitation = () => {
-  const accept = useChange('invitationAccept');
-  const navigate = useNavigate();
-  const [token, setToken] = useState('');
-  const missing = token === '' ? 'Enter the token.' : TOKEN.test(token) ? null : 'The invitation token is not valid.';
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (missing !== null) return;
-    const answer = await accept.run({ body: { token } });
-    if (answer === null) return;
-    setToken('');
-    void navigate({ to: '/organizations/$organizationId', params: { organizationId: answer.data.id }, search: {} });
-  };
-  return (
-    <Section title="Accept invitation">
-      <form onSubmit={(event) => void submit(event)} noValidate>
-        <Stack gap="sm" maw={520}>
-          <TextInput
-            label="Invitation token"
-            description="You get the token from the person who invited you. It is valid for the invited email address only."
-            value={token}
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => setToken(event.currentTarget.value.trim())}
-          />
-          {accept.error !== null && <ErrorPanel error={accept.error} />}
-          <CliCommand command={command(['invitation', 'accept', token || 'TOKEN'])} />
-          <div>
-            <ActionButton type="submit" disabledReason={missing} loading={accept.isRunning}>
-              Accept
-            </ActionButton>
-          </div>
-        </Stack>
-      </form>
     </Section>
   );
 };
