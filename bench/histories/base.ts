@@ -15,9 +15,10 @@ import type { HostSpec } from '../../lab/src/fleet-spec.ts';
 import { onboard } from '../../lab/src/onboard.ts';
 import { ensureTrustKeys } from '../../server/src/agents/trust.ts';
 import { PLATFORM } from '../../server/src/db/client.ts';
-import { seedCatalog, seedSitePolicy } from '../../server/src/seed/demo-catalog.ts';
+
 import { ADMIN_EMAIL } from '../../server/test/app.ts';
 import { testCluster, testDatabase } from '../../server/test/database.ts';
+import { applyDemoSite } from '../../server/test/demo-site.ts';
 import { startTestIssuer, type TestIssuer } from '../../server/test/issuer.ts';
 import { TEST_KEYS, testSecrets } from '../../server/test/secrets.ts';
 import { newSshKey } from '../../server/test/tenants.ts';
@@ -121,8 +122,7 @@ export const createBase = async (t: TestLike): Promise<Base> => {
       email_verified: true,
       auth_time: Math.floor(Date.now() / 1000),
     });
-  await seedCatalog(db.database);
-  await seedSitePolicy(db.database, { default_gpu_limit: null });
+  await applyDemoSite(db.database);
   await db.database.write(PLATFORM, (tx) =>
     ensureTrustKeys(tx, { secrets: testSecrets('trust', TEST_KEYS.trust_keys), clock: systemClock }),
   );

@@ -11,7 +11,7 @@ import { APP_ROLE, migrate } from '../../server/src/db/migrate.ts';
 import { loadSchedulerNode } from '../../server/src/db/placement.ts';
 import { summaryRow } from '../../server/src/placement/summary.ts';
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
-import { seedCatalog } from '../../server/src/seed/demo-catalog.ts';
+import { applyDemoSite } from '../../server/test/demo-site.ts';
 
 export const REGION = 'us-buffalo-1';
 export const SLICE_SKU = 'h200-sxm-slice';
@@ -86,7 +86,7 @@ const makeFleet = async (url: string, nodes: number): Promise<Database> => {
   const log = silentLog();
   await migrate({ url, log });
   const database = createDatabase({ url, log, role: APP_ROLE, poolMax: 20 });
-  await seedCatalog(database);
+  await applyDemoSite(database);
   const owner = new Client({ connectionString: url });
   await owner.connect();
   await owner.query(INVENTORY.replaceAll('NODES', String(nodes)));

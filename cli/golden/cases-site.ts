@@ -3,7 +3,7 @@ import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { answers } from './fixtures.ts';
-import { siteIds } from './fixtures-site.ts';
+import { blockedPlan, noChanges, siteIds } from './fixtures-site.ts';
 
 const T = '--no-json';
 const CONTACT = 'gpu-team@example.com';
@@ -28,7 +28,39 @@ const waiting = {
 };
 const signsIn = { organizationList: { items: [], next_cursor: null } };
 
+const SITE_YAML = `version: 1
+regions:
+  - name: us-buffalo-1
+    display_name: Buffalo
+    enabled: false
+`;
+const files = { 'site.yaml': SITE_YAML };
+const PLAN = `admin site plan -f site.yaml ${T}`;
+const APPLY = `admin site apply -f site.yaml --hash 0b1d5c0f9e7a2466 ${T}`;
+const problems = new Refusal(400, 'invalid_request', REFUSALS.site_file_problems(2), {
+  errors: [
+    { pointer: '/body/site/regions/0/disabled_reason', code: 'required', message: 'is required while disabled' },
+    { pointer: '/body/site/regions/0/display_name', code: 'pattern', message: 'must be printable text' },
+  ],
+});
+
 export const siteCases: readonly Case[] = [
+  line('admin-site-export', `admin site export ${T}`),
+  line('admin-site-export-json', 'admin site export --json'),
+  line('admin-site-plan', PLAN, { files }),
+  line('admin-site-plan-nothing', PLAN, { files, answers: { adminSitePlan: noChanges } }),
+  line('admin-site-plan-blocked', PLAN, { files, answers: { adminSitePlan: blockedPlan } }),
+  line('admin-site-plan-problems', PLAN, { files, answers: { adminSitePlan: problems } }),
+  line('admin-site-plan-no-file', PLAN),
+  line('admin-site-plan-bad-yaml', PLAN, { files: { 'site.yaml': 'version: 1\nregions:\n  - name: a\n   b: [\n' } }),
+  line('admin-site-plan-empty', PLAN, { files: { 'site.yaml': '' } }),
+  line('admin-site-apply', APPLY, { files }),
+  line('admin-site-apply-nothing', APPLY, { files, answers: { adminSiteApply: noChanges } }),
+  line('admin-site-apply-no-hash', `admin site apply -f site.yaml ${T}`, { files }),
+  line('admin-site-apply-changed', APPLY, {
+    files,
+    answers: { adminSiteApply: new Refusal(409, 'conflict', REFUSALS.site_changed) },
+  }),
   line('quota-request', `quota request --gpus 64 --reason vision ${T}`),
   line('quota-request-open', `quota request --gpus 64 --reason vision ${T}`, {
     answers: { quotaRequestCreate: new Refusal(409, 'already_exists', REFUSALS.quota_request_open) },

@@ -1,5 +1,14 @@
 /** What operators decide for the whole site, and quota requests, as the API returns them. */
-import type { CallId, GroupMapping, Operations, QuotaRequest, SignUpRequest, SitePolicy } from '@gpuaas/sdk';
+import type {
+  CallId,
+  GroupMapping,
+  Operations,
+  QuotaRequest,
+  SignUpRequest,
+  SiteFile,
+  SitePlan,
+  SitePolicy,
+} from '@gpuaas/sdk';
 import { enterprise, id, ids, invitation, later, time } from './fixtures-identity.ts';
 
 const page = <T>(...items: T[]) => ({ items, next_cursor: null });
@@ -58,7 +67,85 @@ const mapping: GroupMapping = {
   created_at: time,
 };
 
+const site: SiteFile = {
+  version: 1,
+  regions: [
+    {
+      name: 'us-buffalo-1',
+      display_name: 'Buffalo, United States',
+      wipe_minimum: 'clear',
+      allows_wipe_override: false,
+      enabled: true,
+      disabled_reason: null,
+    },
+  ],
+  prices: [
+    { sku_name: 'h200-sxm-slice', gpu_hourly_price_minor: 450, currency: 'USD' },
+    {
+      sku_name: 'h200-sxm-slice',
+      gpu_hourly_price_minor: 420,
+      currency: 'USD',
+      valid_from: '2027-01-01T00:00:00.000Z',
+    },
+  ],
+  policy: { sign_up: 'invited', mail_domains: [], default_gpu_limit: 8, contact: null },
+  quotas: [{ organization: 'acme', project: null, gpu_limit: 64 }],
+  group_mappings: [],
+};
+export const noChanges: SitePlan = { hash: '5f0c9a1be2d47763', changes: [] };
+const plan: SitePlan = {
+  hash: '0b1d5c0f9e7a2466',
+  changes: [
+    {
+      section: 'prices',
+      name: 'h200-sxm-slice from 2027-02-01T00:00:00.000Z',
+      action: 'cancel',
+      fields: [],
+      blockers: [],
+    },
+    {
+      section: 'regions',
+      name: 'eu-frankfurt-1',
+      action: 'create',
+      fields: [
+        { name: 'name', before: null, after: 'eu-frankfurt-1' },
+        { name: 'display_name', before: null, after: 'Frankfurt, Germany' },
+        { name: 'enabled', before: null, after: 'true' },
+        { name: 'disabled_reason', before: null, after: null },
+      ],
+      blockers: [],
+    },
+    {
+      section: 'skus',
+      name: 'h200-sxm-slice',
+      action: 'update',
+      fields: [
+        { name: 'enabled', before: 'true', after: 'false' },
+        { name: 'disabled_reason', before: null, after: 'Moves to H300' },
+      ],
+      blockers: [],
+    },
+  ],
+};
+export const blockedPlan: SitePlan = {
+  hash: '77aa5c0f9e7a2466',
+  changes: [
+    {
+      section: 'regions',
+      name: 'us-buffalo-1',
+      action: 'retire',
+      fields: [],
+      blockers: [
+        'Region us-buffalo-1 is in use: 2 nodes (j22u11, j22u15). Release the allocations and delete the nodes first.',
+      ],
+    },
+  ],
+};
+
 export const siteAnswers = {
+  adminSiteExport: site,
+  adminSitePlan: plan,
+  adminSiteApply: plan,
   adminSitePolicyGet: policy,
   adminSitePolicyUpdate: { ...policy, version: 4 },
   adminOrganizationCreate: {

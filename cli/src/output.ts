@@ -20,6 +20,8 @@ export type OutputOptions = Readonly<{ json: boolean | undefined; io: Pick<Io, '
 
 export type Output = Readonly<{
   json: boolean;
+  /** Whether JSON was asked for by name. */
+  jsonAsked: boolean;
   /** Whether errors are JSON too: on request, or when standard error is not a terminal. */
   jsonErrors: boolean;
   /** A line of data. Text from the server is cleaned. */
@@ -62,6 +64,7 @@ export const createOutput = ({ json: asked, io: { env, stdout, stderr } }: Outpu
 
   return {
     json,
+    jsonAsked: asked === true,
     jsonErrors: asked === true || (json && (automated || stderr.isTTY !== true)),
     print,
     say,

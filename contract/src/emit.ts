@@ -8,3 +8,4 @@ export { exampleOf } from './emit/example.ts';
 export { nodeOpenapi } from './emit/node-openapi.ts';
 export { openapi } from './emit/openapi.ts';
 export type { Json, JsonObject } from './emit/schemas.ts';
+export { siteSchema } from './emit/site-schema.ts';

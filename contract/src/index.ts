@@ -39,6 +39,13 @@ export { PoolSpec } from './public/admin-pool.ts';
 export { PriceSpec } from './public/admin-price.ts';
 export { RegionSpec } from './public/admin-region.ts';
 export { SETUP_STEPS, type SetupStepKey, type SetupStepState } from './public/admin-setup.ts';
+export {
+  SITE_ACTIONS,
+  SITE_FILE_VERSION,
+  SITE_SECTIONS,
+  type SiteChange,
+  SiteFile,
+} from './public/admin-site.ts';
 export { SkuSpec } from './public/admin-sku.ts';
 export { SLOT_STATUSES } from './public/admin-slot.ts';
 export { VmProfileSpec } from './public/admin-vm-profile.ts';

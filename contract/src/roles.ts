@@ -82,6 +82,7 @@ export const PERMISSIONS = [
   'admin.group_mapping.update',
   'admin.invariant.read',
   'admin.site.read',
+  'admin.site.update',
   'admin.backup.record',
   // Permissions of every signed-in principal for itself; held by role, narrowed by token scope.
   'self.read',
@@ -202,6 +203,7 @@ export const ROLES = {
     'admin.quota.update',
     'admin.quota_request.update',
     'admin.organization.create',
+    'admin.site.update',
     'admin.site_policy.update',
     'admin.sign_up_request.update',
     'admin.group_mapping.update',

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { invariant, pause } from '@gpuaas/kit';
 import type { Client } from '@gpuaas/sdk';
 import { createOperator } from '../../lab/src/operator.ts';
+import { ensureSite } from '../../lab/src/site.ts';
 import { freePorts } from '../platform-control/lab.ts';
 
 const REPO = fileURLToPath(new URL('../..', import.meta.url));
@@ -125,7 +126,7 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
   const serve = async (index: number): Promise<void> => {
     const [roles, port] = [processes[index], ports[index]];
     invariant(roles !== undefined && port !== undefined, 'each process has roles and a port');
-    const first = index === 0 ? ['--migrate', '--seed-demo'] : [];
+    const first = index === 0 ? ['--migrate'] : [];
     const server = start(['server/src/main.ts', '--roles', roles, ...first], { ...env, GPUAAS_PORT: String(port) });
     servers[index] = server;
     await eventually(`the process of ${roles} is ready`, async () => {
@@ -136,6 +137,7 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
   const client = createOperator({ url, dev_password_file: password, signal: stopping.signal });
   try {
     for (const index of processes.keys()) await serve(index);
+    await ensureSite(client);
     await endGpuLimits(client);
   } catch (err) {
     await stop();

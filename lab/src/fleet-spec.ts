@@ -8,6 +8,8 @@ export type HostSpec = Readonly<{
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
   /** `ready`: schedulable as soon as it is enrolled. `discovered`: left for an operator to review and approve. */
   until: 'ready' | 'discovered';
+  /** Of the demo site; the shared pool without one. */
+  pool_name?: string;
   /** Its initial faults. */
   faults: readonly NewFault[];
 }>;
@@ -24,6 +26,7 @@ export const DEMO_HOSTS: readonly HostSpec[] = [
     name: 'j22u05',
     capacity_mode: 'slice',
     until: 'discovered',
+    pool_name: 'returning',
     faults: [{ state: 'disk_mounted', slot: 3 }],
   },
 ];

@@ -37,6 +37,7 @@ const ensureNode = async ({ client, host: { spec } }: Onboarding) => {
       gpu_model: GPU_MODEL,
       gpu_count: GPU_COUNT,
       capacity_mode: spec.capacity_mode,
+      ...(spec.pool_name === undefined ? {} : { pool_name: spec.pool_name }),
     },
   });
 };

@@ -42,7 +42,7 @@ export const startServer = (
 ): LabServer => {
   rotate(paths.serverLog);
   const log = openSync(paths.serverLog, 'a', 0o600);
-  const args = [join(REPO, 'server/src/main.ts'), '--roles', 'all', '--migrate', '--seed-demo'];
+  const args = [join(REPO, 'server/src/main.ts'), '--roles', 'all', '--migrate'];
   // A session of its own: Ctrl-C reaches the supervisor alone, which stops the server before its database.
   const child = spawn(process.execPath, args, {
     cwd: REPO,

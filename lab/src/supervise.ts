@@ -7,9 +7,11 @@ import { pause } from '@gpuaas/kit';
 import { type LabDatabase, openDatabase } from './database.ts';
 import { startFleetProcess } from './fleet-process.ts';
 import { DEMO_HOSTS } from './fleet-spec.ts';
+import { createOperator } from './operator.ts';
 import { type Claim, claimRun, type Run } from './run-file.ts';
 import { ensurePortsFree, type LabServer, startServer, waitUntilReady } from './server.ts';
 import type { Settings } from './settings.ts';
+import { ensureSite } from './site.ts';
 import { ensureDevPassword, ensureState, lastLines, type StatePaths } from './state.ts';
 import { stopProcess } from './stop.ts';
 
@@ -71,6 +73,9 @@ const runServer = async (
     startUp.abort();
     if (signal.aborted) return { kind: 'stopped' };
     if (first !== 'ready') return { kind: 'failed', reason: withLogTail(first ?? 'The server did not start', paths) };
+    // With an external issuer, an operator applies a site file.
+    if (settings.issuer === undefined)
+      await ensureSite(createOperator({ url: settings.publicUrl, dev_password_file: paths.devPassword, signal }));
     let hostsReady = 0;
     const allReady = Promise.withResolvers<void>();
     const fleet = startFleetProcess(settings, paths, {

@@ -1161,6 +1161,96 @@ export type SignedWipeCertificate = {
   };
 };
 
+export type SiteChange = {
+  section: 'regions' | 'skus' | 'vm_profiles' | 'prices' | 'images' | 'pools' | 'policy' | 'quotas' | 'group_mappings';
+  /** The row of the section, e.g. the code of the region. */
+  name: string;
+  action: 'create' | 'update' | 'retire' | 'delete' | 'cancel';
+  /** What changes; of a new row all that it sets, of one that goes nothing. */
+  fields: {
+    name: string;
+    /** The value as text; null where there is none. */
+    before: string | null;
+    /** The value as text; null where there is none. */
+    after: string | null;
+  }[];
+  /** Why the change is refused now, as sentences. */
+  blockers: string[];
+};
+
+/** Desired state of a site. A section that is left out is not managed by the file. */
+export type SiteFile = {
+  /** Form of the file. */
+  version: number;
+  /** All regions; others are retired. */
+  regions?: RegionSpec[] | undefined;
+  /** All SKUs; others are retired. */
+  skus?: SkuSpec[] | undefined;
+  /** All VM profiles; others are retired. */
+  vm_profiles?: VmProfileSpec[] | undefined;
+  /** The current and future prices of all SKUs; other future prices are cancelled. */
+  prices?: {
+    /** SKU that it is for. */
+    sku_name: string;
+    /** Price per GPU hour in minor units, e.g. cents. */
+    gpu_hourly_price_minor: number;
+    /** ISO 4217 code. */
+    currency: string;
+    /** When it takes effect. A price without it, and one whose time has passed, is the current price. */
+    valid_from?: string | undefined;
+  }[] | undefined;
+  /** All images, each with the version that launches use; others are retired. */
+  images?: {
+    /** Image slug. */
+    name: string;
+    /** Display name. */
+    display_name: string;
+    /** Distribution. */
+    os_family: string;
+    /** Operating system version. */
+    os_version: string;
+    /** Digest of the file that hosts download. */
+    digest: string;
+    format: 'raw' | 'qcow2';
+    size_bytes: number;
+    /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
+    driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+    /** Readiness checks that the image runs in the guest OS; all must pass. */
+    readiness_checks: string[];
+    /** Source of the image. */
+    source: string;
+    /** Authority for the digest of this image. */
+    digest_authority: string;
+    /** SKUs that can use the image. */
+    sku_names: string[];
+    /** A launch that names no image gets a stable one (default of a new image: stable). */
+    channel?: 'stable' | 'candidate' | undefined;
+    /** A launch that names no image gets a verified one (default: unverified). */
+    trust?: 'unverified' | 'verified' | undefined;
+  }[] | undefined;
+  /** All pools; others are retired. The pool `shared` exists without being listed. */
+  pools?: {
+    /** Name of the pool. */
+    name: string;
+    /** What the pool is for, for operators. */
+    purpose?: string | null | undefined;
+    /** Name of the organization that it is dedicated to; null for a shared pool (default). */
+    organization?: string | null | undefined;
+  }[] | undefined;
+  policy?: SitePolicySpec | undefined;
+  /** GPU limits that differ from the default; limits that are not listed stay. */
+  quotas?: QuotaSpec[] | undefined;
+  /** All group mappings; others are deleted. */
+  group_mappings?: GroupMappingSpec[] | undefined;
+};
+
+export type SitePlan = {
+  /** Identifies the file, the site that it was compared with, and the changes. */
+  hash: string;
+  /** In the order in which they are made. Empty: the site is as the file. */
+  changes: SiteChange[];
+};
+
 export type SitePolicy = {
   /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
   sign_up: 'closed' | 'invited' | 'approved' | 'open';
@@ -2121,6 +2211,9 @@ export const operations = {
   adminTrustKeyRetire: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/retire', idempotency: 'required', ifMatch: true, body: true },
   adminTrustKeyRevoke: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke', idempotency: 'required', ifMatch: true, body: true },
   adminLogList: { method: 'GET', path: '/api/v1/admin/logs', page: true },
+  adminSiteExport: { method: 'GET', path: '/api/v1/admin/site' },
+  adminSitePlan: { method: 'POST', path: '/api/v1/admin/site/plan', body: true },
+  adminSiteApply: { method: 'POST', path: '/api/v1/admin/site/apply', idempotency: 'required', body: true },
   adminSitePolicyGet: { method: 'GET', path: '/api/v1/admin/site-policy' },
   adminSitePolicyUpdate: { method: 'PATCH', path: '/api/v1/admin/site-policy', ifMatch: true, body: true },
   adminSignUpRequestList: { method: 'GET', path: '/api/v1/admin/sign-up-requests', page: true },
@@ -5595,6 +5688,33 @@ export type Operations = {
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
+  };
+  /** Export the site as a file with all sections. Applied to this site it changes nothing. Retired resources and past prices are not part of it. */
+  adminSiteExport: {
+    request: Record<string, never>;
+    response: SiteFile;
+  };
+  /** Compare a site file with the site and list what applying it would change. Reads only: takes no Idempotency-Key and leaves no audit row. errors[] names every row that is wrong. */
+  adminSitePlan: {
+    request: {
+      body: {
+        /** Desired state of a site. A section that is left out is not managed by the file. */
+        site: SiteFile;
+      };
+    };
+    response: SitePlan;
+  };
+  /** Make the site as the file says, as planned and reviewed. All changes are made, or none. Refused with 409 if the site has changed since the plan with this hash; a file that changes nothing is accepted with any hash. */
+  adminSiteApply: {
+    request: {
+      body: {
+        /** Desired state of a site. A section that is left out is not managed by the file. */
+        site: SiteFile;
+        /** Identifies the file, the site that it was compared with, and the changes. */
+        hash: string;
+      };
+    };
+    response: SitePlan;
   };
   /** Get the policy of the site */
   adminSitePolicyGet: {

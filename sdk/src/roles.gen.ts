@@ -39,6 +39,7 @@ export const ROLES = {
     "admin.quota.update",
     "admin.quota_request.update",
     "admin.organization.create",
+    "admin.site.update",
     "admin.site_policy.update",
     "admin.sign_up_request.update",
     "admin.group_mapping.update",

@@ -2,7 +2,6 @@
  * One image, roles by flag: `gpuaas-server --roles gpuaas-api,gpuaas-outbox-relay`, or `all`.
  *   --migrate       bring the schema up to date first (needs the owner's DATABASE_URL)
  *   --migrate-only  do that and end: the job before a roll-out
- *   --seed-demo     put the demo catalog in place; existing rows stay
  */
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -10,8 +9,7 @@ import { ConfigError, createLog, createShutdown, stopOnSignals } from '@gpuaas/k
 import { readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { createLogSink } from './logs/log-sink.ts';
-import { connectDatabase, startProcess } from './roles/process.ts';
-import { seedCatalog, seedSitePolicy } from './seed/demo-catalog.ts';
+import { startProcess } from './roles/process.ts';
 
 /** A stalled loop does not stop when asked to. */
 const EXIT_WITHIN_MS = 15_000;
@@ -22,7 +20,6 @@ const main = async (): Promise<void> => {
       roles: { type: 'string' },
       migrate: { type: 'boolean', default: false },
       'migrate-only': { type: 'boolean', default: false },
-      'seed-demo': { type: 'boolean', default: false },
     },
   });
   const config = readConfig(process.env, values.roles);
@@ -40,15 +37,6 @@ const main = async (): Promise<void> => {
   stopOnSignals(shutdown);
   try {
     if (values.migrate || values['migrate-only']) await migrate({ url: config.database_url, log });
-    if (values['seed-demo']) {
-      const database = connectDatabase(config, log);
-      try {
-        await seedCatalog(database);
-        await seedSitePolicy(database);
-      } finally {
-        await database.end();
-      }
-    }
     if (values['migrate-only']) return await shutdown.run('migrated');
     await startProcess({
       config,

@@ -14,8 +14,8 @@ import { type Config, readConfig } from '../src/config.ts';
 import { PLATFORM } from '../src/db/client.ts';
 import type { Secrets } from '../src/ports/secrets/secrets.ts';
 import { type App, startProcess } from '../src/roles/process.ts';
-import { seedCatalog, seedSitePolicy } from '../src/seed/demo-catalog.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
+import { applyDemoSite } from './demo-site.ts';
 import { startTestIssuer, type TestIssuer } from './issuer.ts';
 import { TEST_KEYS, testSecrets } from './secrets.ts';
 
@@ -105,8 +105,7 @@ export const startTestApp = async (
     await shutdown.run('test is over');
     await rm(stateDir, { recursive: true, force: true });
   });
-  await seedCatalog(db.database);
-  await seedSitePolicy(db.database, { default_gpu_limit: null });
+  await applyDemoSite(db.database);
   let config: Config = {
     ...readConfig({
       DATABASE_URL: db.ownerUrl,

@@ -48,7 +48,21 @@ const mapping = ({ acme }: Tenants) => ({
   role: 'viewer' as const,
 });
 
+const SITE = '/api/v1/admin/site';
+/** The site with another contact. */
+const siteFile = async ({ superadmin }: Pick<Tenants, 'superadmin'>) => {
+  const { version, policy } = must(await superadmin.get(SITE), 200).body;
+  return { version, policy: { ...policy, contact: unique('operators') } };
+};
+
 export const siteScenarios = {
+  adminSiteExport: async ({ superadmin }) => ({ as: superadmin }),
+  adminSitePlan: async (tenants) => ({ as: tenants.superadmin, body: { site: await siteFile(tenants) } }),
+  adminSiteApply: async (tenants) => {
+    const site = await siteFile(tenants);
+    const { hash } = must(await tenants.superadmin.post(`${SITE}/plan`, { site }), 200).body;
+    return { as: tenants.superadmin, body: { site, hash } };
+  },
   adminSitePolicyGet: async ({ superadmin }) => ({ as: superadmin }),
   adminSitePolicyUpdate: async ({ superadmin }) => ({
     as: superadmin,

@@ -19,6 +19,7 @@ import { adminRegion } from './admin-region.ts';
 import { adminRestore } from './admin-restore.ts';
 import { adminScheduler } from './admin-scheduler.ts';
 import { adminSetup } from './admin-setup.ts';
+import { adminSite } from './admin-site.ts';
 import { adminSignUpRequest, adminSitePolicy } from './admin-site-policy.ts';
 import { adminSku } from './admin-sku.ts';
 import { adminSlot } from './admin-slot.ts';
@@ -64,6 +65,7 @@ export const admin: Group = {
     adminImage,
     adminWorkflowRun,
     adminTrace,
+    adminSite,
     adminSitePolicy,
     adminSignUpRequest,
     adminQuotaRequest,

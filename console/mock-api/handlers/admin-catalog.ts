@@ -69,7 +69,7 @@ export const nodesIn = (world: World, key: 'region_name' | 'pool_name', name: st
     'node',
     [...world.nodes.values()].filter((one) => one[key] === name && one.state !== 'deleted').map((one) => one.name),
   );
-const allocationsIn = (world: World, key: 'region_name' | 'sku_name', name: string): Use[] =>
+export const allocationsIn = (world: World, key: 'region_name' | 'sku_name', name: string): Use[] =>
   useOf(
     'allocation',
     [...world.allocations.values()].filter((one) => one[key] === name && LIVE.includes(one.state)).map((one) => one.id),

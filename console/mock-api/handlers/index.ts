@@ -31,6 +31,7 @@ import { restore } from './restore.ts';
 import { serviceAccount } from './service-account.ts';
 import { setup } from './setup.ts';
 import { site } from './site.ts';
+import { siteFile } from './site-file.ts';
 import { sshKey } from './ssh-key.ts';
 import { terminalSession } from './terminal-session.ts';
 import { token } from './token.ts';
@@ -81,4 +82,5 @@ export const handlers = {
   ...quotaRequest,
   ...setup,
   ...site,
+  ...siteFile,
 } satisfies Handlers<PublicApi, MockCtx, MockCtx>;

@@ -106,6 +106,7 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminTrustKeyRetire: null,
   adminTrustKeyRevoke: null,
   adminOrganizationCreate: 'organization.created',
+  adminSiteApply: null,
   adminSitePolicyUpdate: null,
   adminSignUpRequestApprove: 'organization.created',
   adminSignUpRequestReject: null,

@@ -34,6 +34,8 @@ const staged = async (api: TestApi) => {
 
 const waiting = ({ world }: TestApi): string => present(world.signUpRequests[0], 'a sign-up request').id;
 
+const aSite = { version: 1, pools: [{ name: 'spare', purpose: 'For a test' }] };
+
 export const platformScenarios = {
   ...catalogScenarios,
   adminEventStream: () => ({}),
@@ -41,6 +43,12 @@ export const platformScenarios = {
   adminAuditLogVerify: () => ({}),
   adminOrganizationList: () => ({}),
   adminOrganizationCreate: () => ({ body: { name: 'initech', owner_email: 'peter@initech.example' } }),
+  adminSiteExport: () => ({}),
+  adminSitePlan: () => ({ body: { site: aSite } }),
+  adminSiteApply: async (api: TestApi) => {
+    const { hash } = await must<{ hash: string }>(api, 'adminSitePlan', { body: { site: aSite } });
+    return { body: { site: aSite, hash } };
+  },
   adminSitePolicyGet: () => ({}),
   adminSitePolicyUpdate: () => ({ body: { sign_up: 'approved' }, if_match: 1 }),
   adminSignUpRequestList: () => ({}),

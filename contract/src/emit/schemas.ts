@@ -26,6 +26,7 @@ import * as adminNodeAgent from '../public/admin-node-agent.ts';
 import * as adminNodeTask from '../public/admin-node-task.ts';
 import * as adminPlatformKey from '../public/admin-platform-key.ts';
 import * as adminSignUpRequest from '../public/admin-sign-up-request.ts';
+import * as adminSite from '../public/admin-site.ts';
 import * as adminSitePolicy from '../public/admin-site-policy.ts';
 import * as adminSlot from '../public/admin-slot.ts';
 import * as adminSlotMap from '../public/admin-slot-map.ts';
@@ -60,7 +61,7 @@ const modules = [
   ...[candidate, facts, health, inventory],
   ...[allocation, wipeCertificate, terminalSession, accessGrant, accessPolicy],
   capacity,
-  ...[adminSitePolicy, adminSignUpRequest, adminGroupMapping, quotaRequest],
+  ...[adminSite, adminSitePolicy, adminSignUpRequest, adminGroupMapping, quotaRequest],
   { Action, Money, Problem },
   ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey, webSession],
   ...[catalog, auditLog, event, trace, workflowRun],

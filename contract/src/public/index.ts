@@ -28,6 +28,7 @@ import { adminRestoreApi } from './admin-restore.ts';
 import { adminSchedulerApi } from './admin-scheduler.ts';
 import { adminSetupApi } from './admin-setup.ts';
 import { adminSignUpRequestApi } from './admin-sign-up-request.ts';
+import { adminSiteApi } from './admin-site.ts';
 import { adminSitePolicyApi } from './admin-site-policy.ts';
 import { adminSkuApi } from './admin-sku.ts';
 import { adminSlotApi } from './admin-slot.ts';
@@ -105,6 +106,7 @@ export const api = {
   ...adminPlatformKeyApi,
   ...adminTrustApi,
   ...adminLogApi,
+  ...adminSiteApi,
   ...adminSitePolicyApi,
   ...adminSignUpRequestApi,
   ...adminQuotaRequestApi,

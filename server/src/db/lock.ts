@@ -13,6 +13,7 @@ export const LOCKS = {
   platform_keys: 4_752_013,
   write_heads: 4_752_014,
   archive_audit: 4_752_015,
+  site: 4_752_016,
 } as const;
 
 /** Runs `fn` unless another process holds the lock; returns whether it ran. */

@@ -31,6 +31,15 @@ export const listPrices = async (
     )
   ).rows;
 
+/** Current and future prices of SKUs that are not retired. */
+export const listLivePrices = async (reader: Reader): Promise<PriceRow[]> =>
+  (
+    await reader.query<PriceRow>(
+      `select * from (select ${PRICE} from sku_prices p join sku_catalog s on s.name = p.sku_name and s.retired_at is null
+         where p.cancelled_at is null) live where state in ('current', 'future') order by sku_name, valid_from`,
+    )
+  ).rows;
+
 export const findPrice = async (reader: Reader, id: string): Promise<PriceRow | undefined> =>
   (await reader.query<PriceRow>(`select ${PRICE} from sku_prices p where p.id = $1`, [id])).rows[0];
 

@@ -139,6 +139,10 @@ export const REFUSALS = {
   node_serves_others: (pool: string, allocations: readonly string[]) =>
     `Pool ${pool} is dedicated to another organization, and these allocations hold the node: ${allocations.join(', ')}. Wait until they are released.`,
   node_not_movable: (state: string) => `The node is ${state} and cannot move to another pool.`,
+  site_file_problems: (count: number) =>
+    `The site file has ${count === 1 ? 'a problem' : `${count} problems`}. Nothing was changed.`,
+  site_changed: 'The site is not as it was when the file was planned. Plan it again and review the new plan.',
+  site_blocked: (blockers: readonly string[]) => `The site file cannot be applied. ${blockers.join(' ')}`,
   image_name_case: 'An image exists whose name differs only in case. Use that name.',
   image_gone: (name: string) => `The image ${name} is already retired.`,
 

@@ -188,6 +188,7 @@ describe('the built console', () => {
       '/healthz/x',
       '/readyz/x',
       '/openapi.json',
+      '/site.schema.json',
       '/.well-known/security.txt',
       '/assets/gone-1.js',
       '/robots.txt',

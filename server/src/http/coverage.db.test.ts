@@ -236,6 +236,7 @@ describe('every operation of the contract', () => {
       const { node_id, slot_id } = await newApprovedSlot(tenants);
       readsNeed = {
         adminNodeConvertPlan: { query: { to: 'slice' } },
+        adminSitePlan: { body: { site: { version: 1 } } },
         allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
         adminNodeDiscoveryGet: discovered,
         adminNodeDiscoveryFactsGet: discovered,
@@ -384,6 +385,7 @@ describe('every operation of the contract', () => {
       '/metrics',
       '/.well-known/gpuaas',
       '/openapi.json',
+      '/site.schema.json',
       '/llms.txt',
       '/docs',
       '/docs/redoc.js',
@@ -411,8 +413,8 @@ describe('every operation of the contract', () => {
     );
     assert.deepEqual(
       operations.filter(([, { method, audit }]) => (method === 'GET') !== (audit === null)).map(([id]) => id),
-      // It reads a body and writes nothing.
-      ['allocationEstimate'],
+      // They read a body and write nothing.
+      ['adminSitePlan', 'allocationEstimate'],
       'operations that change something without an audit action',
     );
   });

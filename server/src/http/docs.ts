@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { api, ERRORS, type ErrorCode, type Operation } from '@gpuaas/contract';
-import { openapi } from '@gpuaas/contract/emit';
+import { openapi, siteSchema } from '@gpuaas/contract/emit';
 import { DOCS_START, DOCS_STYLE } from './docs-theme.ts';
 import { escapeHtml, htmlPage, prose } from './html.ts';
 
@@ -29,6 +29,11 @@ const SUMMARY =
 const document = JSON.stringify({ ...openapi(api), servers: [{ url: '/', description: 'This server.' }] });
 
 export const openapiJson = (): string => document;
+
+const siteDocument = JSON.stringify(siteSchema());
+
+/** With it an editor completes site files. */
+export const siteSchemaJson = (): string => siteDocument;
 
 export const docsPage = (): string =>
   htmlPage(

@@ -45,6 +45,7 @@ import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
 import * as setup from '../services/setup.ts';
 import * as signUpRequest from '../services/sign-up-request.ts';
+import * as site from '../services/site.ts';
 import * as sitePolicy from '../services/site-policy.ts';
 import * as sku from '../services/sku.ts';
 import * as slot from '../services/slot.ts';
@@ -274,6 +275,9 @@ export const handlers = {
   adminOsImageUpdate: osImage.update,
   adminOsImageRetire: osImage.retire,
 
+  adminSiteExport: site.exportSite,
+  adminSitePlan: site.plan,
+  adminSiteApply: site.apply,
   adminSitePolicyGet: sitePolicy.get,
   adminSitePolicyUpdate: sitePolicy.update,
   adminOrganizationCreate: organization.adminCreate,

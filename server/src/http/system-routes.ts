@@ -6,7 +6,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '../errors.ts';
 import { addConsole, type Console } from './console.ts';
-import { DOCS_CSP, docsPage, errorPage, landingPage, llmsTxt, openapiJson, redocBundle } from './docs.ts';
+import {
+  DOCS_CSP,
+  docsPage,
+  errorPage,
+  landingPage,
+  llmsTxt,
+  openapiJson,
+  redocBundle,
+  siteSchemaJson,
+} from './docs.ts';
 import { addProbes, type Probes } from './probes.ts';
 import { addSignInRoutes, type SignInRoutes } from './sign-in.ts';
 
@@ -33,6 +42,9 @@ export const addSystemRoutes = (app: FastifyInstance, system: SystemRoutes): voi
   app.get('/.well-known/gpuaas', async () => system.wellKnown);
   app.get('/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(openapiJson()),
+  );
+  app.get('/site.schema.json', async (_request, reply) =>
+    reply.type('application/schema+json; charset=utf-8').send(siteSchemaJson()),
   );
   app.get('/llms.txt', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send(llmsTxt(system.public_url)),

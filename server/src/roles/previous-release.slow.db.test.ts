@@ -12,6 +12,7 @@ import { after, it } from 'node:test';
 import { silentLog, systemClock } from '@gpuaas/kit';
 import { requires } from '../../../tools/test/requires.ts';
 import { emptyDatabase } from '../../test/database.ts';
+import { applyDemoSite } from '../../test/demo-site.ts';
 import { startTestIssuer } from '../../test/issuer.ts';
 import { TEST_KEYS, testSecrets } from '../../test/secrets.ts';
 import { callerOf, type ServerProcess, startServerProcess } from '../../test/server-process.ts';
@@ -21,7 +22,6 @@ import { ensureTrustKeys } from '../agents/trust.ts';
 import { createDatabase, PLATFORM } from '../db/client.ts';
 import { APP_ROLE, migrate } from '../db/migrate.ts';
 import { readMigrations } from '../db/migration-file.ts';
-import { seedCatalog } from '../seed/demo-catalog.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PARTS = ['contract', 'kit', 'scheduler', 'server'];
@@ -90,7 +90,7 @@ it('the previous release and this one share the migrated database under launches
 
   const database = createDatabase({ url, role: APP_ROLE, log, poolMax: 4 });
   t.after(() => database.end());
-  await seedCatalog(database);
+  await applyDemoSite(database);
   const secrets = testSecrets('trust', TEST_KEYS.trust_keys);
   await database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets, clock: systemClock }));
   servers.push(current);

@@ -89,7 +89,7 @@ describe('a site', () => {
     const states = await steps();
     assert.deepEqual(
       [...states].filter(([, state]) => state === 'done').map(([key]) => key),
-      ['sign_in', 'superadmin', 'trust_keys', 'backups', 'catalog'],
+      ['sign_in', 'superadmin', 'trust_keys', 'backups', 'catalog', 'sign_up'],
     );
     assert.equal(states.get('node_created'), 'next');
     assert.equal(states.get('first_launch'), 'blocked');

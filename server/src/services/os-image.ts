@@ -17,6 +17,15 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 export type ImageSpec = Static<typeof ImageSpecSchema>;
 type ImageChange = Partial<Pick<ImageSpec, 'display_name' | 'channel' | 'trust' | 'sku_names'>>;
 
+/** All that an operator sets of it, with the version for a launch, as a site file states it. */
+export const imageSpecOf = (row: db.OsImageRow): Required<ImageSpec> => {
+  const [current] = row.versions;
+  if (current === undefined) throw new Error(`image ${row.name} has no version`);
+  const { registered_at: _, retired_at: __, retired_reason: ___, ...version } = current;
+  const { name, display_name, os_family, os_version, sku_names, channel, trust } = row;
+  return { name, display_name, os_family, os_version, ...version, sku_names, channel, trust };
+};
+
 const timeOf = (time: string): string => new Date(time).toISOString();
 const versionView = ({ registered_at, retired_at, ...version }: db.OsImageVersionRow) => ({
   ...version,

@@ -1,0 +1,259 @@
+/** The site as one file: the server's own plan, carried out by the handlers of the single resources. */
+import { inUseSentence } from '../../../server/src/domain/catalog.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
+import {
+  canonicalSite,
+  changeView,
+  fileOf,
+  type PlannedChange,
+  planSite,
+  type Site,
+  type SiteRow,
+  type SiteSection,
+} from '../../../server/src/domain/site.ts';
+import type { MockCtx, Req } from '../core/context.ts';
+import { conflict, Refusal } from '../core/errors.ts';
+import type { World } from '../core/world.ts';
+import { priceView } from '../views/catalog.ts';
+import { admin } from './admin.ts';
+import { adminCatalog, allocationsIn, nodesIn } from './admin-catalog.ts';
+import { adminImage } from './admin-image.ts';
+import { adminPool } from './admin-pool.ts';
+import { site as siteHandlers } from './site.ts';
+
+const REASON = { reason: 'The site file no longer lists it' };
+const isLive = (row: Readonly<{ retired_at: string | null }>): boolean => row.retired_at === null;
+const without = <Row extends { retired_at: string | null; version: number }>({
+  retired_at: _,
+  version: __,
+  ...spec
+}: Row) => spec;
+
+const placeNames = (world: World, organizationId: string, projectId: string | null) => ({
+  organization: world.organizations.get(organizationId)?.name ?? '',
+  project: projectId === null ? null : (world.projects.get(projectId)?.name ?? ''),
+});
+
+const readSite = (world: World): Site => {
+  const { sign_up, mail_domains, default_gpu_limit, contact } = world.sitePolicy;
+  const live = new Set(world.skus.filter(isLive).map(({ name }) => name));
+  const prices = world.prices
+    .map((one) => priceView(world, one))
+    .filter((one) => live.has(one.sku_name) && (one.state === 'current' || one.state === 'future'));
+  return canonicalSite(
+    {
+      version: 1,
+      regions: world.regions.filter(isLive).map(without),
+      skus: world.skus.filter(isLive).map(without),
+      vm_profiles: world.vmProfiles.filter(isLive).map(without),
+      prices: prices.map(({ sku_name, gpu_hourly_price: price, valid_from, state }) => ({
+        ...{ sku_name, gpu_hourly_price_minor: price.amount_minor, currency: price.currency },
+        ...(state === 'current' ? {} : { valid_from }),
+      })),
+      images: world.images
+        .filter((image) => isLive(image) && image.enabled)
+        .map(({ enabled: _, versions: __, retired_at: ___, version: ____, ...image }) => ({
+          ...image,
+          sku_names: image.sku_names.filter((name) => live.has(name)),
+        })),
+      pools: world.pools.filter(isLive).map(({ name, purpose, organization_id }) => ({
+        ...{ name, purpose },
+        organization: world.organizations.get(organization_id ?? '')?.name ?? null,
+      })),
+      policy: { sign_up, mail_domains, default_gpu_limit, contact },
+      quotas: [...world.quotas.values()].map((row) => ({
+        ...placeNames(world, row.organization_id, row.project_id),
+        gpu_limit: row.limit,
+      })),
+      group_mappings: world.groupMappings.map(({ group, role, organization_id, project_id }) => ({
+        ...{ group, role },
+        ...placeNames(world, organization_id, project_id),
+      })),
+    },
+    world.now(),
+  );
+};
+
+const planOf = (world: World, file: Site) => {
+  const organizations = [...world.organizations.values()];
+  const plan = planSite(file, readSite(world), {
+    now_ms: world.now(),
+    organizations: new Set(organizations.map(({ name }) => name)),
+    projects: new Set(
+      [...world.projects.values()].map(
+        ({ name, organization_id }) => `${world.organizations.get(organization_id)?.name}/${name}`,
+      ),
+    ),
+    image_versions: world.images.flatMap(({ name, versions }) =>
+      versions.map(({ digest, retired_at }) => ({ image_name: name, digest, is_retired: retired_at !== null })),
+    ),
+  });
+  if (!('changes' in plan))
+    throw new Refusal('invalid_request', REFUSALS.site_file_problems(plan.problems.length), {
+      errors: plan.problems.map((one) => ({ ...one, pointer: `/body/site${one.pointer}` })),
+    });
+  return plan;
+};
+
+const useOf = (world: World, { section, name, after }: PlannedChange): string | null => {
+  if (after !== null) return null;
+  if (section === 'regions')
+    return inUseSentence('region', name, [
+      ...nodesIn(world, 'region_name', name),
+      ...allocationsIn(world, 'region_name', name),
+    ]);
+  if (section === 'skus') return inUseSentence('SKU', name, allocationsIn(world, 'sku_name', name));
+  return section === 'pools' ? inUseSentence('pool', name, nodesIn(world, 'pool_name', name)) : null;
+};
+
+const viewOf = (world: World, plan: Readonly<{ hash: string; changes: readonly PlannedChange[] }>) => ({
+  hash: plan.hash,
+  changes: plan.changes.map((change) => changeView(change, [useOf(world, change) ?? []].flat())),
+});
+
+const placeIds = (world: World, of: Readonly<{ organization: string; project: string | null }>) => {
+  const organization_id = [...world.organizations.values()].find(({ name }) => name === of.organization)?.id ?? '';
+  const isProject = (one: { organization_id: string; name: string }) =>
+    one.organization_id === organization_id && one.name === of.project;
+  return { organization_id, project_id: [...world.projects.values()].find(isProject)?.id };
+};
+
+const query = {};
+const params = {};
+const request = { query, params, body: {}, if_match: undefined, last_event_id: undefined };
+const versionIn = (rows: readonly Readonly<{ name: string; version: number }>[], name: string): number =>
+  rows.find((one) => one.name === name)?.version ?? 0;
+
+const endPrice = async (ctx: MockCtx, { sku_name, valid_from }: SiteRow<'prices'>): Promise<void> => {
+  const isIt = (one: { sku_name: string; valid_from: string; cancelled_at: string | null }) =>
+    one.sku_name === sku_name && one.cancelled_at === null && Date.parse(one.valid_from) === Date.parse(valid_from);
+  const price_id = ctx.world.prices.find(isIt)?.id ?? '';
+  await adminCatalog.adminPriceCancel(ctx, { ...request, params: { price_id }, body: REASON });
+};
+const endMapping = async (ctx: MockCtx, row: SiteRow<'group_mappings'>): Promise<void> => {
+  const { organization_id, project_id = null } = placeIds(ctx.world, row);
+  const isIt = (one: { group: string; organization_id: string; project_id: string | null }) =>
+    one.group === row.group && one.organization_id === organization_id && one.project_id === project_id;
+  const group_mapping_id = ctx.world.groupMappings.find(isIt)?.id ?? '';
+  await siteHandlers.adminGroupMappingDelete(ctx, { ...request, params: { group_mapping_id } } as never);
+};
+
+/** The handlers check nothing that the plan has not checked. */
+const CARRY_OUT: {
+  readonly [S in SiteSection]: (ctx: MockCtx, before: SiteRow<S> | null, after: SiteRow<S> | null) => Promise<unknown>;
+} = {
+  regions: async (ctx, before, after) => {
+    const at = { region_name: (after ?? before)?.name ?? '' };
+    if (after === null) return adminCatalog.adminRegionRetire(ctx, { ...request, params: at, body: REASON });
+    if (before === null) return adminCatalog.adminRegionCreate(ctx, { ...request, body: after } as never);
+    const { name, ...body } = after;
+    return adminCatalog.adminRegionUpdate(ctx, {
+      ...{ ...request, params: at, body },
+      if_match: versionIn(ctx.world.regions, name),
+    });
+  },
+  skus: async (ctx, before, after) => {
+    const at = { sku_name: (after ?? before)?.name ?? '' };
+    if (after === null) return adminCatalog.adminSkuRetire(ctx, { ...request, params: at, body: REASON });
+    if (before === null) return adminCatalog.adminSkuCreate(ctx, { ...request, body: after } as never);
+    const { display_name, allowed_gpu_counts, enabled, disabled_reason } = after;
+    return adminCatalog.adminSkuUpdate(ctx, {
+      ...{ ...request, params: at, body: { display_name, allowed_gpu_counts, enabled, disabled_reason } },
+      if_match: versionIn(ctx.world.skus, after.name),
+    });
+  },
+  vm_profiles: async (ctx, before, after) => {
+    const at = { vm_profile_name: (after ?? before)?.name ?? '' };
+    if (after === null) return adminCatalog.adminVmProfileRetire(ctx, { ...request, params: at, body: REASON });
+    if (before === null) return adminCatalog.adminVmProfileCreate(ctx, { ...request, body: after } as never);
+    const { name, sku_name: _, gpu_count: __, ...body } = after;
+    return adminCatalog.adminVmProfileUpdate(ctx, {
+      ...{ ...request, params: at, body },
+      if_match: versionIn(ctx.world.vmProfiles, name),
+    });
+  },
+  prices: async (ctx, before, after) => {
+    if (before !== null && before.valid_from !== '') await endPrice(ctx, before);
+    if (after === null) return;
+    const { valid_from, ...body } = after;
+    await adminCatalog.adminPriceCreate(ctx, {
+      ...request,
+      body: valid_from === '' ? body : { ...body, valid_from },
+    } as never);
+  },
+  images: async (ctx, before, after) => {
+    const at = { image_name: (after ?? before)?.name ?? '' };
+    if (after === null) return adminImage.adminOsImageRetire(ctx, { ...request, params: at, body: REASON });
+    if (before?.digest !== after.digest)
+      return adminImage.adminOsImageRegister(ctx, { ...request, body: after } as never);
+    const { display_name, channel, trust, sku_names } = after;
+    return adminImage.adminOsImageUpdate(ctx, {
+      ...{ ...request, params: at, body: { display_name, channel, trust, sku_names } },
+      if_match: versionIn(ctx.world.images, after.name),
+    });
+  },
+  pools: async (ctx, before, after) => {
+    const at = { pool_name: (after ?? before)?.name ?? '' };
+    if (after === null) return adminPool.adminPoolRetire(ctx, { ...request, params: at, body: REASON });
+    const organization_id =
+      after.organization === null
+        ? null
+        : placeIds(ctx.world, { organization: after.organization, project: null }).organization_id;
+    const body = { purpose: after.purpose, organization_id };
+    if (before === null)
+      return adminPool.adminPoolCreate(ctx, { ...request, body: { ...body, name: after.name } } as never);
+    return adminPool.adminPoolUpdate(ctx, {
+      ...{ ...request, params: at, body },
+      if_match: versionIn(ctx.world.pools, after.name),
+    });
+  },
+  policy: async (ctx, _, after) => {
+    if (after !== null)
+      await siteHandlers.adminSitePolicyUpdate(ctx, {
+        ...{ ...request, params: {}, body: after },
+        if_match: ctx.world.sitePolicy.version,
+      } as never);
+  },
+  quotas: async (ctx, _, after) => {
+    if (after === null) return;
+    const ids = placeIds(ctx.world, after);
+    const version = ctx.world.quotas.get(ids.project_id ?? ids.organization_id)?.version ?? 1;
+    const body = { ...ids, gpu_limit: after.gpu_limit };
+    await admin.adminQuotaPut(ctx, { ...request, body, if_match: version } as never);
+  },
+  group_mappings: async (ctx, before, after) => {
+    if (before !== null) await endMapping(ctx, before);
+    if (after === null) return;
+    const body = { group: after.group, role: after.role, ...placeIds(ctx.world, after) };
+    await siteHandlers.adminGroupMappingCreate(ctx, { ...request, body } as never);
+  },
+};
+
+const carryOut = async <S extends SiteSection>(ctx: MockCtx, change: PlannedChange<S>): Promise<void> => {
+  const { section, before, after } = change as Readonly<{
+    section: S;
+    before: SiteRow<S> | null;
+    after: SiteRow<S> | null;
+  }>;
+  await CARRY_OUT[section](ctx, before, after);
+};
+
+export const siteFile = {
+  adminSiteExport: async ({ world }: MockCtx) => {
+    const all = readSite(world);
+    const initial = world.sitePolicy.default_gpu_limit;
+    const differs = (one: SiteRow<'quotas'>) => one.gpu_limit !== (one.project === null ? initial : null);
+    return fileOf({ ...all, quotas: (all.quotas ?? []).filter(differs) });
+  },
+  adminSitePlan: async ({ world }: MockCtx, { body }: Req<'adminSitePlan'>) => viewOf(world, planOf(world, body.site)),
+  adminSiteApply: async (ctx: MockCtx, { body }: Req<'adminSiteApply'>) => {
+    const plan = planOf(ctx.world, body.site);
+    if (plan.changes.length > 0 && plan.hash !== body.hash) throw conflict(REFUSALS.site_changed);
+    const view = viewOf(ctx.world, plan);
+    const blockers = view.changes.flatMap((change) => change.blockers);
+    if (blockers.length > 0) throw conflict(REFUSALS.site_blocked(blockers));
+    for (const change of plan.changes) await carryOut(ctx, change);
+    ctx.target('site', 'site');
+    return view;
+  },
+};

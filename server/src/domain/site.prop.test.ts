@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { wholeSites } from '../../test/arbitrary-site.ts';
+import { canonicalSite, fileOf, type PlannedChange, planSite, type Site, type SiteWorld } from './site.ts';
+
+const NOW = Date.parse('2026-11-19T12:00:00.000Z');
+const WORLD: SiteWorld = {
+  now_ms: NOW,
+  organizations: new Set(['acme', 'globex']),
+  projects: new Set(['acme/default', 'globex/vision']),
+  image_versions: [],
+};
+const EMPTY = canonicalSite(
+  {
+    ...{ version: 1, regions: [], skus: [], vm_profiles: [], prices: [], images: [], pools: [] },
+    policy: { sign_up: 'invited', mail_domains: [], default_gpu_limit: 0, contact: null },
+    ...{ quotas: [], group_mappings: [] },
+  },
+  NOW,
+);
+
+const whole = wholeSites(NOW);
+
+const planned = (file: Site, actual: Site) => {
+  const plan = planSite(file, actual, WORLD);
+  assert.ok('changes' in plan, JSON.stringify(plan.problems));
+  return plan;
+};
+
+/** What the changes say, carried out on values. */
+const carryOut = (actual: Site, changes: readonly PlannedChange[]): Site => {
+  const next = structuredClone(actual) as Record<string, unknown>;
+  for (const { section, before, after } of changes) {
+    if (section === 'policy') {
+      next['policy'] = after;
+      continue;
+    }
+    const rows = next[section] as unknown[];
+    const rest = rows.filter((row) => JSON.stringify(row) !== JSON.stringify(before));
+    assert.equal(rest.length, rows.length - (before === null ? 0 : 1), 'what changes was there');
+    next[section] = after === null ? rest : [...rest, after];
+  }
+  // The prices of a retired SKU are history.
+  const site = next as Required<Site>;
+  const live = site.prices.filter(({ sku_name }) => site.skus.some(({ name }) => name === sku_name));
+  return canonicalSite({ ...site, prices: live }, NOW);
+};
+
+/** What a file never removes. */
+const kept = (actual: Site, file: Required<Site>): Site => ({
+  ...file,
+  quotas: [
+    ...file.quotas,
+    ...(actual.quotas ?? []).filter(
+      (old) => !file.quotas.some((one) => one.organization === old.organization && one.project === old.project),
+    ),
+  ],
+  pools: [
+    ...file.pools,
+    ...(actual.pools ?? []).filter(({ name }) => name === 'shared' && !file.pools.some((one) => one.name === name)),
+  ],
+});
+
+describe('a site file', () => {
+  it('applied to any site makes it as the file says: the next plan is empty', () => {
+    let moved = 0;
+    fc.assert(
+      fc.property(whole, whole, (first, second) => {
+        const one = carryOut(EMPTY, planned(first, EMPTY).changes);
+        assert.deepEqual(planned(first, one).changes, []);
+        const { changes } = planned(second, one);
+        const two = carryOut(one, changes);
+        assert.deepEqual(planned(second, two).changes, []);
+        assert.deepEqual(two, canonicalSite(kept(one, second), NOW));
+        if (changes.length > 0) moved++;
+      }),
+      { numRuns: 200 },
+    );
+    assert.ok(moved > 100, `${moved} of 200 pairs differed`);
+  });
+
+  it('is what an export of its site says', () => {
+    fc.assert(
+      fc.property(whole, (file) => {
+        const site = carryOut(EMPTY, planned(file, EMPTY).changes);
+        const exported = fileOf(site);
+        assert.deepEqual(planned(exported, site).changes, []);
+        assert.deepEqual(canonicalSite(exported, NOW), site);
+      }),
+    );
+  });
+
+  it('manages only the sections that it has', () => {
+    const sections = ['regions', 'skus', 'vm_profiles', 'prices', 'images', 'pools', 'policy', 'quotas'] as const;
+    fc.assert(
+      fc.property(whole, whole, fc.subarray([...sections]), (first, second, some) => {
+        const site = carryOut(EMPTY, planned(first, EMPTY).changes);
+        const part = { version: 1, ...Object.fromEntries(some.map((name) => [name, second[name]])) } as Site;
+        const plan = planSite(part, site, WORLD);
+        if ('changes' in plan)
+          for (const { section } of plan.changes) assert.ok(some.includes(section as 'skus'), section);
+      }),
+    );
+  });
+
+  it('retires after what needs it is gone, and makes before what needs it', () => {
+    const order = ['regions', 'skus', 'vm_profiles', 'prices', 'images', 'pools'];
+    fc.assert(
+      fc.property(whole, whole, (first, second) => {
+        const site = carryOut(EMPTY, planned(first, EMPTY).changes);
+        const { changes } = planned(second, site);
+        const at = (of: (one: PlannedChange) => boolean) => changes.flatMap((one, index) => (of(one) ? [index] : []));
+        const skuRetired = Math.min(...at((one) => one.section === 'skus' && one.action === 'retire'), 1_000);
+        const needs = at((one) => ['vm_profiles', 'images', 'prices'].includes(one.section));
+        assert.ok(Math.max(...needs, -1) < skuRetired);
+        const made = changes.filter(({ action }) => action === 'create').map(({ section }) => order.indexOf(section));
+        const known = made.filter((index) => index >= 0);
+        assert.deepEqual(
+          known,
+          known.toSorted((a, b) => a - b),
+        );
+      }),
+    );
+  });
+
+  it('has a hash that names file, site and changes', () => {
+    fc.assert(
+      fc.property(whole, whole, (first, second) => {
+        const empty = planned(first, EMPTY);
+        assert.equal(planned(structuredClone(first), EMPTY).hash, empty.hash);
+        const site = carryOut(EMPTY, empty.changes);
+        const moved = planned(second, EMPTY).changes.length > 0 && planned(second, site).changes.length > 0;
+        if (moved && empty.changes.length > 0) assert.notEqual(planned(second, site).hash, planned(second, EMPTY).hash);
+      }),
+    );
+  });
+});
+
+const SKU = {
+  ...{ name: 's-a', display_name: 'A', vendor: 'NVIDIA', gpu_model: 'H200', capacity_shape: 'gpu_slice' as const },
+  ...{ gpus_per_node: 8, allowed_gpu_counts: [1, 8] },
+};
+const IMAGE = {
+  ...{ name: 'debian', display_name: 'Debian', os_family: 'debian', os_version: '12', sku_names: ['s-a'] },
+  ...{ digest: `sha256:${'a'.repeat(64)}`, format: 'raw' as const, size_bytes: 1, driver_strategy: 'none' as const },
+  ...{ readiness_checks: [], source: 'a build', digest_authority: 'the build' },
+};
+const PRICE = { sku_name: 's-a', gpu_hourly_price_minor: 100, currency: 'USD' };
+const PROFILE = { name: 'p', sku_name: 's-a', gpu_count: 1, vcpu_count: 1, memory_mib: 1024, is_default: true };
+const SITE = carryOut(
+  EMPTY,
+  planned({ version: 1, skus: [SKU], prices: [PRICE], images: [IMAGE], vm_profiles: [PROFILE] }, EMPTY).changes,
+);
+
+describe('the problems of a site file', () => {
+  const cases: readonly (readonly [string, Omit<Site, 'version'>, string])[] = [
+    ['two rows of one name', { pools: [{ name: 'a' }, { name: 'a' }] }, '/pools/1'],
+    ['a field that never changes', { skus: [{ ...SKU, gpu_model: 'H100' }] }, '/skus/0/gpu_model'],
+    [
+      'a profile of another SKU than before',
+      { vm_profiles: [{ ...PROFILE, gpu_count: 8 }] },
+      '/vm_profiles/0/gpu_count',
+    ],
+    [
+      'a switch without its reason',
+      { regions: [{ name: 'r', display_name: 'R', enabled: false }] },
+      '/regions/0/disabled_reason',
+    ],
+    ['GPU counts beyond the node', { skus: [{ ...SKU, allowed_gpu_counts: [16] }] }, '/skus/0/allowed_gpu_counts'],
+    [
+      'a GPU count that the SKU does not allow',
+      { vm_profiles: [{ ...PROFILE, name: 'q', gpu_count: 2 }] },
+      '/vm_profiles/0/gpu_count',
+    ],
+    ['two defaults', { vm_profiles: [PROFILE, { ...PROFILE, name: 'q' }] }, '/vm_profiles/1/is_default'],
+    [
+      'an unknown SKU of a profile',
+      { vm_profiles: [{ ...PROFILE, name: 'q', sku_name: 'x' }] },
+      '/vm_profiles/0/sku_name',
+    ],
+    ['an unknown SKU of a price', { prices: [PRICE, { ...PRICE, sku_name: 'x' }] }, '/prices/1/sku_name'],
+    ['an unknown SKU of an image', { images: [{ ...IMAGE, sku_names: ['s-a', 'x'] }] }, '/images/0/sku_names/1'],
+    ['a price that would end', { prices: [] }, '/prices'],
+    ['facts of a digest', { images: [{ ...IMAGE, size_bytes: 2 }] }, '/images/0/size_bytes'],
+    ['an unknown organization', { pools: [{ name: 'a', organization: 'nobody' }] }, '/pools/0/organization'],
+    ['an unknown project', { quotas: [{ organization: 'acme', project: 'x', gpu_limit: 1 }] }, '/quotas/0/project'],
+  ];
+  for (const [what, part, pointer] of cases)
+    it(`name ${what}`, () => {
+      const plan = planSite({ version: 1, ...part }, SITE, WORLD);
+      assert.deepEqual(
+        plan.problems.map((one) => one.pointer),
+        [pointer],
+      );
+      assert.ok(plan.problems.every(({ message }) => message.length > 0));
+    });
+
+  it('refuse a digest that cannot come back', () => {
+    const version = (digest: string, is_retired: boolean) => ({ image_name: 'debian', digest, is_retired });
+    const [old, gone] = [`sha256:${'b'.repeat(64)}`, `sha256:${'c'.repeat(64)}`];
+    const world = {
+      ...WORLD,
+      image_versions: [version(IMAGE.digest, false), version(old, false), version(gone, true)],
+    };
+    for (const [digest, code] of [
+      [old, 'older'],
+      [gone, 'retired'],
+    ] as const)
+      assert.deepEqual(
+        planSite({ version: 1, images: [{ ...IMAGE, digest }] }, SITE, world).problems.map((one) => one.code),
+        [code],
+      );
+  });
+
+  it('let a dated price become the current one without a change of the file', () => {
+    const file = {
+      version: 1,
+      prices: [PRICE, { ...PRICE, gpu_hourly_price_minor: 90, valid_from: '2027-01-01T00:00:00Z' }],
+    };
+    const before = carryOut(SITE, planned(file, SITE).changes);
+    const later = { ...WORLD, now_ms: Date.parse('2027-01-02T00:00:00Z') };
+    // As the database reads it then.
+    const after = canonicalSite(fileOf(before), later.now_ms);
+    const plan = planSite(file, after, later);
+    assert.ok('changes' in plan);
+    assert.deepEqual(plan.changes, []);
+  });
+});

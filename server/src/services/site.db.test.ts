@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { type Caller, startTestApp, type TestApp, type TestResponse } from '../../test/app.ts';
+import { wholeSites } from '../../test/arbitrary-site.ts';
+import { demoSite } from '../../test/demo-site.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { aNode } from '../../test/placement.ts';
+import { must } from '../../test/tenants.ts';
+import { PLATFORM } from '../db/client.ts';
+import { canonicalSite, type Site } from '../domain/site.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+const SITE = '/api/v1/admin/site';
+const ANY_HASH = '0'.repeat(16);
+const codes = ({ status, body }: TestResponse) => [status, body.code];
+
+describe('the site as a file', () => {
+  const closers: (() => Promise<void>)[] = [];
+  let test: TestApp;
+  let root: Caller;
+  let other: Caller;
+  let sql: Client;
+
+  const plan = (site: Site) => root.post(`${SITE}/plan`, { site });
+  const changesOf = async (site: Site) => must(await plan(site), 200).body.changes;
+  const apply = async (site: Site, by = root) => {
+    const { hash } = must(await plan(site), 200).body;
+    return by.post(`${SITE}/apply`, { site, hash });
+  };
+  const exported = async (): Promise<Required<Site>> => must(await root.get(SITE), 200).body;
+  /** Digests are registered once, so each file has its own. */
+  const withOwnDigests = <S extends Site>(site: S): S => ({
+    ...site,
+    images: site.images?.map((image) => ({ ...image, digest: `sha256:${randomBytes(32).toString('hex')}` })),
+  });
+  const files = (count: number) => fc.sample(wholeSites(Date.now()), count).map(withOwnDigests);
+
+  before(async () => {
+    test = await startTestApp({ after: (fn) => void closers.unshift(fn) }, { roles: ['gpuaas-api'] });
+    [root, other] = [await test.admin(), await test.admin()];
+    sql = new Client({ connectionString: test.db.ownerUrl });
+    await sql.connect();
+    for (const name of ['acme', 'globex'])
+      must(
+        await root.post('/api/v1/admin/organizations', { name, owner_email: `ada@${name}.test`, gpu_limit: 4 }),
+        201,
+      );
+    await sql.query(
+      `insert into projects (id, organization_id, name, display_name)
+       select 'prj_' || right(id, 26), id, case name when 'acme' then 'default' else 'vision' end, 'Project' from organizations
+       where name in ('acme', 'globex') on conflict do nothing`,
+    );
+  });
+  after(async () => {
+    try {
+      await assertInvariants(test.db.database);
+    } finally {
+      await sql.end();
+      for (const close of closers) await close();
+    }
+  });
+
+  it('of the demo is as its file says, and an export of it changes nothing', async () => {
+    assert.deepEqual(await changesOf({ ...demoSite(), policy: (await exported()).policy }), []);
+    const file = await exported();
+    assert.deepEqual(await changesOf(file), []);
+    assert.deepEqual(must(await root.post(`${SITE}/apply`, { site: file, hash: ANY_HASH }), 200).body.changes, []);
+  });
+
+  it('becomes as any file says: the next plan is empty and the export is the file', async () => {
+    let changed = 0;
+    for (const file of files(12)) {
+      const done = await apply(file);
+      must(done, 200);
+      changed += done.body.changes.length;
+      assert.deepEqual(await changesOf(file), []);
+      const now = await exported();
+      const { quotas: _, pools, ...rest } = canonicalSite(now, Date.now()) as Required<Site>;
+      const { quotas: __, pools: wanted, ...expected } = canonicalSite(file, Date.now()) as Required<Site>;
+      assert.deepEqual(rest, expected);
+      assert.deepEqual(
+        pools.filter(({ name }) => name !== 'shared'),
+        wanted.filter(({ name }) => name !== 'shared'),
+      );
+      assert.deepEqual(await changesOf(now), []);
+    }
+    assert.ok(changed > 50, `${changed} changes`);
+  });
+
+  it('is not applied with a plan of another time', async () => {
+    const [first, second] = files(2);
+    assert.ok(first && second);
+    must(await apply(first), 200);
+    const stale = must(await plan(second), 200).body.hash;
+    must(await apply({ version: 1, policy: { ...first.policy, contact: 'someone else' } }), 200);
+    assert.deepEqual(codes(await root.post(`${SITE}/apply`, { site: second, hash: stale })), [409, 'conflict']);
+    assert.deepEqual(await changesOf({ ...first, policy: { ...first.policy, contact: 'someone else' } }), []);
+  });
+
+  it('is that of one operator when two apply different files at once', async () => {
+    for (const [index, one] of files(6).entries()) {
+      const [two] = files(1);
+      assert.ok(two);
+      const [a, b] = [await plan(one), await plan(two)];
+      const answers = await Promise.all([
+        root.post(`${SITE}/apply`, { site: one, hash: a.body.hash }),
+        other.post(`${SITE}/apply`, { site: two, hash: b.body.hash }),
+      ]);
+      const won = answers.findIndex(({ status }) => status === 200);
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409], `round ${index}`);
+      assert.deepEqual(await changesOf(won === 0 ? one : two), []);
+    }
+  });
+
+  it('is as the file or untouched when a single resource changes meanwhile', async () => {
+    for (let round = 0; round < 10; round++) {
+      const [file] = files(1);
+      assert.ok(file);
+      const region = { name: 'r-raced', display_name: `Round ${round}` };
+      must(await apply({ version: 1, regions: [region] }), 200);
+      const next = { ...file, regions: [...file.regions, { ...region, wipe_minimum: 'purge' as const }] };
+      const { hash } = must(await plan(next), 200).body;
+      const path = `/api/v1/admin/regions/${region.name}`;
+      const { version } = (await root.get(path)).body;
+      const [applied, renamed] = await Promise.all([
+        root.post(`${SITE}/apply`, { site: next, hash }),
+        other.call('PATCH', path, { display_name: 'Renamed' }, { 'if-match': `"v${version}"` }),
+      ]);
+      const left: { name: string; fields: { name: string }[] }[] = await changesOf(next);
+      if (applied.status === 200)
+        // Whatever came after the file is the only difference.
+        assert.deepEqual(
+          left.map(({ name, fields }) => [name, fields.map((field) => field.name)]),
+          renamed.status === 200 ? [[region.name, ['display_name']]] : [],
+        );
+      else {
+        assert.ok([409, 412].includes(applied.status), JSON.stringify(applied.body));
+        assert.equal((await root.get(path)).body.wipe_minimum, 'clear');
+      }
+    }
+  });
+
+  it('is not changed in part: a region with a node stays, and so does everything else', async () => {
+    must(await apply({ version: 1, regions: [{ name: 'r-used', display_name: 'Used' }] }), 200);
+    const { id } = await aNode(sql, { region_name: 'r-used', gpu_model: 'MODEL of a used region' });
+    await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+    const [file] = files(1);
+    assert.ok(file);
+    const before = await exported();
+    const planned = must(await plan(file), 200).body;
+    const retired = planned.changes.find(({ name }: { name: string }) => name === 'r-used');
+    assert.deepEqual([retired.action, retired.blockers.length], ['retire', 1]);
+    const refused = await root.post(`${SITE}/apply`, { site: file, hash: planned.hash });
+    assert.deepEqual(codes(refused), [409, 'conflict']);
+    assert.match(refused.body.detail, /Region r-used is in use: 1 node/);
+    assert.deepEqual(await exported(), before);
+  });
+
+  it('keeps the price of what runs, and sets the next one at its time', async () => {
+    const sku = {
+      ...{ name: 's-priced', display_name: 'Priced', vendor: 'NVIDIA', gpu_model: 'PRICED' },
+      ...{ capacity_shape: 'gpu_slice' as const, gpus_per_node: 8, allowed_gpu_counts: [1] },
+    };
+    const { skus, prices } = await exported();
+    const price = { sku_name: sku.name, gpu_hourly_price_minor: 450, currency: 'USD' };
+    const later = {
+      ...price,
+      gpu_hourly_price_minor: 400,
+      valid_from: new Date(Date.now() + 86_400_000).toISOString(),
+    };
+    const with_ = (...some: (typeof price)[]) => ({ version: 1, skus: [...skus, sku], prices: [...prices, ...some] });
+    must(await apply(with_(price, later)), 200);
+    const first: { state: string }[] = (await root.get(`/api/v1/admin/prices?sku_name=${sku.name}`)).body.items;
+    assert.deepEqual(first.map(({ state }) => state).toSorted(), ['current', 'future']);
+    must(await apply(with_({ ...price, gpu_hourly_price_minor: 500 })), 200);
+    const then: { state: string }[] = (await root.get(`/api/v1/admin/prices?sku_name=${sku.name}`)).body.items;
+    assert.deepEqual(then.map(({ state }) => state).toSorted(), ['cancelled', 'current', 'past']);
+  });
+
+  it('records a limit in the audit log of its tenant', async () => {
+    const quotas = [{ organization: 'acme', project: null, gpu_limit: 17 }];
+    must(await apply({ version: 1, quotas }), 200);
+    const { rows } = await sql.query(
+      `select a.action, a.metadata from audit_logs a join organizations o on o.id = a.organization_id
+       where o.name = 'acme' and a.policy = 'site.apply' and a.metadata->>'gpu_limit' = '17'`,
+    );
+    assert.deepEqual(rows, [{ action: 'quota.update', metadata: { gpu_limit: 17 } }]);
+  });
+
+  it('names every row that is wrong, and changes nothing', async () => {
+    const before = await exported();
+    const site = {
+      version: 1,
+      pools: [{ name: 'p-x', organization: 'nobody' }],
+      regions: [{ name: 'r-x', display_name: 'X', enabled: false }],
+    };
+    const refused = await plan(site);
+    assert.deepEqual(codes(refused), [400, 'invalid_request']);
+    assert.deepEqual(refused.body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted(), [
+      '/body/site/pools/0/organization',
+      '/body/site/regions/0/disabled_reason',
+    ]);
+    assert.deepEqual(codes(await root.post(`${SITE}/apply`, { site, hash: ANY_HASH })), [400, 'invalid_request']);
+    assert.deepEqual(codes(await plan({ version: 2 })), [400, 'invalid_request']);
+    assert.deepEqual(await exported(), before);
+  });
+});

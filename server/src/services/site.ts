@@ -1,0 +1,311 @@
+/**
+ * The site as one file: export, plan, apply. Applying uses the changes of the single resources, in one transaction, and then
+ * plans the file again: only a site that is as the file says is committed, whatever was changed beside it.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { insertAuditLog } from '../db/audit.ts';
+import type { Reader, Tx } from '../db/client.ts';
+import { deleteGroupMapping } from '../db/group-mapping.ts';
+import { listOsImages } from '../db/os-image.ts';
+import { findPool, listPools } from '../db/pool.ts';
+import { listRegions } from '../db/region.ts';
+import { getSitePolicy } from '../db/site-policy.ts';
+import { listSkus } from '../db/sku.ts';
+import { listLivePrices } from '../db/sku-price.ts';
+import { listVmProfiles } from '../db/sku-vm-profile.ts';
+import { listPoolUses, listRegionUses, listSkuUses } from '../db/statements/catalog-use.ts';
+import {
+  listImageVersions,
+  listNamedMappings,
+  listNamedQuotas,
+  listPlaces,
+  lockSite,
+  type NamedMapping,
+  type NamedPlace,
+  readNow,
+} from '../db/statements/site.ts';
+import { inUseSentence } from '../domain/catalog.ts';
+import { REFUSALS } from '../domain/sentences.ts';
+import {
+  canonicalSite,
+  changedRow,
+  changeView,
+  fileOf,
+  type PlannedChange,
+  planSite,
+  type Site,
+  type SiteRow,
+  type SiteSection,
+  type SiteWorld,
+} from '../domain/site.ts';
+import { AppError, conflict } from '../errors.ts';
+import { principalOf } from '../pipeline/caller.ts';
+import { createGroupMapping } from './group-mapping.ts';
+import { createImage, imageSpecOf, retireImage, updateImage } from './os-image.ts';
+import { createPool, retirePool, updatePool } from './pool.ts';
+import { cancelPrice, createPrice, type SetBy } from './price.ts';
+import { setGpuLimit } from './quota-request.ts';
+import { createRegion, regionSpecOf, retireRegion, updateRegion } from './region.ts';
+import { changeSitePolicy } from './site-policy.ts';
+import { createSku, retireSku, skuSpecOf, updateSku } from './sku.ts';
+import { createVmProfile, retireVmProfile, updateVmProfile, vmProfileSpecOf } from './vm-profile.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const ALL = { after: null, limit: 1_000_000 };
+
+/** The site with what changes of it need besides the values. */
+type Reading = Readonly<{
+  site: Site;
+  world: SiteWorld;
+  places: readonly NamedPlace[];
+  mappings: readonly NamedMapping[];
+  prices: Awaited<ReturnType<typeof listLivePrices>>;
+}>;
+
+const namesIn = (file: Site): string[] => [
+  ...new Set(
+    [...(file.pools ?? []), ...(file.quotas ?? []), ...(file.group_mappings ?? [])].flatMap(
+      ({ organization }) => organization ?? [],
+    ),
+  ),
+];
+
+/** With a file only the limits and names that it can concern are read. */
+const readSite = async (reader: Reader, file: Site | null): Promise<Reading> => {
+  const names = file === null ? null : namesIn(file);
+  const now_ms = Date.parse(await readNow(reader));
+  const skus = await listSkus(reader, ALL);
+  const live = new Set(skus.map(({ name }) => name));
+  const { sign_up, mail_domains, default_gpu_limit, contact } = await getSitePolicy(reader);
+  const [mappings, prices] = [await listNamedMappings(reader), await listLivePrices(reader)];
+  const images = (await listOsImages(reader, ALL, null)).filter(({ versions }) => versions[0]?.retired_at === null);
+  const site = canonicalSite(
+    {
+      version: 1,
+      regions: (await listRegions(reader, ALL)).map(regionSpecOf),
+      skus: skus.map(skuSpecOf),
+      vm_profiles: (await listVmProfiles(reader, ALL, { sku_name: null, include_retired: false })).map(vmProfileSpecOf),
+      prices: prices.map(({ sku_name, gpu_hourly_price_minor, currency, valid_from, state }) => ({
+        ...{ sku_name, gpu_hourly_price_minor, currency },
+        ...(state === 'current' ? {} : { valid_from }),
+      })),
+      images: images.map((row) => {
+        const spec = imageSpecOf(row);
+        return { ...spec, sku_names: spec.sku_names.filter((name) => live.has(name)) };
+      }),
+      pools: (await listPools(reader, ALL, false)).map(({ name, purpose, organization_name }) => ({
+        ...{ name, purpose, organization: organization_name },
+      })),
+      policy: { sign_up, mail_domains: [...mail_domains], default_gpu_limit, contact },
+      quotas: await listNamedQuotas(reader, names),
+      group_mappings: mappings.map(({ id: _, ...mapping }) => mapping),
+    },
+    now_ms,
+  );
+  const places = names === null ? [] : await listPlaces(reader, names);
+  const world = {
+    now_ms,
+    organizations: new Set(places.map(({ organization }) => organization)),
+    projects: new Set(
+      places.flatMap(({ organization, project }) => (project === null ? [] : `${organization}/${project}`)),
+    ),
+    image_versions: await listImageVersions(reader),
+  };
+  return { site, world, places, mappings, prices };
+};
+
+/** Limits that follow from the policy are not part of the file. */
+const differsFromDefault = (site: Site) => (quota: SiteRow<'quotas'>) =>
+  quota.gpu_limit !== (quota.project === null ? (site.policy?.default_gpu_limit ?? null) : null);
+
+export const exportSite = (ctx: ReadCtx) =>
+  ctx.read(async (reader) => {
+    const { site } = await readSite(reader, null);
+    return fileOf({ ...site, quotas: (site.quotas ?? []).filter(differsFromDefault(site)) });
+  });
+
+const planOf = (file: Site, reading: Reading) => {
+  const plan = planSite(file, reading.site, reading.world);
+  if (!('changes' in plan))
+    throw new AppError('invalid_request', REFUSALS.site_file_problems(plan.problems.length), {
+      errors: plan.problems.map((one) => ({ ...one, pointer: `/body/site${one.pointer}` })),
+    });
+  return plan;
+};
+
+const usesOf = async (reader: Reader, change: PlannedChange): Promise<string | null> => {
+  if (change.after !== null) return null;
+  const { section, name } = change;
+  if (section === 'regions') return inUseSentence('region', name, await listRegionUses(reader, name));
+  if (section === 'skus') return inUseSentence('SKU', name, await listSkuUses(reader, name));
+  const pool = section === 'pools' ? await findPool(reader, name) : undefined;
+  return pool === undefined ? null : inUseSentence('pool', name, await listPoolUses(reader, pool.id));
+};
+
+const planView = async (reader: Reader, plan: Readonly<{ hash: string; changes: readonly PlannedChange[] }>) => {
+  const changes = [];
+  for (const change of plan.changes) {
+    const use = await usesOf(reader, change);
+    changes.push(changeView(change, use === null ? [] : [use]));
+  }
+  return { hash: plan.hash, changes };
+};
+
+export const plan = (ctx: ReadCtx, { body }: Req<'adminSitePlan'>) =>
+  ctx.read(async (reader) => planView(reader, planOf(body.site, await readSite(reader, body.site))));
+
+type Making = Readonly<{ tx: Tx; by: SetBy; reading: Reading }>;
+type Maker<S extends SiteSection> = Readonly<{
+  make(given: Making, row: SiteRow<S>): Promise<unknown>;
+  change(given: Making, after: SiteRow<S>, before: SiteRow<S>): Promise<unknown>;
+  remove(given: Making, before: SiteRow<S>): Promise<unknown>;
+}>;
+
+const placeOf = (
+  places: readonly NamedPlace[],
+  of: Readonly<{ organization: string; project: string | null }>,
+): NamedPlace => {
+  const found = places.find((one) => one.organization === of.organization && one.project === of.project);
+  if (found === undefined) throw new Error(`the plan names no place ${of.organization}/${of.project}`);
+  return found;
+};
+const poolValues = (given: Making, { name, purpose, organization }: SiteRow<'pools'>) => ({
+  ...{ name, purpose },
+  organization_id:
+    organization === null ? null : placeOf(given.reading.places, { organization, project: null }).organization_id,
+});
+const stays = (what: string) => () => Promise.reject(new Error(`a site file never removes ${what}`));
+const setPrice = ({ tx, by }: Making, { valid_from, ...spec }: SiteRow<'prices'>) =>
+  createPrice(tx, valid_from === '' ? spec : { ...spec, valid_from }, by);
+const endPrice = ({ tx, reading }: Making, before: SiteRow<'prices'>) => {
+  const found = reading.prices.find((one) => one.sku_name === before.sku_name && one.valid_from === before.valid_from);
+  if (found === undefined) throw new Error(`the plan names no price of ${before.sku_name}`);
+  return cancelPrice(tx, found.id);
+};
+const setQuota = (given: Making, row: SiteRow<'quotas'>) => {
+  const { organization_id, project_id } = placeOf(given.reading.places, row);
+  return setGpuLimit(given.tx, { organization_id, project_id: project_id ?? '', gpu_limit: row.gpu_limit });
+};
+const addMapping = (given: Making, row: SiteRow<'group_mappings'>) => {
+  const { organization_id, project_id } = placeOf(given.reading.places, row);
+  return createGroupMapping(given.tx, { group: row.group, role: row.role, organization_id, project_id });
+};
+const endMapping = ({ tx, reading }: Making, { group, organization, project }: SiteRow<'group_mappings'>) => {
+  const isIt = (one: NamedMapping) =>
+    one.group === group && one.organization === organization && one.project === project;
+  return deleteGroupMapping(tx, reading.mappings.find(isIt)?.id ?? '');
+};
+
+const MAKERS: { readonly [S in SiteSection]: Maker<S> } = {
+  regions: {
+    make: ({ tx }, row) => createRegion(tx, row),
+    change: ({ tx }, after, before) => updateRegion(tx, after.name, changedRow(before, after)),
+    remove: ({ tx }, { name }) => retireRegion(tx, name),
+  },
+  skus: {
+    make: ({ tx }, row) => createSku(tx, row),
+    change: ({ tx }, after, before) => updateSku(tx, after.name, changedRow(before, after)),
+    remove: ({ tx }, { name }) => retireSku(tx, name),
+  },
+  vm_profiles: {
+    make: ({ tx }, row) => createVmProfile(tx, row),
+    change: ({ tx }, after, before) => updateVmProfile(tx, after.name, changedRow(before, after)),
+    remove: ({ tx }, { name }) => retireVmProfile(tx, name),
+  },
+  prices: {
+    make: setPrice,
+    change: async (given, after, before) => {
+      if (before.valid_from !== '') await endPrice(given, before);
+      return setPrice(given, after);
+    },
+    remove: endPrice,
+  },
+  images: {
+    make: ({ tx }, row) => createImage(tx, row),
+    change: ({ tx }, after, before) =>
+      after.digest === before.digest ? updateImage(tx, after.name, changedRow(before, after)) : createImage(tx, after),
+    remove: ({ tx }, { name }) => retireImage(tx, name),
+  },
+  pools: {
+    make: (given, row) => createPool(given.tx, poolValues(given, row)),
+    change: (given, row) => updatePool(given.tx, row.name, poolValues(given, row)),
+    remove: ({ tx }, { name }) => retirePool(tx, name),
+  },
+  policy: {
+    make: ({ tx }, row) => changeSitePolicy(tx, row),
+    change: ({ tx }, after, before) => changeSitePolicy(tx, changedRow(before, after)),
+    remove: stays('the policy'),
+  },
+  quotas: { make: setQuota, change: setQuota, remove: stays('a GPU limit') },
+  group_mappings: {
+    make: addMapping,
+    change: async (given, after, before) => {
+      await endMapping(given, before);
+      return addMapping(given, after);
+    },
+    remove: endMapping,
+  },
+};
+
+const carryOut = <S extends SiteSection>(given: Making, change: PlannedChange<S>): Promise<unknown> => {
+  const { section, before, after } = change as Readonly<{
+    section: S;
+    before: SiteRow<S> | null;
+    after: SiteRow<S> | null;
+  }>;
+  const maker: Maker<S> = MAKERS[section];
+  if (before === null) return after === null ? Promise.resolve() : maker.make(given, after);
+  return after === null ? maker.remove(given, before) : maker.change(given, after, before);
+};
+
+/**
+ * Makes the site as the file says, in the transaction of the caller, which is in the platform scope. Null as the hash accepts
+ * any plan: for the installation itself.
+ */
+export const applySite = async (tx: Tx, file: Site, hash: string | null, by: SetBy) => {
+  await lockSite(tx);
+  const reading = await readSite(tx, file);
+  const planned = planOf(file, reading);
+  if (planned.changes.length > 0 && hash !== null && hash !== planned.hash) throw conflict(REFUSALS.site_changed);
+  const view = await planView(tx, planned);
+  const blockers = view.changes.flatMap((change) => change.blockers);
+  if (blockers.length > 0)
+    throw new AppError('conflict', REFUSALS.site_blocked(blockers), {
+      reasons: view.changes.flatMap(({ section, name, blockers: of }) =>
+        of.map((text) => ({ code: 'in_use', section, name, text })),
+      ),
+    });
+  for (const change of planned.changes) await carryOut({ tx, by, reading }, change);
+  // A change of a single resource meanwhile is not overwritten: only what the plan named was changed.
+  if (planOf(file, await readSite(tx, file)).changes.length > 0) throw conflict(REFUSALS.site_changed);
+  return { view, planned, reading };
+};
+
+/** The change of a limit is also in the tenant's own audit log. */
+const auditLimits = async (ctx: WriteCtx, changes: readonly PlannedChange[], reading: Reading): Promise<void> => {
+  for (const { section, after } of changes) {
+    if (section !== 'quotas' || after === null) continue;
+    const { organization_id, project_id } = placeOf(reading.places, after);
+    await insertAuditLog(ctx.tx, {
+      ...{ organization_id, project_id },
+      ...{ actor_kind: 'user', actor_id: principalOf(ctx).id, actor_role: 'platform:superadmin' },
+      ...{ source_ip: ctx.source_ip, user_agent: ctx.user_agent, correlation_id: ctx.correlation_id },
+      ...{ action: 'quota.update', target_kind: 'quota', target_id: project_id ?? organization_id },
+      ...{ result: 'success', error_code: null, policy: 'site.apply', metadata: { gpu_limit: after.gpu_limit } },
+    });
+  }
+};
+
+export const apply = async (ctx: WriteCtx, { body }: Req<'adminSiteApply'>) => {
+  const by = { user_id: principalOf(ctx).id, correlation_id: ctx.correlation_id };
+  const { view, planned, reading } = await applySite(ctx.tx, body.site, body.hash, by);
+  ctx.target('site', 'site');
+  ctx.note({
+    hash: view.hash,
+    changes: view.changes.map(({ action, section, name }) => `${action} ${section} ${name}`),
+  });
+  await auditLimits(ctx, planned.changes, reading);
+  return view;
+};
