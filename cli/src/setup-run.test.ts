@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { type Overrides, startApi } from '../golden/api.ts';
@@ -10,7 +13,7 @@ import type { Prompts } from './prompt.ts';
 import { readSetup, type StepKey } from './setup-run.ts';
 
 type Setup = typeof half;
-const ORDER: readonly StepKey[] = ['node_created', 'node_enrolled', 'node_discovered', 'node_approved'];
+const ORDER: readonly StepKey[] = ['catalog', 'node_created', 'node_enrolled', 'node_discovered', 'node_approved'];
 
 /** A site whose steps before this one are done. */
 const siteAt = (next: StepKey): Setup => ({
@@ -78,6 +81,21 @@ test('setup registers a host, waits for its agent, discovers it and stops at the
   assert.match(changes[1] ?? '', /slice-topology\/discovery/);
   assert.match(seen, /It is shown once and works once/);
   assert.match(seen, /Next: node_approved\s+gpuaas do node_approved\s+Then continue: gpuaas admin setup/);
+});
+
+test('setup plans the site file that it is given, and applies it after a review', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-setup-'));
+  t.after(() => rm(dir, { recursive: true }));
+  const file = join(dir, 'site.yaml');
+  await writeFile(file, 'version: 1\nregions:\n  - name: us-buffalo-1\n    display_name: Buffalo\n');
+  const site = { adminSetupGet: advancing('catalog', 'node_approved') };
+  const { seen, asked, changes } = await atTerminal(t, site, [true, file, true]);
+  assert.match(asked.at(-1) ?? '', /Apply 3 changes\?/);
+  assert.deepEqual(
+    changes.map((line) => line.split(' ')[1]),
+    ['/api/v1/admin/site/plan', '/api/v1/admin/site/apply'],
+  );
+  assert.match(seen, /create\s+regions\s+eu-frankfurt-1/);
 });
 
 test('setup that was interrupted while a host enrolled continues there and creates no second node', async (t) => {

@@ -5,8 +5,10 @@
  */
 import { CAPACITY_MODES, GpuaasError, type Node, type Operations, wait } from '@gpuaas/sdk';
 import type { Cli } from './context.ts';
+import { CliError } from './exit.ts';
 import { explained } from './progress.ts';
 import type { Prompts } from './prompt.ts';
+import { applyFile } from './site-plan.ts';
 
 type Setup = Operations['adminSetupGet']['response'];
 export type StepKey = Setup['steps'][number]['key'];
@@ -98,8 +100,17 @@ const discoverNode = async (step: StepContext): Promise<void> => {
   await untilDone(step, 'node_discovered');
 };
 
-/** The other steps are done elsewhere: in settings, in the site file, or by a decision that deserves its own command. */
+const describeSite = async ({ cli, prompts }: StepContext): Promise<void> => {
+  const file = await prompts.text('Site file', 'site.yaml');
+  const agree = async (question: string): Promise<void> => {
+    if (!(await prompts.confirm(question))) throw new CliError('failure', 'No changes were made.');
+  };
+  await applyFile(cli, { file, agree });
+};
+
+/** The other steps are done elsewhere: in settings, or by a decision that deserves its own command. */
 export const STEP_RUNNERS: Readonly<Partial<Record<StepKey, (step: StepContext) => Promise<void>>>> = {
+  catalog: describeSite,
   node_created: createNode,
   node_enrolled: enrollNode,
   node_discovered: discoverNode,

@@ -1,48 +1,10 @@
-import type { Operations, SiteFile } from '@gpuaas/sdk';
 import { command, type Group, required, text } from '../command.ts';
-import type { Cli } from '../context.ts';
-import { CliError, UsageError } from '../exit.ts';
+import { UsageError } from '../exit.ts';
 import { keyFlags } from '../flags.ts';
-import { readSite, siteText } from '../site-file.ts';
-
-type Plan = Operations['adminSitePlan']['response'];
-type Change = Plan['changes'][number];
+import { siteText } from '../site-file.ts';
+import { applyFile, planFile } from '../site-plan.ts';
 
 const fileFlags = { file: { ...required(text('Site file, or - for standard input', 'file')), short: 'f' } } as const;
-
-const fieldText = (change: Change): string => {
-  const shown = change.action === 'create' ? change.fields.filter(({ after }) => after !== null) : change.fields;
-  return shown
-    .map(({ name, before, after }) =>
-      change.action === 'create' ? `${name}: ${after}` : `${name}: ${before ?? 'none'} -> ${after ?? 'none'}`,
-    )
-    .join('; ');
-};
-
-const show = (cli: Cli, plan: Plan): void => {
-  cli.out.table(plan.changes, [
-    { header: 'ACTION', value: ({ action }) => action },
-    { header: 'SECTION', value: ({ section }) => section },
-    { header: 'NAME', value: ({ name }) => name, shrink: 'wrap' },
-    { header: 'VALUES', value: fieldText, shrink: 'wrap' },
-  ]);
-  for (const { blockers } of plan.changes) for (const blocker of blockers) cli.out.say(`Blocked: ${blocker}`);
-};
-
-const isBlocked = (plan: Plan): boolean => plan.changes.some(({ blockers }) => blockers.length > 0);
-
-const planFile = async (cli: Cli, file: string): Promise<Readonly<{ site: SiteFile; plan: Plan }>> => {
-  const { site, placed } = await readSite(cli.io, file);
-  try {
-    return { site, plan: await (await cli.client()).adminSitePlan({ body: { site } }, { signal: cli.signal }) };
-  } catch (err) {
-    throw placed(err);
-  }
-};
-
-const NOTHING = 'The site is as the file says. There is nothing to change.';
-
-const counted = (count: number): string => `${count} ${count === 1 ? 'change' : 'changes'}`;
 
 export const adminSite: Group = {
   name: 'site',
@@ -64,15 +26,7 @@ export const adminSite: Group = {
       summary: 'Show what applying a site file would change, and the hash to apply it with',
       flags: fileFlags,
       examples: ['gpuaas admin site plan -f site.yaml'],
-      run: async (cli, { flags }) => {
-        const { plan } = await planFile(cli, flags.file);
-        if (cli.out.json) return cli.out.item(plan);
-        if (plan.changes.length === 0) return cli.out.say(NOTHING);
-        show(cli, plan);
-        if (isBlocked(plan)) throw new CliError('conflict', 'Resolve what blocks it, then plan again.');
-        const again = flags.file === '-' ? '<file>' : flags.file;
-        cli.out.say(`${counted(plan.changes.length)}. Apply: gpuaas admin site apply -f ${again} --hash ${plan.hash}`);
-      },
+      run: (cli, { flags }) => planFile(cli, flags.file),
     }),
     command({
       name: 'apply',
@@ -84,29 +38,14 @@ export const adminSite: Group = {
       },
       examples: ['gpuaas admin site apply -f site.yaml --hash 5f0c9a1be2d47763'],
       run: async (cli, { flags }) => {
-        if (flags.hash === undefined && !cli.interactive)
+        const { file, hash, idempotencyKey } = flags;
+        if (hash === undefined && !cli.interactive)
           throw new UsageError(
             '--hash is required when not interactive.',
-            'Get it with: gpuaas admin site plan -f <file>',
+            `Get it with: gpuaas admin site plan -f ${file}`,
           );
-        const { site, placed } = await readSite(cli.io, flags.file);
-        const client = await cli.client();
-        try {
-          let hash = flags.hash;
-          if (hash === undefined) {
-            const plan = await client.adminSitePlan({ body: { site } }, { signal: cli.signal });
-            if (plan.changes.length === 0) return cli.out.say(NOTHING);
-            show(cli, plan);
-            if (!isBlocked(plan)) await cli.confirm(`Apply ${counted(plan.changes.length)}?`, undefined);
-            hash = plan.hash;
-          }
-          const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-          const response = await client.call('adminSiteApply', { body: { site, hash } }, options);
-          const count = response.data.changes.length;
-          cli.out.done(count === 0 ? NOTHING : `Applied ${counted(count)}.`, response);
-        } catch (err) {
-          throw placed(err);
-        }
+        const agree = (question: string) => cli.confirm(question, undefined);
+        await applyFile(cli, { file, hash, idempotencyKey, agree });
       },
     }),
   ],

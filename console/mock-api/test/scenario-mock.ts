@@ -34,7 +34,8 @@ export const mockStage: TestBed = {
     const region_name = 'scene-1';
     const [known] = world.regions;
     if (known === undefined) throw new Error('the catalog has a region');
-    for (const region of world.regions) region.enabled = false;
+    for (const region of world.regions)
+      Object.assign(region, { enabled: false, disabled_reason: 'Not part of the scene.' });
     world.regions.push({ ...known, name: region_name, display_name: 'Scene', enabled: true, version: 1 });
     // A new organization has no limit and one owner, who has no keys yet.
     world.quotas.clear();

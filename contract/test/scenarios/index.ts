@@ -4,7 +4,6 @@ import { launchScenarios } from './launch.ts';
 import { lifeScenarios } from './lifecycle.ts';
 import { requestScenarios } from './request.ts';
 import type { Scenario } from './scenario.ts';
-import { siteScenarios } from './site.ts';
 import { tenancyScenarios } from './tenancy.ts';
 
 export const scenarios: readonly Scenario[] = [
@@ -13,5 +12,4 @@ export const scenarios: readonly Scenario[] = [
   ...tenancyScenarios,
   ...requestScenarios,
   ...fleetScenarios,
-  ...siteScenarios,
 ];

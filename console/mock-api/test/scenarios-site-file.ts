@@ -1,7 +1,8 @@
+/** The site as a file. It shows the whole demo, which differs from the server's: only the mock plays it. */
 import assert from 'node:assert/strict';
-import type { Scenario } from './scenario.ts';
+import type { Scenario } from '../../../contract/test/scenarios/scenario.ts';
 
-export const siteScenarios: readonly Scenario[] = [
+export const siteFileScenarios: readonly Scenario[] = [
   {
     name: 'an exported site changes nothing, and a changed file changes what it lists',
     play: async ({ must, refused }) => {
@@ -26,7 +27,7 @@ export const siteScenarios: readonly Scenario[] = [
       };
       const { hash, changes } = await must('operator', 'adminSitePlan', { body: { site: next } });
       assert.deepEqual(
-        changes.map(({ action, section, name }) => [action, section, name]),
+        changes.map(({ action, section, name }: Readonly<Record<string, string>>) => [action, section, name]),
         [
           ['create', 'skus', sku.name],
           ['create', 'vm_profiles', profile.name],
@@ -41,7 +42,7 @@ export const siteScenarios: readonly Scenario[] = [
       const wrong = { ...next, regions: [{ ...region, enabled: false, disabled_reason: null }] };
       const problem = await refused('invalid_request', 'operator', 'adminSitePlan', { body: { site: wrong } });
       assert.deepEqual(
-        problem.errors.map(({ pointer }) => pointer),
+        problem.errors.map(({ pointer }: Readonly<{ pointer: string }>) => pointer),
         ['/body/site/regions/0/disabled_reason'],
       );
       // Back as it was: what is not listed is retired.
