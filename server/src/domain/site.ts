@@ -85,7 +85,12 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   regions: {
     noun: 'region',
     nameOf: ({ name }) => name,
-    canonical: (row) => ({ wipe_minimum: 'clear', allows_wipe_override: false, ...row, ...switched(row) }),
+    canonical: (row) => ({
+      ...row,
+      ...switched(row),
+      wipe_minimum: row.wipe_minimum ?? 'clear',
+      allows_wipe_override: row.allows_wipe_override ?? false,
+    }),
     fixed: [],
     removal: 'retire',
     removed: 'last',
@@ -101,7 +106,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   vm_profiles: {
     noun: 'VM profile',
     nameOf: ({ name }) => name,
-    canonical: (row) => ({ is_default: false, ...row }),
+    canonical: (row) => ({ ...row, is_default: row.is_default ?? false }),
     fixed: ['sku_name', 'gpu_count'],
     removal: 'retire',
     removed: 'first',
@@ -118,11 +123,11 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
     noun: 'image',
     nameOf: ({ name }) => name,
     canonical: (row) => ({
-      channel: 'stable',
-      trust: 'unverified',
       ...row,
       readiness_checks: sorted(row.readiness_checks),
       sku_names: sorted(row.sku_names),
+      channel: row.channel ?? 'stable',
+      trust: row.trust ?? 'unverified',
     }),
     fixed: [],
     removal: 'retire',
@@ -131,7 +136,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   pools: {
     noun: 'pool',
     nameOf: ({ name }) => name,
-    canonical: (row) => ({ purpose: null, organization: null, ...row }),
+    canonical: (row) => ({ ...row, purpose: row.purpose ?? null, organization: row.organization ?? null }),
     fixed: [],
     removal: 'retire',
     removed: 'last',
