@@ -71,6 +71,8 @@ export type PlatformOptions = Readonly<{
   /** The roles of each server process; the first has the API. */
   processes?: readonly string[];
   env?: NodeJS.ProcessEnv;
+  /** Without the demo site, as a new installation is. */
+  isEmpty?: true;
 }>;
 
 const ROLES = ['all'];
@@ -137,8 +139,10 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
   const client = createOperator({ url, dev_password_file: password, signal: stopping.signal });
   try {
     for (const index of processes.keys()) await serve(index);
-    await ensureSite(client);
-    await endGpuLimits(client);
+    if (options.isEmpty !== true) {
+      await ensureSite(client);
+      await endGpuLimits(client);
+    }
   } catch (err) {
     await stop();
     throw err;

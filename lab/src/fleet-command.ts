@@ -33,6 +33,8 @@ continues from there. Ctrl-C or SIGTERM stops them.
   --prefix TEXT        prefix of the host names (default sim-)
   --mode MODE          slice (default), baremetal or flexible
   --profile NAME       ${PROFILE_NAMES.join(', ')}
+  --until STATE        ready (default), or discovered: left for an operator to
+                       approve
   --processes N        number of processes (default: one per 250 hosts)
   --fast               hosts take no time for their work; small disks
   --verbose            print what agents log
@@ -54,6 +56,7 @@ const OPTIONS = {
   prefix: { type: 'string', default: 'sim-' },
   mode: { type: 'string', default: 'slice' },
   profile: { type: 'string', default: 'dell-xe9680-h200' },
+  until: { type: 'string', default: 'ready' },
   processes: { type: 'string' },
   fast: { type: 'boolean', default: false },
   verbose: { type: 'boolean', default: false },
@@ -89,6 +92,7 @@ const specsOf = (values: Values): readonly HostSpec[] =>
         prefix: values.prefix,
         profile: oneOf('--profile', PROFILE_NAMES, values.profile),
         capacity_mode: oneOf('--mode', ['slice', 'baremetal', 'flexible'] as const, values.mode),
+        until: oneOf('--until', ['ready', 'discovered'] as const, values.until),
       });
 
 const onSignal = (): Promise<void> =>

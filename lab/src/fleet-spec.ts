@@ -33,11 +33,12 @@ export const DEMO_HOSTS: readonly HostSpec[] = [
 
 export const manyHosts = (
   count: number,
-  alike: Readonly<{ prefix: string; profile: ProfileName; capacity_mode: HostSpec['capacity_mode'] }>,
+  alike: Readonly<Pick<HostSpec, 'profile' | 'capacity_mode'> & { prefix: string; until?: HostSpec['until'] }>,
 ): readonly HostSpec[] =>
   Array.from({ length: count }, (_, index) => ({
     ...H200,
     name: `${alike.prefix}${String(index + 1).padStart(4, '0')}`,
     profile: alike.profile,
     capacity_mode: alike.capacity_mode,
+    until: alike.until ?? 'ready',
   }));
