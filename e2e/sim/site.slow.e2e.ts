@@ -116,8 +116,8 @@ test('a person waits for approval, asks for GPUs and gets them', () => {
 
 const priceOf = (name: string): unknown =>
   tenant
-    .json<{ items: { name: string; gpu_hourly_price: { amount_minor: number } }[] }>('ls')
-    .items.find((one) => one.name === name)?.gpu_hourly_price.amount_minor;
+    .json<{ items: { name: string; placement: { gpu_hourly_price: { amount_minor: number } } }[] }>('ls')
+    .items.find((one) => one.name === name)?.placement.gpu_hourly_price.amount_minor;
 
 test('a new price is that of the next launch, and a running allocation keeps its own', () => {
   tenant.json(`launch first --sku ${SKU} --region ${REGION} --gpus 2 --wait`);
