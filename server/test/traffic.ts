@@ -29,7 +29,7 @@ export type Launched = Readonly<{ key: string; id: string }>;
 export type Traffic = Readonly<{
   /** Launches that were accepted. */
   launched: readonly Launched[];
-  /** Releases that were accepted. */
+  /** Releases that were accepted. Throws when a tenant got a response that it must not get. */
   released(): number;
   /** Responses by status. */
   count(status: number): number;
@@ -41,6 +41,11 @@ export type Traffic = Readonly<{
 }>;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** How `fetch` says that the server ended before it responded. */
+const lost = (err: unknown): undefined => {
+  if (!(err instanceof TypeError)) throw err;
+};
 
 /** Tasks that were handed out while a response was lost: an agent would find them in its journal. */
 const listHandedOut = async (database: Database): Promise<NodeTaskRow[]> =>
@@ -113,16 +118,18 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
   let isStopping = false;
   let turn = 0;
 
-  /** Until it is decided: 503, and 409 while the first attempt is still running, say to ask again. */
+  /** Until it is decided: 503, no response, and 409 while the first attempt is still running, say to ask again. */
   const decide = async (url: string, body: object): Promise<Readonly<{ response: TestResponse; key: string }>> => {
     const key = randomUUID();
     for (;;) {
       const caller = callers[turn++ % callers.length];
       invariant(caller !== undefined, 'there is a caller');
-      const response = await caller.post(url, body, { 'idempotency-key': key });
-      statuses.push(response.status);
-      const isOpen = response.status === 503 || response.body.code === 'idempotency_in_flight';
-      if (!isOpen) return { response, key };
+      const response = await caller.post(url, body, { 'idempotency-key': key }).catch(lost);
+      if (response !== undefined) {
+        statuses.push(response.status);
+        const isOpen = response.status === 503 || response.body.code === 'idempotency_in_flight';
+        if (!isOpen) return { response, key };
+      }
       await pause(LOOK_AGAIN_MS);
     }
   };
@@ -147,9 +154,11 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       }
     }
   };
+  let failure: unknown;
   const working = Promise.all(Array.from({ length: options.tenants }, work));
-  // A failed assertion is reported by `finish`.
-  working.catch(() => {
+  // Reported by `released`, for which tests wait, and by `finish`.
+  working.catch((err: unknown) => {
+    failure = err;
     isStopping = true;
   });
 
@@ -187,7 +196,10 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
 
   return {
     launched,
-    released: () => released,
+    released: () => {
+      if (failure !== undefined) throw failure;
+      return released;
+    },
     count: (status) => statuses.filter((one) => one === status).length,
     finish,
   };
