@@ -154,7 +154,10 @@ export const addInvariantGauge = (
 };
 
 export const addLoopGauge = (telemetry: Telemetry, loops: LoopWatch): void => {
-  telemetry.gauge('gpuaas_loop_silent_seconds', 'Time since a loop last showed a sign of life.', ['loop'], async () =>
-    loops.ages().map(({ loop, silent_ms }) => ({ labels: { loop }, value: silent_ms / 1_000 })),
+  telemetry.gauge(
+    'gpuaas_loop_overdue_seconds',
+    'Time without a sign of life of a loop, beyond its own pause between turns.',
+    ['loop'],
+    async () => loops.ages().map(({ loop, overdue_ms }) => ({ labels: { loop }, value: overdue_ms / 1_000 })),
   );
 };
