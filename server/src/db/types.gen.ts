@@ -31,6 +31,7 @@ export interface AllocationAccessGrants {
   created_at: string;
   installed_at: string | null;
   revoked_at: string | null;
+  kept_until: string | null;
 }
 
 export interface AllocationInstalls {
@@ -391,6 +392,7 @@ export interface NodeEnrollments {
   used_at: string | null;
   revoked_at: string | null;
   refused_hosts: number;
+  kept_until: string | null;
 }
 
 export interface NodeFabricPartitions {
