@@ -407,7 +407,11 @@ describe('history', () => {
       [TASKS.deleteOld, 'node_tasks_finished'],
     ] as const) {
       const plan = await planOf(one);
-      assert.match(plan, new RegExp(`Index (?:Only )?Scan (?:Backward )?using ${index} .*\\n +Index Cond: .*90 days`), plan);
+      assert.match(
+        plan,
+        new RegExp(`Index (?:Only )?Scan (?:Backward )?using ${index} .*\\n +Index Cond: .*90 days`),
+        plan,
+      );
       assert.doesNotMatch(plan, /Seq Scan/, plan);
     }
     for (const [{ deleteKept }, index] of [
