@@ -1342,6 +1342,9 @@ create table audit_sealer (
   sealed_id text default ''::text not null,
   heads_line bigint default 0 not null,
   heads_hash bytea default decode(repeat('00'::text, 32), 'hex'::text) not null,
+  lost_rows bigint default 0 not null,
+  lost_line bigint default 0 not null,
+  lost_at timestamp with time zone,
   constraint audit_sealer_pkey PRIMARY KEY (singleton),
   constraint audit_sealer_heads_hash_check CHECK (octet_length(heads_hash) = 32),
   constraint audit_sealer_singleton_check CHECK (singleton)

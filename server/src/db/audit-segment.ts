@@ -38,6 +38,17 @@ export const readArchiveLimit = async (reader: Reader, onlineDays: number): Prom
     )
   ).rows[0]?.until ?? null;
 
+/** How long the oldest row in the database has been older than so many days, in seconds. */
+export const archiveLag = async (reader: Reader, onlineDays: number): Promise<number> =>
+  (
+    await queryByIndex<{ lag_s: number }>(
+      reader,
+      `select coalesce((select greatest(extract(epoch from clock_timestamp() - make_interval(days => $1) - l.created_at), 0)
+         from audit_logs l order by l.id limit 1), 0)::float8 as lag_s`,
+      [onlineDays],
+    )
+  ).rows[0]?.lag_s ?? 0;
+
 /** Chains whose first row that is in no segment is older than so many days, the oldest first. */
 export const listArchivable = async (reader: Reader, onlineDays: number, limit: number): Promise<Continuation[]> =>
   (

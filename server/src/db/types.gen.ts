@@ -201,6 +201,9 @@ export interface AuditSealer {
   sealed_id: string;
   heads_line: number;
   heads_hash: Buffer;
+  lost_rows: number;
+  lost_line: number;
+  lost_at: string | null;
 }
 
 export interface AuditSeals {

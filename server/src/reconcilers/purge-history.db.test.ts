@@ -400,7 +400,8 @@ describe('history', () => {
       [deleteOldQuotaRequests, 'quota_requests_decided'],
       [deleteOldBackups, 'backups_newest'],
       [
-        (tx, limit, history_days) => deleteOldOverrides(tx, limit, { history_days, certificate_years: 7 }),
+        (tx: Tx, limit: number, history_days: number) =>
+          deleteOldOverrides(tx, limit, { history_days, certificate_years: 7 }),
         'slot_overrides_by_end',
       ],
       [deleteOldDiscoveries, 'topology_discoveries_by_age'],

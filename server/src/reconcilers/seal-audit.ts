@@ -23,6 +23,7 @@ import { isIdentityAction } from '../domain/identity-change.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
 import type { IdentityFile } from '../ports/objects/identity-file.ts';
 import { type FileCall, isAtWork, workOnFiles } from './file-work.ts';
+import { reportLostHeads } from './watch-heads.ts';
 
 export type SealerDeps = Readonly<{
   database: Database;
@@ -58,6 +59,7 @@ const sealBatch = (database: Database): Promise<boolean> =>
  */
 const writeHeads = ({ database, heads, identities }: SealerDeps, call: FileCall): Promise<boolean> =>
   runExclusively(database, 'write_heads', async () => {
+    await reportLostHeads(database, heads, call);
     for (let isMore = true; isMore; ) {
       const [state, chains] = await database.read(PLATFORM, (reader) =>
         Promise.all([getSealer(reader), listUnheadedChains(reader, BATCH_ROWS)]),

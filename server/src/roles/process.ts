@@ -158,7 +158,7 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
     service: config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas',
   });
   shutdown.add('telemetry', () => telemetry.stop());
-  addGauges(telemetry, database);
+  addGauges(telemetry, { database, audit_online_days: config.audit_online_days });
   addLoopGauge(telemetry, loops);
   const expected_migration = (await readMigrations()).at(-1)?.name ?? '';
   const probes: Probes = {
