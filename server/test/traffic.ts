@@ -33,6 +33,8 @@ export type Traffic = Readonly<{
   released(): number;
   /** Responses by status. */
   count(status: number): number;
+  /** Retries that got the response of an earlier attempt. */
+  replayed(): Readonly<{ launches: number; releases: number }>;
   /**
    * Stops launching, releases what is left, waits until every run has ended, and checks what remains. After a failover
    * the database is elsewhere.
@@ -115,6 +117,7 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
   const launched: Launched[] = [];
   const statuses: number[] = [];
   let released = 0;
+  const replayed = { launches: 0, releases: 0 };
   let isStopping = false;
   let turn = 0;
 
@@ -127,6 +130,7 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       const response = await caller.post(url, body, { 'idempotency-key': key }).catch(lost);
       if (response !== undefined) {
         statuses.push(response.status);
+        if (response.headers['idempotency-replayed'] === 'true') replayed[url === path ? 'launches' : 'releases'] += 1;
         const isOpen = response.status === 503 || response.body.code === 'idempotency_in_flight';
         if (!isOpen) return { response, key };
       }
@@ -200,6 +204,7 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       if (failure !== undefined) throw failure;
       return released;
     },
+    replayed: () => ({ ...replayed }),
     count: (status) => statuses.filter((one) => one === status).length,
     finish,
   };

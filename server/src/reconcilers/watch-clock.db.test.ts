@@ -16,6 +16,7 @@ import { aNode, anAllocation } from '../../test/placement.ts';
 import { anAuditRow } from '../../test/rows.ts';
 import { readRun, scripted, start, workerOf } from '../../test/scripted-workflow.ts';
 import { must } from '../../test/tenants.ts';
+import { until } from '../../test/until.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { PLATFORM } from '../db/client.ts';
 import { isClockTrusted } from '../db/clock-guard.ts';
@@ -198,7 +199,11 @@ it('while the clock is held no audit row is archived, however old it is', async 
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-clock-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
   const seeds = () => [Buffer.alloc(32, 1)];
-  await sealAudit({ database, heads: createHeadsFile({ file: join(dir, 'heads'), seeds }) });
+  const heads = createHeadsFile({ file: join(dir, 'heads'), seeds });
+  await until('its seal', async () => {
+    await sealAudit({ database, heads });
+    return ((await sql.query("select from audit_seals where chain = 'org_old'")).rowCount ?? 0) > 0;
+  });
   const files = createSegmentFiles({ directory: join(dir, 'archive'), seeds });
   const archived = async () => {
     await archiveAudit({ database, files, online_days: 400 });
