@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { invariant } from '@gpuaas/kit';
 import { Client } from 'pg';
+import { sealLag } from '../src/db/audit-seal.ts';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import type { NodeTaskRow } from '../src/db/node-task.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
@@ -33,6 +34,8 @@ export type Traffic = Readonly<{
   released(): number;
   /** Responses by status. */
   count(status: number): number;
+  /** The age of the oldest audit row without a seal, at its highest so far, in seconds. */
+  oldestUnsealed(): number;
   /** Retries that got the response of an earlier attempt. */
   replayed(): Readonly<{ launches: number; releases: number }>;
   /**
@@ -59,6 +62,27 @@ const listHandedOut = async (database: Database): Promise<NodeTaskRow[]> =>
 
 const playTask = async (database: Database, task: NodeTaskRow): Promise<void> => {
   await report(database, task, truth(task));
+};
+
+/** Reads the tail of the audit log again and again; a database that does not respond has no tail to read. */
+const watchTail = (database: Database) => {
+  let isStopping = false;
+  let oldest = 0;
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      const lag = await database.read(PLATFORM, sealLag).catch(() => undefined);
+      oldest = Math.max(oldest, lag?.rows_s ?? 0);
+      await pause(LOOK_AGAIN_MS);
+    }
+  };
+  const running = run();
+  return {
+    oldest: () => oldest,
+    stop: async () => {
+      isStopping = true;
+      await running;
+    },
+  };
 };
 
 /** One host program for all nodes. A failure of the database leaves its work to the next round. */
@@ -110,9 +134,11 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
   const path = `/api/v1/projects/${tenant.project_id}/allocations`;
   await addNodes(options);
   const stopHost = startHost(database);
+  const tail = watchTail(database);
   options.t.after(async () => {
     isStopping = true;
     await stopHost();
+    await tail.stop();
   });
   const launched: Launched[] = [];
   const statuses: number[] = [];
@@ -195,6 +221,16 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       await sql.end();
       await stopHost();
     }
+    await until(
+      'every audit row to be sealed, with its signed head',
+      async () => {
+        await pause(LOOK_AGAIN_MS);
+        const { rows_s, heads_s } = await database.read(PLATFORM, sealLag);
+        return rows_s === 0 && heads_s === 0;
+      },
+      WITHIN_MS,
+    );
+    await tail.stop();
     await assertInvariants(database);
   };
 
@@ -204,6 +240,7 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       if (failure !== undefined) throw failure;
       return released;
     },
+    oldestUnsealed: tail.oldest,
     replayed: () => ({ ...replayed }),
     count: (status) => statuses.filter((one) => one === status).length,
     finish,
