@@ -184,11 +184,11 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       }
     }
   };
-  let failure: unknown;
+  let failure: Error | undefined;
   const working = Promise.all(Array.from({ length: options.tenants }, work));
   // Reported by `released`, for which tests wait, and by `finish`.
   working.catch((err: unknown) => {
-    failure = err;
+    failure = err instanceof Error ? err : new Error(String(err));
     isStopping = true;
   });
 

@@ -195,7 +195,7 @@ export const guarantees: Check = {
     const text = await readText(DOCUMENT);
     const read = async (file: string) => (files.has(file) ? readText(file) : undefined);
     const { findings, conditions } = await readGuarantees(text, read);
-    const list = [...conditions].toSorted().map(([condition, count]) => `${condition} (${count})`);
+    const list = [...conditions].map(([condition, count]) => `${condition} (${count})`).toSorted();
     return verdict(findings, `${rowsOf(text).length} rows; named tests that a machine may skip: ${list.join(', ')}`);
   },
 };

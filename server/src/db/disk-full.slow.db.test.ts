@@ -47,7 +47,7 @@ it('while the volume of the database is full changes are 503 and leave nothing b
   );
   const ada = await app.user('ada');
   const projects = `/api/v1/organizations/${ada.organization_id}/projects`;
-  const create = (name: string, key = randomUUID()) =>
+  const create = (name: string, key: string = randomUUID()) =>
     ada.post(projects, { name, display_name: 'x'.repeat(100) }, { 'idempotency-key': key });
   const named = async (name: string): Promise<number> =>
     (
