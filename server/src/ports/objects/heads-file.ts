@@ -30,7 +30,7 @@ export type HeadFileLine = Readonly<{ text_hash: string; head: Payload | null; i
 export type HeadsFile = Readonly<{
   /** Appends behind the last line, or behind `recorded` when the file ends before it, so that a cut stays visible. */
   append(heads: readonly NewHead[], recorded: FileEnd): Promise<FileEnd>;
-  /** The number of the last line; 0 without any. */
+  /** The number of the last line; 0 where there is none that is signed. */
   lastLine(): Promise<number>;
   /** Of all files, the oldest first. */
   lines(): AsyncIterable<HeadFileLine>;
@@ -175,8 +175,8 @@ export const createHeadsFile = (
       }
     },
     lastLine: async () => {
-      const text = await readLast(options.file);
-      return text === null ? 0 : (parseLine(text.toString('utf8'))?.payload.line ?? 0);
+      const last = parseLine((await readLast(options.file))?.toString('utf8') ?? '');
+      return last !== null && isSigned(last) ? last.payload.line : 0;
     },
     lines: async function* () {
       for await (const bytes of readAll(options.file)) {
