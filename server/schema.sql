@@ -855,6 +855,7 @@ create table allocation_access_grants (
   created_at timestamp with time zone default clock_timestamp() not null,
   installed_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  kept_until timestamp with time zone,
   constraint allocation_access_grants_pkey PRIMARY KEY (id),
   constraint allocation_access_grants_fingerprint_check CHECK (fingerprint ~~ 'SHA256:%'::text),
   constraint allocation_access_grants_id_check CHECK (id ~~ 'grt\_%'::text),
@@ -866,9 +867,11 @@ create table allocation_access_grants (
 );
 CREATE INDEX access_grants_by_allocation ON allocation_access_grants USING btree (allocation_id, id DESC);
 CREATE INDEX access_grants_by_user ON allocation_access_grants USING btree (user_id) WHERE (revoked_at IS NULL);
+CREATE INDEX access_grants_kept ON allocation_access_grants USING btree (kept_until) WHERE (kept_until IS NOT NULL);
+CREATE INDEX access_grants_old ON allocation_access_grants USING btree (created_at) WHERE (kept_until IS NULL);
 CREATE UNIQUE INDEX access_grants_once ON allocation_access_grants USING btree (allocation_id, fingerprint) WHERE (revoked_at IS NULL);
 CREATE INDEX access_grants_untold ON allocation_access_grants USING btree (allocation_id) WHERE (state = ANY (ARRAY['pending'::text, 'revoking'::text]));
-grant insert, select, update on allocation_access_grants to gpuaas_app;
+grant delete, insert, select, update on allocation_access_grants to gpuaas_app;
 
 create table allocation_installs (
   allocation_id text not null,
@@ -1281,6 +1284,7 @@ CREATE INDEX api_tokens_access_expiry ON api_tokens USING btree (expires_at) WHE
 CREATE INDEX api_tokens_by_organization ON api_tokens USING btree (organization_id) WHERE ((organization_id IS NOT NULL) AND (revoked_at IS NULL));
 CREATE INDEX api_tokens_by_service_account ON api_tokens USING btree (service_account_id, id) WHERE (service_account_id IS NOT NULL);
 CREATE INDEX api_tokens_by_user ON api_tokens USING btree (user_id, id) WHERE (user_id IS NOT NULL);
+CREATE INDEX api_tokens_ended ON api_tokens USING btree (LEAST(expires_at, revoked_at));
 grant delete, insert, select, update on api_tokens to gpuaas_app;
 
 create table audit_chains (
@@ -1338,6 +1342,9 @@ create table audit_sealer (
   sealed_id text default ''::text not null,
   heads_line bigint default 0 not null,
   heads_hash bytea default decode(repeat('00'::text, 32), 'hex'::text) not null,
+  lost_rows bigint default 0 not null,
+  lost_line bigint default 0 not null,
+  lost_at timestamp with time zone,
   constraint audit_sealer_pkey PRIMARY KEY (singleton),
   constraint audit_sealer_heads_hash_check CHECK (octet_length(heads_hash) = 32),
   constraint audit_sealer_singleton_check CHECK (singleton)
@@ -1402,7 +1409,7 @@ create table backups (
   constraint backups_size_bytes_check CHECK (size_bytes >= 0)
 );
 CREATE INDEX backups_newest ON backups USING btree (taken_at DESC, id DESC);
-grant insert, select on backups to gpuaas_app;
+grant delete, insert, select on backups to gpuaas_app;
 
 create table capacity_counters (
   region_name text not null,
@@ -1551,9 +1558,10 @@ create table invitations (
   constraint invitations_invited_by_fkey FOREIGN KEY (invited_by) REFERENCES users(id),
   constraint invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
+CREATE INDEX invitations_by_end ON invitations USING btree (expires_at);
 CREATE INDEX invitations_by_organization ON invitations USING btree (organization_id, id);
 CREATE INDEX invitations_pending_by_email ON invitations USING btree (lower(email)) WHERE (state = 'pending'::text);
-grant insert, select, update on invitations to gpuaas_app;
+grant delete, insert, select, update on invitations to gpuaas_app;
 
 create table trust_keys (
   id text not null,
@@ -1647,6 +1655,7 @@ create table node_enrollments (
   used_at timestamp with time zone,
   revoked_at timestamp with time zone,
   refused_hosts integer default 0 not null,
+  kept_until timestamp with time zone,
   constraint node_enrollments_pkey PRIMARY KEY (id),
   constraint node_enrollments_token_hash_key UNIQUE (token_hash),
   constraint node_enrollments_id_check CHECK (id ~~ 'enr\_%'::text),
@@ -1654,7 +1663,8 @@ create table node_enrollments (
   constraint node_enrollments_token_hash_check CHECK (octet_length(token_hash) = 32),
   constraint node_enrollments_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
-CREATE INDEX node_enrollments_by_age ON node_enrollments USING btree (created_at);
+CREATE INDEX node_enrollments_kept ON node_enrollments USING btree (kept_until) WHERE (kept_until IS NOT NULL);
+CREATE INDEX node_enrollments_old ON node_enrollments USING btree (created_at) WHERE (kept_until IS NULL);
 CREATE UNIQUE INDEX node_enrollments_one_open ON node_enrollments USING btree (node_id) WHERE ((used_at IS NULL) AND (revoked_at IS NULL));
 grant delete, insert, select, update on node_enrollments to gpuaas_app;
 
@@ -1957,8 +1967,9 @@ create table quota_requests (
 );
 CREATE INDEX quota_requests_by_organization ON quota_requests USING btree (organization_id, id);
 CREATE INDEX quota_requests_by_state ON quota_requests USING btree (state, id);
+CREATE INDEX quota_requests_decided ON quota_requests USING btree (decided_at) WHERE (decided_at IS NOT NULL);
 CREATE UNIQUE INDEX quota_requests_one_open ON quota_requests USING btree (organization_id, project_id) WHERE (state = 'open'::text);
-grant insert, select, update on quota_requests to gpuaas_app;
+grant delete, insert, select, update on quota_requests to gpuaas_app;
 
 create table quotas (
   organization_id text not null,
@@ -2079,8 +2090,9 @@ create table slot_overrides (
   constraint slot_overrides_kind_check CHECK (kind = 'mark_wiped'::text),
   constraint slot_overrides_slot_id_fkey FOREIGN KEY (slot_id) REFERENCES node_resource_slots(id)
 );
+CREATE INDEX slot_overrides_by_end ON slot_overrides USING btree (expires_at);
 CREATE INDEX slot_overrides_open ON slot_overrides USING btree (slot_id, id) WHERE (confirmed_at IS NULL);
-grant insert, select, update on slot_overrides to gpuaas_app;
+grant delete, insert, select, update on slot_overrides to gpuaas_app;
 
 create table ssh_keys (
   id text not null,

@@ -35,16 +35,19 @@ it('a turn that does not end is stalled after the limit; one that reports progre
   assert.deepEqual(stalled(), [], 'the first batch was a sign');
   pass(1);
   assert.deepEqual(stalled(), ['sweep']);
-  assert.deepEqual(watch.ages(), [{ loop: 'sweep', silent_ms: LIMIT_MS + 1 }]);
+  assert.deepEqual(watch.ages(), [{ loop: 'sweep', overdue_ms: LIMIT_MS + 1 }]);
   steps.shift()?.();
   await turn;
   assert.deepEqual(stalled(), [], 'recovered');
 });
 
 it('between turns a loop may pause; a pause that never ends is stalled', async () => {
-  const { loop, pass, stalled } = setting(5_000);
+  const { loop, pass, stalled, watch } = setting(5_000);
   await loop.turn(async () => {});
-  pass(5_000 + LIMIT_MS);
+  pass(5_000);
+  assert.deepEqual(watch.ages(), [{ loop: 'sweep', overdue_ms: 0 }], 'its pause is no silence');
+  pass(LIMIT_MS);
+  assert.deepEqual(watch.ages(), [{ loop: 'sweep', overdue_ms: LIMIT_MS }]);
   assert.deepEqual(stalled(), []);
   pass(1);
   assert.deepEqual(stalled(), ['sweep']);

@@ -12,14 +12,14 @@ export type Loop = Readonly<{
   end(): void;
 }>;
 
-export type LoopAge = Readonly<{ loop: string; silent_ms: number }>;
+export type LoopAge = Readonly<{ loop: string /** Without a sign of life, beyond its pause. */; overdue_ms: number }>;
 
 export type LoopWatch = Readonly<{
   /** `every_ms` is the longest regular pause between turns. */
   add(name: string, every_ms: number): Loop;
-  /** How long each loop has shown no sign of life. */
+  /** How long each loop is overdue: 0 while it works or pauses as it should. */
   ages(): readonly LoopAge[];
-  /** Loops that are silent for longer than their pause and `limit_ms`. */
+  /** Loops that are overdue for longer than `limit_ms`. */
   stalled(limit_ms: number): readonly LoopAge[];
 }>;
 
@@ -32,7 +32,11 @@ export const reportProgress = (): void => current.getStore()?.();
 
 export const createLoopWatch = (now: () => number = () => performance.now()): LoopWatch => {
   const watched = new Set<Watched>();
-  const ageOf = ({ loop, sign_at }: Watched): LoopAge => ({ loop, silent_ms: now() - sign_at });
+  const ageOf = ({ loop, every_ms, turns, sign_at }: Watched): LoopAge => ({
+    loop,
+    overdue_ms: Math.max(0, now() - sign_at - (turns > 0 ? 0 : every_ms)),
+  });
+  const ages = () => [...watched].map(ageOf);
   return {
     add: (loop, every_ms) => {
       const own: Watched = { loop, every_ms, turns: 0, sign_at: now() };
@@ -54,8 +58,7 @@ export const createLoopWatch = (now: () => number = () => performance.now()): Lo
         end: () => void watched.delete(own),
       };
     },
-    ages: () => [...watched].map(ageOf),
-    stalled: (limit_ms) =>
-      [...watched].filter((one) => now() - one.sign_at > limit_ms + (one.turns > 0 ? 0 : one.every_ms)).map(ageOf),
+    ages,
+    stalled: (limit_ms) => ages().filter(({ overdue_ms }) => overdue_ms > limit_ms),
   };
 };

@@ -336,7 +336,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
     app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,
     database_pool_max: read.integer('GPUAAS_DATABASE_POOL_MAX', 10, { min: 5, max: 200 }),
     database_query_timeout_ms: read.integer('GPUAAS_DATABASE_QUERY_TIMEOUT_MS', 20_000, { min: 100, max: 600_000 }),
-    write_transaction_max_s: read.integer('GPUAAS_WRITE_TRANSACTION_MAX_S', 300, { min: 60, max: 86_400 }),
+    write_transaction_max_s: read.integer('GPUAAS_WRITE_TRANSACTION_MAX_S', 60, { min: 60, max: 86_400 }),
     loop_stalled_ms: {
       unready: read.integer('GPUAAS_LOOP_UNREADY_S', 90, { min: 1, max: 86_400 }) * 1_000,
       exit: read.integer('GPUAAS_LOOP_EXIT_S', 600, { min: 1, max: 86_400 }) * 1_000,

@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { invariant } from '@gpuaas/kit';
 import type { Caller } from './app.ts';
 import { TEST_KEYS } from './secrets.ts';
 import { until } from './until.ts';
@@ -19,6 +20,8 @@ export type ServerProcess = Readonly<{
   hasLogged(message: string): boolean;
   /** Ends it as a supervisor does; rejects when it failed. */
   stop(): Promise<void>;
+  /** Ends it in the middle of its work. */
+  kill(): Promise<void>;
 }>;
 
 const NO_LIMIT = '100000000';
@@ -61,11 +64,12 @@ export const startServerProcess = async (
     if (line.startsWith('{')) lines.push(JSON.parse(line));
   });
   const isRunning = () => child.exitCode === null && child.signalCode === null;
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
   t.after(async () => {
-    if (isRunning()) {
-      child.kill('SIGKILL');
-      await ended;
-    }
+    if (isRunning()) await kill();
     await rm(stateDir, { recursive: true, force: true });
   });
   await until(
@@ -90,15 +94,17 @@ export const startServerProcess = async (
       await ended;
       assert.equal(child.exitCode, 0, said);
     },
+    kill,
   };
 };
 
-/** Requests go to each server of the list in turn, as behind a load balancer; the list may change. */
+/** Requests go to each server of the list in turn, as behind a load balancer; the list may change. They wait for one. */
 export const callerOf = (servers: readonly ServerProcess[], token: string): Caller => {
   let turn = 0;
   const call: Caller['call'] = async (method, path, body, headers = {}) => {
+    await until('a server', () => servers.length > 0, STARTS_WITHIN_MS);
     const server = servers[turn++ % servers.length];
-    assert.ok(server !== undefined, 'a server is left');
+    invariant(server !== undefined, 'there is a server');
     const response = await fetch(`${server.url()}${path}`, {
       method,
       headers: {

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { invariant } from '@gpuaas/kit';
 import { Client } from 'pg';
+import { sealLag } from '../src/db/audit-seal.ts';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import type { NodeTaskRow } from '../src/db/node-task.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
@@ -29,10 +30,14 @@ export type Launched = Readonly<{ key: string; id: string }>;
 export type Traffic = Readonly<{
   /** Launches that were accepted. */
   launched: readonly Launched[];
-  /** Releases that were accepted. */
+  /** Releases that were accepted. Throws when a tenant got a response that it must not get. */
   released(): number;
   /** Responses by status. */
   count(status: number): number;
+  /** The age of the oldest audit row without a seal, at its highest so far, in seconds. */
+  oldestUnsealed(): number;
+  /** Retries that got the response of an earlier attempt. */
+  replayed(): Readonly<{ launches: number; releases: number }>;
   /**
    * Stops launching, releases what is left, waits until every run has ended, and checks what remains. After a failover
    * the database is elsewhere.
@@ -41,6 +46,11 @@ export type Traffic = Readonly<{
 }>;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** How `fetch` says that the server ended before it responded. */
+const lost = (err: unknown): undefined => {
+  if (!(err instanceof TypeError)) throw err;
+};
 
 /** Tasks that were handed out while a response was lost: an agent would find them in its journal. */
 const listHandedOut = async (database: Database): Promise<NodeTaskRow[]> =>
@@ -52,6 +62,27 @@ const listHandedOut = async (database: Database): Promise<NodeTaskRow[]> =>
 
 const playTask = async (database: Database, task: NodeTaskRow): Promise<void> => {
   await report(database, task, truth(task));
+};
+
+/** Reads the tail of the audit log again and again; a database that does not respond has no tail to read. */
+const watchTail = (database: Database) => {
+  let isStopping = false;
+  let oldest = 0;
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      const lag = await database.read(PLATFORM, sealLag).catch(() => undefined);
+      oldest = Math.max(oldest, lag?.rows_s ?? 0);
+      await pause(LOOK_AGAIN_MS);
+    }
+  };
+  const running = run();
+  return {
+    oldest: () => oldest,
+    stop: async () => {
+      isStopping = true;
+      await running;
+    },
+  };
 };
 
 /** One host program for all nodes. A failure of the database leaves its work to the next round. */
@@ -103,26 +134,32 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
   const path = `/api/v1/projects/${tenant.project_id}/allocations`;
   await addNodes(options);
   const stopHost = startHost(database);
+  const tail = watchTail(database);
   options.t.after(async () => {
     isStopping = true;
     await stopHost();
+    await tail.stop();
   });
   const launched: Launched[] = [];
   const statuses: number[] = [];
   let released = 0;
+  const replayed = { launches: 0, releases: 0 };
   let isStopping = false;
   let turn = 0;
 
-  /** Until it is decided: 503, and 409 while the first attempt is still running, say to ask again. */
+  /** Until it is decided: 503, no response, and 409 while the first attempt is still running, say to ask again. */
   const decide = async (url: string, body: object): Promise<Readonly<{ response: TestResponse; key: string }>> => {
     const key = randomUUID();
     for (;;) {
       const caller = callers[turn++ % callers.length];
       invariant(caller !== undefined, 'there is a caller');
-      const response = await caller.post(url, body, { 'idempotency-key': key });
-      statuses.push(response.status);
-      const isOpen = response.status === 503 || response.body.code === 'idempotency_in_flight';
-      if (!isOpen) return { response, key };
+      const response = await caller.post(url, body, { 'idempotency-key': key }).catch(lost);
+      if (response !== undefined) {
+        statuses.push(response.status);
+        if (response.headers['idempotency-replayed'] === 'true') replayed[url === path ? 'launches' : 'releases'] += 1;
+        const isOpen = response.status === 503 || response.body.code === 'idempotency_in_flight';
+        if (!isOpen) return { response, key };
+      }
       await pause(LOOK_AGAIN_MS);
     }
   };
@@ -147,9 +184,11 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       }
     }
   };
+  let failure: Error | undefined;
   const working = Promise.all(Array.from({ length: options.tenants }, work));
-  // A failed assertion is reported by `finish`.
-  working.catch(() => {
+  // Reported by `released`, for which tests wait, and by `finish`.
+  working.catch((err: unknown) => {
+    failure = err instanceof Error ? err : new Error(String(err));
     isStopping = true;
   });
 
@@ -182,12 +221,27 @@ export const startTraffic = async (options: TrafficOptions): Promise<Traffic> =>
       await sql.end();
       await stopHost();
     }
+    await until(
+      'every audit row to be sealed, with its signed head',
+      async () => {
+        await pause(LOOK_AGAIN_MS);
+        const { rows_s, heads_s } = await database.read(PLATFORM, sealLag);
+        return rows_s === 0 && heads_s === 0;
+      },
+      WITHIN_MS,
+    );
+    await tail.stop();
     await assertInvariants(database);
   };
 
   return {
     launched,
-    released: () => released,
+    released: () => {
+      if (failure !== undefined) throw failure;
+      return released;
+    },
+    oldestUnsealed: tail.oldest,
+    replayed: () => ({ ...replayed }),
     count: (status) => statuses.filter((one) => one === status).length,
     finish,
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { guaranteeFindings, guarantees, rowsOf, testsIn } from './guarantees.ts';
+import { guarantees, readGuarantees, rowsOf, testsIn } from './guarantees.ts';
 
 const FILE = 'a.test.ts';
 /** A placeholder, as it stands in the source of a test. */
@@ -13,6 +13,16 @@ const SOURCE = [
   "test('off', { skip: true }, () => { check(); });",
   "test.skip('off too', () => { check(); });",
   "await t.test('inner', async () => { check(); });",
+  "const skip = requires('root');",
+  "test('by a constant', { skip }, () => { check(); });",
+  'const never = "later";',
+  "test('by a text', { skip: never }, () => { check(); });",
+  "test('by itself', (t) => { t.skip(); check(); });",
+  "test('by itself, where it must', (t) => { if (off) return t.skip(); check(); });",
+  "describe('suite', { skip: requires('gpu') }, () => { it('of a suite', () => { check(); }); });",
+  "describe.skip('suite', () => { it('of a suite that is off', () => { check(); }); });",
+  "test('negated', { skip: !false, timeout: 1 }, () => { check(); });",
+  "test('not at all', { skip: false }, () => { check(); });",
 ].join('\n');
 const document = (...rows: readonly string[]): string =>
   [
@@ -21,8 +31,9 @@ const document = (...rows: readonly string[]): string =>
   ]
     .map((id) => rows.find((row) => row.startsWith(`### ${id}.`)) ?? `### ${id}. x\n\n**Open.** Not built.\n`)
     .join('\n');
-const found = (...rows: readonly string[]): Promise<string[]> =>
-  guaranteeFindings(document(...rows), async (file) => (file === FILE ? SOURCE : undefined));
+const reading = (...rows: readonly string[]) =>
+  readGuarantees(document(...rows), async (file) => (file === FILE ? SOURCE : undefined));
+const found = async (...rows: readonly string[]): Promise<readonly string[]> => (await reading(...rows)).findings;
 
 test('every guarantee of the document names tests that exist and do something', async () => {
   const outcome = await guarantees.run();
@@ -31,15 +42,23 @@ test('every guarantee of the document names tests that exist and do something', 
 
 test('tests are found by their names as written, with those that prove nothing', () => {
   assert.deepEqual(
-    testsIn(FILE, SOURCE).map(({ name, flaw }) => [name, flaw]),
+    testsIn(FILE, SOURCE).map(({ name, flaw, condition }) => [name, flaw, ...(flaw === null ? [condition] : [])]),
     [
-      ['holds', null],
-      ['is an expression', null],
-      [OF_KIND, null],
+      ['holds', null, null],
+      ['is an expression', null, null],
+      [OF_KIND, null, 'requires("qemu")'],
       ['says nothing', 'is empty'],
       ['off', 'is skipped'],
       ['off too', 'is skipped'],
-      ['inner', null],
+      ['inner', null, null],
+      ['by a constant', null, "requires('root')"],
+      ['by a text', 'is skipped'],
+      ['by itself', 'is skipped'],
+      ['by itself, where it must', null, null],
+      ['of a suite', null, "requires('gpu')"],
+      ['of a suite that is off', 'is skipped'],
+      ['negated', 'is skipped'],
+      ['not at all', null, null],
     ],
   );
 });
@@ -64,6 +83,11 @@ test('a named test that is missing, empty or skipped is a finding, and so is a m
   assert.deepEqual(await found(row('off too')), ['F1: "off too" of a.test.ts is skipped']);
   assert.deepEqual(await found(row('renamed')), ['F1: a.test.ts has no test "renamed"']);
   assert.deepEqual(await found(row('holds', 'b.test.ts')), ['F1: b.test.ts does not exist']);
-  const without = await guaranteeFindings(document().replace('### F7. x', '### F70. x'), async () => undefined);
+  assert.deepEqual(await found(row('of a suite')), ['F1 is proven only by tests that CI may skip']);
+  assert.deepEqual((await reading(row('by a constant'))).conditions, new Map([["requires('root')", 1]]));
+  const { findings: without } = await readGuarantees(
+    document().replace('### F7. x', '### F70. x'),
+    async () => undefined,
+  );
   assert.deepEqual(without, ['F7 has 0 rows', 'F70 is not a row']);
 });

@@ -2,8 +2,12 @@
  * Migrations are applied while the control plane runs. An index on a table that exists blocks its writers while it is
  * built, and a constraint blocks everyone while all rows are checked. So files after BASELINE build indexes concurrently
  * and validate constraints in a step of its own. Tables that the same file creates are empty and exempt, and so are those
- * whose size the operator decides. A file may state that a table is small everywhere: `-- blocks nodes: <reason>`.
+ * whose size the operator decides. A file may state that a table is small everywhere: `-- blocks nodes: <reason>`. No file of
+ * the previous release may change.
  */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   findMisnumbered,
   hasTransaction,
@@ -13,7 +17,9 @@ import {
   readMigrations,
   statementsOf,
 } from '../../server/src/db/migration-file.ts';
+import { ROOT } from '../gen/file.ts';
 import { type Check, verdict } from './check.ts';
+import { flawsSince } from './previous-release.ts';
 
 /** Files up to this one are older than the rule: no release had them, so no site in use applies them. */
 const BASELINE = 46;
@@ -141,6 +147,7 @@ export const migrations: Check = {
   name: 'migrations',
   run: async () => {
     const files = await readMigrations(MIGRATIONS_DIR);
-    return verdict(flawsOfMigrations(files), `${files.length} files`);
+    const previous = (await readFile(join(ROOT, 'server/previous-release.txt'), 'utf8')).trim();
+    return verdict([...flawsOfMigrations(files), ...flawsSince(previous, ROOT)], `${files.length} files`);
   },
 };

@@ -13,7 +13,7 @@ export type Services = Readonly<{
   abandon(): void;
 }>;
 
-/** The oldest transaction of a cluster bounds commit order, so these files run one after the other. */
+/** Transactions of other files delay commit order for moments, so these files run one after the other. */
 const ORDERED = /^import '.*\/own-cluster\.ts';$/m;
 /** The page tests and the stories in a browser. */
 const IN_BROWSER = /from '.*\b(browser|page)\.ts';$/m;

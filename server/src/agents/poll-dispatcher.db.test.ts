@@ -29,7 +29,7 @@ it('a round that does not end is a stalled loop, although the dispatcher still w
   now += LIMIT_MS + 1_001;
   await until('a turn without polls', () => {
     hub.wake();
-    return loops.ages()[0]?.silent_ms === 0;
+    return loops.ages()[0]?.overdue_ms === 0;
   });
   await sql.query('begin');
   await sql.query('lock table node_tasks in access exclusive mode');

@@ -6,6 +6,7 @@
 import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
+import { createKeptPurge, LOOK_AGAIN } from './keep.ts';
 import { isInProject, launchKeyCounts } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationAccessGrants, SshKeys, Users } from './types.gen.ts';
@@ -269,3 +270,13 @@ export const listAllocationsWithPendingGrants = async (
       [asked.workflow, asked.rest_s, asked.limit],
     )
   ).rows.map(({ id }) => id);
+
+/** Grants of allocations that ended long ago. Before, a revoked one keeps its key from the VM. */
+export const GRANTS = createKeptPurge({
+  table: 'allocation_access_grants',
+  age: 'created_at',
+  columns: 't.allocation_id',
+  kept_until: `case when exists (select from allocations a where a.id = o.allocation_id
+      and a.state in ('released', 'failed') and a.state_since < now() - make_interval(days => $2)) then null
+    else now() + ${LOOK_AGAIN} end`,
+});

@@ -1,4 +1,5 @@
 import type { Reader, Tx } from './client.ts';
+import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';
 import type { ApiTokens } from './types.gen.ts';
 
@@ -101,5 +102,18 @@ export const deleteExpiredAccessTokens = async (tx: Tx, limit: number): Promise<
          order by expires_at limit $1 for update skip locked)
        delete from api_tokens t using old where t.id = old.id`,
       [limit],
+    )
+  ).rowCount;
+
+/** Revoked or expired long ago: lists show a token until then. */
+export const deleteOldTokens = async (tx: Tx, limit: number, days: number): Promise<number> =>
+  (
+    await queryByIndex(
+      tx,
+      `with old as materialized (
+         select id from api_tokens where least(expires_at, revoked_at) < now() - make_interval(days => $2)
+         order by least(expires_at, revoked_at) limit $1 for update skip locked)
+       delete from api_tokens t using old where t.id = old.id`,
+      [limit, days],
     )
   ).rowCount;

@@ -16,12 +16,12 @@ const CHAINED_COLUMNS = `l.id, l.xid::text as xid,
   l.target_kind, l.target_id, l.result, l.error_code, l.policy, l.correlation_id, l.metadata::text as metadata_text`;
 
 export type SealerState = Readonly<
-  Pick<AuditSealer, 'sealed_xid' | 'sealed_id' | 'heads_line' | 'heads_hash'> & {
+  Pick<AuditSealer, 'sealed_xid' | 'sealed_id' | 'heads_line' | 'heads_hash' | 'lost_line'> & {
     /** The transaction counter is lower than the sealed position: the database came from another cluster's dump. */
     is_rewound: boolean;
   }
 >;
-const SEALER_COLUMNS = `sealed_xid::text as sealed_xid, sealed_id, heads_line, heads_hash,
+const SEALER_COLUMNS = `sealed_xid::text as sealed_xid, sealed_id, heads_line, heads_hash, lost_line,
   pg_snapshot_xmax(pg_current_snapshot()) < sealed_xid as is_rewound`;
 
 /** As two sub-selects and not a join, so that the index is entered at this position. */
@@ -165,6 +165,46 @@ export const moveHeads = async (
     tx.query("update audit_sealer set heads_line = $1, heads_hash = decode($2, 'hex')", [end.line, end.hash]),
   ]);
 };
+
+export type LostHead = Readonly<{ chain: string; rows: number }>;
+
+/** Of these heads, those whose seal is not in the database, with how many rows it has not: at most, where it has others there. */
+export const listLostHeads = async (
+  reader: Reader,
+  heads: readonly Readonly<{ chain: string; sequence: number; hash: string }>[],
+): Promise<LostHead[]> =>
+  (
+    await queryByIndex<LostHead>(
+      reader,
+      `select h.chain, h.sequence - case when c.sequence < h.sequence then c.sequence else coalesce(c.headed_sequence, 0) end as rows
+       from unnest($1::text[], $2::bigint[], $3::text[]) as h (chain, sequence, hash)
+         left join audit_chains c on c.chain = h.chain
+         left join audit_seals s on s.chain = h.chain and s.sequence = h.sequence and s.hash = decode(h.hash, 'hex')
+       where s.chain is null order by h.chain`,
+      [heads.map(({ chain }) => chain), heads.map(({ sequence }) => sequence), heads.map(({ hash }) => hash)],
+    )
+  ).rows;
+
+/** An operator has begun a restore since, which ends what the lost changes had ended. */
+const LOSS_IS_OVER = '(lost_at is null or exists (select from restores r where r.began_at >= lost_at))';
+
+/** False when the loss up to this line of the heads file is recorded. */
+export const recordLostRows = async (tx: Tx, rows: number, line: number): Promise<boolean> =>
+  (
+    await tx.query(
+      `update audit_sealer set lost_rows = $1 + case when ${LOSS_IS_OVER} then 0 else lost_rows end, lost_line = $2,
+         lost_at = clock_timestamp() where lost_line < $2`,
+      [rows, line],
+    )
+  ).rowCount === 1;
+
+/** Audit rows that signed heads cover and the database lost, until a restore is begun. */
+export const countLostRows = async (reader: Reader): Promise<number> =>
+  (
+    await reader.query<{ rows: number }>(
+      `select case when ${LOSS_IS_OVER} then 0 else lost_rows end as rows from audit_sealer`,
+    )
+  ).rows[0]?.rows ?? 0;
 
 export type ChainBound = Readonly<{
   chain: string;

@@ -4,6 +4,7 @@
  */
 import type { Reader, Tx } from './client.ts';
 import { queryByIndex } from './plan.ts';
+import { CLOCK_TRUSTED } from './predicates.ts';
 import type { AuditSegments } from './types.gen.ts';
 
 export type AuditSegmentRow = Readonly<
@@ -27,6 +28,26 @@ const SEGMENT = `e.chain, e.first_sequence, e.last_sequence, e.previous_hash, e.
 
 /** Where a chain continues after its last segment. */
 export type Continuation = Readonly<{ chain: string; sequence: number; hash: Buffer | null; first_row_at: string }>;
+
+/** Rows from before this time may be archived, in milliseconds; null while the clock of the database is not trusted. */
+export const readArchiveLimit = async (reader: Reader, onlineDays: number): Promise<number | null> =>
+  (
+    await reader.query<{ until: number | null }>(
+      `select case when ${CLOCK_TRUSTED} then (extract(epoch from now() - make_interval(days => $1)) * 1000)::float8 end as until`,
+      [onlineDays],
+    )
+  ).rows[0]?.until ?? null;
+
+/** How long the oldest row in the database has been older than so many days, in seconds. */
+export const archiveLag = async (reader: Reader, onlineDays: number): Promise<number> =>
+  (
+    await queryByIndex<{ lag_s: number }>(
+      reader,
+      `select coalesce((select greatest(extract(epoch from clock_timestamp() - make_interval(days => $1) - l.created_at), 0)
+         from audit_logs l order by l.id limit 1), 0)::float8 as lag_s`,
+      [onlineDays],
+    )
+  ).rows[0]?.lag_s ?? 0;
 
 /** Chains whose first row that is in no segment is older than so many days, the oldest first. */
 export const listArchivable = async (reader: Reader, onlineDays: number, limit: number): Promise<Continuation[]> =>

@@ -1,5 +1,6 @@
 /** Backups of the database, as the backup job records them. */
 import type { Reader, Tx } from './client.ts';
+import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';
 import type { Backups } from './types.gen.ts';
 
@@ -57,3 +58,17 @@ export const ensureBackup = async (tx: Tx, backup: NewBackup): Promise<BackupRow
   if (row === undefined) throw new Error('the recorded backup is missing');
   return row;
 };
+
+/** The newest one stays at any age: the site check reports its age. */
+export const deleteOldBackups = async (tx: Tx, limit: number, days: number): Promise<number> =>
+  (
+    await queryByIndex(
+      tx,
+      `with old as materialized (
+         select id from backups where taken_at < now() - make_interval(days => $2)
+           and id <> (select id from backups order by taken_at desc, id desc limit 1)
+         order by taken_at limit $1)
+       delete from backups b using old where b.id = old.id`,
+      [limit, days],
+    )
+  ).rowCount;

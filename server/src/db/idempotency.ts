@@ -3,6 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Reader, Tx } from './client.ts';
+import { CLOCK_TRUSTED } from './predicates.ts';
 import type { IdempotencyKeys } from './types.gen.ts';
 
 export type IdempotencyKey = Readonly<Pick<IdempotencyKeys, 'tenant' | 'principal_id' | 'operation' | 'key'>>;
@@ -11,7 +12,9 @@ export type StoredResponse = Readonly<
 >;
 
 const TAKEN = 'idempotency key';
-const OF_KEY = 'tenant = $1 and principal_id = $2 and operation = $3 and key = $4 and expires_at > now()';
+/** Its time has passed: the key may be used again. */
+const IS_OVER = `(idempotency_keys.expires_at <= now() and ${CLOCK_TRUSTED})`;
+const OF_KEY = `tenant = $1 and principal_id = $2 and operation = $3 and key = $4 and not ${IS_OVER}`;
 const keyValues = (id: IdempotencyKey): string[] => [id.tenant, id.principal_id, id.operation, id.key];
 
 const lockNumber = (id: IdempotencyKey): string =>
@@ -61,7 +64,7 @@ export const INSERT_RESPONSE = `insert into idempotency_keys (tenant, principal_
   values (:tenant, :principal_id, :operation, :key, :request_hash, :status, :response, :response_sealed)
   on conflict (tenant, principal_id, operation, key) do update set request_hash = excluded.request_hash,
     status = excluded.status, response = excluded.response, response_sealed = excluded.response_sealed, created_at = now(),
-    expires_at = excluded.expires_at where idempotency_keys.expires_at <= now()`;
+    expires_at = excluded.expires_at where ${IS_OVER}`;
 
 export const deleteExpiredIdempotencyKeys = async (tx: Tx, limit: number): Promise<number> =>
   (

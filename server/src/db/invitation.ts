@@ -1,4 +1,5 @@
 import type { Reader, Tx } from './client.ts';
+import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';
 import type { Invitations } from './types.gen.ts';
 
@@ -98,3 +99,16 @@ export const markInvitationAccepted = (tx: Tx, id: string, userId: string) =>
     "update invitations set state = 'accepted', accepted_at = now(), accepted_by = $2 where id = $1 and state = 'pending'",
     [id, userId],
   );
+
+/** Accepted or not: the audit log has them. */
+export const deleteOldInvitations = async (tx: Tx, limit: number, days: number): Promise<number> =>
+  (
+    await queryByIndex(
+      tx,
+      `with old as materialized (
+         select id from invitations where expires_at < now() - make_interval(days => $2)
+         order by expires_at limit $1 for update skip locked)
+       delete from invitations i using old where i.id = old.id`,
+      [limit, days],
+    )
+  ).rowCount;

@@ -5,6 +5,7 @@
 import type { HostField, HostIdentity } from '../domain/host-identity.ts';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
+import { createKeptPurge, LOOK_AGAIN } from './keep.ts';
 import type { NodeState } from './node.ts';
 import { queryByIndex } from './plan.ts';
 import { NODE_OVER } from './predicates.ts';
@@ -257,16 +258,10 @@ export const deleteOldCertificates = async (tx: Tx, limit: number, days: number)
   ).rowCount;
 
 /** Enrollments that can no longer be used and have no certificate left. That of an agent in use has one. */
-export const deleteOldEnrollments = async (tx: Tx, limit: number, days: number): Promise<number> =>
-  (
-    await queryByIndex(
-      tx,
-      `with old as materialized (
-         select e.id from node_enrollments e
-         where e.created_at < now() - make_interval(days => $2) and e.expires_at < now()
-           and not exists (select from node_certificates c where c.enrollment_id = e.id)
-         order by e.created_at limit $1 for update skip locked)
-       delete from node_enrollments e using old where e.id = old.id`,
-      [limit, days],
-    )
-  ).rowCount;
+export const ENROLLMENTS = createKeptPurge({
+  table: 'node_enrollments',
+  age: 'created_at',
+  columns: 't.expires_at',
+  kept_until: `case when o.expires_at >= now() or exists (select from node_certificates c where c.enrollment_id = o.id)
+    then now() + ${LOOK_AGAIN} end`,
+});

@@ -3,7 +3,7 @@ import type { WipeLevel } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { NODE_HOST, type NodeHostView } from './node-host.ts';
-import { agentIsConnected, claimIsLive, NODE_OVER } from './predicates.ts';
+import { agentIsConnected, CLOCK_TRUSTED, claimIsLive, NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, Nodes } from './types.gen.ts';
 
@@ -383,7 +383,8 @@ export const clearLaunchFailures = async (tx: Tx, nodeId: string): Promise<Launc
   ).rows[0];
 
 type Cooldown = Readonly<{ cooldown_min: number; failures_max: number }>;
-const COOLED = `launch_failures > 0 and launch_failures < $1 and launch_failed_at < clock_timestamp() - make_interval(mins => $2)`;
+const COOLED = `launch_failures > 0 and launch_failures < $1 and launch_failed_at < clock_timestamp() - make_interval(mins => $2)
+  and ${CLOCK_TRUSTED}`;
 
 /** Nodes whose last failed launch is long enough ago, and on which placement has not stopped. */
 export const listCooledNodes = async (reader: Reader, rule: Cooldown): Promise<string[]> =>

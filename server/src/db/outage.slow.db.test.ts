@@ -1,10 +1,11 @@
-/** PostgreSQL is restarted, crashes, and loses a backend, while two servers launch and release. */
+/** PostgreSQL is restarted, crashes, loses a backend, and its replies are lost, while two servers launch and release. */
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { startTestApp } from '../../test/app.ts';
 import { newClusterDir } from '../../test/cluster.ts';
+import { startPgProxy } from '../../test/pg-proxy.ts';
 import { startTraffic } from '../../test/traffic.ts';
 import { until } from '../../test/until.ts';
 import { type EmbeddedPostgres, removeEmbeddedPostgres, startEmbeddedPostgres } from '../ports/postgres/embedded.ts';
@@ -14,6 +15,9 @@ import { APP_ROLE, migrate } from './migrate.ts';
 const RECOVERS_WITHIN_MS = 10_000;
 const WITHIN_MS = 120_000;
 const ENOUGH = 3;
+const LOST_REPLIES = 3;
+/** As GpuaasAuditSealLag has it. */
+const TAIL_MAX_S = 60;
 
 const closers: (() => Promise<void>)[] = [];
 const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
@@ -32,7 +36,7 @@ const withSql = async <T>(url: string, fn: (sql: Client) => Promise<T>): Promise
   }
 };
 
-it('PostgreSQL restarted, crashed and with a killed backend under launches and releases of two servers: each time work continues within 10 s, and nothing is half done', async () => {
+it('PostgreSQL restarted, crashed, with a killed backend and with lost replies under launches and releases of two servers: each time work continues within 10 s, and nothing is half done or done twice', async () => {
   const dataDir = newClusterDir();
   const start = (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ dataDir, durability: 'safe' });
   let postgres = await start();
@@ -45,7 +49,8 @@ it('PostgreSQL restarted, crashed and with a killed backend under launches and r
   const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: 4 });
   t.after(() => database.end());
   const db = { ownerUrl, url: ownerUrl, database, drop: async () => {} };
-  const one = await startTestApp(t, {}, { db });
+  const proxy = await startPgProxy(t, ownerUrl);
+  const one = await startTestApp(t, { database_url: proxy.url }, { db });
   const other = await startTestApp(t, {}, { db, issuer: one.issuer });
   const tenant = await one.user('ada');
   const callers = [tenant, other.bearer(tenant.token)];
@@ -100,8 +105,26 @@ it('PostgreSQL restarted, crashed and with a killed backend under launches and r
         RECOVERS_WITHIN_MS,
       );
   }
+  // Commits succeed, and the server does not learn it: the retry finds the effect. A cut may meet a refusal, which has none.
+  for (const [kind, action] of [
+    ['launches', 'allocation.create'],
+    ['releases', 'allocation.release'],
+  ] as const) {
+    await proxy.cut(action, 'before the commit is sent');
+    const wanted = traffic.replayed()[kind] + LOST_REPLIES;
+    await until(
+      `${LOST_REPLIES} retries of ${kind}`,
+      async () => {
+        await proxy.cut(action, 'after the commit succeeded');
+        return traffic.replayed()[kind] >= wanted;
+      },
+      WITHIN_MS,
+    );
+  }
   await traffic.finish();
   assert.equal(traffic.count(500), 0);
   assert.ok(traffic.count(503) > 0, 'requests met the outages');
-  console.log(JSON.stringify({ recovered_ms, accepted: traffic.count(202), refused: traffic.count(503) }));
+  const unsealed_s = traffic.oldestUnsealed();
+  assert.ok(unsealed_s > 0 && unsealed_s < TAIL_MAX_S, `the tail of the audit log was ${unsealed_s} s old`);
+  console.log(JSON.stringify({ recovered_ms, unsealed_s, accepted: traffic.count(202), refused: traffic.count(503) }));
 });

@@ -1,5 +1,6 @@
 /** Requests of tenants for larger GPU limits. '' stands for the whole organization, as in quotas. */
 import type { Reader, Tx } from './client.ts';
+import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';
 import type { QuotaRequests } from './types.gen.ts';
 
@@ -70,3 +71,16 @@ export const endQuotaRequest = async (
   tx: Tx,
   end: Pick<QuotaRequestRow, 'id' | 'state' | 'granted_gpu_limit' | 'decision_reason' | 'decided_by'>,
 ): Promise<QuotaRequestRow | undefined> => (await END_QUOTA_REQUEST.query<QuotaRequestRow>(tx, end)).rows[0];
+
+/** Decided or withdrawn: the audit log has them. */
+export const deleteOldQuotaRequests = async (tx: Tx, limit: number, days: number): Promise<number> =>
+  (
+    await queryByIndex(
+      tx,
+      `with old as materialized (
+         select id from quota_requests where decided_at < now() - make_interval(days => $2)
+         order by decided_at limit $1 for update skip locked)
+       delete from quota_requests q using old where q.id = old.id`,
+      [limit, days],
+    )
+  ).rowCount;

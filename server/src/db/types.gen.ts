@@ -31,6 +31,7 @@ export interface AllocationAccessGrants {
   created_at: string;
   installed_at: string | null;
   revoked_at: string | null;
+  kept_until: string | null;
 }
 
 export interface AllocationInstalls {
@@ -200,6 +201,9 @@ export interface AuditSealer {
   sealed_id: string;
   heads_line: number;
   heads_hash: Buffer;
+  lost_rows: number;
+  lost_line: number;
+  lost_at: string | null;
 }
 
 export interface AuditSeals {
@@ -391,6 +395,7 @@ export interface NodeEnrollments {
   used_at: string | null;
   revoked_at: string | null;
   refused_hosts: number;
+  kept_until: string | null;
 }
 
 export interface NodeFabricPartitions {

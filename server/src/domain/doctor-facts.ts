@@ -69,6 +69,8 @@ export type SiteFacts = Readonly<{
   images: Readonly<{ images: readonly Readonly<{ name: string; nodes_with_it: number }>[]; active_nodes: number }>;
   outbox: Readonly<{ unsent: number; oldest_age_s: number }>;
   sealer: Readonly<{ rows_s: number; heads_s: number }>;
+  /** How long the oldest audit row in the database has been due for the archive; null where no directory is set. */
+  audit_archive: Readonly<{ lag_s: number; online_days: number }> | null;
   backup: Readonly<{ newest: Readonly<{ taken_at: string; location: string }> | null; max_age_h: number }>;
 }>;
 

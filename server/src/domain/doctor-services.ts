@@ -3,6 +3,7 @@ import type { SiteFacts } from './doctor-facts.ts';
 import {
   type AnyCheck,
   check,
+  DAY_S,
   failed,
   listed,
   notConfigured,
@@ -19,6 +20,8 @@ const AGENT_CLOCK_WARN_MS = 5_000;
 const LAG_WARN_S = 60;
 const LAG_FAIL_S = 900;
 const HOUR_S = 3_600;
+/** A segment of a quiet chain is a month; the limit of the alert. */
+const ARCHIVE_LAG_FAIL_S = 40 * DAY_S;
 
 const REQUIRED = ['gpuaas-api', 'gpuaas-provisioning-worker', 'gpuaas-node-api'];
 
@@ -106,6 +109,20 @@ const judgeSealer = ({ rows_s, heads_s }: SiteFacts['sealer']): Verdict => {
   return lag > LAG_FAIL_S ? failed(detail, cure) : warning(detail, cure);
 };
 
+const judgeArchive = (fact: SiteFacts['audit_archive']): Verdict => {
+  if (fact === null)
+    return warning(
+      'No archive directory is set: every audit row stays in the database, which grows.',
+      'Set GPUAAS_AUDIT_ARCHIVE_DIR, the same directory for gpuaas-provisioning-worker and gpuaas-api, and back it up.',
+    );
+  if (fact.lag_s <= ARCHIVE_LAG_FAIL_S)
+    return ok(`Audit rows are archived after ${plural(fact.online_days, 'day')}, by segments of up to a month.`);
+  return failed(
+    `The oldest audit row has been due for the archive for ${span(fact.lag_s)}.`,
+    'Look for archive-audit in the log of gpuaas-provisioning-worker; check GPUAAS_AUDIT_ARCHIVE_DIR and its file system.',
+  );
+};
+
 const RECORD_COMMAND = 'gpuaas admin backup record --taken-at TIME --location WHERE';
 
 const judgeBackup = ({ newest, max_age_h }: SiteFacts['backup'], now: Date): Verdict => {
@@ -133,5 +150,12 @@ export const SERVICE_CHECKS: readonly AnyCheck[] = [
   check({ key: 'images', label: 'Images', fact: 'images', runbook: null, judge: judgeImages }),
   check({ key: 'outbox', label: 'Event delivery', fact: 'outbox', runbook: 'outbox-lag.md', judge: judgeOutbox }),
   check({ key: 'sealer', label: 'Audit seals', fact: 'sealer', runbook: 'audit-verify-failed.md', judge: judgeSealer }),
+  check({
+    key: 'audit_archive',
+    label: 'Audit archive',
+    fact: 'audit_archive',
+    runbook: 'audit-verify-failed.md#audit-rows-are-not-archived',
+    judge: judgeArchive,
+  }),
   check({ key: 'backup', label: 'Backup', fact: 'backup', runbook: 'restore-backup.md', judge: judgeBackup }),
 ];

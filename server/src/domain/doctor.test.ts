@@ -74,6 +74,7 @@ const HEALTHY: SiteFacts = {
   images: { images: [{ name: 'ubuntu', nodes_with_it: 2 }], active_nodes: 3 },
   outbox: { unsent: 1, oldest_age_s: 1 },
   sealer: { rows_s: 1, heads_s: 2 },
+  audit_archive: { lag_s: 20 * DAY_S, online_days: 400 },
   backup: { newest: { taken_at: at(-7_200), location: 's3://backups/gpuaas' }, max_age_h: 26 },
 };
 
@@ -211,6 +212,8 @@ const OUTCOMES: readonly Outcome[] = [
   ['outbox', { oldest_age_s: 1_000 }, 'failed', /17 minutes ago/],
   ['sealer', { rows_s: 300 }, 'warning', /waited 5 minutes for its seal/],
   ['sealer', { heads_s: 7_200 }, 'failed', /waited 2 hours for its signed head/],
+  ['audit_archive', null, 'warning', /No archive directory is set/],
+  ['audit_archive', { lag_s: 50 * DAY_S }, 'failed', /due for the archive for 50 days/],
   ['backup', { newest: null }, 'warning', /No backup/],
   [
     'backup',

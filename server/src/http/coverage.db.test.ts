@@ -37,6 +37,13 @@ describe('every operation of the contract', () => {
     for (const close of closers) await close();
   });
 
+  /** The errors of every operation, by correlation ID: each must be found in the log. */
+  const errors = new Map<string, string>();
+  const assertRefused = (what: string, answer: TestResponse, statuses: readonly number[]): void => {
+    assertProblem(what, answer, statuses);
+    errors.set(answer.body.correlation_id, `${what} ${answer.status} ${answer.body.code}`);
+  };
+
   const auditRows = (correlationId: string) => auditRowsOf(tenants, correlationId);
 
   /** An event stream never ends, so it is requested over a socket and closed after its head. */
@@ -102,7 +109,8 @@ describe('every operation of the contract', () => {
         const stale = await tenants.test.admin({ auth_time: 1 });
         const headers = tagged();
         const answer = await ask(stale, operation, parts as Parts, headers);
-        assert.deepEqual([answer.status, answer.body.code], [401, 'fresh_sign_in_required']);
+        assertRefused(id, answer, [401]);
+        assert.equal(answer.body.code, 'fresh_sign_in_required');
         const rows = await auditRows(headers['x-correlation-id']);
         assert.deepEqual(
           rows.map((row) => [row.action, row.result, row.error_code]),
@@ -160,7 +168,7 @@ describe('every operation of the contract', () => {
         const caller = tenants.test.bearer(await make());
         for (const [id, operation] of guarded) {
           const answer = await ask(caller, operation, { params: idsOf(tenants.acme) });
-          assertProblem(id, answer, [401]);
+          assertRefused(id, answer, [401]);
           assert.ok(answer.headers['www-authenticate'], id);
           covered.unsigned.add(id);
         }
@@ -189,7 +197,7 @@ describe('every operation of the contract', () => {
         const headers = tagged();
         const body = { grant_type: 'client_credentials', client_id, client_secret: 'gpuaas_cs_not-the-secret' };
         const answer = await ask(tenants.test.bearer(null), operation, { body }, headers);
-        assertProblem(client_id, answer, [401]);
+        assertRefused('serviceAccountTokenIssue', answer, [401]);
         const rows = await auditRows(headers['x-correlation-id']);
         assert.deepEqual(
           rows.map((row) => [row.actor_kind, row.action, row.result]),
@@ -280,10 +288,11 @@ describe('every operation of the contract', () => {
           operation.stream === 'text/event-stream'
             ? await openStream(caller, urlOf(operation, parts), headers)
             : await ask(caller, operation, { ...parts, if_match: 1 }, headers);
-        assert.equal(answer.status, isMutation(operation) ? 400 : 200, `${id}: ${JSON.stringify(answer.body)}`);
+        if (isMutation(operation)) assertRefused(id, answer, [400]);
+        else assert.equal(answer.status, 200, `${id}: ${JSON.stringify(answer.body)}`);
         return;
       }
-      assertProblem(id, await ask(caller, operation, parts, headers), [expected]);
+      assertRefused(id, await ask(caller, operation, parts, headers), [expected]);
       const rows = await auditRows(headers['x-correlation-id']);
       assert.deepEqual(
         rows.map((row) => row.result),
@@ -400,6 +409,20 @@ describe('every operation of the contract', () => {
       'POST /auth/sign-out',
     ];
     assert.deepEqual(found.toSorted(), expected.toSorted());
+  });
+
+  it('every error of every operation has a correlation ID that finds its log line, with its code', () => {
+    const logged = new Set(
+      tenants.test.logs.flatMap(({ correlation_id, operation, status, error_code }) =>
+        error_code === undefined ? [] : [`${correlation_id} ${operation} ${status} ${error_code}`],
+      ),
+    );
+    const named = [...errors].map(([correlationId, error]) => `${correlationId} ${error}`);
+    assert.ok(named.length > guarded.length, String(named.length));
+    assert.deepEqual(
+      named.filter((line) => !logged.has(line)),
+      [],
+    );
   });
 
   it('the uncovered list is empty', () => {

@@ -11,6 +11,7 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { anAuditRow } from '../../test/rows.ts';
 import { testSecrets } from '../../test/secrets.ts';
+import { until } from '../../test/until.ts';
 import type { ReadCtx } from '../context.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { PLATFORM, type Reader } from '../db/client.ts';
@@ -215,6 +216,36 @@ test('rows that a segment does not hold cannot be deleted, by whomever', async (
     `delete from audit_logs where id = (select audit_log_id from audit_seals where chain = '${ORG}' and sequence = 2)`,
   );
   await refused(remove(1), /does not match its rows/);
+});
+
+test('an archive that hangs ends no turn late and is not called again; it continues when it responds', async (t) => {
+  const b = await bench(t);
+  await b.write(4, 410);
+  await b.seal();
+  const hung = Promise.withResolvers<void>();
+  let writes = 0;
+  const files: typeof b.files = {
+    ...b.files,
+    write: async (...args) => {
+      writes += 1;
+      await hung.promise;
+      return b.files.write(...args);
+    },
+  };
+  const archive = () =>
+    archiveAudit({ database: b.database, files, online_days: ONLINE_DAYS, rows_max: 4, files_wait_ms: 1 });
+  for (let turn = 0; turn < 3; turn++) await assert.rejects(archive(), /archive directory has not responded/);
+  assert.equal(writes, 1, 'a write that hangs is not started again');
+  assert.equal(await b.archive().then(() => b.owner.query('select from audit_segments').then((r) => r.rowCount)), 0);
+  hung.resolve();
+  await until('the segment of the first turn', async () => {
+    await archive().catch(() => {});
+    return (await b.owner.query('select from audit_segments')).rowCount === 1;
+  });
+  assert.deepEqual(b.names(), ['000000000000001-000000000000004.jsonl']);
+  assert.equal(writes, 1);
+  await b.seal();
+  assert.deepEqual(await b.findings(), []);
 });
 
 test('a segment must follow its chain', async (t) => {

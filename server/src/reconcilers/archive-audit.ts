@@ -1,7 +1,8 @@
 /**
  * Moves old audit rows to signed segment files: ranges of one chain, a month or ROWS_MAX rows each. A file is written and
  * read back before its range is recorded, and read back again before the rows leave the database, a day later at the
- * earliest. A chain that does not verify is never archived.
+ * earliest. A chain that does not verify is never archived, and nothing is while the clock of the database is not trusted. A
+ * directory that hangs ends no turn late.
  */
 import { randomUUID } from 'node:crypto';
 import { insertSystemAudit } from '../db/audit.ts';
@@ -12,22 +13,32 @@ import {
   insertSegment,
   listArchivable,
   listRemovable,
+  readArchiveLimit,
   removeArchived,
 } from '../db/audit-segment.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
+import { isClockTrusted } from '../db/clock-guard.ts';
 import { runExclusively } from '../db/lock.ts';
 import { genesis } from '../domain/audit-chain.ts';
 import { decodeSegment, encodeSegment, segmentName } from '../domain/audit-segment.ts';
 import type { SegmentFile, SegmentFiles } from '../ports/objects/segment-files.ts';
+import { workOnFiles } from './file-work.ts';
 
-export type ArchiveDeps = Readonly<{ database: Database; files: SegmentFiles; online_days: number; rows_max?: number }>;
+export type ArchiveDeps = Readonly<{
+  database: Database;
+  files: SegmentFiles;
+  online_days: number;
+  rows_max?: number;
+  /** How long a turn waits for a call of the archive directory. */
+  files_wait_ms?: number;
+}>;
 
 const ROWS_MAX = 5_000;
 /** A chain with few rows has a file a month. */
 const MONTH_MS = 31 * 86_400_000;
 const CHAINS_MAX = 100;
 const REMOVALS_MAX = 20;
-const DAY_MS = 86_400_000;
+const FILES_WAIT_MS = 10_000;
 
 const readBack = async (files: SegmentFiles, name: string): Promise<SegmentFile> => {
   const file = await files.read(name);
@@ -36,10 +47,9 @@ const readBack = async (files: SegmentFiles, name: string): Promise<SegmentFile>
   return file;
 };
 
-/** Returns whether there is more of the chain. */
-const archiveChain = async (deps: ArchiveDeps, from: Continuation): Promise<boolean> => {
-  const { database, files, online_days, rows_max = ROWS_MAX } = deps;
-  const until = Date.now() - online_days * DAY_MS;
+/** Archives rows from before `until`. Returns whether there is more of the chain. */
+const archiveChain = async (deps: ArchiveDeps, from: Continuation, until: number): Promise<boolean> => {
+  const { database, files, rows_max = ROWS_MAX } = deps;
   const page = await database.read(PLATFORM, (reader) =>
     listSealedRows(reader, { chain: from.chain, sequence: from.sequence }, from.chain, rows_max),
   );
@@ -84,10 +94,12 @@ const removeOne = async ({ database, files, online_days }: ArchiveDeps, segment:
   const { sha256 } = await readBack(files, segment.file_name);
   if (!sha256.equals(segment.file_sha256))
     throw new Error(`Audit segment ${segment.file_name} differs from its record; its rows stay in the database.`);
-  await database.write(PLATFORM, (tx) => removeArchived(tx, segment, online_days));
+  await database.write(PLATFORM, async (tx) => {
+    if (await isClockTrusted(tx)) await removeArchived(tx, segment, online_days);
+  });
 };
 
-export const archiveAudit = async (deps: ArchiveDeps, signal?: AbortSignal): Promise<void> => {
+const archiveSome = async (deps: ArchiveDeps, signal: AbortSignal | undefined): Promise<void> => {
   const failures: unknown[] = [];
   /** One chain that fails does not keep the others from their turn. */
   const attempt = async (work: () => Promise<boolean>): Promise<boolean> => {
@@ -99,9 +111,11 @@ export const archiveAudit = async (deps: ArchiveDeps, signal?: AbortSignal): Pro
     }
   };
   await runExclusively(deps.database, 'archive_audit', async () => {
+    const until = await deps.database.read(PLATFORM, (reader) => readArchiveLimit(reader, deps.online_days));
+    if (until === null) return;
     const chains = await deps.database.read(PLATFORM, (reader) => listArchivable(reader, deps.online_days, CHAINS_MAX));
     // The rest of a long chain waits for the next turn.
-    for (const chain of chains) await attempt(() => archiveChain(deps, chain));
+    for (const chain of chains) await attempt(() => archiveChain(deps, chain, until));
     const segments = await deps.database.read(PLATFORM, (reader) =>
       listRemovable(reader, deps.online_days, REMOVALS_MAX),
     );
@@ -110,3 +124,15 @@ export const archiveAudit = async (deps: ArchiveDeps, signal?: AbortSignal): Pro
   if (failures.length > 0)
     throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'Audit segments failed.');
 };
+
+const hung = (seconds: number): string =>
+  `The archive directory has not responded for ${seconds} s. No audit row is archived or removed meanwhile; check its file system.`;
+
+export const archiveAudit = (deps: ArchiveDeps, signal?: AbortSignal): Promise<void> =>
+  workOnFiles(deps.files, { wait_ms: deps.files_wait_ms ?? FILES_WAIT_MS, hung }, (call) => {
+    const files: SegmentFiles = {
+      write: (name, lines) => call(() => deps.files.write(name, lines)),
+      read: (name) => call(() => deps.files.read(name)),
+    };
+    return archiveSome({ ...deps, files }, signal);
+  });

@@ -25,9 +25,13 @@ import { revokeGrants } from './revoke-grants.ts';
 import { sampleCapacity } from './sample-capacity.ts';
 import { sealAudit } from './seal-audit.ts';
 import { createClockWatch } from './watch-clock.ts';
+import { watchHeads } from './watch-heads.ts';
 
 export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock' | 'log'> &
   Readonly<{ watch: InvariantWatch; nodes: NodeCounter; headsDisk: HeadsDisk }>;
+
+const headsFileOf = ({ config, secrets }: Pick<ReconcilerDeps, 'config' | 'secrets'>) =>
+  createHeadsFile({ file: config.audit_heads_file, seeds: () => secrets.deriveByVersion('audit-heads', 32) });
 
 type ReconcilerRun = (signal: AbortSignal) => Promise<unknown>;
 
@@ -51,12 +55,19 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     interval_ms: 250,
     does: 'seals audit rows into their chains',
     create: ({ config, database, secrets }) => {
-      const heads = createHeadsFile({
-        file: config.audit_heads_file,
-        seeds: () => secrets.deriveByVersion('audit-heads', 32),
-      });
+      const heads = headsFileOf({ config, secrets });
       const identities = createIdentityFile(identityFileOf(config.audit_heads_file));
       return (signal) => sealAudit({ database, heads, identities }, signal);
+    },
+  },
+  {
+    name: 'watch-heads',
+    interval_ms: 60_000,
+    does: 'reports audit rows that signed heads cover and the database has lost, after a failover or a restore',
+    create: (deps) => {
+      const { database } = deps;
+      const heads = headsFileOf(deps);
+      return () => watchHeads({ database, heads });
     },
   },
   {

@@ -1,59 +1,14 @@
 /**
- * Deletes expired rows: sent events, idempotency records, service account access tokens, web sessions, user data of
- * ended allocations, unused tickets, session calls of agents, recordings, old sessions, answered certificate requests
- * of gateways and the marks of processes that have ended. History is deleted after `history_days`: ended runs,
- * certificates that ended, expired enrollments without a certificate, superseded discoveries and tasks that nothing cites.
- * Wipe proofs go after `certificate_years`. A turn deletes a bounded number of rows of each, in short transactions; what is
- * left waits for the next turn. Nothing is deleted while the clock of the database is not trusted.
+ * Deletes the rows that retention.ts gives an end. A turn deletes a bounded number of rows of each kind, in short
+ * transactions; what is left waits for the next turn. Nothing is deleted while the clock of the database is not trusted.
  */
-import { deleteExpiredAccessTokens } from '../db/api-token.ts';
-import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
 import { isClockTrusted } from '../db/clock-guard.ts';
-import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
-import { deleteOldListenerRequests } from '../db/listener-request.ts';
-import { deleteOldCertificates, deleteOldEnrollments } from '../db/node-certificate.ts';
-import { deleteOldStreamTasks } from '../db/node-task.ts';
-import { deleteOldEvents } from '../db/outbox.ts';
-import { deleteEndedHolders } from '../db/platform-key.ts';
-import { cutWipeChains } from '../db/statements/cut-wipe-chains.ts';
-import { deleteOldRuns } from '../db/statements/purge-runs.ts';
-import { deleteKeptTasks, deleteOldTasks } from '../db/statements/purge-tasks.ts';
-import { deleteEndedUserData } from '../db/statements/remove-user-data.ts';
-import { deleteOldRecordings } from '../db/terminal-recording.ts';
-import { deleteOldSessions, deleteUnusedTickets } from '../db/terminal-session.ts';
-import { deleteOldDiscoveries } from '../db/topology.ts';
-import { deleteOverWebSessions } from '../db/web-session.ts';
+import { type Ages, RETENTION } from './retention.ts';
 
 const BATCH_ROWS = 1_000;
 const BATCHES_MAX = 20;
-type Ages = Readonly<{ history_days: number; certificate_years: number }>;
-type Purge = (tx: Tx, limit: number, ages: Ages) => Promise<number>;
-const history =
-  (purge: (tx: Tx, limit: number, days: number) => Promise<number>): Purge =>
-  (tx, limit, { history_days }) =>
-    purge(tx, limit, history_days);
-
-const PURGES: readonly Purge[] = [
-  deleteOldEvents,
-  deleteExpiredIdempotencyKeys,
-  deleteExpiredAccessTokens,
-  deleteOverWebSessions,
-  deleteEndedUserData,
-  deleteUnusedTickets,
-  deleteOldStreamTasks,
-  deleteOldRecordings,
-  deleteOldSessions,
-  deleteOldListenerRequests,
-  deleteEndedHolders,
-  history(deleteOldRuns),
-  history(deleteOldCertificates),
-  history(deleteOldEnrollments),
-  history(deleteOldDiscoveries),
-  (tx, limit, { certificate_years }) => cutWipeChains(tx, limit, certificate_years),
-  // After everything that may cite a task.
-  history(deleteOldTasks),
-  deleteKeptTasks,
-];
+const PURGES = Object.values(RETENTION).flatMap(({ purges }) => purges ?? []);
 
 export const purgeExpired = async (
   deps: Readonly<{ database: Database }> & Ages,

@@ -5,10 +5,16 @@ import { Client } from 'pg';
 import { aSession } from '../../test/access.ts';
 import { testDatabase } from '../../test/database.ts';
 import { aNode, anAllocation, aProof, type TestNode } from '../../test/placement.ts';
+import { GRANTS } from '../db/access-grant.ts';
+import { deleteOldTokens } from '../db/api-token.ts';
+import { deleteOldBackups } from '../db/backup.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { deleteOldCertificates, deleteOldEnrollments } from '../db/node-certificate.ts';
+import { deleteOldInvitations } from '../db/invitation.ts';
+import { deleteOldCertificates, ENROLLMENTS } from '../db/node-certificate.ts';
+import { deleteOldQuotaRequests } from '../db/quota-request.ts';
+import { deleteOldOverrides } from '../db/slot-override.ts';
 import { deleteOldRuns } from '../db/statements/purge-runs.ts';
-import { deleteKeptTasks, deleteOldTasks } from '../db/statements/purge-tasks.ts';
+import { TASKS } from '../db/statements/purge-tasks.ts';
 import { deleteOldDiscoveries } from '../db/topology.ts';
 import { purgeExpired } from './purge-expired.ts';
 
@@ -130,6 +136,14 @@ describe('history', () => {
     assert.deepEqual(await names(certificates), ['in_use', 'just_ended']);
     const enrollments = 'select substr(id, 5) as name from node_enrollments';
     assert.deepEqual(await names(enrollments), ['in_use', 'just_ended', 'young']);
+    const kept = "select substr(id, 5) as name from node_enrollments where kept_until > now() + interval '6 days'";
+    assert.deepEqual(await names(kept), ['in_use', 'just_ended'], 'no turn of this week reads them again');
+    await sql.query('delete from node_certificates');
+    await purge();
+    assert.deepEqual(await names(enrollments), ['in_use', 'just_ended', 'young']);
+    await sql.query('update node_enrollments set kept_until = now() where kept_until is not null');
+    await purge();
+    assert.deepEqual(await names(enrollments), ['young']);
   });
 
   it('of discoveries goes when a later one exists and no slot was approved by it', async () => {
@@ -277,6 +291,86 @@ describe('history', () => {
     assert.deepEqual(rows, [{ task_id: null }]);
   });
 
+  it('of grants goes after their allocation has ended, and not before', async () => {
+    const long = '100 days';
+    const aGrant = (allocation: Readonly<{ id: string }>, name: string) =>
+      sql.query(
+        `insert into allocation_access_grants (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id,
+           public_key, fingerprint, state, granted_by, correlation_id, created_at, revoked_at)
+         select 'grt_' || $2, organization_id, project_id, id, 'usr_grants', 'g', 'key', 'p', 'SHA256:' || $2, 'revoked', 'u', 'c',
+           now() - $3::interval, now() - $3::interval from allocations where id = $1`,
+        [allocation.id, name, long],
+      );
+    await sql.query("insert into users (id, issuer, subject, name) values ('usr_grants', 'i', 'grants', 'g')");
+    const active = await anAllocation(sql, { node: await aNode(sql), state: 'active' });
+    const ended = await anAllocation(sql, { node: await aNode(sql), state: 'failed' });
+    await sql.query('update allocations set state_since = now() - $2::interval where id = $1', [ended.id, long]);
+    await aGrant(active, 'of_active');
+    await aGrant(ended, 'of_ended');
+    await purge();
+    const grants = "select substr(id, 5) as name from allocation_access_grants where user_id = 'usr_grants'";
+    assert.deepEqual(await names(grants), ['of_active'], 'a revoked launch key must not come back to a VM');
+    assert.deepEqual(await names(`${grants} and kept_until > now()`), ['of_active']);
+  });
+
+  it('of invitations, quota requests, wipe overrides, tokens and backups goes after its days; what is open or the newest stays', async () => {
+    const ago = (days: number) => `now() - interval '${days} days'`;
+    await sql.query(
+      "insert into users (id, issuer, subject, name) values ('usr_r', 'i', 'r', 'r'), ('usr_s', 'i', 's', 's')",
+    );
+    await sql.query(
+      `with organization as (insert into organizations (id, name, display_name, kind) values ('org_r', 'r', 'r', 'personal') returning id)
+       insert into quotas (organization_id) select id from organization`,
+    );
+    const slot = node.slot_ids[0];
+    for (const [name, days] of [
+      ['old', DAYS + 1],
+      ['young', DAYS - 1],
+    ] as const) {
+      await sql.query(
+        `insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at)
+         values ('inv_${name}', 'org_r', 'a@example.com', 'member', sha256('${name}'), 'usr_r', ${ago(days)})`,
+      );
+      await sql.query(
+        `insert into quota_requests (id, organization_id, gpu_limit, reason, state, requested_by, decided_at)
+         values ('qrq_${name}', 'org_r', 8, 'r', 'withdrawn', 'usr_r', ${ago(days)})`,
+      );
+      await sql.query(
+        `insert into slot_overrides (id, slot_id, kind, generation, reason, requested_by, expires_at, confirmed_by, confirmed_at)
+         values ('ovr_${name}', $1, 'mark_wiped', 1, 'r', 'usr_r', ${ago(days)}, null, null),
+           ('ovr_confirmed_${name}', $1, 'mark_wiped', 1, 'r', 'usr_r', ${ago(days)}, 'usr_s', now())`,
+        [slot],
+      );
+      await sql.query(
+        `insert into api_tokens (id, kind, user_id, name, token_prefix, token_hash, scopes, expires_at, revoked_at)
+         values ('tok_ended_${name}', 'personal', 'usr_r', 'n', 'p', sha256('e${name}'), '{x}', ${ago(days)}, null),
+           ('tok_revoked_${name}', 'personal', 'usr_r', 'n', 'p', sha256('r${name}'), '{x}', now() + interval '1 day', ${ago(days)})`,
+      );
+    }
+    await sql.query(
+      `insert into quota_requests (id, organization_id, gpu_limit, reason, requested_by, created_at)
+       values ('qrq_open', 'org_r', 8, 'r', 'usr_r', ${ago(500)})`,
+    );
+    await sql.query(
+      `insert into slot_overrides (id, slot_id, kind, generation, reason, requested_by, expires_at, confirmed_by, confirmed_at)
+       values ('ovr_forgotten', $1, 'mark_wiped', 1, 'r', 'usr_r', ${ago(8 * 366)}, 'usr_s', now()),
+         ('ovr_proven', $1, 'mark_wiped', 1, 'r', 'usr_r', ${ago(8 * 366)}, 'usr_s', now())`,
+      [slot],
+    );
+    await aProof(sql, { node_id: node.id, slot_id: slot ?? '', serial: 'override', task_id: 'ovr_proven' });
+    await sql.query(
+      `insert into backups (id, taken_at, location, recorded_by, correlation_id)
+       select 'bkp_' || n, now() - make_interval(days => 100 * n), 'x', 'u', 'c' from generate_series(1, 3) n`,
+    );
+    await purge();
+    const idsOf = (table: string, where = 'true') => names(`select substr(id, 5) as name from ${table} where ${where}`);
+    assert.deepEqual(await idsOf('invitations'), ['young']);
+    assert.deepEqual(await idsOf('quota_requests'), ['open', 'young']);
+    assert.deepEqual(await idsOf('slot_overrides'), ['confirmed_old', 'confirmed_young', 'proven', 'young']);
+    assert.deepEqual(await idsOf('api_tokens', "user_id = 'usr_r'"), ['ended_young', 'revoked_young']);
+    assert.deepEqual(await idsOf('backups'), ['1'], 'all are old, and the newest stays');
+  });
+
   it('is found by index, so that a turn does not read the whole table', async () => {
     const planOf = (purgeOne: (tx: Tx, limit: number, days: number) => Promise<number>): Promise<string> =>
       database.write(PLATFORM, async (tx) => {
@@ -299,14 +393,33 @@ describe('history', () => {
     for (const [one, index] of [
       [deleteOldRuns, 'workflow_runs_ended'],
       [deleteOldCertificates, 'node_certificates_by_end'],
-      [deleteOldEnrollments, 'node_enrollments_by_age'],
+      [ENROLLMENTS.deleteOld, 'node_enrollments_old'],
+      [GRANTS.deleteOld, 'access_grants_old'],
+      [deleteOldTokens, 'api_tokens_ended'],
+      [deleteOldInvitations, 'invitations_by_end'],
+      [deleteOldQuotaRequests, 'quota_requests_decided'],
+      [deleteOldBackups, 'backups_newest'],
+      [
+        (tx: Tx, limit: number, history_days: number) =>
+          deleteOldOverrides(tx, limit, { history_days, certificate_years: 7 }),
+        'slot_overrides_by_end',
+      ],
       [deleteOldDiscoveries, 'topology_discoveries_by_age'],
-      [deleteOldTasks, 'node_tasks_finished'],
+      [TASKS.deleteOld, 'node_tasks_finished'],
     ] as const) {
       const plan = await planOf(one);
-      assert.match(plan, new RegExp(`Index Scan using ${index} .*\\n +Index Cond: .*90 days`), plan);
+      assert.match(
+        plan,
+        new RegExp(`Index (?:Only )?Scan (?:Backward )?using ${index} .*\\n +Index Cond: .*90 days`),
+        plan,
+      );
       assert.doesNotMatch(plan, /Seq Scan/, plan);
     }
-    assert.match(await planOf((tx, limit) => deleteKeptTasks(tx, limit)), /Index Scan using node_tasks_kept/);
+    for (const [{ deleteKept }, index] of [
+      [TASKS, 'node_tasks_kept'],
+      [ENROLLMENTS, 'node_enrollments_kept'],
+      [GRANTS, 'access_grants_kept'],
+    ] as const)
+      assert.match(await planOf(deleteKept), new RegExp(`Index Scan using ${index} `));
   });
 });

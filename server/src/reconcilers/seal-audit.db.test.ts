@@ -9,12 +9,14 @@ import { pause, silentLog } from '@gpuaas/kit';
 import { testDatabase } from '../../test/database.ts';
 import { anAuditRow } from '../../test/rows.ts';
 import { insertAuditLog } from '../db/audit.ts';
+import { countLostRows } from '../db/audit-seal.ts';
 import { createDatabase, type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import { createIdentityFile } from '../ports/objects/identity-file.ts';
 import { verifyAudit } from '../services/audit-verify.ts';
 import { startReconciler } from './reconciler.ts';
 import { sealAudit } from './seal-audit.ts';
+import { watchHeads } from './watch-heads.ts';
 
 const headsFile = (t: TestContext) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-heads-'));
@@ -216,4 +218,93 @@ test('a heads file that hangs delays no seal; the log names it, and the heads fo
   let lines = 0;
   for await (const _ of file.lines()) lines += 1;
   assert.ok(lines > 0);
+});
+
+test('changes that a failover lost are reported from the heads outside the database, once, until a restore is begun', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
+  const heads = headsFile(t);
+  const write = (organization_id: string) =>
+    database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ organization_id })));
+  const TABLES = ['audit_logs', 'audit_seals', 'audit_chains', 'audit_sealer'];
+  const asOwner = (...statements: readonly string[]) =>
+    owner.write(PLATFORM, async (tx) => {
+      await tx.query('set local session_replication_role = replica');
+      for (const sql of statements) await tx.query(sql);
+    });
+  /** The replica has everything up to now. */
+  const replicate = () => asOwner(...TABLES.map((name) => `create table replica_${name} as table ${name}`));
+  const promote = () =>
+    asOwner(...TABLES.flatMap((name) => [`delete from ${name}`, `insert into ${name} select * from replica_${name}`]));
+  const lost = () => database.read(PLATFORM, countLostRows);
+  const reports = async () =>
+    (
+      await database.read(PLATFORM, (reader) =>
+        reader.query("select metadata -> 'lost' as lost from audit_logs where action = 'audit_heads.lose'"),
+      )
+    ).rows;
+  const seal = () => sealAudit({ database, heads });
+  const watch = () => watchHeads({ database, heads });
+  try {
+    await write('org_a');
+    await write('org_b');
+    await seal();
+    await replicate();
+    await watch();
+    assert.equal(await lost(), 0);
+    for (const organization of ['org_a', 'org_a', 'org_c']) await write(organization);
+    await seal();
+    await watch();
+    assert.equal(await lost(), 0, 'the database has everything');
+    await promote();
+    await watch();
+    assert.equal(await lost(), 3, 'an idle site reports it too');
+    await watch();
+    await seal();
+    await write('org_a');
+    await seal();
+    await seal();
+    await watch();
+    assert.equal(await lost(), 3);
+    assert.deepEqual(await reports(), [
+      {
+        lost: [
+          { chain: 'org_a', rows: 2 },
+          { chain: 'org_c', rows: 1 },
+        ],
+      },
+    ]);
+    await asOwner(
+      "insert into restores (id, began_by, reason, older_than, ended, lost_changes, correlation_id) values ('rst_a', 'u', 'r', now(), '{}', '[]', 'c')",
+    );
+    assert.equal(await lost(), 0, 'an operator has begun a restore');
+
+    // Another failover, on a busy site: the first rows after it take the places of the lost ones.
+    await promote();
+    await write('org_b');
+    await write('org_a');
+    await seal();
+    assert.ok((await lost()) >= 1, String(await lost()));
+  } finally {
+    await owner.end();
+  }
+});
+
+test('heads that were written without their record, because the process died, are no loss', async (t) => {
+  const { database } = await testDatabase(t);
+  const heads = headsFile(t);
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow()));
+  const dying = {
+    ...heads,
+    append: async (...args: Parameters<typeof heads.append>) => {
+      await heads.append(...args);
+      throw new Error('killed');
+    },
+  };
+  await assert.rejects(sealAudit({ database, heads: dying }), /killed/);
+  assert.equal(await heads.lastLine(), 1);
+  await watchHeads({ database, heads });
+  await sealAudit({ database, heads });
+  assert.equal(await database.read(PLATFORM, countLostRows), 0);
+  assert.equal(await heads.lastLine(), 2);
 });

@@ -3,7 +3,6 @@
  * a head is written only for durable seals, and heads missed by a crash are found by the next run. If the crash happens
  * between the file and its record in the database, the head is written twice, which is harmless.
  */
-import { settlesWithin } from '@gpuaas/kit';
 import {
   findSealingWork,
   getSealer,
@@ -23,13 +22,15 @@ import { chainOf, sealRows } from '../domain/audit-chain.ts';
 import { isIdentityAction } from '../domain/identity-change.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
 import type { IdentityFile } from '../ports/objects/identity-file.ts';
+import { type FileCall, isAtWork, workOnFiles } from './file-work.ts';
+import { reportLostHeads } from './watch-heads.ts';
 
 export type SealerDeps = Readonly<{
   database: Database;
   heads: HeadsFile;
   /** Gets the changes of identities first, so that the heads never cover one that it lacks. */
   identities?: IdentityFile;
-  /** How long a turn waits for the heads file. */
+  /** How long a turn waits for a call of the heads file. */
   heads_wait_ms?: number;
 }>;
 
@@ -56,8 +57,9 @@ const sealBatch = (database: Database): Promise<boolean> =>
  * No transaction is open while the file is written, and sealing does not wait for it: a file system may hang. The lock
  * keeps other processes away until the write has ended.
  */
-const writeHeads = ({ database, heads, identities }: SealerDeps): Promise<boolean> =>
+const writeHeads = ({ database, heads, identities }: SealerDeps, call: FileCall): Promise<boolean> =>
   runExclusively(database, 'write_heads', async () => {
+    await reportLostHeads(database, heads, call);
     for (let isMore = true; isMore; ) {
       const [state, chains] = await database.read(PLATFORM, (reader) =>
         Promise.all([getSealer(reader), listUnheadedChains(reader, BATCH_ROWS)]),
@@ -65,41 +67,27 @@ const writeHeads = ({ database, heads, identities }: SealerDeps): Promise<boolea
       if (chains.length === 0) return;
       if (identities !== undefined) {
         const changes = await database.read(PLATFORM, (reader) => listUnheadedChanges(reader, chains));
-        await identities.append(changes.filter(({ action }) => isIdentityAction(action)));
+        await call(() => identities.append(changes.filter(({ action }) => isIdentityAction(action))));
       }
-      const end = await heads.append(
-        chains.map((chain) => ({ ...chain, hash: chain.hash.toString('hex') })),
-        { line: state.heads_line, hash: state.heads_hash.toString('hex') },
+      const end = await call(() =>
+        heads.append(
+          chains.map((chain) => ({ ...chain, hash: chain.hash.toString('hex') })),
+          { line: state.heads_line, hash: state.heads_hash.toString('hex') },
+        ),
       );
       await database.write(PLATFORM, (tx) => moveHeads(tx, chains, end));
       isMore = chains.length === BATCH_ROWS;
     }
   });
 
-type Writing = Readonly<{ since: number; done: Promise<unknown> }>;
-/** Also across turns: a write that hangs is not started a second time. */
-const writing = new WeakMap<HeadsFile, Writing>();
-
-const startWriting = (deps: SealerDeps): Writing => {
-  const done = writeHeads(deps).finally(() => writing.delete(deps.heads));
-  // When no turn waits any more, the next one starts again and reports the failure.
-  done.catch(() => {});
-  const own = { since: performance.now(), done };
-  writing.set(deps.heads, own);
-  return own;
-};
-
-const awaitHeads = async (deps: SealerDeps): Promise<void> => {
-  const { since, done } = writing.get(deps.heads) ?? startWriting(deps);
-  const limit = deps.heads_wait_ms ?? HEADS_WAIT_MS;
-  if (await settlesWithin(done, Math.max(0, since + limit - performance.now()))) return;
-  throw new Error(
-    `The heads file has not responded for ${Math.round((performance.now() - since) / 1_000)} s. Sealing continues; check its file system.`,
-  );
-};
+const hung = (seconds: number): string =>
+  `The heads file has not responded for ${seconds} s. Sealing continues; check its file system.`;
 
 export const sealAudit = async (deps: SealerDeps, signal?: AbortSignal): Promise<void> => {
   const work = await deps.database.read(PLATFORM, findSealingWork);
   if (work.rows) while (!signal?.aborted && (await sealBatch(deps.database)));
-  if (work.rows || work.heads || writing.has(deps.heads)) await awaitHeads(deps);
+  if (work.rows || work.heads || isAtWork(deps.heads))
+    await workOnFiles(deps.heads, { wait_ms: deps.heads_wait_ms ?? HEADS_WAIT_MS, hung }, (call) =>
+      writeHeads(deps, call),
+    );
 };

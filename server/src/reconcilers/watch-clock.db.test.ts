@@ -4,24 +4,36 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { createLoopWatch, silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { startTestApp } from '../../test/app.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
+import { anAuditRow } from '../../test/rows.ts';
 import { readRun, scripted, start, workerOf } from '../../test/scripted-workflow.ts';
 import { must } from '../../test/tenants.ts';
+import { until } from '../../test/until.ts';
+import { insertAuditLog } from '../db/audit.ts';
 import { PLATFORM } from '../db/client.ts';
 import { isClockTrusted } from '../db/clock-guard.ts';
+import { claimIdempotencyKey, isKeyTaken } from '../db/idempotency.ts';
 import { putHeartbeats } from '../db/node-agent.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { createSegmentFiles } from '../ports/objects/segment-files.ts';
 import { waitForSignal } from '../workflows/engine/outcome.ts';
+import { archiveAudit } from './archive-audit.ts';
+import { endCooldown } from './end-cooldown.ts';
 import { endGrace } from './end-grace.ts';
 import { expireTasks } from './expire-tasks.ts';
 import { markOffline } from './mark-offline.ts';
 import { purgeExpired } from './purge-expired.ts';
 import { releaseDue } from './release-due.ts';
+import { sealAudit } from './seal-audit.ts';
 import { createClockWatch } from './watch-clock.ts';
 
 const CLOCK = '/api/v1/admin/clock';
@@ -35,6 +47,7 @@ const TIMES: Readonly<Record<string, readonly string[]>> = {
   idempotency_keys: ['expires_at'],
   trust_keys: ['state_since', 'retires_at'],
   node_agents: ['last_seen_at'],
+  nodes: ['launch_failed_at'],
   clock_guard: ['seen_at', 'hold_since', 'ended_at'],
 };
 
@@ -51,6 +64,7 @@ const world = async (t: TestContext) => {
   const [first = ''] = nodes;
   const made = await anAllocation(sql, { node: { id: first }, state: 'active', max_duration_s: 7_200 } as never);
   await sql.query("update allocations set release_at = activated_at + interval '2 hours' where id = $1", [made.id]);
+  await sql.query('update nodes set launch_failures = 1, launch_failed_at = now() where id = $1', [first]);
   for (const id of nodes) await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
   const task = `tsk_${'1'.repeat(26)}`;
   await sql.query(
@@ -107,20 +121,41 @@ const world = async (t: TestContext) => {
     const expired = await expireTasks({ database });
     const retired = await endGrace({ database });
     const offline = await markOffline({ database });
+    const cooled = await endCooldown({ database });
+    const key = { tenant: 't', principal_id: 'p', operation: 'kept', key: 'k' };
+    const reused = await database
+      .write(PLATFORM, (tx) => claimIdempotencyKey(tx, key))
+      .then(
+        () => 1,
+        (err: unknown) => {
+          assert.ok(isKeyTaken(err), String(err));
+          return 0;
+        },
+      );
     await purgeExpired({ database, history_days: 90, certificate_years: 7 });
     await worker.tick();
     const swept = await worker.sweep();
     const ended = (await readRun(database, run.id)).state === 'stuck' ? 1 : 0;
     const { rows } = await sql.query("select 1 from idempotency_keys where operation = 'kept'");
-    return { released, expired, retired, offline, purged: 1 - rows.length, swept, ended };
+    return { released, expired, retired, offline, cooled, reused, purged: 1 - rows.length, swept, ended };
   };
   const isTrusted = () => database.read(PLATFORM, isClockTrusted);
   await poll();
   return { app, database, sql, watcher, jump, poll, passTime, isTrusted, nodes, made, task, unknown };
 };
 
-const NOTHING = { released: 0, expired: 0, retired: 0, offline: 0, purged: 0, swept: 0, ended: 0 };
-const ALL = { released: 1, expired: 1, retired: 1, offline: 0, purged: 1, swept: 1, ended: 1 };
+const NOTHING = {
+  released: 0,
+  expired: 0,
+  retired: 0,
+  offline: 0,
+  cooled: 0,
+  reused: 0,
+  purged: 0,
+  swept: 0,
+  ended: 0,
+};
+const ALL = { released: 1, expired: 1, retired: 1, offline: 0, cooled: 1, reused: 1, purged: 1, swept: 1, ended: 1 };
 
 it('after a jump ahead nothing is released, ended, purged or offline, noticed or not, until the agents agree', async (t) => {
   const { database, sql, watcher, jump, poll, passTime, isTrusted, nodes } = await world(t);
@@ -150,6 +185,37 @@ it('after a jump ahead nothing is released, ended, purged or offline, noticed or
   assert.equal(await isTrusted(), true, 'the confirmed time is not held again');
   assert.deepEqual(await passTime(), ALL);
   await assertInvariants(database);
+});
+
+it('while the clock is held no audit row is archived, however old it is', async (t) => {
+  const { database, sql, watcher, jump, poll } = await world(t);
+  const watch = watcher();
+  await watch();
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ organization_id: 'org_old' })));
+  // Before it is sealed: the time of a row is part of its hash.
+  await sql.query('set session_replication_role = replica');
+  await sql.query("update audit_logs set created_at = now() - interval '1000 days' where organization_id = 'org_old'");
+  await sql.query('set session_replication_role = origin');
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-clock-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  const seeds = () => [Buffer.alloc(32, 1)];
+  const heads = createHeadsFile({ file: join(dir, 'heads'), seeds });
+  await until('its seal', async () => {
+    await sealAudit({ database, heads });
+    return ((await sql.query("select from audit_seals where chain = 'org_old'")).rowCount ?? 0) > 0;
+  });
+  const files = createSegmentFiles({ directory: join(dir, 'archive'), seeds });
+  const archived = async () => {
+    await archiveAudit({ database, files, online_days: 400 });
+    return (await sql.query("select from audit_segments where chain = 'org_old'")).rowCount;
+  };
+  await jump(3);
+  assert.equal(await archived(), 0, 'before a worker has noticed');
+  await watch();
+  assert.equal(await archived(), 0, 'while it is held');
+  await poll();
+  await watch();
+  assert.equal(await archived(), 1);
 });
 
 it('an operator confirms the time, and work goes by it', async (t) => {

@@ -1,6 +1,7 @@
 /**
  * An upgrade without an interruption: the new server waits on the old schema, the old one goes on while the schema is
- * migrated and on the new one, both work side by side, and then the new one works alone. The old one is the commit in
+ * migrated and on the new one, both work side by side, and then the new one works alone. It can be taken back: the old
+ * one continues what the new one began, until the next upgrade. The old one is the commit in
  * server/previous-release.txt; CONTRIBUTING.md states when that moves.
  */
 import assert from 'node:assert/strict';
@@ -10,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { silentLog, systemClock } from '@gpuaas/kit';
+import { Client } from 'pg';
 import { requires } from '../../../tools/test/requires.ts';
 import { emptyDatabase } from '../../test/database.ts';
 import { applyDemoSite } from '../../test/demo-site.ts';
@@ -27,6 +29,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PARTS = ['contract', 'kit', 'scheduler', 'server'];
 const WITHIN_MS = 120_000;
 const ENOUGH = 3;
+const ENDED: ReadonlySet<string> = new Set(['done', 'cancelled', 'stuck']);
 
 const closers: (() => Promise<void>)[] = [];
 const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
@@ -48,7 +51,7 @@ const extract = async (commit: string): Promise<string> => {
   return dir;
 };
 
-it('the previous release and this one share the migrated database under launches and releases, and this one waits until it is migrated', {
+it('the previous release and this one share the migrated database under launches and releases, and either continues what the other began', {
   skip: requires('history'),
 }, async () => {
   const commit = (await readFile(join(ROOT, 'server/previous-release.txt'), 'utf8')).trim();
@@ -57,6 +60,10 @@ it('the previous release and this one share the migrated database under launches
   const url = await emptyDatabase(t);
   const log = silentLog();
   await migrate({ url, log, dir: oldDir });
+  const owner = new Client({ connectionString: url });
+  await owner.connect();
+  await owner.query("update site_policy set sign_up = 'open', default_gpu_limit = null");
+  await owner.end();
   const issuer = await startTestIssuer(t);
   const start = (of: string): Promise<ServerProcess> =>
     startServerProcess(t, { root: of, database_url: url, issuer_url: issuer.url });
@@ -96,12 +103,52 @@ it('the previous release and this one share the migrated database under launches
   servers.push(current);
   const tenant = { ...ada, project_id: me.projects[0].id };
   const traffic = await startTraffic({ t, tenant, ownerUrl: url, database, nodes: 1, tenants: 3 });
-  await until('work of both', () => traffic.released() >= ENOUGH * 2, WITHIN_MS);
-  const done = traffic.released();
-  servers.shift();
-  await previous.stop();
-  await until('work of this release alone', () => traffic.released() >= done + ENOUGH, WITHIN_MS);
+  const moreWork = async (of: string): Promise<void> => {
+    const done = traffic.released();
+    await until(`work of ${of}`, () => traffic.released() >= done + ENOUGH, WITHIN_MS);
+  };
+  /** No request is sent to a server that ends. */
+  const leave = async (...ending: readonly ServerProcess[]): Promise<void> => {
+    servers.splice(0, servers.length, ...servers.filter((server) => !ending.includes(server)));
+    for (const server of ending) await server.stop();
+  };
+  const addServer = async (of: string): Promise<ServerProcess> => {
+    const server = await start(of);
+    await until('it to be ready', () => isReady(server), WITHIN_MS);
+    servers.push(server);
+    return server;
+  };
+  await moreWork('both');
+  await leave(previous);
+  await moreWork('this release alone');
+
+  servers.length = 0;
+  await current.kill();
+  const stateOf = async (): Promise<ReadonlyMap<string, string>> => {
+    const { rows } = await database.read(PLATFORM, (reader) =>
+      reader.query<{ id: string; state: string }>('select id, state from workflow_runs'),
+    );
+    return new Map(rows.map(({ id, state }) => [id, state]));
+  };
+  const begun = [...(await stateOf())].filter(([, state]) => !ENDED.has(state)).map(([id]) => id);
+  assert.notDeepEqual(begun, [], 'this release was killed in the middle of runs');
+  const back = await addServer(root);
+  await until(
+    'the previous release to end the runs that this one began',
+    async () => {
+      const states = await stateOf();
+      return begun.every((id) => ENDED.has(states.get(id) ?? ''));
+    },
+    WITHIN_MS,
+  );
+  const states = await stateOf();
+  for (const id of begun) assert.notEqual(states.get(id), 'stuck', id);
+  await moreWork('the previous release alone');
+
+  const again = await addServer(ROOT);
+  await moreWork('both again');
+  await leave(back);
   await traffic.finish();
   assert.equal(traffic.count(500), 0);
-  await current.stop();
+  await leave(again);
 });

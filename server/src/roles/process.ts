@@ -128,7 +128,10 @@ const watchLoops = ({ config, log, shutdown, onStall }: AppOptions, loops: LoopW
     const [first] = loops.stalled(limit);
     if (first === undefined || onStall === undefined) return;
     clearInterval(timer);
-    log.fatal({ loop: first.loop, silent_ms: Math.round(first.silent_ms) }, 'a loop no longer runs; the process ends');
+    log.fatal(
+      { loop: first.loop, overdue_ms: Math.round(first.overdue_ms) },
+      'a loop no longer runs; the process ends',
+    );
     onStall(first.loop);
   }, limit / STALL_CHECKS_PER_LIMIT);
   timer.unref();
@@ -155,7 +158,7 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
     service: config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas',
   });
   shutdown.add('telemetry', () => telemetry.stop());
-  addGauges(telemetry, database);
+  addGauges(telemetry, { database, audit_online_days: config.audit_online_days });
   addLoopGauge(telemetry, loops);
   const expected_migration = (await readMigrations()).at(-1)?.name ?? '';
   const probes: Probes = {

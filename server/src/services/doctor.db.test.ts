@@ -29,6 +29,7 @@ describe('a site', () => {
   before(async () => {
     site = await startTestApp(t, {
       nats_url: 'nats://127.0.0.1:9',
+      audit_archive_dir: null,
       site: { backup_max_age_h: 2, wildcard_tls_name: null },
     });
     admin = await site.admin();
@@ -50,6 +51,10 @@ describe('a site', () => {
     assert.match(found.get('nats')?.detail ?? '', /ECONNREFUSED/);
     assert.match(found.get('processes')?.detail ?? '', /No process runs gpuaas-node-api/);
     assert.ok(found.get('nats')?.cure);
+    assert.deepEqual(
+      [found.get('audit_archive')?.state, found.get('audit_archive')?.detail.slice(0, 34)],
+      ['warning', 'No archive directory is set: every'],
+    );
   });
 
   it('notices an issuer that is down', async () => {

@@ -5,6 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { ReadCtx } from '../context.ts';
 import { sealLag } from '../db/audit-seal.ts';
+import { archiveLag } from '../db/audit-segment.ts';
 import { findNewestBackup } from '../db/backup.ts';
 import type { Reader } from '../db/client.ts';
 import { readMigrations } from '../db/migration-file.ts';
@@ -128,6 +129,13 @@ const readersOf = (ctx: ReadCtx): Readers => {
     images: () => read(db.findImageFacts),
     outbox: () => read(outboxLag),
     sealer: () => read(sealLag),
+    audit_archive: async () =>
+      config.audit_archive_dir === null
+        ? null
+        : {
+            lag_s: await read((reader) => archiveLag(reader, config.audit_online_days)),
+            online_days: config.audit_online_days,
+          },
     backup: async () => ({
       newest: (await read(findNewestBackup)) ?? null,
       max_age_h: config.site.backup_max_age_h,

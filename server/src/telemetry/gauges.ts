@@ -1,7 +1,8 @@
 /** Gauges from database queries, run when metrics are scraped. An unavailable database omits them. */
 import type { LoopWatch } from '@gpuaas/kit';
 import { countAllocationsByState } from '../db/allocation.ts';
-import { sealLag } from '../db/audit-seal.ts';
+import { countLostRows, sealLag } from '../db/audit-seal.ts';
+import { archiveLag } from '../db/audit-segment.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { isClockTrusted } from '../db/clock-guard.ts';
 import { queryReadOnly } from '../db/health.ts';
@@ -17,7 +18,10 @@ import type { Telemetry } from './telemetry.ts';
 /** Agents read their host every minute and report every two. */
 const LATE_S = 5 * 60;
 
-export const addGauges = (telemetry: Telemetry, database: Database): void => {
+export const addGauges = (
+  telemetry: Telemetry,
+  { database, audit_online_days }: Readonly<{ database: Database; audit_online_days: number }>,
+): void => {
   const ask = <T>(question: (reader: Reader) => Promise<T>, otherwise: T): Promise<T> =>
     database.read(PLATFORM, question).catch(() => otherwise);
 
@@ -45,6 +49,24 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
     const lag = await ask(sealLag, null);
     return lag === null ? [] : [{ labels: {}, value: lag.heads_s }];
   });
+  telemetry.gauge(
+    'gpuaas_audit_rows_lost',
+    'Audit rows that signed heads outside the database cover and the database has lost, until a restore is begun.',
+    [],
+    async () => {
+      const rows = await ask(countLostRows, null);
+      return rows === null ? [] : [{ labels: {}, value: rows }];
+    },
+  );
+  telemetry.gauge(
+    'gpuaas_audit_archive_lag_seconds',
+    'How long the oldest audit row in the database has been due for the archive, also where none is set.',
+    [],
+    async () => {
+      const lag = await ask((reader) => archiveLag(reader, audit_online_days), null);
+      return lag === null ? [] : [{ labels: {}, value: lag }];
+    },
+  );
   telemetry.gauge('gpuaas_outbox_unsent', 'Committed events not yet delivered, counted up to 10000.', [], async () => {
     const lag = await ask(outboxLag, null);
     return lag === null ? [] : [{ labels: {}, value: lag.unsent }];
@@ -154,7 +176,10 @@ export const addInvariantGauge = (
 };
 
 export const addLoopGauge = (telemetry: Telemetry, loops: LoopWatch): void => {
-  telemetry.gauge('gpuaas_loop_silent_seconds', 'Time since a loop last showed a sign of life.', ['loop'], async () =>
-    loops.ages().map(({ loop, silent_ms }) => ({ labels: { loop }, value: silent_ms / 1_000 })),
+  telemetry.gauge(
+    'gpuaas_loop_overdue_seconds',
+    'Time without a sign of life of a loop, beyond its own pause between turns.',
+    ['loop'],
+    async () => loops.ages().map(({ loop, overdue_ms }) => ({ labels: { loop }, value: overdue_ms / 1_000 })),
   );
 };

@@ -9,8 +9,17 @@
  * One writer at a time is the caller's duty (the sealer holds a lock in the database while it appends).
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, rename } from 'node:fs/promises';
+import {
+  fullName,
+  LINE_BYTES_MAX,
+  listFull,
+  openForAppend,
+  openIfThere,
+  ROTATE_BYTES,
+  readAll,
+  writeAll,
+} from './rotated-file.ts';
 
 export type NewHead = Readonly<{ chain: string; sequence: number; hash: string; sealed_at: string }>;
 type Payload = NewHead & Readonly<{ line: number; previous: string }>;
@@ -21,13 +30,13 @@ export type HeadFileLine = Readonly<{ text_hash: string; head: Payload | null; i
 export type HeadsFile = Readonly<{
   /** Appends behind the last line, or behind `recorded` when the file ends before it, so that a cut stays visible. */
   append(heads: readonly NewHead[], recorded: FileEnd): Promise<FileEnd>;
+  /** The number of the last line; 0 where there is none that is signed. */
+  lastLine(): Promise<number>;
   /** Of all files, the oldest first. */
   lines(): AsyncIterable<HeadFileLine>;
 }>;
 
-const ROTATE_BYTES = 64 * 1024 * 1024;
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
-const LINE_BYTES_MAX = 16_384;
 const NEWLINE = 0x0a;
 
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
@@ -61,66 +70,6 @@ const parseLine = (text: string): ParsedLine | null => {
   return { payload, signature: Buffer.from(signature, 'base64') };
 };
 
-/** Undefined when there is no such file. */
-const openIfThere = async (file: string, flags: string): Promise<FileHandle | undefined> => {
-  try {
-    return await open(file, flags);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-    return undefined;
-  }
-};
-
-/** Complete lines only. An over-long one is passed on truncated, which matches no signature. */
-const readLines = async function* (handle: FileHandle): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of handle.createReadStream({ highWaterMark: 256 * 1024 })) {
-    rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
-    let start = 0;
-    for (let at = rest.indexOf(NEWLINE); at !== -1; at = rest.indexOf(NEWLINE, start)) {
-      yield rest.subarray(start, at);
-      start = at + 1;
-    }
-    rest = rest.subarray(start);
-    if (rest.length > LINE_BYTES_MAX) rest = rest.subarray(0, LINE_BYTES_MAX);
-  }
-};
-
-/** Full files by their last line, which is a number of fixed width in their name. */
-const listFull = async (file: string): Promise<string[]> => {
-  const prefix = `${basename(file)}.`;
-  const names = await readdir(dirname(file)).catch((err: NodeJS.ErrnoException) => {
-    if (err.code !== 'ENOENT') throw err;
-    return [];
-  });
-  return names
-    .filter((name) => name.startsWith(prefix) && /^\d{15}$/.test(name.slice(prefix.length)))
-    .toSorted()
-    .map((name) => join(dirname(file), name));
-};
-
-/**
- * The lines of all files. A file may become full meanwhile: the one that is open is read to its end under either name, and
- * a file that was renamed before it could be opened is read first.
- */
-const readAll = async function* (file: string): AsyncGenerator<Buffer> {
-  const read = new Set<string>();
-  for (;;) {
-    for (const full of await listFull(file)) {
-      if (read.has(full)) continue;
-      read.add(full);
-      const handle = await openIfThere(full, 'r');
-      if (handle !== undefined) yield* readLines(handle);
-    }
-    const current = await openIfThere(file, 'r');
-    if ((await listFull(file)).every((full) => read.has(full))) {
-      if (current !== undefined) yield* readLines(current);
-      return;
-    }
-    await current?.close();
-  }
-};
-
 /** The last complete line and the offset after it; without any line, the offset where the next one may start. */
 const readEnd = async (handle: FileHandle): Promise<{ text: Buffer | null; offset: number }> => {
   const { size } = await handle.stat();
@@ -133,23 +82,19 @@ const readEnd = async (handle: FileHandle): Promise<{ text: Buffer | null; offse
   return { text: tail.subarray(before + 1, last), offset: from + last + 1 };
 };
 
-/** Without this a new name of a file may be lost in a power failure. */
-const syncNames = async (directory: string): Promise<void> => {
-  const folder = await open(directory, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
+/** The last line of this file or, while it is empty, of the full one before it. */
+const readLast = async (file: string): Promise<Buffer | null> => {
+  for (const name of [file, (await listFull(file)).at(-1)]) {
+    const handle = name === undefined ? undefined : await openIfThere(name, 'r');
+    if (handle === undefined) continue;
+    try {
+      const { text } = await readEnd(handle);
+      if (text !== null) return text;
+    } finally {
+      await handle.close();
+    }
   }
-};
-
-const openForAppend = async (file: string): Promise<FileHandle> => {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const existing = await openIfThere(file, 'r+');
-  if (existing !== undefined) return existing;
-  const handle = await open(file, 'wx+', 0o600);
-  await syncNames(dirname(file));
-  return handle;
+  return null;
 };
 
 /** Where to append, and the last line of this file or, while it is empty, of the full one before it. */
@@ -164,29 +109,17 @@ const openPlace = async (file: string, rotateBytes: number): Promise<Place> => {
       const line = parseLine(text.toString('utf8'))?.payload.line;
       // A line that cannot be read gives no name: the file stays, and verification reports the line.
       if (line !== undefined && line > 0) {
-        await rename(file, `${file}.${String(line).padStart(15, '0')}`);
+        await rename(file, fullName(file, line));
         await handle.close();
         return { handle: await openForAppend(file), offset: 0, last: text, isEmpty: true };
       }
     }
     if (text !== null || offset > 0) return { handle, offset, last: text, isEmpty: false };
-    const before = (await listFull(file)).at(-1);
-    const full = before === undefined ? undefined : await openIfThere(before, 'r');
-    if (full === undefined) return { handle, offset, last: null, isEmpty: true };
-    try {
-      return { handle, offset, last: (await readEnd(full)).text, isEmpty: true };
-    } finally {
-      await full.close();
-    }
+    return { handle, offset, last: await readLast(file), isEmpty: true };
   } catch (err) {
     await handle.close();
     throw err;
   }
-};
-
-const writeAll = async (handle: FileHandle, bytes: Buffer, offset: number): Promise<void> => {
-  for (let done = 0; done < bytes.length; )
-    done += (await handle.write(bytes, done, bytes.length - done, offset + done)).bytesWritten;
 };
 
 const writeLines = (heads: readonly NewHead[], end: FileEnd, key: KeyObject): { text: string; end: FileEnd } => {
@@ -240,6 +173,10 @@ export const createHeadsFile = (
       } finally {
         await handle.close();
       }
+    },
+    lastLine: async () => {
+      const last = parseLine((await readLast(options.file))?.toString('utf8') ?? '');
+      return last !== null && isSigned(last) ? last.payload.line : 0;
     },
     lines: async function* () {
       for await (const bytes of readAll(options.file)) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -22,4 +22,20 @@ test('changes are read as they were appended, by their owner alone, and a half-w
   await file.append([]);
   assert.deepEqual(await file.read(), [change(1), change(2), change(3)]);
   assert.equal((await stat(path)).mode & 0o777, 0o600);
+});
+
+test('a full file is renamed, a new one is begun, and all of them are read in their order', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'identities-'));
+  t.after(() => rm(dir, { recursive: true }));
+  const path = join(dir, 'heads.identities');
+  const file = createIdentityFile(path, 300);
+  const changes = Array.from({ length: 12 }, (_, n) => change(n + 1));
+  for (const one of changes) await file.append([one]);
+  assert.deepEqual((await readdir(dir)).toSorted().slice(0, 3), [
+    'heads.identities',
+    'heads.identities.000000000000001',
+    'heads.identities.000000000000002',
+  ]);
+  for (const name of await readdir(dir)) assert.ok((await stat(join(dir, name))).size < 700, name);
+  assert.deepEqual(await file.read(), changes);
 });

@@ -1,11 +1,10 @@
 /**
  * The identity file: changes of identities, one JSON line each, beside the heads file and outside the database. It holds
- * IDs and no secret. Its lines are not signed; the signed heads count the rows that it must explain.
+ * IDs and no secret. Its lines are not signed; the signed heads count the rows that it must explain. A full file is renamed,
+ * and the next is continued; all of them are read.
  */
-import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { createInterface } from 'node:readline';
+import { type FileHandle, rename } from 'node:fs/promises';
+import { fullName, listFull, openForAppend, ROTATE_BYTES, readAll, writeAll } from './rotated-file.ts';
 
 /** An audit row, by its place in its chain. */
 type IdentityChange = Readonly<{
@@ -44,15 +43,26 @@ const endsWithNewline = async (handle: FileHandle, size: number): Promise<boolea
   return last[0] === 0x0a;
 };
 
-export const createIdentityFile = (file: string): IdentityFile => ({
+/** A full one gets the number after those that are full. */
+const rotate = async (file: string, handle: FileHandle): Promise<FileHandle> => {
+  await handle.close();
+  await rename(file, fullName(file, (await listFull(file)).length + 1));
+  return openForAppend(file);
+};
+
+export const createIdentityFile = (file: string, rotateBytes: number = ROTATE_BYTES): IdentityFile => ({
   append: async (changes) => {
     if (changes.length === 0) return;
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const handle = await open(file, 'a+', 0o600);
+    let handle = await openForAppend(file);
     try {
+      if ((await handle.stat()).size >= rotateBytes) handle = await rotate(file, handle);
       const { size } = await handle.stat();
       const start = (await endsWithNewline(handle, size)) ? '' : '\n';
-      await handle.appendFile(start + changes.map((change) => `${JSON.stringify(change)}\n`).join(''));
+      await writeAll(
+        handle,
+        Buffer.from(start + changes.map((change) => `${JSON.stringify(change)}\n`).join('')),
+        size,
+      );
       await handle.datasync();
     } finally {
       await handle.close();
@@ -60,16 +70,9 @@ export const createIdentityFile = (file: string): IdentityFile => ({
   },
   read: async () => {
     const found: IdentityChange[] = [];
-    try {
-      for await (const line of createInterface({
-        input: createReadStream(file),
-        crlfDelay: Number.POSITIVE_INFINITY,
-      })) {
-        const change = parse(line);
-        if (change !== null) found.push(change);
-      }
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    for await (const line of readAll(file)) {
+      const change = parse(line.toString('utf8'));
+      if (change !== null) found.push(change);
     }
     return found;
   },
