@@ -11,8 +11,8 @@ export type Route = Readonly<{
 /** A route, and whether it is the first of its page: others are tabs, filters or other data of it. */
 export type PageRoute = Route & Readonly<{ isFirst: boolean }>;
 
-const pageOf = ({ path, as = '' }: Route): string =>
-  `${as} ${path.replace(/\?.*$/, '').replaceAll(/\b[a-z]{3}_\w+/g, '')}`;
+const pageOf = ({ path, as }: Route): string =>
+  `${as ?? ''} ${path.replace(/\?.*$/, '').replaceAll(/\b[a-z]{3}_\w+/g, '')}`;
 
 const markFirst = (routes: readonly Route[]): readonly PageRoute[] =>
   routes.map((route, index) => ({
