@@ -287,7 +287,7 @@ test('a revoked agent returns by enrolling again, and its VMs keep running', asy
   assert.ok(spec);
   assert.equal((await taskOf(id, 'slice.vm_stop'))?.state ?? 'queued', 'queued', 'a locked out agent gets no work');
   assert.equal(machineState(host).domains[0]?.state, 'running');
-  await createFleetHost({ dir: fleetDir, spec, say: () => {} }).enrol(door);
+  await createFleetHost({ dir: fleetDir, spec, say: () => {} }).enroll(door);
   await reaches(id, 'released');
   const { certificates } = await platform.client.adminNodeAgentGet({ params: { node_id } });
   assert.equal(certificates.filter((one) => one.revoked_at === null).length, 1);

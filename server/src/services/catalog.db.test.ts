@@ -8,6 +8,7 @@ import { type Caller, startTestApp, type TestApp, type TestResponse } from '../.
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode } from '../../test/placement.ts';
 import { must } from '../../test/tenants.ts';
+import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
 import { recordHostSize } from '../db/node.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
@@ -351,14 +352,13 @@ describe('the catalog', () => {
     assert.deepEqual(codes(await post('pools', lost)), [400, 'invalid_request']);
   });
 
-  const waiting = async (): Promise<void> => {
-    for (;;) {
+  const waiting = (): Promise<void> =>
+    until('a session waits for a lock', async () => {
       const { rowCount } = await sql.query(
         "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
       );
-      if (rowCount) return;
-    }
-  };
+      return Boolean(rowCount);
+    });
 
   it('lands no launch in a SKU that is retired before its commit', async () => {
     const site = await aSite('late');
