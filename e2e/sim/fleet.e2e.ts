@@ -319,7 +319,7 @@ test('a disconnected host is shown offline, keeps its allocation, and releases i
   assert.equal(held?.state, 'active');
   const id = held?.id ?? '';
   await release(id);
-  assert.notEqual((await nodeOf('whole-0001')).occupancy, 'free', 'nothing is freed while nobody can look');
+  assert.notEqual((await nodeOf('whole-0001')).occupancy, 'free', 'nothing is freed while the host cannot be checked');
   whole = platform.hosts(WHOLE);
   await reaches(id, 'released');
   const back = await eventually('the host is active', async () => {

@@ -296,8 +296,12 @@ test('the theme follows the system or the page, and program colors are readable 
       await opened.page.screenshot({ path: join(folder, 'dark.png') });
       await opened.page.emulateMedia({ colorScheme: 'light' });
       await until(async () => (await background(opened.page)) === 'rgb(255, 255, 255)');
-      opened.host.say({ type: 'closed', reason: 'idle', message: 'Nobody typed for 30 minutes. Reconnect to go on.' });
-      await until(async () => (await statusOf(opened.page)).startsWith('Nobody'));
+      opened.host.say({
+        type: 'closed',
+        reason: 'idle',
+        message: 'The session was idle for 30 minutes. Reconnect to continue.',
+      });
+      await until(async () => (await statusOf(opened.page)).startsWith('The session was idle'));
       await opened.page.screenshot({ path: join(folder, 'light-over.png') });
     },
     { facts: { is_recorded: true } },

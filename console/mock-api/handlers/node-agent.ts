@@ -29,7 +29,7 @@ import { emitNode, getNode, moveNode } from './node.ts';
 const NODE_API = 'https://nodes.gpuaas.example:8443';
 const ENROLL_MS = 8_000;
 const TOKEN_MS = 15 * 60_000;
-const KINDS: readonly TaskKind[] = [
+const KINDS: TaskKind[] = [
   'slice.topology_discover',
   'slice.bundle_lease',
   'slice.image_clone',

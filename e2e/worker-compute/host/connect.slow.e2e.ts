@@ -197,7 +197,7 @@ test('`gpuaas forward` forwards a local port to the VM, and reports when nothing
   );
   assert.deepEqual(new Set(answers), new Set(['hello from inside\n']));
   await assert.rejects(fetch(`http://127.0.0.1:${await portOf(8889)}/`));
-  await eventually('the refusal is told', () => /8889/.test(said.split('\n').slice(2).join('\n')) || undefined);
+  await eventually('the refusal is shown', () => /8889/.test(said.split('\n').slice(2).join('\n')) || undefined);
   assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), 'hello from inside\n', 'the others go on');
   const ended = once(child, 'exit');
   child.kill('SIGINT');

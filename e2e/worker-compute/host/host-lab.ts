@@ -113,7 +113,7 @@ const enroll = async (cloud: Cloud) =>
 const approve = async (cloud: Cloud, node_id: string, slots: number): Promise<void> => {
   const { client } = cloud;
   await eventually(
-    'the host tells its health',
+    'the host reports its health',
     async () => {
       const node = await client.adminNodeGet({ params: { node_id } });
       return (node.is_connected && node.health !== 'unknown' && node.state !== 'enrolling') || undefined;

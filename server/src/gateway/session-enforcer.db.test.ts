@@ -55,7 +55,7 @@ describe('a session without permission to continue', () => {
     takeAway: () => Promise<unknown>,
   ): Promise<void> => {
     await takeAway();
-    await until('both ends are told', () => open.client.words.at(-1)?.type === 'closed');
+    await until('both ends see it', () => open.client.words.at(-1)?.type === 'closed');
     const { message } = open.client.words.at(-1);
     assert.deepEqual([open.client.words.at(-1).reason, typeof message], [reason, 'string']);
     await open.host.closed();
@@ -379,7 +379,7 @@ describe('a session whose host closes it before the next check', () => {
       const open = await stage.session();
       await at.channel.change(`update allocations set ${change} where id = $1`, [stage.allocation.id]);
       open.host.socket.close(SESSION_CLOSE_CODES.ended);
-      await until('the client is told', () => open.client.words.at(-1)?.type === 'closed');
+      await until('the client sees it', () => open.client.words.at(-1)?.type === 'closed');
       const { reason: said, message } = open.client.words.at(-1);
       assert.equal(said, reason);
       assert.match(message, /being released|being stopped|rebooting/);

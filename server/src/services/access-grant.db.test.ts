@@ -131,7 +131,7 @@ describe('access grants', () => {
     const key = await newKey(member);
     const slice = await launchedWith(key);
     assert.equal((await tenants.acme.owner.call('DELETE', `/api/v1/ssh-keys/${key}`)).status, 404);
-    assert.deepEqual(await keysOf(slice), [key], 'somebody else’s key');
+    assert.deepEqual(await keysOf(slice), [key], 'another user’s key');
     assert.equal((await member.call('DELETE', `/api/v1/ssh-keys/${key}`)).status, 204);
     const [grantOfIt] = await lostKeys(slice);
     assert.deepEqual([grantOfIt?.ssh_key_id, grantOfIt?.state_reason], [key, REASONS.key_deleted]);

@@ -107,7 +107,7 @@ describe('the catalog', () => {
   };
   const priceOf = (answer: TestResponse) => must(answer, 202).body.placement.gpu_hourly_price.amount_minor;
 
-  it('offers a SKU without a price to nobody, and says so', async () => {
+  it('offers no one a SKU without a price, and says so', async () => {
     const site = await aSite('unpriced');
     const sku = must(await ada.get(`/api/v1/skus/${site.name}`), 200).body;
     assert.deepEqual([sku.enabled, sku.gpu_hourly_price, sku.disabled_reason], [false, null, 'It has no price yet.']);

@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../client.ts';
 import { queryByIndex } from '../plan.ts';
-import { claimIsLive } from '../predicates.ts';
+import { ALLOCATION_ENDED, claimIsLive } from '../predicates.ts';
 
 /** How long a task is kept before it is looked at again, while its allocation or a run lives. */
 const LOOK_AGAIN = "interval '7 days'";
@@ -20,7 +20,7 @@ const KEPT_UNTIL = `case
       or exists (select from node_resource_slots s where s.discovery_task_id = o.id)
       or exists (select from workflow_runs r where r.id = o.workflow_run_id)
       or exists (select from workflow_runs r where r.subject_id = o.allocation_id)
-      or exists (select from allocations a where a.id = o.allocation_id and a.state not in ('released', 'failed'))
+      or exists (select from allocations a where a.id = o.allocation_id and a.state not ${ALLOCATION_ENDED})
       or exists (select from allocation_resource_claims c where c.allocation_id = o.allocation_id and ${claimIsLive('c')})
       then now() + ${LOOK_AGAIN} end`;
 
