@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { command } from '../../format/shell.ts';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { DirectAction, ReasonAction } from './action-controls.tsx';
-import { EnrollmentCommand, type Enrollment } from './enrollment.tsx';
+import { type Enrollment, EnrollmentCommand } from './enrollment.tsx';
 import type { NodeTab } from './tabs.ts';
 
 const cli = (words: readonly string[], flags: Parameters<typeof command>[1] = []) =>
