@@ -14,7 +14,7 @@ import { mintId, pause } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { readConfig } from '../server/src/config.ts';
 import { CHANNEL } from '../server/src/ports/events/waker.ts';
-import { enrolAll, issueServer, readTrust } from './agents/identity.ts';
+import { enrollAll, issueServer, readTrust } from './agents/identity.ts';
 import type { Woken } from './agents/poll-client.ts';
 import type { Reading } from './agents/probe.ts';
 import { type Program, startProgram } from './agents/program.ts';
@@ -185,7 +185,7 @@ const measure = (): Promise<Figures> =>
     const trust = await readTrust(fleet.database, config.trust_keys ?? new Map());
     const agentsFile = join(fleet.dir, 'agents.json');
     const identityFile = join(fleet.dir, 'bare.json');
-    await writeFile(agentsFile, JSON.stringify(await enrolAll(fleet.database, trust, POLLS)), { mode: 0o600 });
+    await writeFile(agentsFile, JSON.stringify(await enrollAll(fleet.database, trust, POLLS)), { mode: 0o600 });
     await writeFile(identityFile, JSON.stringify(await issueServer(trust)), { mode: 0o600 });
     const owner = await connectOwner(fleet.url);
     const sides: Side[] = [];

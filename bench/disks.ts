@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import type { OpenDisk } from '../node-agent/src/host/host.ts';
 import { rangesOf, readBack } from '../node-agent/src/tasks/read-back.ts';
 import { makeRaw, putFile } from '../node-agent/test/image-folder.ts';
-import { makeLoopHost } from '../node-agent/test/loop-subject.ts';
+import { makeLoopHost } from '../node-agent/test/loop-host.ts';
 import { requires } from '../tools/test/requires.ts';
 import { interleave, lowerQuarter, round } from './pairs.ts';
 import type { Bench, Measurement } from './types.ts';

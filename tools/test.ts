@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { coverageEnv, isJudge } from './test/coverage.ts';
+import { coverageEnv, isJudge, judgeOf } from './test/coverage.ts';
 import { type Durations, readDurations, rememberDurations } from './test/durations.ts';
 import { isEmulatorFault } from './test/emulator-fault.ts';
 import { LANES, type LaneName } from './test/lanes.ts';
@@ -74,21 +74,27 @@ const printLane = (lane: LaneName | undefined): void => {
   console.log(holds === undefined ? 'There are no such tests yet.' : `No tests here yet; lane ${lane} holds ${holds}.`);
 };
 
-/** Takes the next unit off the queue; of those that need commit order to themselves only one runs at a time. */
+/**
+ * Takes the next unit off the queue. Of those that need commit order to themselves only one runs at a time, and a coverage
+ * test waits for the files it judges. Whoever runs what a unit waits for takes it afterwards.
+ */
 const createQueue = (units: readonly Unit[], root: string) => {
   const waiting = [...units];
+  const running = new Set<Unit>();
   const isOrdered = (unit: Unit): boolean => unit.some((file) => needsCommitOrder(root, file));
-  let ordered: Unit | undefined;
+  const isJudgedBy = (unit: Unit, judges: Unit): boolean => unit.some((file) => judges.includes(judgeOf(file) ?? ''));
+  const mayStart = (unit: Unit): boolean => {
+    if (isOrdered(unit) && [...running].some(isOrdered)) return false;
+    return !unit.some(isJudge) || ![...waiting, ...running].some((other) => isJudgedBy(other, unit));
+  };
   return {
     take: (): Unit | undefined => {
-      const index = waiting.findIndex((unit) => ordered === undefined || !isOrdered(unit));
+      const index = waiting.findIndex(mayStart);
       const [unit] = index === -1 ? [] : waiting.splice(index, 1);
-      if (unit !== undefined && isOrdered(unit)) ordered = unit;
+      if (unit !== undefined) running.add(unit);
       return unit;
     },
-    putBack: (unit: Unit): void => {
-      if (ordered === unit) ordered = undefined;
-    },
+    putBack: (unit: Unit): void => void running.delete(unit),
   };
 };
 
@@ -128,34 +134,36 @@ const runAll = async (
     }
     verdicts.push(...judged);
   };
-  const runThese = async (these: readonly string[], workers: number): Promise<void> => {
-    const queue = createQueue(unitsOf(options.root, these, options.durations), options.root);
+  const times: Partial<Record<Tier, { from: number; to: number }>> = {};
+  const runThese = async (units: readonly Unit[], workers: number): Promise<void> => {
+    const queue = createQueue(units, options.root);
     const work = async () => {
       for (let unit = queue.take(); unit !== undefined && !options.signal.aborted; unit = queue.take()) {
+        const from = performance.now();
         await runOne(unit);
         queue.putBack(unit);
+        const tier = tierOf(unit[0] ?? '');
+        times[tier] = { from: Math.min(times[tier]?.from ?? from, from), to: performance.now() };
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
   };
-  const tierMs: Partial<Record<Tier, number>> = {};
+  const unitsOfTier = (tier: Tier): readonly Unit[] => {
+    const ofTier = files.filter((file) => tierOf(file) === tier);
+    return unitsOf(options.root, ofTier, options.durations);
+  };
   try {
-    for (const tier of TIERS) {
-      const ofTier = files.filter((file) => tierOf(file) === tier);
-      if (ofTier.length === 0) continue;
-      const startedAt = performance.now();
-      // A node uses all resources, so its files run one after the other.
-      const workers = tier === 'node' ? 1 : options.concurrency;
-      await runThese(
-        ofTier.filter((file) => !isJudge(file)),
-        workers,
-      );
-      // Coverage tests need the data that the others collected.
-      await runThese(ofTier.filter(isJudge), workers);
-      tierMs[tier] = performance.now() - startedAt;
-    }
+    // The slow tier starts while the last fast files run.
+    await runThese([...unitsOfTier('fast'), ...unitsOfTier('slow')], options.concurrency);
+    // A node uses all resources, so its files run after all others, one after the other.
+    await runThese(unitsOfTier('node'), 1);
   } finally {
     rmSync(scratchDir, { recursive: true, force: true });
+  }
+  const tierMs: Partial<Record<Tier, number>> = {};
+  for (const tier of TIERS) {
+    const time = times[tier];
+    if (time !== undefined) tierMs[tier] = time.to - time.from;
   }
   return { verdicts: verdicts.sort((a, b) => (a.file < b.file ? -1 : 1)), findings, tierMs };
 };

@@ -72,7 +72,7 @@ const BOUND = `insert into node_hosts (node_id, product_serial, bound_at) select
 const SEEN = `insert into node_agents (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds)
   select id, clock_timestamp(), $1, $2, $3, $4 from nodes`;
 
-export const enrolAll = async (database: Database, trust: Trust, count: number): Promise<Agents> => {
+export const enrollAll = async (database: Database, trust: Trust, count: number): Promise<Agents> => {
   const { key, csr_pem } = await makeKey();
   const nodes: { node_id: string; certificate_pem: string }[] = [];
   const rows: object[] = [];

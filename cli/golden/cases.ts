@@ -290,7 +290,7 @@ export const cases: readonly Case[] = [
   }),
   line('error-network', `region list ${T}`, { env: { GPUAAS_URL: CLOSED } }),
   line('error-usage', `project creat ${T}`),
-  line('error-usage-json', 'project list --colour'),
+  line('error-usage-json', 'project list --color'),
   line('error-which-project', `events ${T}`, {
     answers: { projectList: { items: ['a', 'b'].map((name) => ({ ...answers.projectGet, name })), next_cursor: null } },
   }),

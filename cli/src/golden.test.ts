@@ -100,7 +100,7 @@ const runCase = async (api: FixtureApi, item: Case): Promise<RunResult & { confi
 };
 
 /** Values that differ from run to run are replaced by a name. */
-const normalise = (text: string, api: FixtureApi): string =>
+const normalize = (text: string, api: FixtureApi): string =>
   text
     .replaceAll(api.url, 'http://api.test')
     .replaceAll(home, '/home')
@@ -130,7 +130,7 @@ const transcript = (item: Case, api: FixtureApi, result: RunResult & { config: s
     ['config', showsConfig ? (result.config ?? '') : ''],
   ];
   const body = sections.filter(([, text]) => text !== '').map(([name, text]) => `--- ${name}\n${text}`);
-  return normalise(`$ gpuaas ${quoted}\n--- exit ${result.code}\n${body.join('')}`, api);
+  return normalize(`$ gpuaas ${quoted}\n--- exit ${result.code}\n${body.join('')}`, api);
 };
 
 describe('commands', { concurrency: 4 }, () => {

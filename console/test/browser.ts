@@ -3,7 +3,7 @@
  * page that logs to its console, violates its policy, opens a dialog or sends a request elsewhere fails its test.
  */
 import assert from 'node:assert/strict';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { ensureConsole } from '../../tools/build-console.ts';
 import { requires } from '../../tools/test/requires.ts';
 import { BROWSER } from './browser-server.ts';
@@ -52,12 +52,26 @@ export const contextOptions = ({ theme = 'light', width = 1280 }: PageOptions): 
   reducedMotion: 'reduce',
 });
 
+/** The look of `contextOptions`, for a page of another context. */
+const lookLike = async (page: Page, options: PageOptions): Promise<void> => {
+  const { viewport, colorScheme, reducedMotion } = contextOptions(options);
+  await page.emulateMedia({ colorScheme: colorScheme ?? null, reducedMotion: reducedMotion ?? null });
+  if (viewport) await page.setViewportSize(viewport);
+};
+
+/** What earlier pages stored. A tab has a session storage of its own. */
+const clearStored = async (page: Page, origin: string): Promise<void> => {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'cookies,local_storage,indexeddb' });
+  await session.detach();
+};
+
 export type Demo = Readonly<{
   url: string;
   browser: Browser;
   /**
-   * Runs with its own page at the path; the state of the demo starts again with each. Options of the mock go into the
-   * query.
+   * Runs with its own page at the path; the state of the demo starts again with each, and nothing is stored. The pages
+   * share one context, so that the browser compiles the console once. Options of the mock go into the query.
    */
   page(path: string, work: (page: Page) => Promise<void>, options?: PageOptions): Promise<void>;
   close(): Promise<void>;
@@ -66,19 +80,22 @@ export type Demo = Readonly<{
 export const openDemo = async (): Promise<Demo> => {
   const server = await serveBuild(await ensureConsole('console-demo'));
   const browser = await launchBrowser();
+  let shared: Promise<BrowserContext> | undefined;
   return {
     url: server.url,
     browser,
     page: async (path, work, options = {}) => {
-      const context = await browser.newContext(contextOptions(options));
+      shared ??= browser.newContext();
+      const page = await (await shared).newPage();
       try {
-        const page = await context.newPage();
+        await lookLike(page, options);
+        await clearStored(page, server.url);
         const troubles = watch(page, server.url, options.allow);
         await page.goto(`${server.url}${path}`);
         await work(page);
         assert.deepEqual(troubles, []);
       } finally {
-        await context.close();
+        await page.close();
       }
     },
     close: async () => {

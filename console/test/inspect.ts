@@ -163,7 +163,7 @@ const shifts = (page: Page, max: number): Promise<string[]> =>
     const { layoutShift } = seen;
     // Shifts caused by rotating the window are expected.
     seen.layoutShift = Number.NEGATIVE_INFINITY;
-    return layoutShift > limit ? [`what is seen moved by itself (${layoutShift.toFixed(2)})`] : [];
+    return layoutShift > limit ? [`the layout shifted (${layoutShift.toFixed(2)})`] : [];
   }, max);
 
 /** Everything wrong with the page as it is, as sentences. */

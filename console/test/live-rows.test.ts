@@ -11,6 +11,9 @@ import { createMockApi, type MockApi } from '../mock-api/index.ts';
 import { contextOptions, launchBrowser, needsBrowser as skip } from './browser.ts';
 import { serveBuild } from './serve.ts';
 
+/** More than the page has controls before its table. */
+const TABS_MAX = 100;
+
 let browser: Awaited<ReturnType<typeof launchBrowser>>;
 before(async () => {
   if (skip === false) browser = await launchBrowser();
@@ -64,8 +67,11 @@ test('new rows wait for keyboard focus too, and changing the filter shows them a
     const before = await names(page);
     const box = page.getByRole('textbox', { name: 'Name' });
     await box.focus();
-    while (!(await page.evaluate(() => document.activeElement?.closest('tbody') !== null)))
+    const isInRow = () => page.evaluate(() => document.activeElement?.closest('tbody') !== null);
+    for (let presses = 0; !(await isInRow()); presses++) {
+      assert.ok(presses < TABS_MAX, 'the keyboard reaches a row');
       await page.keyboard.press('Tab');
+    }
     await launch('from-elsewhere');
     await page.getByRole('button', { name: '1 new: show' }).waitFor();
     assert.deepEqual(await names(page), before);

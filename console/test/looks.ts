@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { createMockApi } from '../mock-api/index.ts';
 import { type Demo, openDemo, needsBrowser as skip } from './browser.ts';
 import { inspect, openWatched, settled, type WatchedPage } from './inspect.ts';
-import { addressOf, type Route, routesOf } from './routes.ts';
+import { addressOf, type PageRoute, type Route, routesOf } from './routes.ts';
 
 export type Look = Readonly<{
   theme: 'light' | 'dark';
@@ -31,10 +31,10 @@ const lookAt = async (page: Page, route: Route, look: Look, pictures: string | u
 };
 
 /**
- * A test per page. With `pictures`, a directory, every variant is written there, and every page is loaded as if for the
- * first time; without, the console is loaded once.
+ * A test per route. With `pictures`, a directory, every look is written there, and the first route of each page is loaded
+ * as if for the first time; others are visited in the loaded console.
  */
-export const testLooks = (looks: readonly Look[], pictures?: string): void => {
+export const testLooks = (looksOf: (route: PageRoute) => readonly Look[], pictures?: string): void => {
   const mock = createMockApi({ now: () => 0 });
   const routes = routesOf(mock);
   mock.close();
@@ -49,14 +49,17 @@ export const testLooks = (looks: readonly Look[], pictures?: string): void => {
   });
   after(() => demo?.close());
 
-  const names = looks.map(({ theme, width }) => `${theme} at ${width} px`).join(', ');
-  for (const route of routes)
+  for (const route of routes) {
+    const looks = looksOf(route);
+    const names = looks.map(({ theme, width }) => `${theme} at ${width} px`).join(', ');
     test(`${route.name} has no violations: ${names}`, { skip }, async () => {
       const { page } = watched;
-      await (pictures === undefined ? watched.visit(addressOf(route)) : watched.open(addressOf(route)));
+      const isLoaded = pictures !== undefined && route.isFirst;
+      await (isLoaded ? watched.open(addressOf(route)) : watched.visit(addressOf(route)));
       await settled(page);
       const findings: string[] = [];
       for (const look of looks) findings.push(...(await lookAt(page, route, look, pictures)));
       assert.deepEqual([...new Set(findings), ...watched.takeTroubles()], []);
     });
+  }
 };

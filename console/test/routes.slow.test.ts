@@ -1,5 +1,5 @@
 /**
- * Every page in both themes and on a desktop and a phone screen, with screenshots in dist/console-screenshots for
+ * Every route in both themes and on a desktop and a phone screen, with screenshots in dist/console-screenshots for
  * review.
  */
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { testLooks } from './looks.ts';
 
 /** What `routes.test.ts` checks is not checked again. */
 testLooks(
-  [
-    { theme: 'light', width: 1280, only: [] },
+  ({ isFirst }) => [
+    { theme: 'light', width: 1280, ...(isFirst ? { only: [] } : {}) },
     { theme: 'dark', width: 1280, only: ['color-contrast'] },
     { theme: 'dark', width: 390 },
     { theme: 'light', width: 390, only: ['color-contrast'] },

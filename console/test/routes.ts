@@ -8,12 +8,24 @@ export type Route = Readonly<{
   seed?: string;
 }>;
 
+/** A route, and whether it is the first of its page: others are tabs, filters or other data of it. */
+export type PageRoute = Route & Readonly<{ isFirst: boolean }>;
+
+const pageOf = ({ path, as }: Route): string =>
+  `${as ?? ''} ${path.replace(/\?.*$/, '').replaceAll(/\b[a-z]{3}_\w+/g, '')}`;
+
+const markFirst = (routes: readonly Route[]): readonly PageRoute[] =>
+  routes.map((route, index) => ({
+    ...route,
+    isFirst: routes.findIndex((other) => pageOf(other) === pageOf(route)) === index,
+  }));
+
 const find = <T extends { id: string }>(rows: Iterable<T>, holds: (row: T) => boolean, what: string): string => {
   for (const row of rows) if (holds(row)) return row.id;
   throw new Error(`the demo has no ${what}`);
 };
 
-export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] => {
+export const routesOf = ({ seedIds: cast, world }: MockApi): readonly PageRoute[] => {
   const project = `/projects/${cast.project_id}`;
   const organization = `/organizations/${cast.organization_id}`;
   const mine = [...world.allocations.values()].filter(({ project_id }) => project_id === cast.project_id);
@@ -32,7 +44,7 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] =>
   );
   const tabs = (name: string, path: string, names: readonly string[]): Route[] =>
     names.map((tab) => ({ name: `${name}-${tab}`, path: `${path}?tab=${tab}` }));
-  return [
+  return markFirst([
     { name: 'welcome', path: '/', as: 'newcomer' },
     { name: 'pending', path: '/', as: 'waiting' },
     { name: 'overview', path: project },
@@ -94,7 +106,7 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly Route[] =>
     { name: 'no-permission', path: '/platform/nodes', as: 'viewer' },
     { name: 'not-found', path: '/nowhere/at/all' },
     { name: 'signed-out', path: '/signed-out' },
-  ];
+  ]);
 };
 
 /** Time stands still in it: the speed of the computer must not affect the content. */

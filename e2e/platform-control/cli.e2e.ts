@@ -115,7 +115,7 @@ test('a tenant previews, launches, watches and releases; an operator replays the
   json('project use default');
   await lab.hostsReady();
   const slice = '--sku h200-sxm-slice --region us-buffalo-1';
-  await eventually('what the hosts have is for sale', () =>
+  await eventually('the slots of the hosts are available', () =>
     json<Listed>('capacity list').items.some(
       (item) =>
         item['sku_name'] === 'h200-sxm-slice' && item['region_name'] === 'us-buffalo-1' && item['available_gpus'] !== 0,

@@ -287,7 +287,7 @@ test('a revoked agent returns by enrolling again, and its VMs keep running', asy
   assert.ok(spec);
   assert.equal((await taskOf(id, 'slice.vm_stop'))?.state ?? 'queued', 'queued', 'a locked out agent gets no work');
   assert.equal(machineState(host).domains[0]?.state, 'running');
-  await createFleetHost({ dir: fleetDir, spec, say: () => {} }).enrol(door);
+  await createFleetHost({ dir: fleetDir, spec, say: () => {} }).enroll(door);
   await reaches(id, 'released');
   const { certificates } = await platform.client.adminNodeAgentGet({ params: { node_id } });
   assert.equal(certificates.filter((one) => one.revoked_at === null).length, 1);
@@ -319,7 +319,7 @@ test('a disconnected host is shown offline, keeps its allocation, and releases i
   assert.equal(held?.state, 'active');
   const id = held?.id ?? '';
   await release(id);
-  assert.notEqual((await nodeOf('whole-0001')).occupancy, 'free', 'nothing is freed while nobody can look');
+  assert.notEqual((await nodeOf('whole-0001')).occupancy, 'free', 'nothing is freed while the host cannot be checked');
   whole = platform.hosts(WHOLE);
   await reaches(id, 'released');
   const back = await eventually('the host is active', async () => {

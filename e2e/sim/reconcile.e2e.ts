@@ -101,15 +101,15 @@ test('a slice shut down by its guest OS is off, and the API shows why', async ()
 
 test('a VM created outside of the platform is reported and left alone, and its slot is not schedulable', async () => {
   // A node whose agent was disconnected is unschedulable until it was seen and checked again.
-  const before = await eventually('it is for sale again', async () => (await theNode()).free_gpus || undefined);
+  const before = await eventually('it is schedulable again', async () => (await theNode()).free_gpus || undefined);
   const serial = machine().slots[7]?.serial ?? '';
   await meanwhile((host) => host.defineForeignDomain('somebodys', [serial]));
-  const found = await eventually('it is told', async () => {
+  const found = await eventually('it is reported', async () => {
     const { findings } = await inventory();
     return findings.find(({ code }) => code === 'unknown_vm');
   });
   assert.equal(found.slot_ids.length, 1);
-  const node = await eventually('the rest is for sale', async () => {
+  const node = await eventually('the rest is schedulable', async () => {
     const now = await theNode();
     return now.free_gpus > 0 ? now : undefined;
   });

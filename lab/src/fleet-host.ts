@@ -31,7 +31,7 @@ export type FleetHost = Readonly<{
   prepare(images: ReadonlyArray<Readonly<{ name: string; digest: string }>>): Promise<void>;
   /** The node it is enrolled as with a valid certificate; undefined if it has to be enrolled. */
   findNodeId(): Promise<string | undefined>;
-  enrol(door: EnrollmentGrant): Promise<void>;
+  enroll(door: EnrollmentGrant): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Deletes host and agent: the state in the directory belonged to another control plane. */
@@ -112,7 +112,7 @@ export const createFleetHost = (options: FleetHostOptions): FleetHost => {
       const leftMs = Date.parse(enrollment.identity.not_after) - Date.now();
       return leftMs > CERTIFICATE_LEFT_MS ? enrollment.identity.node_id : undefined;
     },
-    enrol: async ({ token, ca_sha256, node_api_url }) => {
+    enroll: async ({ token, ca_sha256, node_api_url }) => {
       await mkdir(state, { recursive: true, mode: 0o700 });
       await writeFile(urlFile, `${node_api_url}\n`);
       const host = open();

@@ -67,7 +67,7 @@ const ensureEnrolled = async (given: Onboarding): Promise<string> => {
     door ??= await client.adminNodeEnrollmentCreate({ params: { node_id: node.id }, body: { reason: REASON } });
     const { token, ca_sha256, node_api_url } = door;
     door = undefined;
-    await host.enrol({ token, ca_sha256, node_api_url });
+    await host.enroll({ token, ca_sha256, node_api_url });
   });
   return node.id;
 };

@@ -351,7 +351,7 @@ test('while the control plane is unreachable work continues, results wait, and o
     await platform.until('some failed calls', () => platform.state.calls.length > before + 5);
   }
   gate.resolve();
-  await platform.until('tries to tell', () => platform.state.calls.some((call) => call.endsWith('/result')));
+  await platform.until('tries to report', () => platform.state.calls.some((call) => call.endsWith('/result')));
   assert.deepEqual(agent.journaled_task_ids(), [payload.task_id]);
   platform.state.fault = null;
   await platform.until('the result', () => resultsOf(platform, payload.task_id).length === 1);

@@ -144,7 +144,7 @@ export const openJournalFile = async (
     size += written;
   };
 
-  const file = serialise({
+  const file = serialize({
     write,
     rewrite: async (choose) => replace(choose(await current())),
     read: current,
@@ -175,7 +175,7 @@ type Parts = Readonly<{
 }>;
 
 /** One operation on the file at a time; waiting appends are written together. */
-const serialise = (parts: Parts): JournalFile => {
+const serialize = (parts: Parts): JournalFile => {
   type Batch = { lines: string[]; onDisk: (() => void)[]; done: Promise<void> };
   let tail: Promise<unknown> = Promise.resolve();
   let waiting: Batch | undefined;

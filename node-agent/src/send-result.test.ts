@@ -50,7 +50,7 @@ test('a result that the control plane rejects as malformed is replaced by a fail
   for (const status of [400, 413, 415]) {
     const { isTold, told } = await tell([status, 503]);
     assert.equal(isTold, true);
-    assert.equal(told.length, 3, 'the failure is told until it is taken');
+    assert.equal(told.length, 3, 'the failure is reported until it is accepted');
     const [, , last] = told;
     assert.deepEqual(
       [last?.attempt, last?.state, last?.error_code, last?.output, last?.started_at],

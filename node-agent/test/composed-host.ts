@@ -10,7 +10,7 @@ import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from '../src/host/linux/hy
 import { type ComposedSpec, openComposedHost } from './composed-open.ts';
 import { putFile } from './image-folder.ts';
 import { type LibvirtLab, startLibvirtLab } from './libvirt-lab.ts';
-import { makeLoopHost } from './loop-subject.ts';
+import { makeLoopHost } from './loop-host.ts';
 import { labLacks, type NetworkLab, startNetworkLab } from './network-lab.ts';
 import { tinyGuest } from './tiny-guest.ts';
 

@@ -13,7 +13,7 @@ import { addFault } from '../src/host/sim/fault.ts';
 import { type AccountLab, startAccountLab } from './account-lab.ts';
 import { type ComposedHost, composedHostLacks, makeComposedHost, TINY_IMAGE } from './composed-host.ts';
 import { bootIdFile, openComposedHost } from './composed-open.ts';
-import { fillCache } from './loop-subject.ts';
+import { fillCache } from './loop-host.ts';
 import { tinyGuest } from './tiny-guest.ts';
 
 const CAPABILITIES = { parts: PARTS, slots: 2, arrange: ARRANGEMENTS } as const;

@@ -1,4 +1,7 @@
-/** The network of a Linux host on its own switch, which the cases share: each leaves it without ports. */
+/**
+ * The network of a Linux host on its own switch, which the cases share. The composed host runs the cases about ports;
+ * network-ports.test.ts has those of this host alone.
+ */
 import { hostUnderTest } from '../src/host/contract/subject.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';
 import { labLacks, type NetworkLab, startNetworkLab } from './network-lab.ts';
@@ -13,7 +16,7 @@ export const closeNetworkHost = async (): Promise<void> => {
 export const networkHost = hostUnderTest({
   name: 'linux with a switch of its own',
   kind: 'linux',
-  capabilities: { parts: ['network', 'network.ports'], slots: 0, arrange: [] },
+  capabilities: { parts: ['network'], slots: 0, arrange: [] },
   simulated: [],
   missing: labLacks(),
   make: async () => {
@@ -24,9 +27,7 @@ export const networkHost = hostUnderTest({
       image: 'none',
       slots: [],
       arrange: {},
-      close: async () => {
-        for (const port of await host.network.ports()) await host.network.detach(port);
-      },
+      close: async () => undefined,
     };
   },
 });

@@ -93,7 +93,7 @@ describe('the agent and the real node API', () => {
       const { status, body } = await admin.get(at('inventory'));
       return status === 200 ? body.findings.map(({ code }: { code: string }) => code) : [];
     };
-    await until('both are told', async () => (await found()).includes('orphan_vm'));
+    await until('both receive it', async () => (await found()).includes('orphan_vm'));
     assert.ok((await found()).includes('unknown_vm'));
     const why = { reason: 'It was left behind.' };
     assert.equal((await admin.post(at('vms/somebodys/remove'), why)).status, 409);
@@ -102,7 +102,7 @@ describe('the agent and the real node API', () => {
     const { status, body } = await admin.post(at(`vms/${name}/remove`), why);
     assert.equal(status, 202);
     await until('it is removed', async () => (await stateOf(body.id)).state === 'completed');
-    await until('the host is told to be without it', async () => !(await found()).includes('orphan_vm'));
+    await until('the host receives the list without it', async () => !(await found()).includes('orphan_vm'));
     assert.deepEqual(
       host.state().domains.map((domain) => domain.name),
       ['somebodys'],

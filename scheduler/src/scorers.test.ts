@@ -89,7 +89,7 @@ test('a table with very many sets stays within its range of the key', () => {
   const partitions = Array.from({ length: 300 }, (_, id) => ({ id: `${id}`, module_ids }));
   const summary = summarise(aNode({ partitions }));
   const best = bestSet(summary, 8, DEFAULT_POLICY);
-  assert.equal(best?.set.partition_id, '0', 'equal partitions are told apart by id');
+  assert.equal(best?.set.partition_id, '0', 'equal partitions are distinguished by id');
   assert.equal(SCORERS.fragmentation.score(summary, best.set), 16 ** 4 - 1);
 });
 

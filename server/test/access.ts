@@ -35,7 +35,13 @@ export const aSession = async (sql: Sql, allocation: TestAllocation, facts: Sess
        now() + interval '1 hour')`,
     [
       ...[id, allocation.organization_id, allocation.project_id, allocation.id, allocation.node_id],
-      ...[facts.kind ?? 'terminal', facts.port ?? null, state, facts.principal_id, facts.principal_name ?? 'Somebody'],
+      ...[
+        facts.kind ?? 'terminal',
+        facts.port ?? null,
+        state,
+        facts.principal_id,
+        facts.principal_name ?? 'Another user',
+      ],
       ...[state === 'ticketed' ? randomBytes(32) : null, state === 'ticketed' ? null : 'wss://gateway.test'],
       ...[isOver ? new Date() : null, isOver ? 'ended' : null],
     ],
@@ -90,7 +96,7 @@ export const aGrant = async (
   await sql.query(
     `insert into allocation_access_grants (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id, public_key,
        fingerprint, state, state_reason, granted_by, correlation_id, installed_at, revoked_at)
-     values ($1, $2, $3, $4, $5, 'Somebody', $6, $7, $8, $9, $10, $5, 'test', $11, $12)`,
+     values ($1, $2, $3, $4, $5, 'Another user', $6, $7, $8, $9, $10, $5, 'test', $11, $12)`,
     [
       ...[id, allocation.organization_id, allocation.project_id, allocation.id, userId, key, text, fingerprint, state],
       ...[state === 'failed' ? 'It could not be told.' : null, state === 'installed' ? new Date() : null],

@@ -192,7 +192,7 @@ export const enrollAgent = async (
         .update(Buffer.from(new x509.X509Certificate(one).rawData))
         .digest('hex') === enrollment.ca_sha256,
   );
-  if (root === undefined) throw new Error('the bundle has no CA with the fingerprint of the enrolment');
+  if (root === undefined) throw new Error('the bundle has no CA with the fingerprint of the enrollment');
   const key = newKey();
   const tls = new Agent({ ca: root, servername: 'localhost' });
   const answer = await callNodeApi(url, tls, 'nodeEnroll', await enrollBody(enrollment.token, key, host));

@@ -75,6 +75,8 @@ export type TestAppOptions = Readonly<{
   logs?: Record<string, unknown>[];
   /** Of the users of the embedded issuer. */
   dev_password?: string;
+  /** As in `AppOptions`. */
+  intervals_ms?: Readonly<Record<string, number>>;
   /** Instead of ending the process. */
   onStall?: (loop: string) => void;
   /** Settings in addition to the defaults of tests. */
@@ -140,6 +142,7 @@ export const startTestApp = async (
     shutdown,
     dev_password: options.dev_password ?? randomUUID(),
     ...(options.onStall === undefined ? {} : { onStall: options.onStall }),
+    ...(options.intervals_ms === undefined ? {} : { intervals_ms: options.intervals_ms }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const { http } = app;

@@ -38,7 +38,7 @@ export const example = workflow<ExampleDeps, Readonly<{ id: string }>, (typeof S
     },
     async approve(deps, subject, { signals }) {
       if (signals.take('approved') !== undefined) return next('finish', deps.note(subject.id, 'approve'));
-      if (signals.timedOut('approved')) return stuck('Nobody approved in time.');
+      if (signals.timedOut('approved')) return stuck('No approval came in time.');
       return waitForSignal('approved', 600_000, 'Waiting for approval.');
     },
     async finish(deps, subject) {

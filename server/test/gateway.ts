@@ -133,14 +133,18 @@ export type Stage = Readonly<{
   row(sessionId: string): Promise<Json>;
 }>;
 
+/** A session ends in the next turn of the first, a host's stream in that of the second. */
+const OFTEN = { 'enforce-sessions': 50, 'refresh-gateway-trust': 100 };
+
 export const joinedGateway = async (
   t: Parameters<typeof startTestApp>[0],
   overrides: Partial<Config> = {},
   options: TestAppOptions = {},
 ): Promise<TestGateway> => {
   const db = options.db ?? (await testDatabase(t));
-  const signer = await startTestApp(t, { roles: ['gpuaas-node-api'] }, { ...options, db });
-  const test = await startTestApp(t, { roles: GATEWAY_ROLES, ...overrides }, { ...options, db });
+  const given = { intervals_ms: OFTEN, ...options, db };
+  const signer = await startTestApp(t, { roles: ['gpuaas-node-api'] }, given);
+  const test = await startTestApp(t, { roles: GATEWAY_ROLES, ...overrides }, given);
   const { gateway } = test.app;
   if (gateway === null) throw new Error('the app has no gateway');
   const channel = openChannel(test, signer.app.node_api?.url);

@@ -25,7 +25,7 @@ export const newInventoried = async (tenants: Tenants): Promise<string> => {
     allocation_id: ORPHAN,
     vm: ORPHAN_VM,
     slot_ids: [],
-    message: 'Nobody claims it.',
+    message: 'It has no claim.',
     since: new Date().toISOString(),
   };
   await tenants.sql.query(

@@ -132,7 +132,15 @@ describe('make check', () => {
       ['plain words', 'build/slice-image/build.sh', `# who${'ever'} asks`, true],
       ['plain words', 'build/slice-image/make-disk.sh', `# who${'ever'} asks`, false],
       ['plain words in code', 'tools/x.ts', `const l = 'no${'body'} reads this';`, true],
-      ['plain words in code', 'server/src/x.test.ts', `test('${'no'}body reads this')`, false],
+      ['plain words in code', 'server/src/x.test.ts', `test('${'no'}body reads this')`, true],
+      ['plain words in code', 'e2e/sim/x.e2e.ts', `await eventually('it is ${'to'}ld')`, true],
+      ['plain words in code', 'server/src/ports/x.contract.ts', `test('who${'ever'} asks')`, true],
+      ['American spelling', 'lab/src/x.ts', `const ${'enr'}ol = 1;`, true],
+      ['American spelling', 'doc/x.md', `A ${'col'}our, ${'norma'}lised`, true],
+      ['American spelling', 'lab/src/x.ts', 'const enrollment = enroll(ENROLL_MS, color, normalize);', false],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "where a.state not in ('released', 'failed')", true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "where t.kind = 'slice.vm_start'", true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "where a.state in ('released')", false],
     ];
     for (const [name, file, text, found] of cases) {
       const rule = TEXT_RULES.find((candidate) => candidate.name === name);

@@ -24,7 +24,7 @@ const IMAGE_RECIPE =
 
 /** Unix has an account "nobody"; a text that means it quotes it. */
 const DIALECT =
-  /unless told|\b(?:noughts?|somebody|whoever|(?<!")nobody|anew|mend(?:s|ed|ing)?|tells?|enrolment|erasure|clean-up|lately|absurd(?:ly)?|folders?)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b|\bby (?:itself|themselves)\b|\b(?:does|did|could|can|will) ?not answer\b/i;
+  /unless told|\b(?:noughts?|somebody|whoever|(?<!")nobody|anew|mend(?:s|ed|ing)?|tells?|erasure|clean-up|lately|absurd(?:ly)?|folders?)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b|\bby (?:itself|themselves)\b|\b(?:does|did|could|can|will) ?not answer\b/i;
 
 export const TEXT_RULES: readonly TextRule[] = [
   {
@@ -63,11 +63,18 @@ export const TEXT_RULES: readonly TextRule[] = [
   },
   {
     name: 'rules of SQL stand once',
-    reason: 'Open tasks, live runs, live claims and complete slots are fragments of server/src/db/predicates.ts.',
+    reason:
+      'Sets of states, kinds of tasks, live claims and complete slots are fragments of server/src/db/predicates.ts.',
     applies: (file) =>
       /^server\/src\/db\/.*\.ts$/.test(file) && !/\.test\.ts$|\/(?:predicates|types\.gen)\.ts$/.test(file),
     breaks:
-      /in \('(?:queued', ')?dispatched', 'running'\)|in \('pending', 'running', 'waiting'\)|\bc\.released_at is null|and s\.fabric_claim_mode /,
+      /in \('(?:queued', ')?dispatched', 'running'\)|in \('pending', 'running', 'waiting'\)|in \('(?:released', 'failed|failed', 'released|retired', 'deleted|approved', 'wiping', 'blocked|requested', 'provisioning|active', 'releasing', 'release_failed)'\)|kind (?:=|<>|(?:not )?in) \(?'\w+\.\w+'|\bc\.released_at is null|and s\.fabric_claim_mode /,
+  },
+  {
+    name: 'American spelling',
+    reason: 'One spelling for texts, names and files, so that a search finds all of them.',
+    applies: (file) => (code(file) || /\.(?:md|sh)$|\/golden\//.test(file)) && !/^tools\/check\/text-rules/.test(file),
+    breaks: /enrol(?!l)|colour|normalis|behaviour|favourite/i,
   },
   {
     name: 'plain words',
@@ -82,9 +89,9 @@ export const TEXT_RULES: readonly TextRule[] = [
     name: 'plain words in code',
     reason: PLAIN_WORDS_REASON,
     applies: (file) =>
-      /^(?:(?:server|scheduler|cli|sdk|node-agent|kit|lab)\/src|console\/(?:app|mock-api)|tools|bench)\/.*\.tsx?$/.test(
-        file,
-      ) && !/\.(?:test|contract)\.tsx?$/.test(file),
+      /^(?:server|scheduler|cli|sdk|node-agent|kit|lab|console|tools|bench|e2e|contract)\/.*\.tsx?$/.test(file) &&
+      // The rules and their tests must spell the words.
+      !/^tools\/check\//.test(file),
     breaks: DIALECT,
     of_literals: true,
   },

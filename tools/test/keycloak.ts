@@ -18,9 +18,9 @@ const hasJava = (): boolean => {
  * distribution must be.
  */
 export const missingKeycloak = (): string | false => {
-  if (!hasJava()) return `maven: Keycloak needs Java ${JAVA_MIN} or newer`;
+  if (!hasJava()) return `maven: Keycloak comes from a Maven repository and needs Java ${JAVA_MIN} or newer`;
   if (existsSync(join(KEYCLOAK_HOME, 'bin/kc.sh'))) return false;
   return spawnSync('mvn', ['--version']).status === 0
     ? 'keycloak: not fetched (tools/test/ensure-keycloak.sh)'
-    : 'maven: not installed, and it fetches Keycloak';
+    : 'maven: Keycloak comes from a Maven repository, and this machine has no Maven';
 };

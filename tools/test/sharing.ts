@@ -15,8 +15,8 @@ export type Unit = readonly string[];
 
 /** A longer file gains little, and would delay its neighbours. */
 const SHORT_S = 15;
-/** What a file takes that is too short to be listed. */
-const UNLISTED_S = 1;
+/** What a file takes that is too short to be listed; one with a database makes it first. */
+const unlistedS = (file: string): number => (file.includes('.db.') ? 2 : 1);
 /** Of one unit: a longer one could be left over at the end of the run. */
 const UNIT_S = 30;
 const UNIT_FILES_MAX = 16;
@@ -53,7 +53,7 @@ const groupOf = (root: string, file: string): string => {
 };
 
 const secondsOf = (unit: Unit, durations: Durations): number =>
-  unit.reduce((total, file) => total + (durations[file] ?? UNLISTED_S), 0);
+  unit.reduce((total, file) => total + (durations[file] ?? unlistedS(file)), 0);
 
 /** Neighbours are files of one directory where possible; the longest unit comes first. */
 export const unitsOf = (root: string, files: readonly string[], durations: Durations): readonly Unit[] => {

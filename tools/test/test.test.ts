@@ -272,10 +272,41 @@ test('the slow tier follows the fast one and the node tier comes last, whatever 
     'node-agent/c.test.ts': PASSING,
     'server/d.test.ts': PASSING,
   };
-  const all = await runOn(t, files, { args: ['--tier', 'all'] });
+  const all = await runOn(t, files, { args: ['--tier', 'all', '--concurrency', '1'] });
   assert.deepEqual(ended(all).slice(2), ['node-agent/b.slow.db.test.ts', 'node-agent/a.node.test.ts'], all.text);
   assert.match(all.text, /^Time by tier: fast \d+\.\d s, slow \d+\.\d s, node \d+\.\d s$/m);
   assert.deepEqual(ended(await runOn(t, files, { args: ['--tier', 'slow'] })), ['node-agent/b.slow.db.test.ts']);
+});
+
+/** A test that waits for a file, then writes another. */
+const waitsFor = (awaited: string, written: string): string => `import { existsSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+test('waits', { timeout: 30_000 }, async () => {
+  while (!existsSync('${awaited}')) await new Promise((done) => setTimeout(done, 10));
+  writeFileSync('${written}', '');
+});`;
+const finds = (file: string, written: string): string => `import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test'; test('finds', () => { readFileSync('${file}'); writeFileSync('${written}', ''); });`;
+
+test('slow files start while the last fast one runs, and node files when all others have ended', async (t) => {
+  const files = {
+    'kit/a.test.ts': waitsFor('slow', 'fast'),
+    'kit/b.slow.test.ts': `import { writeFileSync } from 'node:fs'; ${PASSING} writeFileSync('slow', '');`,
+    'kit/c.node.test.ts': finds('fast', 'node'),
+  };
+  const ran = await runOn(t, files, { args: ['--tier', 'all', '--concurrency', '2'] });
+  assert.equal(ran.lines.at(-1), '3 passed, 0 failed, 0 skipped', ran.text);
+});
+
+test('a coverage test starts when the files it judges have ended, and others do not wait for it', async (t) => {
+  const files = {
+    'scheduler/src/a.test.ts': waitsFor('other', 'measured'),
+    'scheduler/test/coverage.test.ts': finds('measured', 'judged'),
+    'kit/b.test.ts': `import { writeFileSync } from 'node:fs'; ${PASSING} writeFileSync('other', '');`,
+    'tools/test/durations.json': '{ "scheduler/test/coverage.test.ts": 90, "scheduler/src/a.test.ts": 60 }',
+  };
+  const ran = await runOn(t, files, { args: ['--concurrency', '2'] });
+  assert.equal(ran.lines.at(-1), '3 passed, 0 failed, 0 skipped', ran.text);
 });
 
 test('the longest files start first, and the run names its slowest', async (t) => {

@@ -18,9 +18,9 @@ export type FileVerdict = Readonly<{
  * the history that a shallow clone lacks, and Java programs where Java or Maven is missing. A missing Debian package or
  * privilege is none of them.
  */
-const ALWAYS_SKIPPABLE = ['recordings:', 'gpu:', 'prebuilt:', 'history:', 'maven:'];
+export const SKIPPABLE = ['recordings', 'gpu', 'prebuilt', 'history', 'maven'] as const;
 
-export const mayBeSkipped = (reason: string): boolean => ALWAYS_SKIPPABLE.some((prefix) => reason.startsWith(prefix));
+export const mayBeSkipped = (reason: string): boolean => SKIPPABLE.some((prefix) => reason.startsWith(`${prefix}: `));
 
 export const judgeFile = (result: FileResult, options: Readonly<{ requireAll: boolean }>): FileVerdict => {
   const { file } = result;

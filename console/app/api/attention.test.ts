@@ -7,7 +7,7 @@ test('a page is idle after two minutes without user input and active again at th
   let now = 0;
   const attention = watchAttention(page, () => now);
   now = 120_000;
-  assert.equal(attention.isLeft(), false, 'whoever came has touched it');
+  assert.equal(attention.isLeft(), false, 'any visitor has touched it');
   now += 1;
   assert.equal(attention.isLeft(), true);
   for (const name of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart']) {
@@ -17,5 +17,5 @@ test('a page is idle after two minutes without user input and active again at th
     assert.equal(attention.isLeft(), true, name);
   }
   page.dispatchEvent(new Event('message'));
-  assert.equal(attention.isLeft(), true, 'what the page hears from elsewhere is nobody');
+  assert.equal(attention.isLeft(), true, 'events from elsewhere are no visitor');
 });

@@ -30,9 +30,14 @@ after(async () => {
 
 type Opened = Readonly<{ page: Page; host: HostEnd; troubles: string[] }>;
 
-/** Polls until it holds; the timeout of the runner ends a wait in vain. */
+/** Only ends a wait in vain: not a measurement. */
+const PATIENCE_MS = 60_000;
+
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (const deadline = Date.now() + PATIENCE_MS; !(await holds()); ) {
+    assert.ok(Date.now() < deadline, `waited in vain until ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 };
 const textOf = async (page: Page, selector: string): Promise<string> =>
   (await page.locator(selector).textContent()) ?? '';
@@ -270,19 +275,19 @@ test('the theme follows the system or the page, and program colors are readable 
   if (wanted === undefined) t.after(() => rm(folder, { recursive: true, force: true }));
   const background = (page: Page): Promise<string> =>
     page.locator('.gpuaas-terminal').evaluate((element) => getComputedStyle(element).backgroundColor);
-  const colours = [...Array(16).keys()].map((n) => `\x1b[38;5;${n}m c${n}`).join('');
+  const colors = [...Array(16).keys()].map((n) => `\x1b[38;5;${n}m c${n}`).join('');
   const draw = async ({ page, host }: Opened): Promise<void> => {
     await host.send(
-      `\x1b[2J\x1b[Hubuntu@train:~$ ls\r\n${colours}\x1b[0m\r\n\x1b[38;2;255;0;0mtruecolor\x1b[0m 世界 🚀\r\n`,
+      `\x1b[2J\x1b[Hubuntu@train:~$ ls\r\n${colors}\x1b[0m\r\n\x1b[38;2;255;0;0mtruecolor\x1b[0m 世界 🚀\r\n`,
     );
     await host.send(
       '\x1b[41m red \x1b[0m \x1b[1mbold\x1b[0m \x1b[3mitalic\x1b[0m \x1b[4munder\x1b[0m \x1b[7minverse\x1b[0m\r\n$ ',
     );
     await shows(page, 'inverse');
-    const colour = await page
+    const color = await page
       .locator('.xterm-rows span', { hasText: 'truecolor' })
       .evaluate((element) => getComputedStyle(element).color);
-    assert.match(colour, /^rgb\((\d+), (\d+), \2\)$/, 'a colour of a program is applied under the policy');
+    assert.match(color, /^rgb\((\d+), (\d+), \2\)$/, 'a color of a program is applied under the policy');
   };
   await withPage(
     async (opened) => {
@@ -291,8 +296,12 @@ test('the theme follows the system or the page, and program colors are readable 
       await opened.page.screenshot({ path: join(folder, 'dark.png') });
       await opened.page.emulateMedia({ colorScheme: 'light' });
       await until(async () => (await background(opened.page)) === 'rgb(255, 255, 255)');
-      opened.host.say({ type: 'closed', reason: 'idle', message: 'Nobody typed for 30 minutes. Reconnect to go on.' });
-      await until(async () => (await statusOf(opened.page)).startsWith('Nobody'));
+      opened.host.say({
+        type: 'closed',
+        reason: 'idle',
+        message: 'The session was idle for 30 minutes. Reconnect to continue.',
+      });
+      await until(async () => (await statusOf(opened.page)).startsWith('The session was idle'));
       await opened.page.screenshot({ path: join(folder, 'light-over.png') });
     },
     { facts: { is_recorded: true } },

@@ -1,5 +1,6 @@
 /** Node enrollment, agents and tasks. */
 
+import type { TaskKind } from '@gpuaas/contract/node';
 import { NO_HEARTBEAT } from '../../../server/src/domain/heartbeat.ts';
 import {
   describeHost,
@@ -26,9 +27,9 @@ import { nodeView } from '../views/node.ts';
 import { emitNode, getNode, moveNode } from './node.ts';
 
 const NODE_API = 'https://nodes.gpuaas.example:8443';
-const ENROL_MS = 8_000;
+const ENROLL_MS = 8_000;
 const TOKEN_MS = 15 * 60_000;
-const KINDS = [
+const KINDS: TaskKind[] = [
   'slice.topology_discover',
   'slice.bundle_lease',
   'slice.image_clone',
@@ -89,8 +90,8 @@ const nameHost = (
 };
 
 /** In the demo the command is run on the host a little later. */
-const enrolSoon = (world: World, node: Node, correlation_id: string): void =>
-  world.agenda.after(ENROL_MS, () => {
+const enrollSoon = (world: World, node: Node, correlation_id: string): void =>
+  world.agenda.after(ENROLL_MS, () => {
     if (node.state !== 'bootstrap_issued') return;
     const { product_serial, product_uuid, machine_id } = hostOf(node.name, null);
     node.host = {
@@ -173,7 +174,7 @@ export const nodeAgent = {
       host: draft.host,
     });
     emitNode(world, node, ctx.correlation_id);
-    enrolSoon(world, node, ctx.correlation_id);
+    enrollSoon(world, node, ctx.correlation_id);
     ctx.target('node', node.id);
     return { node: nodeView(ctx)(node), enrollment: enrollmentOf(world, node) };
   },
@@ -181,7 +182,7 @@ export const nodeAgent = {
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(ctx.world, node, 'enroll'));
     nameHost(ctx.world, node, body.host);
-    enrolSoon(ctx.world, node, ctx.correlation_id);
+    enrollSoon(ctx.world, node, ctx.correlation_id);
     return enrollmentOf(ctx.world, node);
   },
   adminNodeRebind: async (ctx: MockCtx, { params, body }: Req<'adminNodeRebind'>) => {
@@ -204,7 +205,7 @@ export const nodeAgent = {
     }
     Object.assign(node, { is_connected: false, discovered_at: null, health: 'unknown', is_runtime_validated: false });
     moveNode(world, node, { state: 'bootstrap_issued', reason: REASONS.rebound, correlation_id });
-    enrolSoon(world, node, correlation_id);
+    enrollSoon(world, node, correlation_id);
     return enrollmentOf(world, node);
   },
   adminNodeAgentGet: async (ctx: MockCtx, { params }: Req<'adminNodeAgentGet'>) =>

@@ -2,6 +2,7 @@
  * The runs of the mock by their steps, as the server declares them. A step takes a twelfth of its usual time: a launch
  * takes about 12 seconds, so that a visitor of the demo sees its end.
  */
+import type { TaskKind } from '@gpuaas/contract/node';
 import {
   type CapacityShape,
   pathOf,
@@ -17,7 +18,7 @@ const SERVER_STEP_S = 0.3;
 const DISK_BYTES = 3_840_755_982_336;
 
 /** The bytes that a task of this kind moves; its speed is shown. */
-const TASK_BYTES: Readonly<Record<string, number>> = {
+const TASK_BYTES: Readonly<Partial<Record<TaskKind, number>>> = {
   'slice.image_clone': 20 * 1024 ** 3,
   'slice.cleanup': DISK_BYTES,
   'node.cleanup': DISK_BYTES,

@@ -104,7 +104,7 @@ export type HostLabOptions = Readonly<{
   state_bytes?: number;
 }>;
 
-const enrol = async (cloud: Cloud) =>
+const enroll = async (cloud: Cloud) =>
   cloud.client.adminNodeCreate({
     body: { name: HOST_NAME, region_name: REGION, gpu_model: 'H200 SXM', gpu_count: 8, capacity_mode: 'slice' },
   });
@@ -113,7 +113,7 @@ const enrol = async (cloud: Cloud) =>
 const approve = async (cloud: Cloud, node_id: string, slots: number): Promise<void> => {
   const { client } = cloud;
   await eventually(
-    'the host tells its health',
+    'the host reports its health',
     async () => {
       const node = await client.adminNodeGet({ params: { node_id } });
       return (node.is_connected && node.health !== 'unknown' && node.state !== 'enrolling') || undefined;
@@ -181,7 +181,7 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
     // As an installation leaves it.
     await host.host.images.pull(image, () => undefined);
     await addToCatalog(cloud.client, image);
-    const { node, enrollment } = await enrol(cloud);
+    const { node, enrollment } = await enroll(cloud);
     const state = join(cloud.scratch, 'agent');
     const file = join(cloud.scratch, 'agent.json');
     const written: AgentFile = {

@@ -226,7 +226,7 @@ test('a disk that falsely reports a wipe is detected and blocked, and free only 
   assert.equal(kept.rows.length, 3, 'each try leaves what it saw');
   assert.ok(kept.rows.every((row) => row.is_verified === false && row.shows === true));
   const node = await lab.cloud.client.adminNodeGet({ params: { node_id: lab.node_id } });
-  assert.equal(node.free_gpus, 2, 'what is blocked is not for sale');
+  assert.equal(node.free_gpus, 2, 'a blocked slot is not available');
 
   await lab.putBack('blkdiscard');
   const body = { reason: 'The drive was given honest firmware.', runtime_verified_absent: false };

@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { composedHost } from '../../test/composed-subject.ts';
 import { fabricHost } from '../../test/fabric-manager.ts';
-import { loopHost } from '../../test/loop-subject.ts';
 import { networkHost } from '../../test/network-subject.ts';
 import { recordedHost } from '../../test/recorded-subject.ts';
 import { simHosts } from '../../test/sim-subject.ts';
@@ -16,7 +15,6 @@ import { CONTRACT_TESTS, contractTestsFor } from './host.contract.ts';
 /** Each Linux host with the file that runs the suite on it. */
 const LINUX = {
   'linux/linux.test.ts': { recordedHost, treeHost },
-  'linux/loop.test.ts': { loopHost },
   'linux/network-ports.test.ts': { networkHost },
   'linux/fabric-act.test.ts': { fabricHost },
   'linux/composed.slow.test.ts': { composedHost },

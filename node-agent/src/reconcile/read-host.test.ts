@@ -20,13 +20,13 @@ test('an unreadable part of the host is reported, and nothing is concluded from 
     ['pci.list', 'unreadable_pci'],
     ['fabric.facts', 'unreadable_fabric'],
   ] as const) {
-    host.fault({ when: operation, do: 'fail', message: 'it does not answer' });
+    host.fault({ when: operation, do: 'fail', message: 'it does not respond' });
     const seen = await lookAt(host.sim, host.state);
     assert.deepEqual(
       seen.drift.map((one) => one.code),
       [code],
     );
-    assert.match(seen.drift[0]?.message ?? '', /it does not answer/);
+    assert.match(seen.drift[0]?.message ?? '', /it does not respond/);
     assert.equal(seen.vms.length, 1);
     clearFaults(host.sim.dir);
   }
@@ -37,8 +37,8 @@ test('an unreadable part of the host is reported, and nothing is concluded from 
 test('devices are not rebound while their current binding cannot be read', async (t) => {
   const host = startTestHost(t);
   const rebind = await host.slots([2]);
-  host.fault({ when: 'pci.list', do: 'fail', message: 'it does not answer' });
-  await assert.rejects(host.run('slice.reconcile', { rebind }), { code: 'host_error', message: /it does not answer/ });
+  host.fault({ when: 'pci.list', do: 'fail', message: 'it does not respond' });
+  await assert.rejects(host.run('slice.reconcile', { rebind }), { code: 'host_error', message: /it does not respond/ });
   const { findings } = await host.run('slice.reconcile', { rebind: [] });
   assert.match(findings.map(({ message }) => message).join(), /PCI functions could not be read/);
 });

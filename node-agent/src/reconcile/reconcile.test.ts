@@ -130,7 +130,7 @@ describe('reconciling the host', () => {
     assert.deepEqual(codes(booted), ['vm_off']);
     host.sim.endDomain(NAME, 'undefined');
     assert.deepEqual(codes(await agent.look()), ['vm_missing']);
-    assert.deepEqual(host.sim.state().domains, [], 'it starts nothing by itself');
+    assert.deepEqual(host.sim.state().domains, [], 'it starts nothing without an order');
   });
 
   test('reports no drift for a stopped VM, and drift if it runs although it was stopped', async (t) => {
@@ -178,7 +178,7 @@ describe('reconciling the host', () => {
     await leavePort(host, OTHER);
     const held = await agent.look();
     assert.deepEqual([codes(held), held.leftovers], [['port_without_lease'], [OTHER]]);
-    assert.equal((await host.sim.network.ports()).length, 2, 'somebody may hold it');
+    assert.equal((await host.sim.network.ports()).length, 2, 'an allocation may hold it');
     // Both are named by the control plane; the one with a lease stays nevertheless.
     agent.holdsNothing(OTHER, ALLOCATION);
     await agent.look();

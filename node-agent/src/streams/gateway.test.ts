@@ -17,7 +17,7 @@ describe('the connection to a gateway', () => {
     t.after(gateway.close);
     t.after(named.close);
     const id = mintId('terminal_session');
-    const stranger = await createAuthority('somebody else');
+    const stranger = await createAuthority('another user');
     const open = createOpenGateway(await gateway.connection(stranger), 'test');
     await refuses(open(gateway.url, id, soon()), 'host_error', /could not be reached/);
     const misnamed = createOpenGateway(await named.connection(), 'test');

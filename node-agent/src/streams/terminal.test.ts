@@ -154,7 +154,7 @@ describe('a shell on a hostile server', { timeout: 120_000 }, () => {
     })().catch(() => undefined);
     const turns = 2 * ((4 * HELD_BYTES_MAX) / chunk.length);
     for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
-    assert.ok(written < HELD_BYTES_MAX, `${written} bytes were taken that nobody reads`);
+    assert.ok(written < HELD_BYTES_MAX, `${written} bytes were taken that no client reads`);
     target.close();
     await typing;
   });

@@ -79,7 +79,7 @@ describe('node.cleanup', () => {
         { serial: boot?.serial ?? '', device: boot?.device ?? '', generation: 1 },
         // A path that resolves to another disk than the serial names.
         { serial: slots[2]?.nvme_serial ?? '', device: slots[1]?.nvme_device ?? '', generation: 1 },
-        { serial: 'NOBODY', device: '/dev/disk/by-id/none', generation: 1 },
+        { serial: 'SN-UNKNOWN', device: '/dev/disk/by-id/none', generation: 1 },
       ],
       slots: [],
     });
@@ -91,7 +91,7 @@ describe('node.cleanup', () => {
         'it is in use by dm-0',
         'it is the boot disk of the host, it is mounted at /, /boot/efi, it is in use by md0',
         output.blocked[3]?.reason,
-        'disk NOBODY is not on the host',
+        'disk SN-UNKNOWN is not on the host',
       ],
     );
     assert.match(output.blocked[3]?.reason ?? '', /Nothing was touched/);

@@ -12,7 +12,7 @@ test('a partition refused by a restarted Fabric Manager is activated after decla
   const join = (id: number) => withLocks(ctx, [], (act) => joinPartition(ctx, act, id));
   await manager.put('waiting', '');
   await join(8);
-  assert.deepEqual(await manager.acts(), ['-a 8', '--set-activated-list ', '-a 8'], 'nobody runs, and that is told');
+  assert.deepEqual(await manager.acts(), ['-a 8', '--set-activated-list ', '-a 8'], 'no VM runs, and that is reported');
 
   await provision(host, await host.slots([4]), OTHER);
   const [inUse] = host.sim.state().active_partitions;

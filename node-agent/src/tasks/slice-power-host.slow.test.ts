@@ -53,7 +53,7 @@ test('a slice keeps address, host key and files through stop, start and reboot, 
 
   assert.deepEqual(await stop(60), { how: 'graceful' });
   assert.deepEqual(await power(), ['shut_off', 'off']);
-  await assert.rejects(say(first, 'true'), 'nobody answers at the address of a machine that is off');
+  await assert.rejects(say(first, 'true'), 'nothing responds at the address of a VM that is off');
   assert.deepEqual(await start(0), first);
   assert.equal(await say(first, 'cat /state/note'), 'mine\n');
   const restarted = await bootId(first);

@@ -124,7 +124,7 @@ describe('a reinstallation', () => {
     await assert.rejects(again(host, slots), { code: 'blocked' }, 'a machine that is on keeps its disk');
     await stop(host, slots);
     await again(host, slots);
-    assert.equal(domainOf(host), undefined, 'what the old system was told goes with it');
+    assert.equal(domainOf(host), undefined, 'the state of the old system is removed with it');
     assert.deepEqual(await host.sim.readDisk(boot, 5 * MIB, 10), Buffer.alloc(10));
     const installed = await start(host, slots, 1);
     assert.deepEqual(

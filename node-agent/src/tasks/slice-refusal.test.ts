@@ -126,7 +126,7 @@ describe('a lease is refused and nothing is touched', () => {
     test(`for ${refusal.name}`, async (t) => {
       const host = startTestHost(t);
       const slots = (await host.slots(refusal.indexes ?? [0])).map(refusal.edit ?? ((slot) => slot));
-      await host.sim.writeDisk(host.sim.slots[0]?.serial ?? '', 2 * 1024 * 1024, Buffer.from('data of somebody'));
+      await host.sim.writeDisk(host.sim.slots[0]?.serial ?? '', 2 * 1024 * 1024, Buffer.from('data of a tenant'));
       const before = [await host.hashes(), frozen(host)];
       if (refusal.fault !== undefined) host.fault(refusal.fault);
       await assert.rejects(host.run('slice.bundle_lease', leaseOf(slots)), (err: Error & { code?: string }) => {

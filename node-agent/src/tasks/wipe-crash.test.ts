@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { requires } from '../../../tools/test/requires.ts';
-import { makeLoopHost } from '../../test/loop-subject.ts';
+import { makeLoopHost } from '../../test/loop-host.ts';
 import { readBack } from './read-back.ts';
 
 const AGENT = fileURLToPath(new URL('../../test/wipe-agent.ts', import.meta.url));

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import type { WipeLevel } from '@gpuaas/contract/node';
 import { silentLog } from '@gpuaas/kit';
 import { requires } from '../../../tools/test/requires.ts';
-import { type LoopHostOptions, makeLoopHost } from '../../test/loop-subject.ts';
+import { type LoopHostOptions, makeLoopHost } from '../../test/loop-host.ts';
 import type { TaskContext } from './task.ts';
 import { type WipeTarget, wipeDisk } from './wipe.ts';
 

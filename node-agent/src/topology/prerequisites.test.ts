@@ -84,7 +84,7 @@ test('a GPU bound to a host driver is reported with the IDs that bind it at boot
 
 test('an empty image cache and a pending reboot do not make a host unschedulable', () => {
   assert.equal(check('image_cache', { images: { value: [] } }).is_met, true);
-  assert.equal(check('image_cache', { images: { unreadable: 'no such folder' } }).is_met, false);
+  assert.equal(check('image_cache', { images: { unreadable: 'no such directory' } }).is_met, false);
   const pending = check('pending_reboot', system({ is_reboot_pending: true }));
   assert.deepEqual([pending.is_met, pending.reboot_required], [true, false]);
   assert.match(pending.message, /Drain the host/);

@@ -29,7 +29,7 @@ describe('differences between a domain and its plan are reported', () => {
     ],
     ['with a screen', '</devices>', '<graphics type="vnc" port="5900"/></devices>', /graphics vnc/],
     [
-      'with a folder of the host',
+      'with a directory of the host',
       '</devices>',
       '<filesystem type="mount"><source dir="/"/></filesystem></devices>',
       /filesystem/,

@@ -141,7 +141,7 @@ describe('the report of a guest', () => {
     const noisy = createReportReader();
     for (let count = 0; count < 100; count++) assert.equal(noisy.read(Buffer.from('\n{}'.repeat(100))), null);
     assert.deepEqual([parse.mock.callCount(), noisy.isSpent()], [0, false]);
-    assert.equal(noisy.read(Buffer.from(`\n${line(GOOD)}`))?.gpu_count, 2, 'whoever makes sense then is heard');
+    assert.equal(noisy.read(Buffer.from(`\n${line(GOOD)}`))?.gpu_count, 2, 'the first valid report then counts');
 
     parse.mock.resetCalls();
     const liar = createReportReader();

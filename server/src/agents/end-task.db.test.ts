@@ -61,13 +61,13 @@ test('a task is taken by one, and its answer counts once and only for its attemp
   assert.equal(both.filter(Boolean).length, 1);
 });
 
-test('what nobody does in time has expired: provisioning fails, and a late answer changes nothing', async (t) => {
+test('a task that is not done in time expires: provisioning fails, and a late answer changes nothing', async (t) => {
   const w = await world(t);
   await w.work();
   const [task] = await w.take();
   assert.ok(task);
   await w.sql.query("update node_tasks set expires_at = now() - interval '1 second'");
-  assert.equal(await w.finish(task), false, 'too late, though nobody has noticed yet');
+  assert.equal(await w.finish(task), false, 'too late, though no loop has noticed yet');
   assert.equal(await expireTasks(w), 1);
   assert.equal(await w.finish(task), false);
   await w.work();

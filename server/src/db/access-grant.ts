@@ -7,7 +7,7 @@ import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import { createKeptPurge, LOOK_AGAIN } from './keep.ts';
-import { isInProject, launchKeyCounts } from './predicates.ts';
+import { isInProject, launchKeyCounts, taskKindIn } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationAccessGrants, SshKeys, Users } from './types.gen.ts';
 
@@ -177,7 +177,7 @@ export type FinishedGrant = GrantRow & Readonly<{ organization_id: string; proje
 
 /** The keys in a task are the keys of the VM, since the allocation was locked when the task was written. */
 const START = `(select s.id from node_tasks s where s.allocation_id = $1 and s.state = 'completed'
-  and s.kind in ('slice.vm_start', 'allocation.provision_user') order by s.id desc limit 1)`;
+  and s.kind ${taskKindIn('slice.vm_start', 'allocation.provision_user')} order by s.id desc limit 1)`;
 
 /**
  * A VM has the keys of its last task; without a task, those of the first boot of its system. Grants among these keys

@@ -1,5 +1,6 @@
 /** The inputs of a guest besides its slots and keys, and its own reports. */
 import type { Reader } from './client.ts';
+import { taskKindIn } from './predicates.ts';
 
 export type GuestImage = Readonly<{ name: string; digest: string; readiness_checks: string[] }>;
 
@@ -27,10 +28,10 @@ export const findSshFacts = async (reader: Reader, allocationId: string): Promis
     await reader.query<SshFacts>(
       `select t.output ->> 'actual_ip' as address, t.output ->> 'ssh_host_key' as host_key from node_tasks t
        where t.allocation_id = $1 and t.state = 'completed' and t.output ->> 'ssh_host_key' is not null
-         and (t.kind = 'allocation.provision_user'
-           or (t.kind = 'slice.vm_readiness' and t.output ->> 'actual_ip' is not null))
+         and (t.kind ${taskKindIn('allocation.provision_user')}
+           or (t.kind ${taskKindIn('slice.vm_readiness')} and t.output ->> 'actual_ip' is not null))
          and t.created_at > coalesce((select max(c.finished_at) from node_tasks c
-           where c.allocation_id = $1 and c.kind = 'slice.image_clone' and c.state = 'completed'), '-infinity')
+           where c.allocation_id = $1 and c.kind ${taskKindIn('slice.image_clone')} and c.state = 'completed'), '-infinity')
        order by t.attempt desc limit 1`,
       [allocationId],
     )
@@ -43,7 +44,7 @@ export const hasGpusMissing = async (
 ): Promise<boolean> =>
   (
     await reader.query(
-      `select from node_tasks where allocation_id = $1 and node_id = $2 and kind = 'slice.vm_readiness'
+      `select from node_tasks where allocation_id = $1 and node_id = $2 and kind ${taskKindIn('slice.vm_readiness')}
          and state = 'failed' and error_code = 'drift' limit 1`,
       [allocation_id, node_id],
     )

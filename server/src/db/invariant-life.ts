@@ -1,6 +1,13 @@
 /** Invariants of allocations through their states, of host tasks, and of their cost. */
 import { type Invariant, RECENT } from './invariant-rule.ts';
-import { ALLOCATION_HELD, ALLOCATION_MOVING, claimCounts, claimIsLive, TASK_OPEN } from './predicates.ts';
+import {
+  ALLOCATION_HELD,
+  ALLOCATION_MOVING,
+  ALLOCATION_STARTING,
+  claimCounts,
+  claimIsLive,
+  TASK_OPEN,
+} from './predicates.ts';
 
 /** A run that has just ended or begun is not a missing owner. */
 const SETTLED = "statement_timestamp() - interval '5 minutes'";
@@ -56,7 +63,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
     sql: `select a.id as subject_id, 'state ' || a.state || ' contradicts its times' as detail from allocations a
       where (a.state <> 'released' or a.released_at > ${RECENT}) and (a.correlation_id = ''
         or (a.state = 'active') and (a.activated_at is null or a.release_requested_at is not null)
-        or a.state in ('requested', 'provisioning') and (a.activated_at is not null or a.release_requested_at is not null)
+        or a.state ${ALLOCATION_STARTING} and (a.activated_at is not null or a.release_requested_at is not null)
         or a.state in ('releasing', 'release_failed', 'released') and a.release_requested_at is null
         or (a.state = 'released') <> (a.released_at is not null) or a.released_at < a.release_requested_at)`,
   },

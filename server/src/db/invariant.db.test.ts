@@ -224,19 +224,19 @@ describe('invariants', () => {
     ],
     available_slot_is_unclaimed: [
       {
-        what: 'a slot for sale that a slice holds',
+        what: 'an available slot that a slice holds',
         do: () => [["update node_resource_slots set status = 'available' where id = $1", slotOf(active)]],
         finds: () => [slotOf(active)],
       },
       {
-        what: 'a slot for sale on a node that somebody holds whole',
+        what: 'an available slot on a node that an allocation holds whole',
         do: () => [["update node_resource_slots set status = 'available' where id = $1", slotOf(metal)]],
         finds: () => [slotOf(metal)],
       },
     ],
     available_slot_is_complete: [
       {
-        what: 'a slot for sale without a fabric function',
+        what: 'an available slot without a fabric function',
         do: () => [
           ['update node_resource_slots set fabric_vf_pci_address = null where id = $1', nodes.empty.slot_ids[0]],
         ],
@@ -245,12 +245,12 @@ describe('invariants', () => {
     ],
     available_slot_is_wiped: [
       {
-        what: 'a slot for sale again without a wipe',
+        what: 'a slot available again without a wipe',
         do: () => [['update node_resource_slots set last_claimed_at = now() where id = $1', nodes.empty.slot_ids[0]]],
         finds: () => [nodes.empty.slot_ids[0] ?? ''],
       },
       {
-        what: 'a slot for sale again by a wipe from before the last claim',
+        what: 'a slot available again by a wipe from before the last claim',
         do: () => [
           proof(nodes.empty.slot_ids[0] ?? '', active.id, nodes.empty.id),
           [
@@ -261,7 +261,7 @@ describe('invariants', () => {
         finds: () => [nodes.empty.slot_ids[0] ?? ''],
       },
       {
-        what: 'a slot of a failed launch for sale again by a wipe that failed its check',
+        what: 'a slot of a failed launch available again by a wipe that failed its check',
         do: () => [
           [
             "update node_resource_slots set last_claimed_at = now() - interval '1 hour' where id = $1",
@@ -354,7 +354,7 @@ describe('invariants', () => {
     ],
     taken_slot_has_claim: [
       {
-        what: 'a slot in use that nobody claims',
+        what: 'a slot in use without a claim',
         do: () => [["update node_resource_slots set status = 'in_use' where id = $1", nodes.empty.slot_ids[0]]],
         finds: () => [nodes.empty.slot_ids[0] ?? ''],
       },
@@ -421,7 +421,7 @@ describe('invariants', () => {
         finds: () => [nodes.whole.id],
       },
       {
-        what: 'a node that says it is being cleaned and that nobody claims',
+        what: 'a node that is being cleaned without a claim',
         do: () => [["update nodes set occupancy = 'cleaning' where id = $1", nodes.empty.id]],
         finds: () => [nodes.empty.id],
       },
@@ -441,7 +441,7 @@ describe('invariants', () => {
     ),
     approval_is_named: [
       {
-        what: 'a slot that nobody approved',
+        what: 'a slot without an approval',
         do: () => [['update node_resource_slots set approved_by = null where id = $1', slotOf(active)]],
         finds: () => [slotOf(active)],
       },
@@ -522,12 +522,12 @@ describe('invariants', () => {
     ],
     change_has_deadline_and_owner: [
       {
-        what: 'a release that has no deadline and nobody works on',
+        what: 'a release without a deadline and without a run',
         do: () => [["update allocations set state_since = now() - interval '1 hour' where id = $1", releasing.id]],
         finds: () => [releasing.id],
       },
       {
-        what: 'a release that nobody works on',
+        what: 'a release without a run',
         do: () => [
           [
             "update allocations set state_since = now() - interval '1 hour', state_deadline_at = now() + interval '1 hour' where id = $1",
@@ -549,7 +549,7 @@ describe('invariants', () => {
     ],
     power_change_has_run: [
       {
-        what: 'a stop that nobody works on',
+        what: 'a stop without a run',
         do: () => [["update allocations set power_state = 'stopping' where id = $1", active.id]],
         finds: () => [active.id],
       },
@@ -590,7 +590,7 @@ describe('invariants', () => {
         finds: () => [releasing.id],
       },
       {
-        what: 'power that nobody knows of and nobody says why',
+        what: 'unknown power without a reason',
         do: () => [["update allocations set power_state = 'unknown' where id = $1", active.id]],
         finds: () => [active.id],
       },
@@ -678,7 +678,7 @@ describe('invariants', () => {
     ],
     change_is_audited: [
       {
-        what: 'a launch that nobody answers for',
+        what: 'a launch without an audit row',
         do: () => [['delete from audit_logs where target_id = $1', active.id]],
         finds: () => [active.id],
       },
@@ -805,7 +805,7 @@ describe('invariants', () => {
         finds: () => [nodes.empty.id],
       },
       {
-        what: 'nothing about one that is told, nor about one that is claimed',
+        what: 'nothing about one that is reported, nor about one that is claimed',
         do: () => [
           found(nodes.empty, machineOf('alc_gone'), [{ code: 'orphan_vm', vm: 'gpuaas-alc_gone', slot_ids: [] }]),
           found(nodes.sliced, machineOf(active.id), []),
@@ -815,7 +815,7 @@ describe('invariants', () => {
     ],
     held_tasks_are_not_sent: [
       {
-        what: 'a wipe sent to a host that nobody compared with the restored database',
+        what: 'a wipe sent to a host that was not compared with the restored database',
         do: () => [
           [
             `insert into restores (id, began_by, reason, older_than, ended, lost_changes, correlation_id)
@@ -856,7 +856,7 @@ describe('invariants', () => {
     ],
     unclaimed_vm_blocks_slots: [
       {
-        what: 'a slot for sale whose devices a stranger has',
+        what: 'an available slot whose devices a foreign VM has',
         do: () => [
           found(nodes.empty, machineOf(null), [
             { code: 'unknown_vm', machine: 'somebodys', slot_ids: nodes.empty.slot_ids.slice(0, 1) },
@@ -917,7 +917,7 @@ describe('invariants', () => {
         finds: () => [releasing.id],
       },
       {
-        what: 'an active allocation that nobody charges',
+        what: 'an active allocation that is not charged',
         do: () => [['delete from usage_records where allocation_id = $1', active.id]],
         finds: () => [active.id],
       },
@@ -973,7 +973,7 @@ describe('invariants', () => {
     ],
     session_ends_with_allocation: [
       {
-        what: 'somebody who is connected to what is being released',
+        what: 'a session on an allocation that is being released',
         do: () => [
           ["update allocations set state_since = now() - interval '1 minute' where id = $1", releasing.id],
           openSession(releasing.project_id),

@@ -1,5 +1,5 @@
 /** The latest inventory reports of hosts, and the control plane's data they are compared with. */
-import type { Inventory } from '@gpuaas/contract/node';
+import type { Inventory, TaskKind } from '@gpuaas/contract/node';
 import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
 import { PROVISION_SLICE } from '../domain/workflow-steps.ts';
 import type { Reader, Tx } from './client.ts';
@@ -122,6 +122,8 @@ export const countFindings = async (reader: Reader): Promise<FindingCount[]> =>
     )
   ).rows;
 
+const COMPARES = 'slice.reconcile' satisfies TaskKind;
+
 /** Of active nodes whose agent sends inventory reports: the oldest report, and how many are older than this. */
 export const inventoryAges = async (
   reader: Reader,
@@ -131,7 +133,7 @@ export const inventoryAges = async (
     await reader.query<{ oldest_s: number; late: number }>(
       `select coalesce(max(x.age_s), 0)::float8 as oldest_s, count(*) filter (where x.age_s > $1) as late from (
          select extract(epoch from clock_timestamp() - greatest(i.received_at, n.state_since)) as age_s
-         from nodes n join node_agents a on a.node_id = n.id and 'slice.reconcile' = any (a.kinds)
+         from nodes n join node_agents a on a.node_id = n.id and '${COMPARES}' = any (a.kinds)
          left join node_inventories i on i.node_id = n.id where n.state = 'active') x`,
       [lateS],
     )

@@ -1,7 +1,7 @@
 /** Facts besides a node's own row that decide its actions; a page of nodes in one statement. */
 import type { Reader } from './client.ts';
 import type { LiveClaimRow } from './node.ts';
-import { claimIsLive, DISK_OPEN } from './predicates.ts';
+import { ALLOCATION_OCCUPYING, claimIsLive, DISK_OPEN } from './predicates.ts';
 import type { SlotFact } from './slot.ts';
 import { isOfHost } from './topology.ts';
 
@@ -25,7 +25,7 @@ export const listNodeFacts = async (reader: Reader, nodeIds: readonly string[]):
          coalesce((select jsonb_agg(jsonb_build_object('slot_index', s.slot_index, 'approval', s.approval, 'status', s.status) order by s.slot_index)
            from node_resource_slots s where s.node_id = n.node_id), '[]') as slots,
          array(select c.allocation_id from allocation_resource_claims c where c.node_id = n.node_id and ${claimIsLive('c')}
-           union select a.id from allocations a where a.node_id = n.node_id and a.state in ('active', 'releasing', 'release_failed') order by 1) as holders,
+           union select a.id from allocations a where a.node_id = n.node_id and a.state ${ALLOCATION_OCCUPYING} order by 1) as holders,
          coalesce((select jsonb_agg(jsonb_build_object('serial', d.serial, 'state', d.state) order by d.id) from disk_ownerships d
            where d.node_id = n.node_id and d.state ${DISK_OPEN}), '[]') as disks,
          exists (select from topology_discoveries t where t.node_id = n.node_id and ${isOfHost('t')}) as has_discovery

@@ -10,7 +10,7 @@ import { CHANGING_TASK_KINDS } from '../domain/task.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import { type JournaledTasks, nodesOf, OUTGOING, type OutgoingTask, pairsOf } from './agent-task.ts';
 import type { Reader, Tx } from './client.ts';
-import { TASK_HANDED_OUT, TASK_OPEN, TASK_UNSTARTED, taskIsHeld, taskIsLate } from './predicates.ts';
+import { TASK_HANDED_OUT, TASK_OPEN, TASK_UNSTARTED, taskIsHeld, taskIsLate, taskKindIn } from './predicates.ts';
 import { statement } from './statement.ts';
 import { type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
@@ -309,7 +309,7 @@ export const deleteOldStreamTasks = async (tx: Tx, limit: number): Promise<numbe
   (
     await tx.query(
       `with old as materialized (
-         select id from node_tasks where kind = 'stream.open' and finished_at < now() - interval '1 day'
+         select id from node_tasks where kind ${taskKindIn('stream.open')} and finished_at < now() - interval '1 day'
          order by finished_at limit $1 for update skip locked)
        delete from node_tasks t using old where t.id = old.id`,
       [limit],

@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ALLOCATION_STATES, MOVING_ALLOCATION_STATES, NODE_STATES } from '@gpuaas/contract';
+import { ALLOCATION_STATES, ENDED_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, NODE_STATES } from '@gpuaas/contract';
 import { isComplete, isUsable, type SchedulerSlot, SLOTS_MAX, slotReason } from '@gpuaas/scheduler';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
-import { isHeld } from '../domain/allocation.ts';
+import { isHeld, OCCUPYING_ALLOCATION_STATES, STARTING_ALLOCATION_STATES } from '../domain/allocation.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { isNodeOver } from '../domain/node-state.ts';
 import { HANDED_OUT_TASK_STATES, isTaskOpen } from '../domain/task.ts';
@@ -17,8 +17,11 @@ import { isLive } from '../domain/workflow.ts';
 import { isFit } from '../workflows/node-after-wipe.ts';
 import { PLATFORM } from './client.ts';
 import {
+  ALLOCATION_ENDED,
   ALLOCATION_HELD,
   ALLOCATION_MOVING,
+  ALLOCATION_OCCUPYING,
+  ALLOCATION_STARTING,
   agentIsConnected,
   agentIsSeen,
   claimIsLive,
@@ -194,11 +197,17 @@ describe('a shared SQL predicate', () => {
       BOTH,
     ));
 
-  it('reports an allocation as held or moving exactly when the domain does', async () => {
+  it('reports an allocation in each set of its states exactly when the domain does', async () => {
     const row = fc.record({ state: fc.constantFrom(...ALLOCATION_STATES) });
     await holds(row, `s.state ${ALLOCATION_HELD}`, '(state text)', ({ state }) => isHeld(state), BOTH);
     const moving: readonly string[] = MOVING_ALLOCATION_STATES;
     await holds(row, `s.state ${ALLOCATION_MOVING}`, '(state text)', ({ state }) => moving.includes(state), BOTH);
+    for (const [fragment, states] of [
+      [ALLOCATION_STARTING, STARTING_ALLOCATION_STATES],
+      [ALLOCATION_OCCUPYING, OCCUPYING_ALLOCATION_STATES],
+      [ALLOCATION_ENDED, ENDED_ALLOCATION_STATES],
+    ] as const)
+      await holds(row, `s.state ${fragment}`, '(state text)', ({ state }) => states.some((one) => one === state), BOTH);
   });
 
   it('reports a node as ended exactly when the domain does', () =>

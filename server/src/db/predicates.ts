@@ -3,6 +3,7 @@
  * compares every fragment with its function in TypeScript, on generated rows. An argument is the alias of a table.
  */
 import {
+  ENDED_ALLOCATION_STATES,
   HELD_ALLOCATION_STATES,
   LIVE_WORKFLOW_STATES,
   MOVING_ALLOCATION_STATES,
@@ -10,7 +11,9 @@ import {
   OPEN_TASK_STATES,
   OVER_NODE_STATES,
 } from '@gpuaas/contract';
+import type { TaskKind } from '@gpuaas/contract/task-kinds';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
+import { OCCUPYING_ALLOCATION_STATES, STARTING_ALLOCATION_STATES } from '../domain/allocation.ts';
 import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
@@ -27,8 +30,14 @@ export const RUN_LIVE = `in ${list(LIVE_WORKFLOW_STATES)}`;
 export const SESSION_LIVE = `in ${list(LIVE_SESSION_STATES)}`;
 export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;
 export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
+export const ALLOCATION_ENDED = `in ${list(ENDED_ALLOCATION_STATES)}`;
+export const ALLOCATION_STARTING = `in ${list(STARTING_ALLOCATION_STATES)}`;
+export const ALLOCATION_OCCUPYING = `in ${list(OCCUPYING_ALLOCATION_STATES)}`;
 export const DISK_OPEN = `in ${list(OPEN_DISK_APPROVAL_STATES)}`;
 export const NODE_OVER = `in ${list(OVER_NODE_STATES)}`;
+
+/** `kind in …` of host tasks: a kind with another name does not compile. */
+export const taskKindIn = (...kinds: readonly [TaskKind, ...TaskKind[]]): string => `in ${list(kinds)}`;
 
 /**
  * The clock of the database may end, delete or mark something because a time has passed. It was checked recently by its

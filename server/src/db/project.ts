@@ -1,6 +1,6 @@
 import type { ProjectRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
-import { claimIsLive, RUN_LIVE, SESSION_LIVE } from './predicates.ts';
+import { ALLOCATION_ENDED, claimIsLive, RUN_LIVE, SESSION_LIVE } from './predicates.ts';
 import type { ProjectMemberships, Projects, Users } from './types.gen.ts';
 
 export type ProjectRow = Readonly<
@@ -45,7 +45,7 @@ export type ProjectHoldingsRow = Readonly<{ id: string; service_accounts: number
 const HOLDINGS = `
   (select count(*) from service_accounts s where s.project_id = p.id and s.deleted_at is null) as service_accounts,
   (select coalesce(jsonb_agg(held.name order by held.name), '[]') from (
-     select a.id, a.name from allocations a where a.project_id = p.id and a.state not in ('released', 'failed')
+     select a.id, a.name from allocations a where a.project_id = p.id and a.state not ${ALLOCATION_ENDED}
      union select a.id, a.name from allocation_resource_claims c join allocations a on a.id = c.allocation_id
      where c.project_id = p.id and ${claimIsLive('c')}
      union select a.id, a.name from workflow_runs r join allocations a on a.id = r.subject_id

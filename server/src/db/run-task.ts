@@ -1,7 +1,7 @@
 /** Tasks for workflows. */
 import type { Reader } from './client.ts';
 import { type NodeTaskRow, TASK } from './node-task.ts';
-import { TASK_HANDED_OUT, TASK_UNDONE } from './predicates.ts';
+import { ALLOCATION_STARTING, TASK_HANDED_OUT, TASK_UNDONE } from './predicates.ts';
 
 /** The number of the newest attempt of one task kind for an allocation, by any run; 0 without one. */
 export const findLastAttempt = async (
@@ -73,7 +73,7 @@ export const findLaunchOfTask = async (
     await reader.query<LaunchOfTask>(
       `select n.launch_failures, a.image_name, a.image_digest, exists (select from allocation_user_data u where u.allocation_id = a.id) as has_user_data
        from node_tasks t join workflow_runs r on r.id = t.workflow_run_id and r.workflow = any ($2)
-       join allocations a on a.id = t.allocation_id and a.node_id = t.node_id and a.state in ('requested', 'provisioning')
+       join allocations a on a.id = t.allocation_id and a.node_id = t.node_id and a.state ${ALLOCATION_STARTING}
        join nodes n on n.id = t.node_id where t.id = $1`,
       [taskId, workflows],
     )

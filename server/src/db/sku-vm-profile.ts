@@ -2,6 +2,7 @@
 import type { HostSize } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
 import type { Page } from './page.ts';
+import { NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { SkuVmProfiles } from './types.gen.ts';
 
@@ -88,7 +89,7 @@ export const listMeasuredHosts = async (reader: Reader, skuNames: readonly strin
       `select k.name as sku_name, n.id as node_id, n.name as node_name, n.gpu_count, n.host_vcpu_count as vcpu_count,
          n.host_memory_mib as memory_mib, n.host_hugepages_mib as hugepages_mib, n.host_numa_nodes as numa_nodes
        from sku_catalog k join nodes n on n.gpu_model = k.gpu_model
-       where k.name = any ($1) and n.host_vcpu_count is not null and n.state not in ('retired', 'deleted') order by n.name`,
+       where k.name = any ($1) and n.host_vcpu_count is not null and n.state not ${NODE_OVER} order by n.name`,
       [skuNames],
     )
   ).rows;

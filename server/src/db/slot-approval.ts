@@ -7,7 +7,7 @@ import { REASONS } from '../domain/reasons.ts';
 import type { TakenBinding } from '../domain/slot-binding.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
-import { claimIsLive, deviceIsHeldElsewhere, slotIsClaimed, slotIsProven, TASK_OPEN } from './predicates.ts';
+import { claimIsLive, DISK_OPEN, deviceIsHeldElsewhere, slotIsClaimed, slotIsProven, TASK_OPEN } from './predicates.ts';
 import { approvedDiskSize, type NewSlot } from './slot.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
 
@@ -301,7 +301,7 @@ export const listTakenBindings = async (
        where b.is_same
        union all select w.slot_index, 'nvme_serial', w.nvme_serial, n.name, 'node'
        from w join disk_ownerships d on d.serial = w.nvme_serial and d.region_name = $2 and d.node_id <> $1 join nodes n on n.id = d.node_id
-       where d.state in ('approved', 'wiping', 'blocked') or d.state = 'owned' and exists (select from allocation_resource_claims c
+       where d.state ${DISK_OPEN} or d.state = 'owned' and exists (select from allocation_resource_claims c
          where c.node_id = d.node_id and c.claim_kind = 'node_exclusive' and ${claimIsLive('c')})
        order by 1, 2`,
       [node.id, node.region_name, JSON.stringify(slots)],

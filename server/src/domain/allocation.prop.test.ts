@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ALLOCATION_STATES } from '@gpuaas/contract';
+import { ALLOCATION_STATES, ENDED_ALLOCATION_STATES } from '@gpuaas/contract';
 import fc from 'fast-check';
 import { assertReached } from '../../../tools/test/reached.ts';
 import {
@@ -10,6 +10,8 @@ import {
   BILLING,
   billingEffect,
   isReleasable,
+  OCCUPYING_ALLOCATION_STATES,
+  STARTING_ALLOCATION_STATES,
   STATE_DEADLINE_S,
   sourcesOf,
 } from './allocation.ts';
@@ -54,6 +56,11 @@ test('in every history time is charged exactly while active: opened on entry, cl
     { numRuns: 500 },
   );
   assertReached(seen);
+});
+
+test('every state is one of a launch, of an allocation that occupies its host, or an end', () => {
+  const parts = [...STARTING_ALLOCATION_STATES, ...OCCUPYING_ALLOCATION_STATES, ...ENDED_ALLOCATION_STATES];
+  assert.deepEqual(parts.toSorted(), ALLOCATION_STATES.toSorted());
 });
 
 test('a transition that is not listed does not exist', () => {

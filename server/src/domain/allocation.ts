@@ -9,6 +9,14 @@ import { type ALLOCATION_STATES, HELD_ALLOCATION_STATES } from '@gpuaas/contract
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
 /** No release has begun: it counts against the quota, and sessions and SSH keys are accepted. */
 export const isHeld = (state: AllocationState): boolean => HELD_ALLOCATION_STATES.some((held) => held === state);
+/** A launch has not ended. */
+export const STARTING_ALLOCATION_STATES = ['requested', 'provisioning'] as const satisfies readonly AllocationState[];
+/** It has been active, and no wipe has freed what it holds. */
+export const OCCUPYING_ALLOCATION_STATES = [
+  'active',
+  'releasing',
+  'release_failed',
+] as const satisfies readonly AllocationState[];
 export type BillingEffect = 'open' | 'close' | 'none';
 
 export const allocationMoves = {

@@ -59,7 +59,7 @@ test('an image is at fault when a second host refuses it; until then the launch 
   assert.deepEqual([isHostAtFault(cache), isImageAtFault(cache), moveRefusal(cache, 2)], [true, false, null]);
 });
 
-test('whoever is blamed is left, and nobody else but a host that refused an image first', () => {
+test('a launch leaves the host at fault, and no other but a host that refused an image first', () => {
   fc.assert(
     fc.property(anyTask, (task) => {
       const isLeft = moveRefusal(task, 1) === null;

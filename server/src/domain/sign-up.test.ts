@@ -27,7 +27,7 @@ test('a configured superadmin gets in under every policy', () => {
     );
 });
 
-test('closed admits nobody else, not even an invited person, and names whom to ask', () => {
+test('closed admits no one else, not even an invited person, and names whom to ask', () => {
   for (const is_invited of [false, true]) {
     const decision = decideSignUp(policy({ sign_up: 'closed', contact: 'ops@example.com' }), person({ is_invited }));
     assert.ok(decision.kind === 'refuse');

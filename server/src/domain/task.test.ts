@@ -22,7 +22,10 @@ test('slots are quarantined for late launch results and for hosts that differ fr
   for (const code of ['conflict', 'drift', 'stale_generation', 'timeout', 'vfio_group_unavailable'])
     assert.equal(reason(task('slice.vm_start', 'failed', code), null), `Start VM: ${code}`);
   for (const code of ['conflict', 'stale_generation'])
-    assert.ok(reason(task('slice.vm_readiness', 'failed', code)), 'the address or the slot is of somebody else');
+    assert.ok(
+      reason(task('slice.vm_readiness', 'failed', code)),
+      'the address or the slot belongs to another allocation',
+    );
   // A guest OS that is slow or reports nonsense says nothing about the hardware.
   for (const code of ['drift', 'timeout']) assert.equal(reason(task('slice.vm_readiness', 'failed', code)), null);
   for (const code of ['blocked', 'host_error', 'no_space', null])

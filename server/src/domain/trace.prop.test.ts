@@ -385,7 +385,7 @@ describe('entries', () => {
     assert.deepEqual([of(request(409))?.level, of(request(409))?.is_failure], ['warn', false]);
     assert.deepEqual([of(request(500))?.level, of(request(500))?.is_failure], ['error', true]);
     assert.equal(of(request(404, { fields: { method: 'GET', status: 404 } }))?.title, 'GET : 404');
-    assert.equal(of(request(200, { fields: { method: 'GET', status: 200 } })), undefined, 'a poll tells nothing');
+    assert.equal(of(request(200, { fields: { method: 'GET', status: 200 } })), undefined, 'a poll shows nothing');
     assert.equal(of(request('none'))?.source, 'log', 'a listener of agents says less');
   });
 

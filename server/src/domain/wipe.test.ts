@@ -99,7 +99,7 @@ test('any missing or wrong fact makes the whole wipe unproven, for any disk size
       const verdict = judgeWipe(cleanedUp([{ ...disk, ...change(disk) }, dataGood]), [sized, dataDisk]);
       assert.equal(verdict.is_verified, false, name);
       assert.match(verdict.reason ?? '', reason, name);
-      assert.equal(verdict.disks[1]?.reason, null, 'the other disk is judged by itself');
+      assert.equal(verdict.disks[1]?.reason, null, 'the other disk is judged alone');
     }),
   );
 });

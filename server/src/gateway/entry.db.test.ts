@@ -94,7 +94,7 @@ describe('connecting to a session', () => {
       socket.write(`${head}\r\n`);
       await once(socket, 'end');
       assert.match(said, /^HTTP\/1.1 404 /);
-      await until('nobody is there any more', () => {
+      await until('the session has ended', () => {
         if (socket.writable) socket.write('x');
         return socket.destroyed;
       });

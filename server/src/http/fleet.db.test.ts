@@ -172,7 +172,7 @@ test('a draining node accepts no placements and can resume; other states are ref
       ['draining', 'New firmware'],
       ['active', 'Firmware is in'],
     ].map(([state, state_reason]) => ({ node_id: nodeId(3), name: drained.name, state, state_reason })),
-    'each state it came into is told once, and a drain that changes nothing is not',
+    'each state it entered is reported once, and a drain that changes nothing is not',
   );
   await setState(3, 'offline');
   const refused = await root.post(`${node(3)}/drain`, { is_draining: true, reason: 'Too late' });

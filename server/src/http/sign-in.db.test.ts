@@ -236,7 +236,7 @@ describe('signing in with a browser', () => {
     const page = await at.signIn(browser);
     assert.deepEqual([page.status, sessionOf(browser)], [403, undefined]);
     assert.match(page.text, /This account is disabled\./);
-    assert.match(page.text, /prompt=login/, 'somebody else may sign in');
+    assert.match(page.text, /prompt=login/, 'another user may sign in');
     const { rows } = await at.sql.query(
       `select actor_kind, actor_id = target_id as is_own, target_kind, result, error_code, policy from audit_logs
        where action = 'web_session.create' and correlation_id = $1`,

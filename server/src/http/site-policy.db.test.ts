@@ -42,7 +42,7 @@ describe('the sign-up policy', () => {
     (await sql.query("select gpu_limit from quotas where organization_id = $1 and project_id = ''", [organizationId]))
       .rows;
 
-  it('starts as `invited` with a limit of 0 GPUs in a database that nobody seeded', async () => {
+  it('starts as `invited` with a limit of 0 GPUs in a database without a seed', async () => {
     const { rows } = await sql.query(
       `select column_name, column_default from information_schema.columns
        where table_name = 'site_policy' and column_name in ('sign_up', 'default_gpu_limit') order by 1`,

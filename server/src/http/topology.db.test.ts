@@ -162,7 +162,7 @@ test('a serial or MAC of another node of the site is refused by name', async () 
   );
 });
 
-test('two operators: whoever approves a discovery that is not the newest, or edits a slot that has changed, gets 412', async () => {
+test('two operators: who approves a discovery that is not the newest, or edits a slot that has changed, gets 412', async () => {
   const { id, again } = await host();
   const { map_hash } = await mapOf(id);
   await again({ 7: { numa_node: 5 } });
@@ -173,7 +173,7 @@ test('two operators: whoever approves a discovery that is not the newest, or edi
   assert.equal((await onSlot(slot, 'quarantine', second)).status, 412);
 });
 
-test('drift takes a slot out of sale with the difference, leaves its allocation alone, and approval brings it back', async () => {
+test('drift makes a slot unschedulable with the difference, leaves its allocation alone, and approval brings it back', async () => {
   const { id, again } = await host();
   must(await approve(id), 200);
   await sql("update nodes set state = 'draining' where id <> $1 and state = 'active'", [id]);
@@ -345,7 +345,7 @@ const erased = (
     },
   );
 
-test('a repair binds anew, looks, wipes, and only the proof brings the slot back', async () => {
+test('a repair binds again, discovers, wipes, and only the proof brings the slot back', async () => {
   const { id } = await host();
   must(await approve(id), 200);
   const [slot] = await slotsOf(id);

@@ -90,7 +90,7 @@ describe('a signed-in browser', () => {
         assert.equal(answer.status, 403, path);
         assert.deepEqual(answer.headers['set-cookie'], undefined, path);
       }
-      assert.equal(await status(user.call), 200, 'nobody was signed out');
+      assert.equal(await status(user.call), 200, 'no user was signed out');
     });
 
     it('a preflight request gets no permission', async () => {
@@ -206,7 +206,7 @@ describe('a signed-in browser', () => {
     for (const path of ['/api/v1/me', '/api/v1/admin/nodes'])
       await call('GET', path, undefined, { 'x-gpuaas-unattended': '1' });
     await at.signed();
-    assert.ok((await seenAt(token)).seen_s > 60, 'what the page asks by itself is no use');
+    assert.ok((await seenAt(token)).seen_s > 60, 'requests of the page without a user do not count as use');
     const leave = new AbortController();
     const stream = await fetch(`${at.origin}/api/v1/projects/${project}/events/stream`, {
       headers: { cookie: `gpuaas_session=${token}`, accept: 'text/event-stream' },

@@ -99,7 +99,7 @@ describe('limits behind a certificate', () => {
       await until('the agent rests', resting);
       one.close();
       await poll;
-      await until('nobody rests', () => !resting());
+      await until('no agent waits', () => !resting());
     }
     assert.equal((await agent.wait()).status, 200);
     agent.close();

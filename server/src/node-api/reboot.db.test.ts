@@ -39,7 +39,7 @@ describe('a reboot that a host needs', () => {
     assert.deepEqual(await seen(agent), [true, REASON]);
     await boot(agent, 'boot-2', HOUR_MS);
     await find(agent);
-    assert.deepEqual(await seen(agent), [true, REASON], 'a boot of before does not mend it');
+    assert.deepEqual(await seen(agent), [true, REASON], 'an earlier boot does not repair it');
     await boot(agent, 'boot-3', 0);
     assert.deepEqual(await seen(agent), [false, null]);
     agent.close();

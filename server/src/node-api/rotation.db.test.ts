@@ -62,7 +62,7 @@ describe('rotation of the keys of the agent channel', () => {
     await until('the agent rests', () => (test.app.node_api?.dispatcher.size() ?? 0) > 0);
     const next = await stage('node_ca');
     const told = await resting;
-    assert.notEqual(told.body.trust_version, agent.trust.version, 'agents are told at once');
+    assert.notEqual(told.body.trust_version, agent.trust.version, 'agents are notified at once');
     const trust = (await agent.call('trustBundleGet')).body;
     assert.equal(count(trust.ca_bundle_pem), 2);
     assert.match((await shownBy(url)).issuer, new RegExp(old));
@@ -107,7 +107,7 @@ describe('rotation of the keys of the agent channel', () => {
     const next = await stage('node_ca');
     await pass(next);
     const readBundle = async () => (await here.call('trustBundleGet')).body;
-    await until('agents are told', async () => count((await readBundle()).ca_bundle_pem) === 2);
+    await until('agents are notified', async () => count((await readBundle()).ca_bundle_pem) === 2);
     const trust = await readBundle();
     const informed = openAgent(url, { ...here, trust });
     assert.equal((await informed.wait()).status, 200);
@@ -124,7 +124,7 @@ describe('rotation of the keys of the agent channel', () => {
       );
     const behind = await channel().rows('select node_id from node_agents where trust_version <> $1', [trust.version]);
     const activated = await move(next, 'activate');
-    assert.equal(activated.body.nodes_without_key, behind.length, 'the operator is told how many have not heard of it');
+    assert.equal(activated.body.nodes_without_key, behind.length, 'the operator sees how many do not have it');
     assert.ok(behind.length >= 2);
 
     // Node's TLS client of an agent that knows the old root only.
@@ -132,7 +132,7 @@ describe('rotation of the keys of the agent channel', () => {
     const back = away.again();
     const answer = await back.wait();
     assert.equal(answer.status, 200);
-    assert.notEqual(answer.body.trust_version, away.trust.version, 'it is told to fetch the bundle');
+    assert.notEqual(answer.body.trust_version, away.trust.version, 'it is asked to fetch the bundle');
     const renewed = await renew(back, next);
     assert.equal(count(renewed.trust.ca_bundle_pem), 2);
     assert.equal((await renewed.wait()).status, 200);
@@ -174,7 +174,7 @@ describe('rotation of the keys of the agent channel', () => {
         one.signer_id,
         one.state,
       ]);
-    await until('the bundle tells', async () => (await signers()).length === 2);
+    await until('the bundle shows', async () => (await signers()).length === 2);
     assert.deepEqual(await signers(), [
       [next, 'active'],
       [old, 'grace'],

@@ -36,7 +36,7 @@ const feedOf = async (t: TestContext) => {
     isRestored: false,
   };
   const fail = async () => {
-    if (seen.isDown) throw new AppError('unavailable', 'The database does not answer.');
+    if (seen.isDown) throw new AppError('unavailable', 'The database does not respond.');
   };
   /** With the snapshots of a database that has fewer transactions. */
   const restored = (tx: Reader): Reader => ({
@@ -168,7 +168,7 @@ test('a stream continues after an outage from its last event, and the outage is 
   );
 });
 
-test('all streams end when the database was restored to older transactions, and later ones start anew', async (t) => {
+test('all streams end when the database was restored to older transactions, and later ones start again', async (t) => {
   const { emit, follow, hub, lines, seen } = await feedOf(t);
   const quiet = await follow();
   const busy = await follow();

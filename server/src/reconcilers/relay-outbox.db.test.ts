@@ -1,11 +1,12 @@
 import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { pause, silentLog } from '@gpuaas/kit';
+import { silentLog } from '@gpuaas/kit';
 import { requires } from '../../../tools/test/requires.ts';
 import { testDatabase } from '../../test/database.ts';
 import { startNats, type TestNats } from '../../test/nats.ts';
 import { anEvent } from '../../test/rows.ts';
+import { until } from '../../test/until.ts';
 import { createDatabase, type Database, PLATFORM } from '../db/client.ts';
 import { insertOutboxEvent, outboxLag } from '../db/outbox.ts';
 import { createEventHub } from '../ports/events/hub.ts';
@@ -53,9 +54,8 @@ const startRelay = (t: TestContext, database: Database, publisher: Publisher) =>
   return relay;
 };
 
-const drained = async (database: Database) => {
-  while ((await lag(database)).unsent > 0) await pause(10);
-};
+const drained = (database: Database): Promise<void> =>
+  until('every event is sent', async () => (await lag(database)).unsent === 0);
 
 describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
   test('publishes events in commit order as CloudEvents and marks them sent', async (t) => {
@@ -121,7 +121,7 @@ describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
     await drained(database);
     await nats.kill();
     for (let i = 1; i < 6; i++) await emit(database, `s${i}`);
-    while ((await outbox(database)).every((row) => row.last_error === null)) await pause(10);
+    await until('an event was refused', async () => (await outbox(database)).some((row) => row.last_error !== null));
     const waiting = await outbox(database);
     assert.equal((await lag(database)).unsent, 5);
     assert.ok(waiting.some((row) => row.attempt_count > 0 && !row.sent));

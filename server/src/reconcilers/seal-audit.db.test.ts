@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { pause, silentLog } from '@gpuaas/kit';
+import { silentLog } from '@gpuaas/kit';
 import { testDatabase } from '../../test/database.ts';
 import { anAuditRow } from '../../test/rows.ts';
+import { until } from '../../test/until.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { countLostRows } from '../db/audit-seal.ts';
 import { createDatabase, type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -137,7 +138,7 @@ test('many writers and two sealers give no false alarm and one seal per row', as
     }
   };
   await Promise.all(Array.from({ length: 6 }, (_, number) => writer(number)));
-  while ((await countSeals(database)).seals < committed) await pause(5);
+  await until('every row is sealed', async () => (await countSeals(database)).seals >= committed);
   stop.abort();
   await Promise.all([...sealers.map((sealer) => sealer.stop()), watching]);
   assert.deepEqual(await countSeals(database), { rows: committed, seals: committed, sealed_rows: committed });

@@ -44,6 +44,8 @@ export type AppOptions = Readonly<{
   sink?: LogSink;
   /** Overrides of workflow execution: tests hold runs at a boundary. No process setting reaches this. */
   workflows?: WorkflowOptions;
+  /** Of loops by name: tests do not wait for their turns. No process setting reaches this. */
+  intervals_ms?: Readonly<Record<string, number>>;
   /** Called when a loop no longer completes its turns: the process must end, so that its supervisor restarts it. */
   onStall?: (loop: string) => void;
 }>;
@@ -173,7 +175,8 @@ export const startProcess = async (options: AppOptions): Promise<App> => {
   options.sink?.start({ database, days: config.log_days, loops });
   shutdown.add('log lines', () => options.sink?.stop());
   const startLoop: RoleContext['startLoop'] = (loop) => {
-    const running = startReconciler({ ...loop, log, loops, signal: shutdown.signal });
+    const intervalMs = options.intervals_ms?.[loop.name] ?? loop.intervalMs;
+    const running = startReconciler({ ...loop, intervalMs, log, loops, signal: shutdown.signal });
     shutdown.add(loop.name, () => running.stop());
   };
   const hub = createEventHub();

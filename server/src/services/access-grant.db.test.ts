@@ -22,6 +22,9 @@ import { listAuthorizedKeys } from '../db/access-grant.ts';
 import { PLATFORM } from '../db/client.ts';
 import { REASONS } from '../domain/reasons.ts';
 
+/** Grants that lost their reason are revoked in its next turn. */
+const OFTEN = { 'revoke-grants': 100 };
+
 describe('access grants', () => {
   const closers: (() => Promise<void>)[] = [];
   const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
@@ -29,7 +32,7 @@ describe('access grants', () => {
 
   before(async () => {
     const clock = testClock();
-    tenants = await makeTenants(t, await startTestApp(t, {}, { clock }), clock);
+    tenants = await makeTenants(t, await startTestApp(t, {}, { clock, intervals_ms: OFTEN }), clock);
   });
   after(async () => {
     for (const close of closers) await close();
@@ -131,7 +134,7 @@ describe('access grants', () => {
     const key = await newKey(member);
     const slice = await launchedWith(key);
     assert.equal((await tenants.acme.owner.call('DELETE', `/api/v1/ssh-keys/${key}`)).status, 404);
-    assert.deepEqual(await keysOf(slice), [key], 'somebody else’s key');
+    assert.deepEqual(await keysOf(slice), [key], 'another user’s key');
     assert.equal((await member.call('DELETE', `/api/v1/ssh-keys/${key}`)).status, 204);
     const [grantOfIt] = await lostKeys(slice);
     assert.deepEqual([grantOfIt?.ssh_key_id, grantOfIt?.state_reason], [key, REASONS.key_deleted]);

@@ -191,7 +191,7 @@ describe('a cleanup whose host has later generations than a restored database', 
       adopted_generations,
     });
     const refused = must(await admin.post(url, body(given(7))), 409).body;
-    assert.match(refused.detail, /has not reported/, 'nobody but the host says what it knows');
+    assert.match(refused.detail, /has not reported/, 'only the host says what it knows');
 
     await sql.query('update node_resource_slots set host_generation = 7 where id = $1', [first]);
     const seen = await admin.get(`/api/v1/admin/nodes/${made.node_id}/resource-slots/${first}`);

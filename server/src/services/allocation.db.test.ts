@@ -94,7 +94,7 @@ describe('a launch', () => {
       1,
     );
     const read = (await world.ada.get(path(`/${id}`))).body;
-    assert.deepEqual({ ...read, progress: null }, made.body, 'but for progress, which only reading tells');
+    assert.deepEqual({ ...read, progress: null }, made.body, 'but for progress, which only a read returns');
     assert.equal(read.progress.step_number, 1);
     assert.match((await world.ada.get('/metrics')).body, /gpuaas_allocations\{state="requested"\} 1/);
     await world.sql.query("update allocations set state_deadline_at = now() - interval '1 second' where id = $1", [id]);

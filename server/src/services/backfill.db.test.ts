@@ -112,7 +112,7 @@ test('node-bound allocations from before claims get theirs once, after a dry run
   assert.deepEqual(
     runs.rows,
     [{ subject_id: idOf(2), workflow: 'release-allocation', state: 'pending' }],
-    'the release that nobody worked on is taken up',
+    'the release without a run is taken up',
   );
 
   const again = await backfill(false);

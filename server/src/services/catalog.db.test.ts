@@ -8,6 +8,7 @@ import { type Caller, startTestApp, type TestApp, type TestResponse } from '../.
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode } from '../../test/placement.ts';
 import { must } from '../../test/tenants.ts';
+import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
 import { recordHostSize } from '../db/node.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
@@ -106,7 +107,7 @@ describe('the catalog', () => {
   };
   const priceOf = (answer: TestResponse) => must(answer, 202).body.placement.gpu_hourly_price.amount_minor;
 
-  it('offers a SKU without a price to nobody, and says so', async () => {
+  it('offers no one a SKU without a price, and says so', async () => {
     const site = await aSite('unpriced');
     const sku = must(await ada.get(`/api/v1/skus/${site.name}`), 200).body;
     assert.deepEqual([sku.enabled, sku.gpu_hourly_price, sku.disabled_reason], [false, null, 'It has no price yet.']);
@@ -351,14 +352,13 @@ describe('the catalog', () => {
     assert.deepEqual(codes(await post('pools', lost)), [400, 'invalid_request']);
   });
 
-  const waiting = async (): Promise<void> => {
-    for (;;) {
+  const waiting = (): Promise<void> =>
+    until('a session waits for a lock', async () => {
       const { rowCount } = await sql.query(
         "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
       );
-      if (rowCount) return;
-    }
-  };
+      return Boolean(rowCount);
+    });
 
   it('lands no launch in a SKU that is retired before its commit', async () => {
     const site = await aSite('late');

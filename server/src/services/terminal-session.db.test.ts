@@ -46,7 +46,7 @@ describe('sessions', () => {
     const listed = [...first.items, ...second.items].map(({ id }: { id: string }) => id);
     assert.deepEqual(listed, ids.toSorted().toReversed());
     assert.equal(second.next_cursor, null);
-    assert.equal(first.items[0].principal_name, 'Somebody');
+    assert.equal(first.items[0].principal_name, 'Another user');
   });
 
   it('of one allocation are not found under another', async () => {

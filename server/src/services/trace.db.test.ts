@@ -310,7 +310,7 @@ describe('actions of other users', () => {
       const trace = must(await as.get(`${w.path}/trace?id=${correlation}`), 200).body as Trace;
       assert.ok(
         trace.entries.some(({ subject_id, source }) => subject_id === id && source === 'event'),
-        'what happened is told all the same',
+        'what happened is shown all the same',
       );
       return trace.entries
         .filter(({ source }) => source === 'audit')
@@ -367,7 +367,7 @@ describe('tracing a node', () => {
     const ended = must(await w.admin.get(`/api/v1/admin/allocations/${id}`), 200).body;
     assert.equal(ended.allocation.state, 'released');
     const after = await w.trace(slot ?? '');
-    assert.ok(after.correlation_ids.includes('c-on-the-node'), 'and once nobody does, who held it last');
+    assert.ok(after.correlation_ids.includes('c-on-the-node'), 'and once it is free, who held it last');
   });
 
   it('is an empty day where nothing happened, and not found where there is no such node', async (t) => {

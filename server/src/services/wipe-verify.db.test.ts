@@ -100,7 +100,7 @@ test('the database gives every proof its position and the hash that the server c
   assert.equal(own[1]?.previous_hash, own[0]?.proof_hash);
   for (const proof of proofs) {
     assert.equal(proofHash(proof), proof.proof_hash);
-    assert.deepEqual(proof.audited_hashes, [proof.proof_hash], 'an audit row tells of it');
+    assert.deepEqual(proof.audited_hashes, [proof.proof_hash], 'an audit row records it');
   }
   assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 3, chains: 1, findings: [] });
 });
@@ -167,7 +167,7 @@ test('a deleted proof is found, in the middle and at the end', async (t) => {
   ]);
   const end = await world(t);
   await end.tamper('delete from wipe_proofs where target_id = $1 and sequence = 3', end.slot_id);
-  assert.deepEqual(await kindsOf(end), [['deleted', null]], 'the audit row still tells of it');
+  assert.deepEqual(await kindsOf(end), [['deleted', null]], 'the audit row still records it');
 });
 
 test('swapped proofs are found', async (t) => {

@@ -221,7 +221,7 @@ for (const kind of ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start',
       answer: (task) => (task.kind === kind ? null : truth(task)),
     });
     assert.equal(kinds.filter((name) => name === kind).length, 1, 'provisioning does not try twice');
-    assert.deepEqual(kinds.slice(-2), ['slice.vm_stop', 'slice.cleanup'], 'cleanup starts by itself');
+    assert.deepEqual(kinds.slice(-2), ['slice.vm_stop', 'slice.cleanup'], 'cleanup starts without a request');
     const held = await factsOf(w.sql, made.id);
     assert.equal(held.state, 'failed');
     assert.deepEqual(held.usage, []);

@@ -331,7 +331,7 @@ test('a host key is shown only for the system that is on the disk now', async (t
   assert.equal(await key(), 'first', 'the old system is still there');
   await change(id, 'reinstall');
   await settle(database, { answer: failing('slice.vm_readiness') });
-  assert.equal(await key(), undefined, 'nobody has seen the new one');
+  assert.equal(await key(), undefined, 'no agent has seen the new one');
   await change(id, 'reboot');
   await settle(database, { answer: ready('second') });
   assert.equal(await key(), 'second');

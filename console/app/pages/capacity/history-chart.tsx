@@ -16,19 +16,19 @@ const tickOf = (at: number, splits: readonly number[]): string => {
   return (splits.at(-1) ?? 0) - (splits[0] ?? 0) <= 2 * DAY_S ? text.slice(11, 16) : text.slice(5, 10);
 };
 
-const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
   const place = useRef<HTMLDivElement>(null);
   const colorScheme = useComputedColorScheme('light');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read from the page, which the theme changes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colors are read from the page, which the theme changes.
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
     const axis = {
-      stroke: colour('--muted'),
-      grid: { stroke: colour('--line'), width: 1 },
-      ticks: { stroke: colour('--line') },
+      stroke: color('--muted'),
+      grid: { stroke: color('--line'), width: 1 },
+      ticks: { stroke: color('--line') },
     };
     const chart = new uPlot(
       {
@@ -45,7 +45,7 @@ export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
           // Lines differ by their dashes too, not only by color.
           ...LINES.map(([label], index) => ({
             label,
-            stroke: colour(TONES[index] ?? '--muted'),
+            stroke: color(TONES[index] ?? '--muted'),
             width: 2,
             ...(DASHES[index] === undefined ? {} : { dash: DASHES[index] }),
             points: { show: false },

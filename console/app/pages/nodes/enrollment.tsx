@@ -7,9 +7,9 @@ import { Facts } from '../../ui/page.tsx';
 import { Until } from '../../ui/time.tsx';
 import { HostIdentity } from './host-identity.tsx';
 
-export type Enrolment = Operations['adminNodeEnrollmentCreate']['response'];
+export type Enrollment = Operations['adminNodeEnrollmentCreate']['response'];
 
-export const EnrollmentCommand = ({ enrollment }: Readonly<{ enrollment: Enrolment }>) => (
+export const EnrollmentCommand = ({ enrollment }: Readonly<{ enrollment: Enrollment }>) => (
   <Stack gap="sm">
     <Text>
       Copy the agent files (<span className="mono">install.sh</span>, <span className="mono">launch.sh</span>,{' '}

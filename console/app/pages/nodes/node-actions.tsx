@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { command } from '../../format/shell.ts';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { DirectAction, ReasonAction } from './action-controls.tsx';
-import { EnrollmentCommand, type Enrolment } from './enrollment.tsx';
+import { type Enrollment, EnrollmentCommand } from './enrollment.tsx';
 import type { NodeTab } from './tabs.ts';
 
 const cli = (words: readonly string[], flags: Parameters<typeof command>[1] = []) =>
@@ -97,7 +97,7 @@ const Ending = ({ node }: Readonly<{ node: Node }>) => {
 };
 
 export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
-  const [enrollment, setEnrolment] = useState<Enrolment | null>(null);
+  const [enrollment, setEnrollment] = useState<Enrollment | null>(null);
   const params = { node_id: node.id };
   return (
     <>
@@ -108,7 +108,7 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
         operation="adminNodeEnrollmentCreate"
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['enroll', node.name], [['reason', reason]])}
-        onDone={({ data }) => setEnrolment(data)}
+        onDone={({ data }) => setEnrollment(data)}
       >
         Creates a new install command and token. An unused earlier token stops working. Using the new one revokes
         earlier certificates.
@@ -122,7 +122,7 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
         operation="adminNodeRebind"
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['rebind', node.name], [['reason', reason]])}
-        onDone={({ data }) => setEnrolment(data)}
+        onDone={({ data }) => setEnrollment(data)}
       >
         For a replaced host or mainboard. Ends slot approvals, wipe proofs and disk approvals of the node. The new host
         must be discovered, approved and wiped. The first host that uses the new token is bound to the node.
@@ -142,7 +142,7 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
       </ReasonAction>
       <Modal
         opened={enrollment !== null}
-        onClose={() => setEnrolment(null)}
+        onClose={() => setEnrollment(null)}
         size="lg"
         closeOnClickOutside={false}
         title={<Text fw={600}>Install the agent on {node.name}</Text>}

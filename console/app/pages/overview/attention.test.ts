@@ -46,7 +46,7 @@ test('allocations in a normal state need no attention', () => {
 test('a VM that is off is shown as billed', () => {
   const [one] = attentionOf(allocation({ power: power('off') }), NOW);
   assert.match(one?.sentence ?? '', /still charged: the GPUs stay reserved/);
-  assert.deepEqual(kinds({ power: power('unknown', 'The host did not answer.') }), ['power']);
+  assert.deepEqual(kinds({ power: power('unknown', 'The host did not respond.') }), ['power']);
 });
 
 test('a failure shows whether it cost anything, and is listed for three days', () => {
@@ -58,7 +58,7 @@ test('a failure shows whether it cost anything, and is listed for three days', (
 });
 
 test('blocked and overdue allocations are shown as such', () => {
-  assert.deepEqual(kinds({ state: 'release_failed', state_reason: 'The disk does not answer' }), ['blocked']);
+  assert.deepEqual(kinds({ state: 'release_failed', state_reason: 'The disk does not respond' }), ['blocked']);
   assert.deepEqual(kinds({ state: 'releasing', state_deadline_at: at(-3) }), ['late']);
   assert.deepEqual(kinds({ state: 'requested', state_deadline_at: at(-3) }), ['late']);
   assert.deepEqual(kinds({ state: 'active', state_deadline_at: at(-3) }), []);

@@ -136,7 +136,7 @@ describe('the serial console', () => {
     for (const viewer of [one, two, later]) viewer.close();
     await left;
     const again = await first();
-    assert.equal(clients.length, 2, 'who comes back connects anew');
+    assert.equal(clients.length, 2, 'a user who comes back connects again');
     again.close();
   });
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { requires } from '../../../../tools/test/requires.ts';
 import { putImage } from '../../../test/image-folder.ts';
-import { type LoopHostOptions, makeLoopHost } from '../../../test/loop-subject.ts';
+import { type LoopHostOptions, makeLoopHost } from '../../../test/loop-host.ts';
 import { noProgress, refuses } from '../contract/subject.ts';
 import type { OpenDisk } from '../host.ts';
 import { createFiles } from './files.ts';

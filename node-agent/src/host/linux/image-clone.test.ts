@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { requires } from '../../../../tools/test/requires.ts';
 import { makeRaw, putFile, putImage } from '../../../test/image-folder.ts';
-import { makeLoopHost } from '../../../test/loop-subject.ts';
+import { makeLoopHost } from '../../../test/loop-host.ts';
 import { noProgress, refuses } from '../contract/subject.ts';
 import type { OpenDisk } from '../host.ts';
 import { percentsIn } from './image-clone.ts';

@@ -152,7 +152,7 @@ test('a virtual function whose IDs read as all ones is alive after a reset if it
     await putTree(own.root, { [`${own.fabric}/${vf}/reset_method`]: 'flr\n' });
     return resetPci(files, vf, [vf]);
   };
-  assert.equal((await reset()).is_ok, false, 'nobody can tell');
+  assert.equal((await reset()).is_ok, false, 'an unknown result is no success');
   await own.setConfig(vf, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04, 0x10, 0x00);
   assert.deepEqual(await reset(), { method: 'flr', scope: [vf], is_ok: true });
   assert.equal((await listPci(files)).find((fn) => fn.address === vf)?.vendor_id, '15b3');

@@ -1,6 +1,6 @@
 /** Node-bound allocations from before claims, and the rows that they lack. */
 import type { Reader, Tx } from '../client.ts';
-import { claimIsLive, currentPrice } from '../predicates.ts';
+import { ALLOCATION_OCCUPYING, claimIsLive, currentPrice } from '../predicates.ts';
 import type { Allocations, Nodes } from '../types.gen.ts';
 
 export type UnclaimedRow = Readonly<
@@ -15,7 +15,7 @@ export type UnclaimedRow = Readonly<
     }
 >;
 
-const UNCLAIMED = `a.state in ('active', 'releasing', 'release_failed') and a.node_id is not null
+const UNCLAIMED = `a.state ${ALLOCATION_OCCUPYING} and a.node_id is not null
   and not exists (select from allocation_resource_claims c where c.allocation_id = a.id)`;
 
 /** Active and releasing allocations that name a node and have no claim at all, oldest first. */

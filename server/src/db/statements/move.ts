@@ -2,7 +2,7 @@
 import type { Tx } from '../client.ts';
 import { HELD } from '../lifecycle.ts';
 import { eventRecords, INSERT_EVENTS, type NewOutboxEvent } from '../outbox.ts';
-import { claimIsLive } from '../predicates.ts';
+import { ALLOCATION_STARTING, claimIsLive } from '../predicates.ts';
 import { statement } from '../statement.ts';
 import { INSERT_RUN, type NewRun, RUN_PARAMETERS } from '../workflow-run.ts';
 import { CLAIMS, OCCUPY, RESERVE_SLOTS } from './claim.ts';
@@ -58,7 +58,7 @@ const moveStatement = (claims: string) =>
          :scores, :task_id, :reason)),
      moved as (
        update allocations a set node_id = :node_id, state_reason = :reason, version = a.version + 1
-       where a.id = :allocation_id and a.node_id = :from_node_id and a.state in ('requested', 'provisioning') returning 1),
+       where a.id = :allocation_id and a.node_id = :from_node_id and a.state ${ALLOCATION_STARTING} returning 1),
      task as (
        update node_tasks set state = 'cancelled', state_reason = :reason, finished_at = clock_timestamp()
        where allocation_id = :allocation_id and node_id = :from_node_id and state = 'queued'),

@@ -1,6 +1,6 @@
 /** Host tasks that nothing cites any more. */
 import { createKeptPurge, LOOK_AGAIN } from '../keep.ts';
-import { claimIsLive } from '../predicates.ts';
+import { ALLOCATION_ENDED, claimIsLive } from '../predicates.ts';
 
 /**
  * A proof or a move of a launch cites its task for as long as it exists itself; a discovery, a run and an allocation that
@@ -17,7 +17,7 @@ export const TASKS = createKeptPurge({
       or exists (select from node_resource_slots s where s.discovery_task_id = o.id)
       or exists (select from workflow_runs r where r.id = o.workflow_run_id)
       or exists (select from workflow_runs r where r.subject_id = o.allocation_id)
-      or exists (select from allocations a where a.id = o.allocation_id and a.state not in ('released', 'failed'))
+      or exists (select from allocations a where a.id = o.allocation_id and a.state not ${ALLOCATION_ENDED})
       or exists (select from allocation_resource_claims c where c.allocation_id = o.allocation_id and ${claimIsLive('c')})
       then now() + ${LOOK_AGAIN} end`,
 });

@@ -9,7 +9,7 @@ import type { Reader, Tx } from '../client.ts';
 import { HELD } from '../lifecycle.ts';
 import { eventRecords, INSERT_EVENTS, type NewOutboxEvent } from '../outbox.ts';
 import { SET_SUMMARY, SUMMARY_STATE, type SummaryRow } from '../placement.ts';
-import { claimIsLive, slotIsFit } from '../predicates.ts';
+import { ALLOCATION_STARTING, claimIsLive, slotIsFit } from '../predicates.ts';
 import { statement } from '../statement.ts';
 import { INSERT_RUN, type NewRun, RUN_PARAMETERS } from '../workflow-run.ts';
 
@@ -20,7 +20,7 @@ const CANCEL_OWN_RUNS = statement(
      due_at = case when r.state = 'running' then r.due_at else clock_timestamp() end
    where r.workflow = any (:workflows) and r.subject_id = :allocation_id and r.finished_at is null
      and exists (select from allocations a where a.id = :allocation_id
-       and (a.state in ('requested', 'provisioning') or a.power_run_id = r.id))`,
+       and (a.state ${ALLOCATION_STARTING} or a.power_run_id = r.id))`,
 );
 
 /**

@@ -1,6 +1,8 @@
 /** User data may hold secrets, so it is removed together with what the tasks that carried it to a host remember of it. */
 import type { Tx } from '../client.ts';
-import { claimCounts, TASK_HANDED_OUT } from '../predicates.ts';
+import { ALLOCATION_ENDED, claimCounts, TASK_HANDED_OUT, taskKindIn } from '../predicates.ts';
+
+const CARRIES_USER_DATA = taskKindIn('slice.vm_start');
 
 /**
  * What a tenant gave to a guest that is no more: its user data may hold secrets, which neither we nor the tasks that carried
@@ -11,12 +13,12 @@ export const deleteEndedUserData = async (tx: Tx, limit: number): Promise<number
     await tx.query(
       `with ended as materialized (
          select u.allocation_id from allocation_user_data u join allocations a on a.id = u.allocation_id
-         where a.state in ('released', 'failed') and not exists (
+         where a.state ${ALLOCATION_ENDED} and not exists (
            select from allocation_resource_claims c where c.allocation_id = a.id and ${claimCounts('c')})
          limit $1 for update of u skip locked),
        task as (
          update node_tasks t set sealed_user_data = null from ended
-         where t.allocation_id = ended.allocation_id and t.kind = 'slice.vm_start')
+         where t.allocation_id = ended.allocation_id and t.kind ${CARRIES_USER_DATA})
        delete from allocation_user_data u using ended where u.allocation_id = ended.allocation_id`,
       [limit],
     )
@@ -30,7 +32,7 @@ export const removeUserData = async (tx: Tx, allocationId: string): Promise<void
   await tx.query(
     `with task as (
        update node_tasks set sealed_user_data = null
-       where allocation_id = $1 and kind = 'slice.vm_start' and state not ${TASK_HANDED_OUT} and sealed_user_data is not null)
+       where allocation_id = $1 and kind ${CARRIES_USER_DATA} and state not ${TASK_HANDED_OUT} and sealed_user_data is not null)
      delete from allocation_user_data where allocation_id = $1`,
     [allocationId],
   );

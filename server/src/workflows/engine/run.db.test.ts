@@ -74,7 +74,7 @@ const approval = scripted({
   one: async ({ signals }) => {
     const approved = signals.take('approved');
     if (approved !== undefined) return approved['by'] === 'ada' ? done() : stuck('The wrong person approved.');
-    return signals.timedOut('approved') ? stuck('Nobody approved.') : waitForSignal('approved', 60_000, 'Waiting.');
+    return signals.timedOut('approved') ? stuck('No approval came.') : waitForSignal('approved', 60_000, 'Waiting.');
   },
 });
 
@@ -138,7 +138,7 @@ test('a signal that never comes notifies the step, with the step’s own reason'
   await passTime(database, run.id);
   await workerOf(database, [approval]).tick();
   const ended = await readRun(database, run.id);
-  assert.deepEqual([ended.state, ended.state_reason], ['stuck', 'Nobody approved.']);
+  assert.deepEqual([ended.state, ended.state_reason], ['stuck', 'No approval came.']);
 });
 
 test('cancellation wakes a waiting run, and canceling twice has the effect of once', async (t) => {
@@ -213,7 +213,11 @@ test('a stuck run replaced by a later one blocks nothing and is not retried', as
   const retry = database.write(PLATFORM, (tx) => retryRun(tx, { run_id: run.id }));
   await assert.rejects(retry, { code: 'conflict', message: /this one is cancelled/ });
   await workerOf(database, [dead]).tick();
-  assert.equal((await readRun(database, later.id)).state, 'stuck', 'what is stuck now stays so until somebody acts');
+  assert.equal(
+    (await readRun(database, later.id)).state,
+    'stuck',
+    'a run that is stuck now stays so until an operator acts',
+  );
 });
 
 test('a tenant sees and starts runs of its own organization only', async (t) => {

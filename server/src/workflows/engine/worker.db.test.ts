@@ -68,7 +68,7 @@ test('heartbeats extend a run lease for as long as the step runs', async (t) => 
   await until('the run is held', async () => (await readRun(database, run.id)).state === 'running');
   const first = await dueAt();
   await until('the lease was prolonged several times over', async () => (await dueAt()) > first + 900);
-  assert.equal(await workerOf(database, [slow]).tick(), 0, 'nobody else got it');
+  assert.equal(await workerOf(database, [slow]).tick(), 0, 'no other worker got it');
   gate.resolve();
   await working;
   assert.deepEqual(await timeline(database, run.id), ['one done']);

@@ -3,15 +3,11 @@
  * and addresses. So slots are complete, and no rule is relaxed for a computer without GPUs.
  */
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WipeMethod } from '@gpuaas/contract/node';
-import { requires } from '../../tools/test/requires.ts';
-import { hostUnderTest, type Subject } from '../src/host/contract/subject.ts';
 import { type LoopSpec, openLoopHost, openLoopSim } from './composed-open.ts';
-import { putImage } from './image-folder.ts';
 import { type LoopDisks, makeLoopDisks } from './loop-disks.ts';
 
 const MIB = 1024 ** 2;
@@ -72,47 +68,3 @@ export const fillCache = (cache: string) => {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', cache]);
   return async (): Promise<void> => void execFileSync('umount', [cache]);
 };
-
-const SUBJECT_BYTES = 16 * MIB;
-let shared: Promise<string> | undefined;
-
-/** Created once per process, and as large as a disk, so that its partition table ends where the disk does. */
-const sharedImages = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'gpuaas-images-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  await putImage(folder, { name: 'debian-12', size_bytes: SUBJECT_BYTES });
-  return folder;
-};
-
-const CAPABILITIES = {
-  parts: ['disks', 'disks.open', 'disks.wipe', 'images', 'images.clone'],
-  slots: 2,
-  arrange: ['mount', 'hold', 'write', 'fillImageCache'],
-} as const;
-
-const makeLoopSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
-  shared ??= sharedImages();
-  const made = await makeLoopHost({ disk_bytes: SUBJECT_BYTES, source: await shared });
-  const { disks, cache } = made;
-  return {
-    host: made.host,
-    image: 'debian-12',
-    slots: made.slots,
-    arrange: {
-      mount: disks.mount,
-      hold: disks.hold,
-      write: disks.write,
-      fillImageCache: async () => disks.onRemove(fillCache(cache)),
-    },
-    close: made.close,
-  };
-};
-
-export const loopHost = hostUnderTest({
-  name: 'linux on loop devices',
-  kind: 'linux',
-  capabilities: CAPABILITIES,
-  simulated: [],
-  missing: requires('loop', 'qemu-img', 'sgdisk'),
-  make: makeLoopSubject,
-});
