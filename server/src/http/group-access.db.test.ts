@@ -120,6 +120,23 @@ describe('groups of the issuer', () => {
       assert.equal((await rolesOf(await signIn('overage', claims)))[0], 'viewer', JSON.stringify(claims));
   });
 
+  it('stay as they are while userinfo of the issuer fails', async (t) => {
+    const email = { email: undefined, email_verified: undefined };
+    assert.equal((await rolesOf(await signIn('outage', { groups: ['/viewers'] })))[0], 'viewer');
+    const { answer } = test.issuer.userinfo;
+    t.after(() => {
+      test.issuer.userinfo.answer = answer;
+    });
+    test.issuer.userinfo.answer = () => ({ status: 500, body: {} });
+    assert.equal((await rolesOf(await signIn('outage', email)))[0], 'viewer');
+    test.issuer.userinfo.answer = () => ({ status: 200, body: { sub: 'outage' } });
+    assert.equal(
+      (await rolesOf(await signIn('outage', email)))[0],
+      undefined,
+      'the issuer responded that there are none',
+    );
+  });
+
   it('own the role that they gave: admins change it by the group, and may end it until the next sign-in', async () => {
     const caller = await signIn('fixed', { groups: ['/builders'] });
     const { id } = must(await caller.get('/api/v1/me'), 200).body;
