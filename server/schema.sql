@@ -438,6 +438,25 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION stamp_audit_segment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  new.created_at := clock_timestamp();
+  new.removed_at := null;
+  select min(l.created_at), max(l.created_at) into new.first_row_at, new.last_row_at
+    from audit_seals s join audit_logs l on l.id = s.audit_log_id
+    where s.chain = new.chain and s.sequence between new.first_sequence and new.last_sequence
+    having count(*) = new.last_sequence - new.first_sequence + 1;
+  if new.last_row_at is null then
+    raise exception 'segment % does not follow its chain', new.file_name using errcode = 'check_violation';
+  end if;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION take_wiped_at()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1385,7 +1404,8 @@ CREATE INDEX audit_segments_removed ON audit_segments USING btree (chain, last_r
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON audit_segments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER follows AFTER INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION check_audit_segment();
 CREATE TRIGGER removed_once BEFORE UPDATE ON audit_segments FOR EACH ROW WHEN (old.removed_at IS NOT NULL OR new.removed_at IS NULL OR old.chain IS DISTINCT FROM new.chain OR old.first_sequence IS DISTINCT FROM new.first_sequence OR old.last_sequence IS DISTINCT FROM new.last_sequence OR old.previous_hash IS DISTINCT FROM new.previous_hash OR old.last_hash IS DISTINCT FROM new.last_hash OR old.first_row_at IS DISTINCT FROM new.first_row_at OR old.last_row_at IS DISTINCT FROM new.last_row_at OR old.file_name IS DISTINCT FROM new.file_name OR old.file_sha256 IS DISTINCT FROM new.file_sha256 OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_segment_change();
-grant insert, select on audit_segments to gpuaas_app;
+CREATE TRIGGER stamped BEFORE INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION stamp_audit_segment();
+grant insert (chain), insert (file_name), insert (file_sha256), insert (first_sequence), insert (last_hash), insert (last_sequence), insert (previous_hash), select on audit_segments to gpuaas_app;
 
 create table backups (
   id text not null,
