@@ -71,6 +71,9 @@ export const REFUSALS = {
   invite_owner: 'Only an owner can invite an owner.',
   invitation_ended: (state: string) => `The invitation is already ${state}.`,
   already_member: 'You are already a member of this organization.',
+  invited_by_self: 'You created this invitation, so you cannot accept it. Ask another owner or admin to invite you.',
+  kept_by_owner:
+    'A group of the identity provider gives your membership, and only an owner can make it independent of the group. Ask an owner to invite you.',
   project_name_taken: (name: string) => `A project named "${name}" exists in this organization.`,
   service_account_name_taken: (name: string) => `A service account named "${name}" exists in this project.`,
   wrong_client_secret: 'The client ID or secret is wrong, or the account is disabled.',

@@ -152,15 +152,29 @@ describe('groups of the issuer', () => {
     assert.deepEqual(await rolesOf(await signIn('fixed', { groups: ['/builders'] })), ['member', 'member']);
   });
 
-  it('become manual by an accepted invitation', async () => {
-    const caller = await signIn('kept', { groups: ['/viewers'] });
+  it('become manual by an accepted invitation of an owner, and of nobody else', async () => {
+    const caller = await signIn('kept', { groups: ['/admins'] });
     await rolesOf(caller);
-    const invited = await owner.post(`/api/v1/organizations/${place.organization_id}/invitations`, {
-      email: 'kept@example.com',
-      role: 'admin',
-    });
-    must(await caller.post('/api/v1/invitations/accept', { token: must(invited, 201).body.token }), 200);
-    assert.equal((await rolesOf(await signIn('kept', { groups: [] })))[0], 'admin');
+    const other = await signIn('other-admin', { groups: ['/admins'] });
+    await rolesOf(other);
+    const invite = async (by: Caller, role: string) =>
+      must(
+        await by.post(`/api/v1/organizations/${place.organization_id}/invitations`, {
+          email: 'kept@example.com',
+          role,
+        }),
+        201,
+      ).body.token;
+    const accept = async (token: string) => caller.post('/api/v1/invitations/accept', { token });
+    const own = await accept(await invite(caller, 'admin'));
+    assert.deepEqual([own.status, own.body.code], [409, 'conflict']);
+    assert.match(own.body.detail, /You created this invitation/);
+    const colleague = await accept(await invite(other, 'admin'));
+    assert.deepEqual([colleague.status, colleague.body.code], [409, 'conflict']);
+    assert.match(colleague.body.detail, /Ask an owner to invite you/);
+    must(await accept(await invite(owner, 'member')), 200);
+    assert.equal((await rolesOf(await signIn('kept', { groups: [] })))[0], 'member');
+    assert.equal((await rolesOf(await signIn('other-admin', { groups: [] })))[0], undefined);
   });
 
   it('admit a person whose group is mapped under the policy `invited`', async () => {
