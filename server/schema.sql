@@ -1500,6 +1500,19 @@ CREATE INDEX disk_ownerships_by_serial ON disk_ownerships USING btree (serial);
 CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
 grant insert, select, update on disk_ownerships to gpuaas_app;
 
+create table group_access_blocks (
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  user_id text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint group_access_blocks_pkey PRIMARY KEY (user_id, organization_id, project_id),
+  constraint group_access_blocks_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint group_access_blocks_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id),
+  constraint group_access_blocks_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+grant delete, insert, select on group_access_blocks to gpuaas_app;
+
 create table group_mappings (
   id text not null,
   group_name text not null,
@@ -2474,6 +2487,10 @@ create policy readable on audit_segments for select
 alter table backups enable row level security;
 create policy platform_only on backups
   using ((gpuaas_tenant() = '*'::text));
+
+alter table group_access_blocks enable row level security;
+create policy scope on group_access_blocks
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
 alter table group_mappings enable row level security;
 create policy platform_only on group_mappings

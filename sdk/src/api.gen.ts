@@ -2246,7 +2246,7 @@ export type Operations = {
     };
     response: OrganizationMember;
   };
-  /** Remove a member from the organization and all its projects. Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens lose access to the organization. */
+  /** Remove a member from the organization and all its projects. Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens lose access to the organization. A member by a group of the identity provider does not return at a sign-in: only an accepted invitation brings the person back. */
   organizationMemberRemove: {
     request: {
       params: {
@@ -2431,7 +2431,7 @@ export type Operations = {
     };
     response: ProjectMember;
   };
-  /** Remove a member from the project. Takes effect within 60 seconds. */
+  /** Remove a member from the project. Takes effect within 60 seconds. A member by a group of the identity provider does not return at a sign-in: add the person again. */
   projectMemberRemove: {
     request: {
       params: {

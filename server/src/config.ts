@@ -86,6 +86,8 @@ export type Config = Readonly<{
     cli_client_id: string;
     /** The claim of a token that lists the groups of the user. */
     groups_claim: string;
+    /** How many days after the last token with groups the memberships that they gave end. */
+    groups_max_age_days: number;
     /** External programs whose tokens are accepted. */
     other_client_ids: readonly string[];
   }>;
@@ -348,6 +350,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       console_client_secret: read.optional('GPUAAS_OIDC_CONSOLE_CLIENT_SECRET') ?? null,
       cli_client_id: read.text('GPUAAS_OIDC_CLI_CLIENT', 'gpuaas-cli'),
       groups_claim: read.text('GPUAAS_OIDC_GROUPS_CLAIM', 'groups'),
+      groups_max_age_days: read.integer('GPUAAS_OIDC_GROUPS_MAX_AGE_DAYS', 30, { min: 1, max: 3_650 }),
       other_client_ids: listOf(read.optional('GPUAAS_OIDC_OTHER_CLIENTS') ?? ''),
     },
     web_session: {

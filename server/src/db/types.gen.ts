@@ -282,6 +282,14 @@ export interface DiskOwnerships {
   size_bytes: number | null;
 }
 
+export interface GroupAccessBlocks {
+  organization_id: string;
+  project_id: string;
+  project_key: string | null;
+  user_id: string;
+  created_at: string;
+}
+
 export interface GroupMappings {
   id: string;
   group_name: string;

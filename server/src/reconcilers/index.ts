@@ -13,6 +13,7 @@ import { createCapacityCounter } from './count-capacity.ts';
 import type { NodeCounter } from './count-nodes.ts';
 import { endCooldown } from './end-cooldown.ts';
 import { endGrace } from './end-grace.ts';
+import { endGroupAccess } from './end-group-access.ts';
 import { endLongWriters } from './end-long-writers.ts';
 import { ensureTrustKeys } from './ensure-trust-keys.ts';
 import { expireTasks } from './expire-tasks.ts';
@@ -141,6 +142,15 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
       ({ config, database, log }) =>
       () =>
         endLongWriters({ database, log, max_s: config.write_transaction_max_s }),
+  },
+  {
+    name: 'end-group-access',
+    interval_ms: 600_000,
+    does: 'ends memberships by groups that no sign-in confirmed for `GPUAAS_OIDC_GROUPS_MAX_AGE_DAYS`',
+    create:
+      ({ config, database }) =>
+      (signal) =>
+        endGroupAccess({ database, max_age_days: config.oidc.groups_max_age_days }, signal),
   },
   {
     name: 'revoke-grants',

@@ -1,6 +1,7 @@
 import type { PublicApi, RequestOf, TenantRole } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import { deleteGroupAccessBlock } from '../db/group-access-block.ts';
 import * as db from '../db/invitation.ts';
 import { findMember, findOrganization, insertMembership, keepMembership } from '../db/organization.ts';
 import { acceptRefusal } from '../domain/invitation.ts';
@@ -100,6 +101,7 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   // The table decides: two invitations to one organization may be accepted at the same moment.
   if (!(await insertMembership(ctx.tx, membership)) && !(await keepMembership(ctx.tx, membership)))
     throw conflict(REFUSALS.already_member);
+  await deleteGroupAccessBlock(ctx.tx, { organization_id, project_id: null, user_id: caller.id });
   await db.markInvitationAccepted(ctx.tx, invitation.id, caller.id);
   ctx.setTarget(organization_id);
   ctx.target('invitation', invitation.id);

@@ -1,6 +1,7 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import { putGroupAccessBlock } from '../db/group-access-block.ts';
 import * as db from '../db/organization.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
 import { findUser } from '../db/user.ts';
@@ -153,7 +154,11 @@ export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUp
 export const memberRemove = async (ctx: WriteCtx, req: Req<'organizationMemberRemove'>): Promise<undefined> => {
   const organization_id = organizationOf(ctx);
   const { user_id } = req.params;
-  if ((await db.findMember(ctx.tx, organization_id, user_id)) === undefined) throw notFound('member');
+  const member = await db.findMember(ctx.tx, organization_id, user_id);
+  if (member === undefined) throw notFound('member');
   await guardOwners(ctx, user_id, null);
+  // The next sign-in would undo the removal.
+  if (member.source === 'group') await putGroupAccessBlock(ctx.tx, { organization_id, project_id: null, user_id });
+  ctx.note({ source: member.source });
   await endMembership(ctx.tx, { organization_id, user_id }, ctx.emit);
 };
