@@ -767,7 +767,7 @@ export type Organization = {
 };
 
 export type OrganizationLimit = {
-  name: 'requests_per_minute' | 'tickets_per_minute' | 'streams' | 'sessions' | 'recordings' | 'projects' | 'service_accounts' | 'service_account_tokens' | 'invitations' | 'organizations' | 'personal_tokens' | 'ssh_keys';
+  name: 'requests_per_minute' | 'tickets_per_minute' | 'streams' | 'sessions' | 'recordings' | 'projects' | 'service_accounts' | 'service_account_tokens' | 'invitations' | 'quota_requests' | 'organizations' | 'personal_tokens' | 'ssh_keys';
   /** Whose usage it limits. `user`: usage of the caller. */
   per: 'organization' | 'user';
   max: number;
@@ -1166,7 +1166,7 @@ export type SitePolicy = {
   sign_up: 'closed' | 'invited' | 'approved' | 'open';
   /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
   mail_domains: string[];
-  /** GPU limit with which an organization starts. Null for no limit. */
+  /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
   default_gpu_limit: number | null;
   /** Whom refused people can ask: an address or a name. */
   contact: string | null;
@@ -1180,7 +1180,7 @@ export type SitePolicySpec = {
   sign_up: 'closed' | 'invited' | 'approved' | 'open';
   /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
   mail_domains: string[];
-  /** GPU limit with which an organization starts. Null for no limit. */
+  /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
   default_gpu_limit: number | null;
   /** Whom refused people can ask: an address or a name. */
   contact: string | null;
@@ -5609,7 +5609,7 @@ export type Operations = {
         sign_up?: 'closed' | 'invited' | 'approved' | 'open' | undefined;
         /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
         mail_domains?: string[] | undefined;
-        /** GPU limit with which an organization starts. Null for no limit. */
+        /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
         default_gpu_limit?: number | null | undefined;
         /** Whom refused people can ask: an address or a name. */
         contact?: string | null | undefined;

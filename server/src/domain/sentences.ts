@@ -60,6 +60,10 @@ export const REFUSALS = {
     limit === null
       ? 'There is no GPU limit at this level. Nothing needs to be requested.'
       : `The limit is ${limit} already. Request a higher one.`,
+  quota_request_reached: (limit: number | null, granted: number) =>
+    limit === null
+      ? 'There is no GPU limit at this level by now, so an approval would lower it. Reject the request.'
+      : `The limit is ${limit} by now, so ${granted} would not raise it. Reject the request, or grant more than ${limit}.`,
   /** Of a launch above the quota. */
   quota_launch: 'The GPU quota does not allow this launch.',
   quota_request_how: 'Request a larger limit: gpuaas quota request --gpus <limit> --reason <text>.',

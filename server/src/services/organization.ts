@@ -6,7 +6,7 @@ import * as db from '../db/organization.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
 import { findUser } from '../db/user.ts';
 import { REFUSALS } from '../domain/sentences.ts';
-import { organizationRefusal } from '../domain/sign-up.ts';
+import { organizationRefusal, ownGpuLimit } from '../domain/sign-up.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { endMembership } from '../identity/member-end.ts';
 import { createOrganization, isNameTaken } from '../identity/new-organization.ts';
@@ -39,6 +39,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
   const refusal = organizationRefusal(policy);
   if (refusal !== null) throw new AppError('policy_denied', refusal);
   await assertBelowLimit(ctx, 'organizations', created_by);
+  const gpu_limit = ownGpuLimit(policy, await db.hasCreatedOrganization(ctx.tx, created_by));
   // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction uses the scope of
   // the new one.
   ctx.tx.enter({ tenant_id: id, principal_id: created_by });
@@ -50,7 +51,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
       kind: 'enterprise',
       created_by,
       owner_id: created_by,
-      gpu_limit: policy.default_gpu_limit,
+      gpu_limit,
     } as const;
     const { organization } = await createOrganization(ctx.tx, wanted, ctx.emit);
     ctx.setTarget(id);
