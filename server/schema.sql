@@ -2063,6 +2063,7 @@ create table sku_prices (
   correlation_id text not null,
   created_at timestamp with time zone default now() not null,
   cancelled_at timestamp with time zone,
+  ended_at timestamp with time zone,
   constraint sku_prices_pkey PRIMARY KEY (id),
   constraint price_cancelled_in_time CHECK (cancelled_at < valid_from),
   constraint price_not_in_past CHECK (valid_from >= created_at),
@@ -2073,7 +2074,7 @@ create table sku_prices (
   constraint sku_prices_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
 CREATE UNIQUE INDEX sku_prices_live ON sku_prices USING btree (sku_name, valid_from DESC) WHERE (cancelled_at IS NULL);
-grant insert, select, update (cancelled_at) on sku_prices to gpuaas_app;
+grant insert, select, update (cancelled_at), update (ended_at) on sku_prices to gpuaas_app;
 
 create table sku_vm_profiles (
   name text not null,

@@ -880,7 +880,7 @@ export type Price = {
   gpu_hourly_price: Money;
   /** When it took or takes effect. */
   valid_from: string;
-  /** When the next price takes effect; null without one, and for a cancelled price. */
+  /** When the next price takes effect, or its SKU was retired; null without either, and for a cancelled price. */
   valid_until: string | null;
   state: 'past' | 'current' | 'future' | 'cancelled';
   /** Who set it; null for a price from before an upgrade. */
@@ -3892,7 +3892,7 @@ export type Operations = {
     };
     response: AdminSku;
   };
-  /** Create a SKU, or bring a retired one back. It can be launched once it has a price, and a slice once it has a VM profile. A retired SKU of this name returns with the values of the request. */
+  /** Create a SKU, or bring a retired one back. It can be launched once it has a price, and a slice once it has a VM profile. A retired SKU of this name returns with the values of the request, without its former prices and VM profiles. */
   adminSkuCreate: {
     request: {
       body: SkuSpec;
@@ -3919,7 +3919,7 @@ export type Operations = {
     };
     response: AdminSku;
   };
-  /** Retire a SKU: tenants no longer see it. Refused while it has allocations; reasons[] lists them. Creating it again brings it back. */
+  /** Retire a SKU: tenants no longer see it. Refused while it has allocations; reasons[] lists them. Its prices end, its VM profiles are retired. Creating it again brings it back. */
   adminSkuRetire: {
     request: {
       params: {

@@ -829,6 +829,7 @@ export interface SkuPrices {
   correlation_id: string;
   created_at: string;
   cancelled_at: string | null;
+  ended_at: string | null;
 }
 
 export interface SkuVmProfiles {
