@@ -93,6 +93,7 @@ const factsOf = (world: World): SiteFacts => {
     },
     outbox: { unsent: 0, oldest_age_s: 0 },
     sealer: { rows_s: 1, heads_s: 1 },
+    restore: { newest: null, held_nodes: 0 },
     backup: { newest: newestFirst(world.backups)[0] ?? null, max_age_h: 26 },
   };
 };

@@ -162,8 +162,13 @@ export const moveHeads = async (
        from unnest($1::text[], $2::bigint[]) as w (chain, sequence) where c.chain = w.chain`,
       [written.map((chain) => chain.chain), written.map((chain) => chain.sequence)],
     ),
-    tx.query("update audit_sealer set heads_line = $1, heads_hash = decode($2, 'hex')", [end.line, end.hash]),
+    moveHeadsEnd(tx, end),
   ]);
+};
+
+/** The file ends there, whatever its last lines say of the chains. */
+export const moveHeadsEnd = async (tx: Tx, end: Readonly<{ line: number; hash: string }>): Promise<void> => {
+  await tx.query("update audit_sealer set heads_line = $1, heads_hash = decode($2, 'hex')", [end.line, end.hash]);
 };
 
 export type ChainBound = Readonly<{

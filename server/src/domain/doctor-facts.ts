@@ -69,6 +69,8 @@ export type SiteFacts = Readonly<{
   images: Readonly<{ images: readonly Readonly<{ name: string; nodes_with_it: number }>[]; active_nodes: number }>;
   outbox: Readonly<{ unsent: number; oldest_age_s: number }>;
   sealer: Readonly<{ rows_s: number; heads_s: number }>;
+  /** The newest restore, and how many nodes wait for an operator since. */
+  restore: Readonly<{ newest: Readonly<{ began_at: string; reason: string }> | null; held_nodes: number }>;
   backup: Readonly<{ newest: Readonly<{ taken_at: string; location: string }> | null; max_age_h: number }>;
 }>;
 

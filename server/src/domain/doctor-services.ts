@@ -2,6 +2,7 @@
 import type { SiteFacts } from './doctor-facts.ts';
 import {
   type AnyCheck,
+  because,
   check,
   failed,
   listed,
@@ -106,6 +107,15 @@ const judgeSealer = ({ rows_s, heads_s }: SiteFacts['sealer']): Verdict => {
   return lag > LAG_FAIL_S ? failed(detail, cure) : warning(detail, cure);
 };
 
+const judgeRestore = ({ newest, held_nodes }: SiteFacts['restore'], now: Date): Verdict => {
+  if (newest === null || held_nodes === 0) return ok('No node waits for an operator after a restore.');
+  const since = span(-secondsUntil(newest.began_at, now));
+  return failed(
+    `${plural(held_nodes, 'node')} got no task that destroys data for ${since}: ${because(newest.reason)}`,
+    'gpuaas admin restore show. If the database was restored: gpuaas admin restore begin. Then compare and release each node.',
+  );
+};
+
 const RECORD_COMMAND = 'gpuaas admin backup record --taken-at TIME --location WHERE';
 
 const judgeBackup = ({ newest, max_age_h }: SiteFacts['backup'], now: Date): Verdict => {
@@ -133,5 +143,12 @@ export const SERVICE_CHECKS: readonly AnyCheck[] = [
   check({ key: 'images', label: 'Images', fact: 'images', runbook: null, judge: judgeImages }),
   check({ key: 'outbox', label: 'Event delivery', fact: 'outbox', runbook: 'outbox-lag.md', judge: judgeOutbox }),
   check({ key: 'sealer', label: 'Audit seals', fact: 'sealer', runbook: 'audit-verify-failed.md', judge: judgeSealer }),
+  check({
+    key: 'restore',
+    label: 'Restore',
+    fact: 'restore',
+    runbook: 'restore-backup.md',
+    judge: judgeRestore,
+  }),
   check({ key: 'backup', label: 'Backup', fact: 'backup', runbook: 'restore-backup.md', judge: judgeBackup }),
 ];

@@ -24,7 +24,7 @@ import { purgeExpired } from './purge-expired.ts';
 import { releaseDue } from './release-due.ts';
 import { revokeGrants } from './revoke-grants.ts';
 import { sampleCapacity } from './sample-capacity.ts';
-import { sealAudit } from './seal-audit.ts';
+import { type SealerDeps, sealAudit } from './seal-audit.ts';
 import { createClockWatch } from './watch-clock.ts';
 
 export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock' | 'log'> &
@@ -40,6 +40,19 @@ export type ReconcilerDeclaration = Readonly<{
   create(deps: ReconcilerDeps): ReconcilerRun;
 }>;
 
+export const sealerDeps = ({
+  config,
+  database,
+  secrets,
+}: Pick<Deps, 'config' | 'database' | 'secrets'>): SealerDeps => ({
+  database,
+  heads: createHeadsFile({
+    file: config.audit_heads_file,
+    seeds: () => secrets.deriveByVersion('audit-heads', 32),
+  }),
+  identities: createIdentityFile(identityFileOf(config.audit_heads_file)),
+});
+
 export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   {
     name: 'watch-clock',
@@ -51,13 +64,9 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     name: 'seal-audit',
     interval_ms: 250,
     does: 'seals audit rows into their chains',
-    create: ({ config, database, secrets }) => {
-      const heads = createHeadsFile({
-        file: config.audit_heads_file,
-        seeds: () => secrets.deriveByVersion('audit-heads', 32),
-      });
-      const identities = createIdentityFile(identityFileOf(config.audit_heads_file));
-      return (signal) => sealAudit({ database, heads, identities }, signal);
+    create: (deps) => {
+      const sealer = sealerDeps(deps);
+      return (signal) => sealAudit(sealer, signal);
     },
   },
   {

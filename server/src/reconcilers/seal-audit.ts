@@ -23,12 +23,13 @@ import { chainOf, sealRows } from '../domain/audit-chain.ts';
 import { isIdentityAction } from '../domain/identity-change.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
 import type { IdentityFile } from '../ports/objects/identity-file.ts';
+import { holdRestored } from './hold-restored.ts';
 
 export type SealerDeps = Readonly<{
   database: Database;
   heads: HeadsFile;
   /** Gets the changes of identities first, so that the heads never cover one that it lacks. */
-  identities?: IdentityFile;
+  identities?: IdentityFile | undefined;
   /** How long a turn waits for the heads file. */
   heads_wait_ms?: number;
 }>;
@@ -58,6 +59,8 @@ const sealBatch = (database: Database): Promise<boolean> =>
  */
 const writeHeads = ({ database, heads, identities }: SealerDeps): Promise<boolean> =>
   runExclusively(database, 'write_heads', async () => {
+    // Before a line is appended: it would hide that the file is ahead of the database.
+    await holdRestored({ database, heads, identities });
     for (let isMore = true; isMore; ) {
       const [state, chains] = await database.read(PLATFORM, (reader) =>
         Promise.all([getSealer(reader), listUnheadedChains(reader, BATCH_ROWS)]),
@@ -87,6 +90,16 @@ const startWriting = (deps: SealerDeps): Writing => {
   const own = { since: performance.now(), done };
   writing.set(deps.heads, own);
   return own;
+};
+
+/** At the start of the worker, before any work: a database that was restored has nothing to seal yet. */
+export const compareHeads = async (deps: SealerDeps): Promise<void> => {
+  const done = runExclusively(deps.database, 'write_heads', async () => {
+    await holdRestored(deps);
+  });
+  if (!(await settlesWithin(done, deps.heads_wait_ms ?? HEADS_WAIT_MS)))
+    throw new Error('The heads file does not respond. Check its file system.');
+  await done;
 };
 
 const awaitHeads = async (deps: SealerDeps): Promise<void> => {

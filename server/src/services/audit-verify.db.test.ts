@@ -218,7 +218,7 @@ describe('audit verify', () => {
     // The attacker lets our own sealer create new seals over edited rows, and corrects every record in the database.
     await b.tamper(`update audit_logs set actor_id = 'usr_other' where id = ${rowAt(2)};
       truncate audit_seals, audit_chains; update audit_sealer set sealed_xid = '0', sealed_id = ''`);
-    await sealAudit({ database: b.db.database, heads: { append: async (_, end) => end, lines: b.heads.lines } });
+    await sealAudit({ database: b.db.database, heads: { ...b.heads, append: async (_, end) => end } });
     assert.deepEqual(await b.findings(), { [ORG]: ['edited 6'] });
   });
 
@@ -279,7 +279,7 @@ describe('audit verify', () => {
 
   test('heads that a crash kept from being written or recorded are written by the next turn', async (t) => {
     const b = await sealed(t);
-    const dying = { append: () => Promise.reject(new Error('killed')), lines: b.heads.lines };
+    const dying = { ...b.heads, append: () => Promise.reject(new Error('killed')) };
     await b.write(ORG, 1);
     await assert.rejects(sealAudit({ database: b.db.database, heads: dying }), /killed/);
     assert.equal((await b.verify()).intact, true);
@@ -287,7 +287,7 @@ describe('audit verify', () => {
     assert.equal((await b.verify()).heads_file_lines, 4);
 
     const dyingLate: HeadsFile = {
-      lines: b.heads.lines,
+      ...b.heads,
       append: async (...args) => {
         await b.heads.append(...args);
         throw new Error('killed late');

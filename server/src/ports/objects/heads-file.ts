@@ -21,6 +21,8 @@ export type HeadFileLine = Readonly<{ text_hash: string; head: Payload | null; i
 export type HeadsFile = Readonly<{
   /** Appends behind the last line, or behind `recorded` when the file ends before it, so that a cut stays visible. */
   append(heads: readonly NewHead[], recorded: FileEnd): Promise<FileEnd>;
+  /** The last complete line, whoever wrote it; null without one. */
+  end(): Promise<FileEnd | null>;
   /** Of all files, the oldest first. */
   lines(): AsyncIterable<HeadFileLine>;
 }>;
@@ -240,6 +242,21 @@ export const createHeadsFile = (
       } finally {
         await handle.close();
       }
+    },
+    end: async () => {
+      for (const name of [options.file, ...(await listFull(options.file)).toReversed()]) {
+        const handle = await openIfThere(name, 'r');
+        if (handle === undefined) continue;
+        try {
+          const { text } = await readEnd(handle);
+          if (text === null) continue;
+          const line = parseLine(text.toString('utf8'))?.payload.line;
+          return line === undefined ? null : { line, hash: sha256(text) };
+        } finally {
+          await handle.close();
+        }
+      }
+      return null;
     },
     lines: async function* () {
       for await (const bytes of readAll(options.file)) {
