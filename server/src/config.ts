@@ -98,6 +98,8 @@ export type Config = Readonly<{
   /** Directory of the built console; null serves none. */
   console_dir: string | null;
   superadmin_emails: readonly string[];
+  /** An enrollment token is created only for a host that an operator named. */
+  requires_named_host: boolean;
   /** What the checks of the site compare with. */
   site: Readonly<{
     /** The newest recorded backup may be this old. */
@@ -358,6 +360,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       max_s: read.integer('GPUAAS_WEB_SESSION_MAX_S', 86_400, { min: 60, max: 2_592_000 }),
     },
     fresh_sign_in_max_age_s: read.integer('GPUAAS_FRESH_SIGN_IN_MAX_AGE_S', 900, { min: 60, max: 86_400 }),
+    requires_named_host: read.flag('GPUAAS_REQUIRE_NAMED_HOST', false),
     console_dir: consoleDir(read),
     superadmin_emails: listOf(read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '').map((email) => email.toLowerCase()),
     site: {
