@@ -438,6 +438,25 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION stamp_audit_segment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  new.created_at := clock_timestamp();
+  new.removed_at := null;
+  select min(l.created_at), max(l.created_at) into new.first_row_at, new.last_row_at
+    from audit_seals s join audit_logs l on l.id = s.audit_log_id
+    where s.chain = new.chain and s.sequence between new.first_sequence and new.last_sequence
+    having count(*) = new.last_sequence - new.first_sequence + 1;
+  if new.last_row_at is null then
+    raise exception 'segment % does not follow its chain', new.file_name using errcode = 'check_violation';
+  end if;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION take_wiped_at()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1392,7 +1411,8 @@ CREATE INDEX audit_segments_removed ON audit_segments USING btree (chain, last_r
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON audit_segments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER follows AFTER INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION check_audit_segment();
 CREATE TRIGGER removed_once BEFORE UPDATE ON audit_segments FOR EACH ROW WHEN (old.removed_at IS NOT NULL OR new.removed_at IS NULL OR old.chain IS DISTINCT FROM new.chain OR old.first_sequence IS DISTINCT FROM new.first_sequence OR old.last_sequence IS DISTINCT FROM new.last_sequence OR old.previous_hash IS DISTINCT FROM new.previous_hash OR old.last_hash IS DISTINCT FROM new.last_hash OR old.first_row_at IS DISTINCT FROM new.first_row_at OR old.last_row_at IS DISTINCT FROM new.last_row_at OR old.file_name IS DISTINCT FROM new.file_name OR old.file_sha256 IS DISTINCT FROM new.file_sha256 OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_segment_change();
-grant insert, select on audit_segments to gpuaas_app;
+CREATE TRIGGER stamped BEFORE INSERT ON audit_segments FOR EACH ROW EXECUTE FUNCTION stamp_audit_segment();
+grant insert (chain), insert (file_name), insert (file_sha256), insert (first_sequence), insert (last_hash), insert (last_sequence), insert (previous_hash), select on audit_segments to gpuaas_app;
 
 create table backups (
   id text not null,
@@ -1486,6 +1506,19 @@ CREATE INDEX disk_ownerships_by_node ON disk_ownerships USING btree (node_id, id
 CREATE INDEX disk_ownerships_by_serial ON disk_ownerships USING btree (serial);
 CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
 grant insert, select, update on disk_ownerships to gpuaas_app;
+
+create table group_access_blocks (
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  user_id text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint group_access_blocks_pkey PRIMARY KEY (user_id, organization_id, project_id),
+  constraint group_access_blocks_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint group_access_blocks_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id),
+  constraint group_access_blocks_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+grant delete, insert, select on group_access_blocks to gpuaas_app;
 
 create table group_mappings (
   id text not null,
@@ -2041,6 +2074,7 @@ create table sku_prices (
   correlation_id text not null,
   created_at timestamp with time zone default now() not null,
   cancelled_at timestamp with time zone,
+  ended_at timestamp with time zone,
   constraint sku_prices_pkey PRIMARY KEY (id),
   constraint price_cancelled_in_time CHECK (cancelled_at < valid_from),
   constraint price_not_in_past CHECK (valid_from >= created_at),
@@ -2051,7 +2085,7 @@ create table sku_prices (
   constraint sku_prices_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
 CREATE UNIQUE INDEX sku_prices_live ON sku_prices USING btree (sku_name, valid_from DESC) WHERE (cancelled_at IS NULL);
-grant insert, select, update (cancelled_at) on sku_prices to gpuaas_app;
+grant insert, select, update (cancelled_at), update (ended_at) on sku_prices to gpuaas_app;
 
 create table sku_vm_profiles (
   name text not null,
@@ -2466,6 +2500,10 @@ create policy readable on audit_segments for select
 alter table backups enable row level security;
 create policy platform_only on backups
   using ((gpuaas_tenant() = '*'::text));
+
+alter table group_access_blocks enable row level security;
+create policy scope on group_access_blocks
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
 alter table group_mappings enable row level security;
 create policy platform_only on group_mappings

@@ -100,6 +100,15 @@ export const LIMITS = {
     relief: 'Revoke an invitation',
     added_by: ['invitationCreate'],
   },
+  quota_requests: {
+    per: 'organization',
+    kind: 'rows',
+    default: 200,
+    unit: 'open and recent quota requests',
+    counts: 'Requests for a larger GPU limit that are open, or were made within 24 hours.',
+    relief: 'Wait until operators have decided and a day has passed',
+    added_by: ['quotaRequestCreate'],
+  },
   organizations: {
     per: 'user',
     kind: 'rows',

@@ -767,7 +767,7 @@ export type Organization = {
 };
 
 export type OrganizationLimit = {
-  name: 'requests_per_minute' | 'tickets_per_minute' | 'streams' | 'sessions' | 'recordings' | 'projects' | 'service_accounts' | 'service_account_tokens' | 'invitations' | 'organizations' | 'personal_tokens' | 'ssh_keys';
+  name: 'requests_per_minute' | 'tickets_per_minute' | 'streams' | 'sessions' | 'recordings' | 'projects' | 'service_accounts' | 'service_account_tokens' | 'invitations' | 'quota_requests' | 'organizations' | 'personal_tokens' | 'ssh_keys';
   /** Whose usage it limits. `user`: usage of the caller. */
   per: 'organization' | 'user';
   max: number;
@@ -880,7 +880,7 @@ export type Price = {
   gpu_hourly_price: Money;
   /** When it took or takes effect. */
   valid_from: string;
-  /** When the next price takes effect; null without one, and for a cancelled price. */
+  /** When the next price takes effect, or its SKU was retired; null without either, and for a cancelled price. */
   valid_until: string | null;
   state: 'past' | 'current' | 'future' | 'cancelled';
   /** Who set it; null for a price from before an upgrade. */
@@ -1256,7 +1256,7 @@ export type SitePolicy = {
   sign_up: 'closed' | 'invited' | 'approved' | 'open';
   /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
   mail_domains: string[];
-  /** GPU limit with which an organization starts. Null for no limit. */
+  /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
   default_gpu_limit: number | null;
   /** Whom refused people can ask: an address or a name. */
   contact: string | null;
@@ -1270,7 +1270,7 @@ export type SitePolicySpec = {
   sign_up: 'closed' | 'invited' | 'approved' | 'open';
   /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
   mail_domains: string[];
-  /** GPU limit with which an organization starts. Null for no limit. */
+  /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
   default_gpu_limit: number | null;
   /** Whom refused people can ask: an address or a name. */
   contact: string | null;
@@ -2339,7 +2339,7 @@ export type Operations = {
     };
     response: OrganizationMember;
   };
-  /** Remove a member from the organization and all its projects. Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens lose access to the organization. */
+  /** Remove a member from the organization and all its projects. Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens lose access to the organization. A member by a group of the identity provider does not return at a sign-in: only an accepted invitation brings the person back. */
   organizationMemberRemove: {
     request: {
       params: {
@@ -2524,7 +2524,7 @@ export type Operations = {
     };
     response: ProjectMember;
   };
-  /** Remove a member from the project. Takes effect within 60 seconds. */
+  /** Remove a member from the project. Takes effect within 60 seconds. A member by a group of the identity provider does not return at a sign-in: add the person again. */
   projectMemberRemove: {
     request: {
       params: {
@@ -3985,7 +3985,7 @@ export type Operations = {
     };
     response: AdminSku;
   };
-  /** Create a SKU, or bring a retired one back. It can be launched once it has a price, and a slice once it has a VM profile. A retired SKU of this name returns with the values of the request. */
+  /** Create a SKU, or bring a retired one back. It can be launched once it has a price, and a slice once it has a VM profile. A retired SKU of this name returns with the values of the request, without its former prices and VM profiles. */
   adminSkuCreate: {
     request: {
       body: SkuSpec;
@@ -4012,7 +4012,7 @@ export type Operations = {
     };
     response: AdminSku;
   };
-  /** Retire a SKU: tenants no longer see it. Refused while it has allocations; reasons[] lists them. Creating it again brings it back. */
+  /** Retire a SKU: tenants no longer see it. Refused while it has allocations; reasons[] lists them. Its prices end, its VM profiles are retired. Creating it again brings it back. */
   adminSkuRetire: {
     request: {
       params: {
@@ -5729,7 +5729,7 @@ export type Operations = {
         sign_up?: 'closed' | 'invited' | 'approved' | 'open' | undefined;
         /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
         mail_domains?: string[] | undefined;
-        /** GPU limit with which an organization starts. Null for no limit. */
+        /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
         default_gpu_limit?: number | null | undefined;
         /** Whom refused people can ask: an address or a name. */
         contact?: string | null | undefined;

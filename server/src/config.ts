@@ -86,6 +86,8 @@ export type Config = Readonly<{
     cli_client_id: string;
     /** The claim of a token that lists the groups of the user. */
     groups_claim: string;
+    /** How many days after the last token with groups the memberships that they gave end. */
+    groups_max_age_days: number;
     /** External programs whose tokens are accepted. */
     other_client_ids: readonly string[];
   }>;
@@ -96,6 +98,8 @@ export type Config = Readonly<{
   /** Directory of the built console; null serves none. */
   console_dir: string | null;
   superadmin_emails: readonly string[];
+  /** An enrollment token is created only for a host that an operator named. */
+  requires_named_host: boolean;
   /** What the checks of the site compare with. */
   site: Readonly<{
     /** The newest recorded backup may be this old. */
@@ -348,6 +352,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       console_client_secret: read.optional('GPUAAS_OIDC_CONSOLE_CLIENT_SECRET') ?? null,
       cli_client_id: read.text('GPUAAS_OIDC_CLI_CLIENT', 'gpuaas-cli'),
       groups_claim: read.text('GPUAAS_OIDC_GROUPS_CLAIM', 'groups'),
+      groups_max_age_days: read.integer('GPUAAS_OIDC_GROUPS_MAX_AGE_DAYS', 30, { min: 1, max: 3_650 }),
       other_client_ids: listOf(read.optional('GPUAAS_OIDC_OTHER_CLIENTS') ?? ''),
     },
     web_session: {
@@ -355,6 +360,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       max_s: read.integer('GPUAAS_WEB_SESSION_MAX_S', 86_400, { min: 60, max: 2_592_000 }),
     },
     fresh_sign_in_max_age_s: read.integer('GPUAAS_FRESH_SIGN_IN_MAX_AGE_S', 900, { min: 60, max: 86_400 }),
+    requires_named_host: read.flag('GPUAAS_REQUIRE_NAMED_HOST', false),
     console_dir: consoleDir(read),
     superadmin_emails: listOf(read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '').map((email) => email.toLowerCase()),
     site: {

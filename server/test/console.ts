@@ -75,6 +75,7 @@ export const startConsoleApp = async (t: TestLike, overrides: Partial<Config> = 
     console_client_secret: null,
     cli_client_id: 'gpuaas-cli',
     groups_claim: 'groups',
+    groups_max_age_days: 30,
     other_client_ids: [],
   };
   const test = await startTestApp(

@@ -50,6 +50,13 @@ const USED: Readonly<Record<CountedLimit, (ctx: MockCtx) => number>> = {
       (one) => one.organization_id === organizationId && one.state === 'pending' && isLater(ctx, one.expires_at),
     ).length;
   },
+  quota_requests: (ctx) => {
+    const organizationId = organizationOf(ctx);
+    const dayAgo = ctx.world.now() - 24 * 3_600_000;
+    return ctx.world.quotaRequests.filter(
+      (one) => one.organization_id === organizationId && (one.state === 'open' || Date.parse(one.created_at) > dayAgo),
+    ).length;
+  },
   // The mock does not store who created an organization; its owner is the best guess.
   organizations: ({ world, principal }) =>
     world.members.filter(

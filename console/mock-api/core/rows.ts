@@ -8,7 +8,7 @@ export type Region = Item<'regionList'>;
 /** Price, profiles and required parts are added when it is read. */
 export type Sku = Omit<ResponseRow<'skuGet'>, 'gpu_hourly_price' | 'vm_profiles' | 'required_parts'>;
 export type VmProfile = Omit<ResponseRow<'adminVmProfileGet'>, 'hosts_checked' | 'hosts_too_small' | 'too_small'>;
-export type Price = Omit<Item<'adminPriceList'>, 'valid_until' | 'state'>;
+export type Price = Omit<Item<'adminPriceList'>, 'valid_until' | 'state'> & { ended_at: string | null };
 export type Pool = Omit<ResponseRow<'adminPoolGet'>, 'kind' | 'organization_name' | 'node_count'>;
 export type OsImage = ResponseRow<'osImageGet'>;
 export type User = ResponseRow<'adminUserGet'>;

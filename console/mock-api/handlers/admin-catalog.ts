@@ -156,6 +156,13 @@ const skus = {
   adminSkuRetire: async (ctx: MockCtx, { params }: Req<'adminSkuRetire'>) => {
     const row = current(ctx.world.skus, params.sku_name, 'SKU');
     assertUnused('SKU', row.name, allocationsIn(ctx.world, 'sku_name', row.name));
+    const isOf = (one: Readonly<{ sku_name: string }>) => one.sku_name === row.name;
+    for (const price of ctx.world.prices.filter((one) => isOf(one) && one.cancelled_at === null)) {
+      if (Date.parse(price.valid_from) > ctx.world.now()) price.cancelled_at = ctx.world.ago();
+      else price.ended_at ??= ctx.world.ago();
+    }
+    for (const profile of ctx.world.vmProfiles.filter((one) => isOf(one) && one.retired_at === null))
+      retired(ctx, profile);
     return operatorSku(ctx.world, retired(ctx, row));
   },
 };
@@ -244,6 +251,7 @@ const prices = {
       created_by: ctx.principal.id,
       created_at: world.ago(),
       cancelled_at: null,
+      ended_at: null,
     };
     world.prices.push(row);
     ctx.target('price', row.id);

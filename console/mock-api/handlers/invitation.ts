@@ -1,3 +1,4 @@
+import { acceptRefusal } from '../../../server/src/domain/invitation.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
@@ -64,11 +65,18 @@ export const invitation = {
       'invitation for your verified e-mail address',
     );
     if (row.state !== 'pending') throw conflict(REFUSALS.invitation_ended(row.state));
-    if (world.members.some((one) => one.organization_id === row.organization_id && one.user_id === principal.id))
-      throw conflict(REFUSALS.already_member);
+    const memberOf = (user_id: string) =>
+      world.members.find((one) => one.organization_id === row.organization_id && one.user_id === user_id);
+    const known = memberOf(principal.id);
+    const refusal = acceptRefusal({
+      ...{ user_id: principal.id, invited_by: row.invited_by, role: row.role },
+      ...{ inviter_role: memberOf(row.invited_by)?.role ?? null, source: known?.source ?? null },
+    });
+    if (refusal !== null) throw conflict(refusal);
     row.state = 'accepted';
     row.accepted_at = world.ago();
     const { organization_id, role } = row;
+    if (known !== undefined) world.members.splice(world.members.indexOf(known), 1);
     world.members.push({
       organization_id,
       user_id: principal.id,
@@ -76,7 +84,7 @@ export const invitation = {
       email: principal.email,
       role,
       source: 'manual',
-      version: 1,
+      version: (known?.version ?? 0) + 1,
       created_at: row.accepted_at,
     });
     ctx.setTarget(organization_id, null);

@@ -1,5 +1,5 @@
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
-import { organizationRefusal } from '../../../server/src/domain/sign-up.ts';
+import { organizationRefusal, ownGpuLimit } from '../../../server/src/domain/sign-up.ts';
 import { assertVersion, type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
@@ -67,7 +67,9 @@ export const organization = {
     const { world, principal } = ctx;
     const refusal = organizationRefusal(world.sitePolicy);
     if (refusal !== null) throw new Refusal('policy_denied', refusal);
-    const row = newOrganization(ctx, body);
+    // The mock does not store who created an organization; its owner is the best guess.
+    const hasCreated = world.members.some((one) => one.user_id === principal.id && one.role === 'owner');
+    const row = newOrganization(ctx, { ...body, gpu_limit: ownGpuLimit(world.sitePolicy, hasCreated) });
     world.members.push({
       organization_id: row.id,
       user_id: principal.id,

@@ -1,3 +1,4 @@
+import { approvalRefusal } from '../../../server/src/domain/quota-request.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal } from '../core/errors.ts';
@@ -86,6 +87,8 @@ export const quotaRequest = {
       throw invalidField('reason', 'is required where the limit differs from the requested one');
     const { organization_id, project_id } = row;
     const key = project_id ?? organization_id;
+    const refusal = approvalRefusal(world.quotas.get(key)?.limit ?? null, granted);
+    if (refusal !== null) throw conflict(refusal);
     const version = (world.quotas.get(key)?.version ?? 1) + 1;
     world.quotas.set(key, { organization_id, project_id, limit: granted, version });
     return end(ctx, row, { state: 'approved', granted_gpu_limit: granted, decision_reason: body.reason ?? null });

@@ -94,6 +94,7 @@ const factsOf = (world: World): SiteFacts => {
     outbox: { unsent: 0, oldest_age_s: 0 },
     sealer: { rows_s: 1, heads_s: 1 },
     audit_archive: { lag_s: 0, online_days: 400 },
+    restore: { newest: null, held_nodes: 0 },
     backup: { newest: newestFirst(world.backups)[0] ?? null, max_age_h: 26 },
   };
 };

@@ -164,6 +164,7 @@ export const seedCatalog = (world: World): void => {
       created_by: null,
       created_at: world.ago(60 * DAY_MS),
       cancelled_at: null,
+      ended_at: null,
     });
   world.pools.push({
     id: world.mint('pool', world.now() - 90 * DAY_MS),

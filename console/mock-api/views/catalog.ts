@@ -47,6 +47,7 @@ export const operatorSku = (world: World, sku: Sku) => ({
 export const vmProfileView = (row: VmProfile) => ({ ...row, hosts_checked: 0, hosts_too_small: 0, too_small: [] });
 
 export const priceView = (world: World, row: Price) => {
+  const { ended_at, ...rest } = row;
   const all = pricesOf(world, row.sku_name);
   const later = all
     .filter((one) => one.cancelled_at === null && Date.parse(one.valid_from) > Date.parse(row.valid_from))
@@ -60,5 +61,6 @@ export const priceView = (world: World, row: Price) => {
         : priceAt(all, world.now()) === row
           ? ('current' as const)
           : ('past' as const);
-  return { ...row, valid_until: row.cancelled_at === null ? (later[0] ?? null) : null, state };
+  const ends = [ended_at, later[0]].filter((one) => one !== null && one !== undefined).toSorted();
+  return { ...rest, valid_until: row.cancelled_at === null ? (ends[0] ?? null) : null, state };
 };

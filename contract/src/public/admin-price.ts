@@ -24,7 +24,9 @@ export const Price = Closed({
   sku_name: Name(),
   gpu_hourly_price: Money,
   valid_from: Time('When it took or takes effect.'),
-  valid_until: Nullable(Time('When the next price takes effect; null without one, and for a cancelled price.')),
+  valid_until: Nullable(
+    Time('When the next price takes effect, or its SKU was retired; null without either, and for a cancelled price.'),
+  ),
   state: StringEnum(PRICE_STATES),
   created_by: Nullable(Type.String({ description: 'Who set it; null for a price from before an upgrade.' })),
   created_at: Time('When it was set.'),

@@ -30,7 +30,8 @@ export const SitePolicySpec = Closed({
     Type.Integer({
       minimum: 0,
       maximum: GPU_LIMIT_MAX,
-      description: 'GPU limit with which an organization starts. Null for no limit.',
+      description:
+        'GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit.',
     }),
   ),
   contact: Nullable(DisplayText('Whom refused people can ask: an address or a name.', 200)),

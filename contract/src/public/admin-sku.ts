@@ -64,7 +64,7 @@ export const adminSkuApi = define({
     path: '/api/v1/admin/skus',
     summary: 'Create a SKU, or bring a retired one back',
     description:
-      'It can be launched once it has a price, and a slice once it has a VM profile. A retired SKU of this name returns with the values of the request.',
+      'It can be launched once it has a price, and a slice once it has a VM profile. A retired SKU of this name returns with the values of the request, without its former prices and VM profiles.',
     permission: 'admin.sku.update',
     audit: 'sku.create',
     freshSignIn: true,
@@ -99,7 +99,8 @@ export const adminSkuApi = define({
     ...operatorChanges(tag),
     path: '/api/v1/admin/skus/{sku_name}/retire',
     summary: 'Retire a SKU: tenants no longer see it',
-    description: 'Refused while it has allocations; reasons[] lists them. Creating it again brings it back.',
+    description:
+      'Refused while it has allocations; reasons[] lists them. Its prices end, its VM profiles are retired. Creating it again brings it back.',
     permission: 'admin.sku.update',
     audit: 'sku.retire',
     freshSignIn: true,

@@ -153,7 +153,7 @@ export const organizationApi = define({
     tag: 'Organizations',
     summary: 'Remove a member from the organization and all its projects',
     description:
-      "Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens lose access to the organization.",
+      "Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens lose access to the organization. A member by a group of the identity provider does not return at a sign-in: only an accepted invitation brings the person back.",
     access: 'tenant',
     permission: 'organization.member.remove',
     audit: 'organization.member.remove',

@@ -152,7 +152,8 @@ export const projectApi = define({
     path: '/api/v1/projects/{project_id}/members/{user_id}',
     tag: 'Projects',
     summary: 'Remove a member from the project',
-    description: 'Takes effect within 60 seconds.',
+    description:
+      'Takes effect within 60 seconds. A member by a group of the identity provider does not return at a sign-in: add the person again.',
     access: 'project',
     permission: 'project.member.remove',
     audit: 'project.member.remove',

@@ -162,7 +162,7 @@ export const moveHeads = async (
        from unnest($1::text[], $2::bigint[]) as w (chain, sequence) where c.chain = w.chain`,
       [written.map((chain) => chain.chain), written.map((chain) => chain.sequence)],
     ),
-    tx.query("update audit_sealer set heads_line = $1, heads_hash = decode($2, 'hex')", [end.line, end.hash]),
+    moveHeadsEnd(tx, end),
   ]);
 };
 
@@ -185,8 +185,8 @@ export const listLostHeads = async (
     )
   ).rows;
 
-/** An operator has begun a restore since, which ends what the lost changes had ended. */
-const LOSS_IS_OVER = '(lost_at is null or exists (select from restores r where r.began_at >= lost_at))';
+/** An operator has begun a restore since, which ends what the lost changes had ended. The automatic hold of nodes ends nothing. */
+const LOSS_IS_OVER = "(lost_at is null or exists (select from restores r where r.began_at >= lost_at and r.older_than > 'epoch'))";
 
 /** False when the loss up to this line of the heads file is recorded. */
 export const recordLostRows = async (tx: Tx, rows: number, line: number): Promise<boolean> =>
@@ -205,6 +205,11 @@ export const countLostRows = async (reader: Reader): Promise<number> =>
       `select case when ${LOSS_IS_OVER} then 0 else lost_rows end as rows from audit_sealer`,
     )
   ).rows[0]?.rows ?? 0;
+
+/** The file ends there, whatever its last lines say of the chains. */
+export const moveHeadsEnd = async (tx: Tx, end: Readonly<{ line: number; hash: string }>): Promise<void> => {
+  await tx.query("update audit_sealer set heads_line = $1, heads_hash = decode($2, 'hex')", [end.line, end.hash]);
+};
 
 export type ChainBound = Readonly<{
   chain: string;

@@ -66,18 +66,20 @@ export const listArchivable = async (reader: Reader, onlineDays: number, limit: 
     )
   ).rows;
 
-export const insertSegment = async (tx: Tx, segment: Omit<AuditSegmentRow, 'removed_at'>): Promise<void> => {
+/** The database sets the times: they decide when the rows may go. */
+export const insertSegment = async (
+  tx: Tx,
+  segment: Omit<AuditSegmentRow, 'first_row_at' | 'last_row_at' | 'removed_at'>,
+): Promise<void> => {
   await tx.query(
-    `insert into audit_segments (chain, first_sequence, last_sequence, previous_hash, last_hash, first_row_at, last_row_at,
-       file_name, file_sha256) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    `insert into audit_segments (chain, first_sequence, last_sequence, previous_hash, last_hash, file_name, file_sha256)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
     [
       segment.chain,
       segment.first_sequence,
       segment.last_sequence,
       segment.previous_hash,
       segment.last_hash,
-      segment.first_row_at,
-      segment.last_row_at,
       segment.file_name,
       segment.file_sha256,
     ],

@@ -16,6 +16,8 @@ const COUNTED: Readonly<Record<CountedLimit, string>> = {
   service_account_tokens:
     'api_tokens where organization_id = $1 and revoked_at is null and expires_at > clock_timestamp()',
   invitations: "invitations where organization_id = $1 and state = 'pending' and expires_at > clock_timestamp()",
+  quota_requests: `quota_requests where organization_id = $1
+    and (state = 'open' or created_at > clock_timestamp() - interval '24 hours')`,
   organizations: "organizations where created_by = $1 and kind = 'enterprise'",
   personal_tokens: 'api_tokens where user_id = $1 and revoked_at is null and expires_at > clock_timestamp()',
   ssh_keys: 'ssh_keys where user_id = $1',

@@ -15,6 +15,10 @@ const MEMBER = 'm.user_id, u.name, u.email, m.role, m.source, m.version, m.creat
 export const organizationNameTaken = async (reader: Reader, name: string): Promise<boolean> =>
   (await reader.query('select 1 as one from organizations where name = $1', [name])).rowCount > 0;
 
+/** In the platform scope: the user may have left it. */
+export const hasCreatedOrganization = async (reader: Reader, userId: string): Promise<boolean> =>
+  (await reader.query('select 1 as one from organizations where created_by = $1 limit 1', [userId])).rowCount > 0;
+
 export const findOrganization = async (reader: Reader, id: string): Promise<OrganizationRow | undefined> =>
   (await reader.query<OrganizationRow>(`select ${ORGANIZATION} from organizations o where o.id = $1`, [id])).rows[0];
 

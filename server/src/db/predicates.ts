@@ -87,12 +87,12 @@ export const runtimeIsValidated = (n: string): string =>
   `(${n}.is_runtime_passed and ${n}.runtime_checked_at is not null and (${n}.booted_at is null or ${n}.runtime_checked_at > ${n}.booted_at))`;
 
 /**
- * The price of a SKU at a time: the newest that has begun and was not cancelled; no row without one. `priceAt` of the
+ * The price of a SKU at a time: the newest that has begun, was not cancelled, and did not end with the SKU; no row without one. `priceAt` of the
  * domain is the same rule.
  */
 export const currentPrice = (skuName: string, at = 'statement_timestamp()'): string =>
   `select u.id, u.gpu_hourly_price_minor, u.currency from sku_prices u where u.sku_name = ${skuName} and u.cancelled_at is null
-    and u.valid_from <= ${at} order by u.valid_from desc limit 1`;
+    and u.ended_at is null and u.valid_from <= ${at} order by u.valid_from desc limit 1`;
 
 /** The SKU `k` can be launched where its region is enabled; `skuBlockers` of the domain names what is missing. */
 export const skuIsOpen = (k: string): string =>

@@ -92,6 +92,10 @@ describe('row-level security', () => {
         "insert into group_mappings (id, group_name, organization_id, role) values ('grm_' || $1, '/group', $1, 'viewer')",
         [organization_id],
       );
+      await tenants.sql.query('insert into group_access_blocks (organization_id, user_id) values ($1, $2)', [
+        organization_id,
+        owner.me.id,
+      ]);
     }
     app = new Client({ connectionString: tenants.test.db.url });
     await app.connect();

@@ -12,22 +12,23 @@ const at = (minutes: number): string => new Date(START + minutes * 60_000).toISO
 
 /** Times are unique among prices that were not cancelled, as the schema demands. */
 const history = fc
-  .uniqueArray(fc.record({ minute: fc.nat({ max: 20 }), isCancelled: fc.boolean() }), {
+  .uniqueArray(fc.record({ minute: fc.nat({ max: 20 }), isCancelled: fc.boolean(), isEnded: fc.boolean() }), {
     maxLength: 8,
     selector: ({ minute }) => minute,
   })
   .map((rows) =>
-    rows.map(({ minute, isCancelled }, index) => ({
+    rows.map(({ minute, isCancelled, isEnded }, index) => ({
       id: `prc_${index}`,
       sku_name: 'sku',
       gpu_hourly_price_minor: index,
       currency: 'USD',
       valid_from: at(minute),
       cancelled_at: isCancelled ? at(minute - 1) : null,
+      ended_at: isEnded && !isCancelled ? at(minute + 1) : null,
     })),
   );
 
-test('the price at a time is the newest that has begun and was not cancelled, in SQL as in the domain', async (t) => {
+test('the price at a time is the newest that has begun, was not cancelled and did not end, in SQL as in the domain', async (t) => {
   const { database } = await testDatabase(t);
   let without = 0;
   await fc.assert(
@@ -35,13 +36,15 @@ test('the price at a time is the newest that has begun and was not cancelled, in
       const found = await database.read(PLATFORM, async (reader) => {
         const { rows } = await reader.query<{ id: string }>(
           `with sku_prices as (select * from jsonb_to_recordset($1::jsonb) as p (id text, sku_name text, gpu_hourly_price_minor bigint,
-             currency text, valid_from timestamptz, cancelled_at timestamptz))
+             currency text, valid_from timestamptz, cancelled_at timestamptz, ended_at timestamptz))
            select c.id from (${currentPrice("'sku'", '$2::timestamptz')}) c`,
           [JSON.stringify(prices), at(minute)],
         );
         return rows[0]?.id;
       });
-      const begun = prices.filter((one) => one.cancelled_at === null && one.valid_from <= at(minute));
+      const begun = prices.filter(
+        (one) => one.cancelled_at === null && one.ended_at === null && one.valid_from <= at(minute),
+      );
       const newest = begun
         .map(({ valid_from }) => valid_from)
         .toSorted()

@@ -5,16 +5,16 @@ import { statement } from './statement.ts';
 import type { SkuPrices } from './types.gen.ts';
 
 export type PriceRow = Readonly<
-  Omit<SkuPrices, 'correlation_id'> & {
-    /** The next price that was not cancelled begins; null without one. */
+  Omit<SkuPrices, 'correlation_id' | 'ended_at'> & {
+    /** The next price that was not cancelled begins, or the SKU was retired; null without either. */
     valid_until: string | null;
     state: 'past' | 'current' | 'future' | 'cancelled';
   }
 >;
 
 const PRICE = `p.id, p.sku_name, p.currency, p.gpu_hourly_price_minor, p.valid_from, p.created_by, p.created_at, p.cancelled_at,
-  case when p.cancelled_at is null then (select min(l.valid_from) from sku_prices l
-    where l.sku_name = p.sku_name and l.cancelled_at is null and l.valid_from > p.valid_from) end as valid_until,
+  case when p.cancelled_at is null then least(p.ended_at, (select min(l.valid_from) from sku_prices l
+    where l.sku_name = p.sku_name and l.cancelled_at is null and l.valid_from > p.valid_from)) end as valid_until,
   case when p.cancelled_at is not null then 'cancelled' when p.valid_from > statement_timestamp() then 'future'
     when p.id = (select c.id from (${currentPrice('p.sku_name')}) c) then 'current' else 'past' end as state`;
 
@@ -66,6 +66,17 @@ export const insertPrice = (
     }
   >,
 ) => INSERT_PRICE.query(tx, row);
+
+/** Of a SKU that is retired, whose row must be locked: those that have not begun are cancelled. */
+export const endPrices = async (tx: Tx, skuName: string): Promise<void> => {
+  await tx.query(
+    `with at as (select clock_timestamp() as now)
+     update sku_prices p set cancelled_at = case when p.valid_from > at.now then at.now end,
+       ended_at = case when p.valid_from <= at.now then at.now end
+     from at where p.sku_name = $1 and p.cancelled_at is null and p.ended_at is null`,
+    [skuName],
+  );
+};
 
 /** False once it has taken effect or was cancelled. */
 export const cancelPrice = async (tx: Tx, id: string): Promise<boolean> =>

@@ -80,6 +80,18 @@ export const retireVmProfile = async (tx: Tx, name: string): Promise<void> => {
   ]);
 };
 
+/** Of a SKU that is retired; their names. */
+export const retireProfilesOf = async (tx: Tx, skuName: string): Promise<string[]> =>
+  (
+    await tx.query<{ name: string }>(
+      `update sku_vm_profiles set retired_at = clock_timestamp(), version = version + 1
+       where sku_name = $1 and retired_at is null returning name`,
+      [skuName],
+    )
+  ).rows
+    .map(({ name }) => name)
+    .sort();
+
 export type MeasuredHost = HostSize & Readonly<{ node_id: string; node_name: string; sku_name: string }>;
 
 /** Hosts of the SKUs' GPU models that a discovery has measured. */

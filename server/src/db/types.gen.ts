@@ -286,6 +286,14 @@ export interface DiskOwnerships {
   size_bytes: number | null;
 }
 
+export interface GroupAccessBlocks {
+  organization_id: string;
+  project_id: string;
+  project_key: string | null;
+  user_id: string;
+  created_at: string;
+}
+
 export interface GroupMappings {
   id: string;
   group_name: string;
@@ -826,6 +834,7 @@ export interface SkuPrices {
   correlation_id: string;
   created_at: string;
   cancelled_at: string | null;
+  ended_at: string | null;
 }
 
 export interface SkuVmProfiles {

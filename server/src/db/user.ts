@@ -1,5 +1,6 @@
 import type { HeldRole } from '../domain/group-access.ts';
 import type { Reader, Tx } from './client.ts';
+import { CLOCK_TRUSTED } from './predicates.ts';
 import type { Users } from './types.gen.ts';
 
 export type UserRow = Readonly<Users>;
@@ -89,6 +90,27 @@ export const updateGroups = async (
       [id, groups, issued_at],
     )
   ).rowCount === 1;
+
+/** Groups that no token stated for so many days. A clock that went wrong must not end memberships. */
+const GROUPS_ARE_OLD = (days: string) =>
+  `groups is not null and groups_at < clock_timestamp() - make_interval(days => ${days}) and ${CLOCK_TRUSTED}`;
+
+export const listUsersOfOldGroups = async (
+  reader: Reader,
+  days: number,
+  page: Readonly<{ after: string; limit: number }>,
+): Promise<string[]> =>
+  (
+    await reader.query<{ id: string }>(
+      `select id from users where id > $2 and state = 'active' and ${GROUPS_ARE_OLD('$1')} order by id limit $3`,
+      [days, page.after, page.limit],
+    )
+  ).rows.map(({ id }) => id);
+
+/** Locks the user. The time of the token stays: an older one must not bring the groups back. False if a sign-in came first. */
+export const forgetGroups = async (tx: Tx, id: string, days: number): Promise<boolean> =>
+  (await tx.query(`update users set groups = null where id = $1 and ${GROUPS_ARE_OLD('$2')}`, [id, days])).rowCount ===
+  1;
 
 /** The user's roles with their source, in organizations and projects. */
 export const listHeldRoles = async (reader: Reader, userId: string): Promise<HeldRole[]> =>

@@ -62,19 +62,19 @@ test('a refusal to retire names what uses the resource, the first of many, and w
   assert.match(inUseSentence('SKU', 's', [node]) ?? '', /^SKU s is in use: .* or disable the SKU\.$/);
 });
 
-test('the price at a time is the newest that has begun and was not cancelled', () => {
+test('the price at a time is the newest that has begun, was not cancelled, and did not end with the SKU', () => {
   const price = (id: string, valid_from: string, cancelled_at: string | null = null) => ({
-    id,
-    valid_from,
-    cancelled_at,
+    ...{ id, valid_from, cancelled_at },
+    ended_at: id === 'ended' ? '2026-02-15T00:00:00Z' : null,
   });
   const prices = [
     price('b', '2026-02-01T00:00:00Z'),
     price('a', '2026-01-01T00:00:00Z'),
+    price('ended', '2026-02-10T00:00:00Z'),
     price('c', '2026-03-01T00:00:00Z', '2026-01-15T00:00:00Z'),
   ];
   const on = (day: string) => priceAt(prices, Date.parse(day))?.id;
-  assert.deepEqual(['2025-12-31', '2026-01-01', '2026-02-02', '2026-04-01'].map(on), [undefined, 'a', 'b', 'b']);
+  assert.deepEqual(['2025-12-31', '2026-01-01', '2026-02-12', '2026-04-01'].map(on), [undefined, 'a', 'b', 'b']);
 });
 
 test('the size of a host counts the CPUs of its NUMA nodes and the largest pages that all of them have', () => {

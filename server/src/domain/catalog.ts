@@ -75,10 +75,16 @@ export const inUseSentence = (noun: keyof typeof CURES, name: string, uses: read
     ? null
     : `${noun === 'SKU' ? noun : `${noun[0]?.toUpperCase()}${noun.slice(1)}`} ${name} is in use: ${uses.map(useText).join(', ')}. ${CURES[noun]}`;
 
-export type DatedPrice = Readonly<{ id: string; valid_from: string; cancelled_at: string | null }>;
+export type DatedPrice = Readonly<{
+  id: string;
+  valid_from: string;
+  cancelled_at: string | null;
+  /** When its SKU was retired. */
+  ended_at: string | null;
+}>;
 
-/** The current price at a time: the newest that has begun and was not cancelled. */
+/** The current price at a time: the newest that has begun, was not cancelled, and did not end with the SKU. */
 export const priceAt = <Price extends DatedPrice>(prices: readonly Price[], atMs: number): Price | undefined =>
   prices
-    .filter(({ valid_from, cancelled_at }) => cancelled_at === null && Date.parse(valid_from) <= atMs)
+    .filter((one) => one.cancelled_at === null && one.ended_at === null && Date.parse(one.valid_from) <= atMs)
     .toSorted((a, b) => Date.parse(b.valid_from) - Date.parse(a.valid_from))[0];

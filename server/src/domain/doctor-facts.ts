@@ -71,6 +71,8 @@ export type SiteFacts = Readonly<{
   sealer: Readonly<{ rows_s: number; heads_s: number }>;
   /** How long the oldest audit row in the database has been due for the archive; null where no directory is set. */
   audit_archive: Readonly<{ lag_s: number; online_days: number }> | null;
+  /** The newest restore, and how many nodes wait for an operator since. */
+  restore: Readonly<{ newest: Readonly<{ began_at: string; reason: string }> | null; held_nodes: number }>;
   backup: Readonly<{ newest: Readonly<{ taken_at: string; location: string }> | null; max_age_h: number }>;
 }>;
 

@@ -2,6 +2,7 @@
 import type { SiteFacts } from './doctor-facts.ts';
 import {
   type AnyCheck,
+  because,
   check,
   DAY_S,
   failed,
@@ -123,6 +124,15 @@ const judgeArchive = (fact: SiteFacts['audit_archive']): Verdict => {
   );
 };
 
+const judgeRestore = ({ newest, held_nodes }: SiteFacts['restore'], now: Date): Verdict => {
+  if (newest === null || held_nodes === 0) return ok('No node waits for an operator after a restore.');
+  const since = span(-secondsUntil(newest.began_at, now));
+  return failed(
+    `${plural(held_nodes, 'node')} got no task that destroys data for ${since}: ${because(newest.reason)}`,
+    'gpuaas admin restore show. If the database was restored: gpuaas admin restore begin. Then compare and release each node.',
+  );
+};
+
 const RECORD_COMMAND = 'gpuaas admin backup record --taken-at TIME --location WHERE';
 
 const judgeBackup = ({ newest, max_age_h }: SiteFacts['backup'], now: Date): Verdict => {
@@ -156,6 +166,13 @@ export const SERVICE_CHECKS: readonly AnyCheck[] = [
     fact: 'audit_archive',
     runbook: 'audit-verify-failed.md#audit-rows-are-not-archived',
     judge: judgeArchive,
+  }),
+  check({
+    key: 'restore',
+    label: 'Restore',
+    fact: 'restore',
+    runbook: 'restore-backup.md',
+    judge: judgeRestore,
   }),
   check({ key: 'backup', label: 'Backup', fact: 'backup', runbook: 'restore-backup.md', judge: judgeBackup }),
 ];

@@ -75,6 +75,7 @@ const HEALTHY: SiteFacts = {
   outbox: { unsent: 1, oldest_age_s: 1 },
   sealer: { rows_s: 1, heads_s: 2 },
   audit_archive: { lag_s: 20 * DAY_S, online_days: 400 },
+  restore: { newest: { began_at: at(-7_200), reason: 'An earlier one.' }, held_nodes: 0 },
   backup: { newest: { taken_at: at(-7_200), location: 's3://backups/gpuaas' }, max_age_h: 26 },
 };
 
@@ -210,6 +211,7 @@ const OUTCOMES: readonly Outcome[] = [
   ['images', { images: [{ name: 'debian', nodes_with_it: 0 }] }, 'warning', /No host has debian/],
   ['outbox', { unsent: 40, oldest_age_s: 180 }, 'warning', /40 events waiting; .* 3 minutes ago/],
   ['outbox', { oldest_age_s: 1_000 }, 'failed', /17 minutes ago/],
+  ['restore', { held_nodes: 2 }, 'failed', /2 nodes got no task that destroys data for 2 hours: an earlier one/i],
   ['sealer', { rows_s: 300 }, 'warning', /waited 5 minutes for its seal/],
   ['sealer', { heads_s: 7_200 }, 'failed', /waited 2 hours for its signed head/],
   ['audit_archive', null, 'warning', /No archive directory is set/],

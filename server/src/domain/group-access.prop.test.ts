@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type AccessChange, type HeldRole, type MappedRole, planGroupAccess } from './group-access.ts';
+import {
+  type AccessChange,
+  type BlockedPlace,
+  type HeldRole,
+  type MappedRole,
+  planGroupAccess,
+} from './group-access.ts';
 
 const ORGANIZATIONS = ['org_a', 'org_b'];
 const PROJECTS = { org_a: ['prj_a1', 'prj_a2'], org_b: ['prj_b1'] } as const;
@@ -58,8 +64,8 @@ const after = (rows: readonly HeldRole[], changes: readonly AccessChange[]): Hel
 test('the plan makes memberships by groups follow the groups, and planning again changes nothing', () => {
   fc.assert(
     fc.property(mapped, held, (wanted, rows) => {
-      const result = after(rows, planGroupAccess(wanted, rows));
-      assert.deepEqual(planGroupAccess(wanted, result), []);
+      const result = after(rows, planGroupAccess(wanted, rows, []));
+      assert.deepEqual(planGroupAccess(wanted, result, []), []);
       const places = new Set([...wanted.map(keyOf), ...wanted.map((one) => one.organization_id)]);
       for (const one of result) if (one.source === 'group') assert.ok(places.has(keyOf(one)));
       for (const key of places)
@@ -74,7 +80,7 @@ test('the plan makes memberships by groups follow the groups, and planning again
 test('a membership that a person gave keeps its role and source', () => {
   fc.assert(
     fc.property(mapped, held, (wanted, rows) => {
-      const result = after(rows, planGroupAccess(wanted, rows));
+      const result = after(rows, planGroupAccess(wanted, rows, []));
       for (const one of rows.filter(({ source, project_id }) => source === 'manual' && project_id === null))
         assert.deepEqual(
           result.find((row) => keyOf(row) === keyOf(one)),
@@ -84,8 +90,31 @@ test('a membership that a person gave keeps its role and source', () => {
   );
 });
 
+test('groups give nothing where a person removed the user, and elsewhere what they would give anyway', () => {
+  const blocked = fc.array(place.map((at): BlockedPlace => at));
+  fc.assert(
+    fc.property(mapped, held, blocked, (wanted, rows, out) => {
+      const result = after(rows, planGroupAccess(wanted, rows, out));
+      assert.deepEqual(planGroupAccess(wanted, result, out), []);
+      const isOut = (one: Readonly<{ organization_id: string; project_id: string | null }>) =>
+        out.some(
+          (at) =>
+            keyOf(at) === keyOf(one) ||
+            (at.organization_id === keyOf({ ...one, project_id: null }) && at.project_id === null),
+        );
+      for (const one of result) assert.ok(one.source === 'manual' || !isOut(one), keyOf(one));
+      for (const one of after(rows, planGroupAccess(wanted, rows, [])))
+        if (!isOut(one) && one.source === 'group')
+          assert.ok(
+            result.some((row) => keyOf(row) === keyOf(one)),
+            keyOf(one),
+          );
+    }),
+  );
+});
+
 test('the highest role of several groups counts', () => {
   const at = { organization_id: 'org_a', project_id: null };
   const roles = (['viewer', 'admin', 'member'] as const).map((is) => ({ ...at, role: is }));
-  assert.deepEqual(planGroupAccess(roles, []), [{ ...at, kind: 'grant', role: 'admin' }]);
+  assert.deepEqual(planGroupAccess(roles, [], []), [{ ...at, kind: 'grant', role: 'admin' }]);
 });

@@ -1,6 +1,7 @@
 /**
  * Memberships by groups of the issuer. The mapped groups of a user give at most one role per organization and project,
  * the highest. A membership that a person gave is never touched; one by a group follows the groups, and ends with them.
+ * Where a person removed the user, groups give nothing.
  */
 export type GroupRole = 'admin' | 'member' | 'viewer';
 
@@ -18,6 +19,9 @@ export type AccessChange = Readonly<{ organization_id: string; project_id: strin
   (Readonly<{ kind: 'grant' | 'change'; role: GroupRole }> | Readonly<{ kind: 'remove'; role: null }>);
 
 const RANK: Readonly<Record<GroupRole, number>> = { viewer: 0, member: 1, admin: 2 };
+
+/** Where a person removed the user: `project_id` is null for an organization with all its projects. */
+export type BlockedPlace = Readonly<{ organization_id: string; project_id: string | null }>;
 
 type Place = Readonly<{ organization_id: string; project_id: string | null }>;
 const keyOf = ({ organization_id, project_id }: Place): string => project_id ?? organization_id;
@@ -44,8 +48,14 @@ const withOrganizations = (mapped: readonly MappedRole[]): MappedRole[] => {
  * In the order in which they can be made: organizations before their projects, and removals last. The end of a membership
  * in an organization ends those in its projects, so they are not listed.
  */
-export const planGroupAccess = (mapped: readonly MappedRole[], held: readonly HeldRole[]): AccessChange[] => {
-  const wanted = highest(withOrganizations(mapped));
+export const planGroupAccess = (
+  mapped: readonly MappedRole[],
+  held: readonly HeldRole[],
+  blocked: readonly BlockedPlace[],
+): AccessChange[] => {
+  const keptOut = new Set(blocked.map(keyOf));
+  const wanted = highest(withOrganizations(mapped.filter((one) => !keptOut.has(one.organization_id))));
+  for (const key of keptOut) wanted.delete(key);
   const holds = new Map(held.map((one) => [keyOf(one), one]));
   const changes: AccessChange[] = [];
   for (const { organization_id, project_id, role } of wanted.values()) {

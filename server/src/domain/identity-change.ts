@@ -15,21 +15,31 @@ export type IdentityChange = Readonly<{
   organization_id: string | null;
 }>;
 
-/** The nouns of audit actions about people, credentials, keys and certificates. */
+/**
+ * The nouns, or whole names, of audit actions about who may do what: people, credentials, keys and certificates, and the
+ * policies, mappings and limits that admit people and decide how much they may have.
+ */
 const NOUNS = [
   'access_policy',
   'allocation.access_grant',
   'api_token',
+  'group_mapping',
   'invitation',
   'node.agent',
   'node.certificate',
   'node.enroll',
   'node.rebind',
   'node.retire',
+  'organization.create',
   'organization.member',
   'platform_key',
   'project.member',
+  'quota',
+  'quota_request',
   'service_account',
+  'sign_up_request',
+  'site',
+  'site_policy',
   'ssh_key',
   'trust_key',
   'user',

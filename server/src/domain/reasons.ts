@@ -31,6 +31,8 @@ export const REASONS = {
   /** %s are the version and the workflow. */
   run_abandoned: 'The deadline passed, and no worker runs version %s of %s.',
   database_restored: 'The control plane was restored from a backup. Open a new session.',
+  database_behind:
+    'The database is older than the signed heads of its audit log: a backup was restored, or a failover lost changes. No credential was ended.',
   certificate_restored: 'The control plane was restored from a backup. Enroll the host again.',
   account_disabled: 'The account was disabled.',
   key_deleted: 'The key was deleted.',

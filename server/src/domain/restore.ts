@@ -1,6 +1,9 @@
 /** When the destructive tasks of a node may be released after the database was restored. */
 import { done, type Refusal, refused } from './refusal.ts';
 
+/** Of one restore: more are in the file beside the heads. */
+export const IDENTITY_CHANGES_MAX = 10_000;
+
 export type HeldFacts = Readonly<{ inventory_at: string | null; findings: number }>;
 
 /** Undefined facts: nothing is held. */

@@ -60,6 +60,10 @@ export const REFUSALS = {
     limit === null
       ? 'There is no GPU limit at this level. Nothing needs to be requested.'
       : `The limit is ${limit} already. Request a higher one.`,
+  quota_request_reached: (limit: number | null, granted: number) =>
+    limit === null
+      ? 'There is no GPU limit at this level by now, so an approval would lower it. Reject the request.'
+      : `The limit is ${limit} by now, so ${granted} would not raise it. Reject the request, or grant more than ${limit}.`,
   /** Of a launch above the quota. */
   quota_launch: 'The GPU quota does not allow this launch.',
   quota_request_how: 'Request a larger limit: gpuaas quota request --gpus <limit> --reason <text>.',
@@ -71,6 +75,9 @@ export const REFUSALS = {
   invite_owner: 'Only an owner can invite an owner.',
   invitation_ended: (state: string) => `The invitation is already ${state}.`,
   already_member: 'You are already a member of this organization.',
+  invited_by_self: 'You created this invitation, so you cannot accept it. Ask another owner or admin to invite you.',
+  kept_by_owner:
+    'A group of the identity provider gives your membership, and only an owner can make it independent of the group. Ask an owner to invite you.',
   project_name_taken: (name: string) => `A project named "${name}" exists in this organization.`,
   service_account_name_taken: (name: string) => `A service account named "${name}" exists in this project.`,
   wrong_client_secret: 'The client ID or secret is wrong, or the account is disabled.',

@@ -52,6 +52,15 @@ export const decideSignUp = (policy: SignUpPolicy, person: Newcomer): SignUpDeci
   };
 };
 
+/**
+ * The limit of an organization that a user creates. The first one of a user, mostly the personal one, gets the default;
+ * otherwise everyone could have it as often as they may create organizations. Null is no limit.
+ */
+export const ownGpuLimit = (
+  { default_gpu_limit }: Readonly<{ default_gpu_limit: number | null }>,
+  hasCreated: boolean,
+): number | null => (hasCreated && default_gpu_limit !== null ? 0 : default_gpu_limit);
+
 /** Why a user cannot create another organization; null under the policy that lets people in by themselves. */
 export const organizationRefusal = ({ sign_up, contact }: SignUpPolicy): string | null =>
   sign_up === 'open' ? null : REFUSALS.organization_by_operator(contact);

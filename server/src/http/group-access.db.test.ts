@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { type Caller, startTestApp, type TestApp, type TestClock, testClock } from '../../test/app.ts';
 import { CACHE_OVER_MS, must } from '../../test/tenants.ts';
+import { endGroupAccess } from '../reconcilers/end-group-access.ts';
 
 const MAPPINGS = '/api/v1/admin/group-mappings';
 
@@ -120,7 +121,24 @@ describe('groups of the issuer', () => {
       assert.equal((await rolesOf(await signIn('overage', claims)))[0], 'viewer', JSON.stringify(claims));
   });
 
-  it('own the role that they gave: admins change it by the group, and may end it until the next sign-in', async () => {
+  it('stay as they are while userinfo of the issuer fails', async (t) => {
+    const email = { email: undefined, email_verified: undefined };
+    assert.equal((await rolesOf(await signIn('outage', { groups: ['/viewers'] })))[0], 'viewer');
+    const { answer } = test.issuer.userinfo;
+    t.after(() => {
+      test.issuer.userinfo.answer = answer;
+    });
+    test.issuer.userinfo.answer = () => ({ status: 500, body: {} });
+    assert.equal((await rolesOf(await signIn('outage', email)))[0], 'viewer');
+    test.issuer.userinfo.answer = () => ({ status: 200, body: { sub: 'outage' } });
+    assert.equal(
+      (await rolesOf(await signIn('outage', email)))[0],
+      undefined,
+      'the issuer responded that there are none',
+    );
+  });
+
+  it('own the role that they gave: admins change it by the group, and end it until a person lets the member in again', async () => {
     const caller = await signIn('fixed', { groups: ['/builders'] });
     const { id } = must(await caller.get('/api/v1/me'), 200).body;
     const member = `/api/v1/organizations/${place.organization_id}/members/${id}`;
@@ -132,18 +150,87 @@ describe('groups of the issuer', () => {
     must(await owner.call('DELETE', member), 204);
     clock.advance(CACHE_OVER_MS);
     assert.deepEqual(await rolesOf(caller), [undefined, undefined], 'the same sign-in does not bring it back');
-    assert.deepEqual(await rolesOf(await signIn('fixed', { groups: ['/builders'] })), ['member', 'member']);
+    const again = () => signIn('fixed', { groups: ['/builders', '/admins'] });
+    assert.deepEqual(await rolesOf(await again()), [undefined, undefined], 'nor does the next one');
+    must(await admin.post(`${MAPPINGS}/sync`), 200);
+    assert.deepEqual(await rolesOf(await again()), [undefined, undefined], 'nor does an operator');
+    const invitations = `/api/v1/organizations/${place.organization_id}/invitations`;
+    const invited = must(await owner.post(invitations, { email: 'fixed@example.com', role: 'viewer' }), 201).body;
+    must(await (await again()).post('/api/v1/invitations/accept', { token: invited.token }), 200);
+    assert.deepEqual(await rolesOf(await again()), ['viewer', 'member'], 'the group gives the project again');
   });
 
-  it('become manual by an accepted invitation', async () => {
-    const caller = await signIn('kept', { groups: ['/viewers'] });
+  it('do not bring back a member whom a person removed from a project, until somebody adds them', async () => {
+    const again = () => signIn('project-out', { groups: ['/builders'] });
+    const { id } = must(await (await again()).get('/api/v1/me'), 200).body;
+    const member = `/api/v1/projects/${place.project_id}/members/${id}`;
+    must(await owner.call('DELETE', member), 204);
+    assert.deepEqual(await rolesOf(await again()), ['member', undefined], 'a member of the organization still');
+    const direct = async () =>
+      (await sql.query('select source from project_memberships where user_id = $1', [id])).rows.map(
+        (row) => row.source,
+      );
+    assert.deepEqual(await direct(), []);
+    must(await owner.call('PUT', member, { role: 'viewer' }), 200);
+    must(await owner.call('DELETE', member), 204);
+    await rolesOf(await again());
+    assert.deepEqual(await direct(), ['group']);
+  });
+
+  it('end when no sign-in confirms them for the time of the setting, also for API tokens and SSH keys', async () => {
+    const caller = await signIn('leaver', { groups: ['/builders'] });
+    const { id } = must(await caller.get('/api/v1/me'), 200).body;
+    const created = await caller.post('/api/v1/tokens', { name: 'year', scopes: ['all'], expires_in_s: 31_536_000 });
+    const byToken = test.bearer(must(created, 201).body.token);
+    const path = `/api/v1/organizations/${place.organization_id}`;
+    must(await byToken.get(path), 200);
+    const end = () => endGroupAccess({ database: test.db.database, max_age_days: 30 });
+    await sql.query("update users set groups_at = now() - interval '29 days' where id = $1", [id]);
+    assert.equal(await end(), 0);
+    must(await byToken.get(path), 200);
+    await sql.query("update users set groups_at = now() - interval '31 days' where id = $1", [id]);
+    await sql.query("insert into clock_guard (seen_at, hold_since, reason, jump_ms) values (now(), now(), 'x', 1)");
+    assert.equal(await end(), 0, 'while the clock is in doubt nothing ends');
+    await sql.query('delete from clock_guard');
+    assert.equal(await end(), 1);
+    clock.advance(CACHE_OVER_MS);
+    assert.equal((await byToken.get(path)).status, 404);
+    assert.equal(await end(), 0);
+    const { rows } = await sql.query(
+      `select actor_kind, policy from audit_logs where target_id = $1 and action = 'organization.member.remove'`,
+      [id],
+    );
+    assert.deepEqual(rows, [
+      { actor_kind: 'system', policy: 'no sign-in confirmed the groups of the user for 30 days' },
+    ]);
+    must(await admin.post(`${MAPPINGS}/sync`), 200);
+    assert.equal((await byToken.get(path)).status, 404, 'a sync does not use groups that are out of date');
+    assert.deepEqual(await rolesOf(await signIn('leaver', { groups: ['/builders'] })), ['member', 'member']);
+  });
+
+  it('become manual by an accepted invitation of an owner, and of nobody else', async () => {
+    const caller = await signIn('kept', { groups: ['/admins'] });
     await rolesOf(caller);
-    const invited = await owner.post(`/api/v1/organizations/${place.organization_id}/invitations`, {
-      email: 'kept@example.com',
-      role: 'admin',
-    });
-    must(await caller.post('/api/v1/invitations/accept', { token: must(invited, 201).body.token }), 200);
-    assert.equal((await rolesOf(await signIn('kept', { groups: [] })))[0], 'admin');
+    const other = await signIn('other-admin', { groups: ['/admins'] });
+    await rolesOf(other);
+    const invite = async (by: Caller, role: string) =>
+      must(
+        await by.post(`/api/v1/organizations/${place.organization_id}/invitations`, {
+          email: 'kept@example.com',
+          role,
+        }),
+        201,
+      ).body.token;
+    const accept = async (token: string) => caller.post('/api/v1/invitations/accept', { token });
+    const own = await accept(await invite(caller, 'admin'));
+    assert.deepEqual([own.status, own.body.code], [409, 'conflict']);
+    assert.match(own.body.detail, /You created this invitation/);
+    const colleague = await accept(await invite(other, 'admin'));
+    assert.deepEqual([colleague.status, colleague.body.code], [409, 'conflict']);
+    assert.match(colleague.body.detail, /Ask an owner to invite you/);
+    must(await accept(await invite(owner, 'member')), 200);
+    assert.equal((await rolesOf(await signIn('kept', { groups: [] })))[0], 'member');
+    assert.equal((await rolesOf(await signIn('other-admin', { groups: [] })))[0], undefined);
   });
 
   it('admit a person whose group is mapped under the policy `invited`', async () => {

@@ -15,6 +15,7 @@ test('a token of the issuer reaches what its scopes allow, and only from accepte
       console_client_secret: null,
       cli_client_id: 'gpuaas-cli',
       groups_claim: 'groups',
+      groups_max_age_days: 30,
       other_client_ids: ['partner'],
     },
   });

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { type Caller, startTestApp, type TestApp, type TestClock, testClock } from '../../test/app.ts';
 import { auditRowsOf, CACHE_OVER_MS, must } from '../../test/tenants.ts';
+import { until } from '../../test/until.ts';
 
 const POLICY = '/api/v1/admin/site-policy';
 const REQUESTS = '/api/v1/admin/sign-up-requests';
@@ -190,6 +191,29 @@ describe('the sign-up policy', () => {
     assert.equal(rows.find((row: { user_id: string }) => row.user_id === user.id).decided_by, null);
   });
 
+  it('keeps the rejection of an operator that a person who signs in again meets', async () => {
+    await set({ sign_up: 'approved' });
+    assert.equal(must(await me(await person('approved-4')), 200).body.state, 'pending');
+    const user = (await usersOf('approved-4'))[0];
+    await set({ sign_up: 'open' });
+    await sql.query('begin');
+    await sql.query(
+      "update sign_up_requests set state = 'rejected', reason = 'Unknown', decided_by = $2, decided_at = now() where user_id = $1",
+      [user.id, admin.me.id],
+    );
+    const again = me(await person('approved-4', { jti: 'at-once' }));
+    await until('the sign-in waits for the operator', async () => {
+      const { rows } = await sql.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rows.length > 0;
+    });
+    await sql.query('commit');
+    assert.deepEqual([(await again).body.state, (await usersOf('approved-4'))[0]?.state], ['pending', 'pending']);
+    const { rows } = await sql.query('select state, reason from sign_up_requests where user_id = $1', [user.id]);
+    assert.deepEqual(rows, [{ state: 'rejected', reason: 'Unknown' }]);
+  });
+
   it('open admits verified addresses of the listed domains, with the default limit', async () => {
     await set({ sign_up: 'open', mail_domains: ['example.com'], default_gpu_limit: 7 });
     const admitted = must(await me(await person('open-1')), 200).body;
@@ -201,8 +225,14 @@ describe('the sign-up policy', () => {
     assert.deepEqual(await usersOf('open-2'), []);
     const owner = await test.user('open-1');
     const { id } = must(await owner.post('/api/v1/organizations', { name: 'open-second' }), 201).body;
-    assert.deepEqual(await limitOf(id), [{ gpu_limit: 7 }]);
-    await set({ mail_domains: [] });
+    assert.deepEqual(await limitOf(id), [{ gpu_limit: 0 }], 'the default counts once per user');
+    await set({ mail_domains: [], default_gpu_limit: null });
+    const third = must(await owner.post('/api/v1/organizations', { name: 'open-third' }), 201).body;
+    assert.deepEqual(await limitOf(third.id), [{ gpu_limit: null }], 'a site without limits');
+    await set({ default_gpu_limit: 7 });
+    await sql.query('update organizations set created_by = null where created_by = $1', [owner.me.id]);
+    const first = must(await owner.post('/api/v1/organizations', { name: 'open-first' }), 201).body;
+    assert.deepEqual(await limitOf(first.id), [{ gpu_limit: 7 }]);
   });
 
   it('creates one user and one organization for first requests that arrive at once', async () => {

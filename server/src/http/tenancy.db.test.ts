@@ -32,8 +32,18 @@ describe("another tenant's ids behave like ids that do not exist", () => {
     allocation_id: 'allocation',
     session_id: 'terminal_session',
     access_grant_id: 'access_grant',
+    quota_request_id: 'quota_request',
+    web_session_id: 'web_session',
   } as const;
+  /** Names of the catalog, which every tenant sees. */
+  const SHARED = ['sku_name', 'image_name'];
+  const tested = new Set<string | undefined>(Object.values(KINDS));
   const kindOf = (name: string) => KINDS[name as keyof typeof KINDS];
+
+  it('every parameter in the paths of tenants is an id of a tenant that is tested, or a shared name', () => {
+    const names = operations.flatMap(([, operation]) => (operation.access === 'platform' ? [] : paramsOf(operation)));
+    assert.deepEqual([...new Set(names)].sort(), [...Object.keys(KINDS), ...SHARED].sort());
+  });
 
   /** Everything a tenant owns, except append-only data. */
   const digestOf = async (tenant: Tenant): Promise<string> => {
@@ -52,8 +62,12 @@ describe("another tenant's ids behave like ids that do not exist", () => {
           )
         ).rows[0].d,
       );
-    const own = await tenants.sql.query('select * from ssh_keys where user_id = $1 order by id', [tenant.owner.me.id]);
-    return JSON.stringify([parts, own.rows]);
+    const own = (table: string) =>
+      tenants.sql.query(
+        `select to_jsonb(x) - 'last_used_at' - 'idle_expires_at' as x from ${table} x where user_id = $1 order by id`,
+        [tenant.owner.me.id],
+      );
+    return JSON.stringify([parts, (await own('ssh_keys')).rows, (await own('web_sessions')).rows]);
   };
 
   for (const [id, operation] of operations.filter(
@@ -105,6 +119,12 @@ describe("another tenant's ids behave like ids that do not exist", () => {
   );
 
   it('in a body: every operation of tenants with an id in its body is tested', () => {
+    const kinds = new Map(Object.entries(ID_PREFIXES).map(([kind, prefix]) => [prefix as string, kind]));
+    const named = operations.flatMap(([, { access, body }]) =>
+      access === 'platform' ? [] : [...JSON.stringify(body ?? {}).matchAll(/"\^([a-z]{3})_\[/g)],
+    );
+    const untested = named.map(([, prefix = '']) => kinds.get(prefix)).filter((kind) => !tested.has(kind));
+    assert.deepEqual(untested, []);
     const found = withIds.map(({ id, field }) => `${id}.${field.name}`);
     for (const one of ['apiTokenCreate.project_id', 'allocationCreate.ssh_key_ids', 'accessGrantCreate.ssh_key_id'])
       assert.ok(found.includes(one), `${one}: ${found}`);

@@ -5,6 +5,7 @@
 import type { WriteCtx } from '../context.ts';
 import { type AuditRow, insertAuditLog } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
+import { listGroupAccessBlocks } from '../db/group-access-block.ts';
 import { listMappedRoles } from '../db/group-mapping.ts';
 import { insertMembership, moveGroupRole } from '../db/organization.ts';
 import { deleteProjectMember, putGroupProjectMember } from '../db/project.ts';
@@ -45,6 +46,7 @@ const carryOut = async (tx: Tx, user_id: string, change: AccessChange, emit: Emi
 const auditOf = (
   user_id: string,
   { kind, organization_id, project_id, role }: AccessChange,
+  policy: string,
 ): Omit<AuditRow, keyof GroupActor> => ({
   organization_id,
   project_id,
@@ -53,7 +55,7 @@ const auditOf = (
   target_id: user_id,
   result: 'success',
   error_code: null,
-  policy: 'memberships follow the groups of the identity provider',
+  policy,
   metadata: { role, source: 'group' },
 });
 
@@ -65,18 +67,19 @@ export const followGroups = async (
     groups: readonly string[] | null;
     /** Of the token that states them; without it they are the stored ones. */
     issued_at?: string;
+    policy?: string;
   }>,
   actor: GroupActor,
   emit: Emit,
 ): Promise<readonly AccessChange[]> => {
-  const { id, groups, issued_at } = user;
+  const { id, groups, issued_at, policy = 'memberships follow the groups of the identity provider' } = user;
   if (!(await lockActiveUser(tx, id))) return [];
   if (issued_at !== undefined && !(await updateGroups(tx, id, { groups, issued_at }))) return [];
   const mapped = groups === null ? [] : await listMappedRoles(tx, groups);
-  const changes = planGroupAccess(mapped, await listHeldRoles(tx, id));
+  const changes = planGroupAccess(mapped, await listHeldRoles(tx, id), await listGroupAccessBlocks(tx, id));
   for (const change of changes) {
     await carryOut(tx, id, change, emit);
-    await insertAuditLog(tx, { ...actor, ...auditOf(id, change) });
+    await insertAuditLog(tx, { ...actor, ...auditOf(id, change, policy) });
   }
   return changes;
 };

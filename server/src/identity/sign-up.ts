@@ -11,7 +11,7 @@ import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { listMappedRoles } from '../db/group-mapping.ts';
 import { isInvited } from '../db/invitation.ts';
-import { decideSignUpRequest, findSignUpRequestOf, insertSignUpRequest } from '../db/sign-up-request.ts';
+import { decideSignUpRequest, insertSignUpRequest, lockSignUpRequestOf } from '../db/sign-up-request.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
 import { approveUser, insertUser } from '../db/user.ts';
 import { decideSignUp, type SignUpDecision } from '../domain/sign-up.ts';
@@ -142,8 +142,9 @@ export const admitUser = async (
 };
 
 const reconsider = async (tx: Tx, user: Waiting, token: VerifiedToken, request: Request): Promise<boolean> => {
-  const asked = await findSignUpRequestOf(tx, user.id);
-  if (asked === undefined || (asked.state === 'rejected' && !request.superadmin)) return false;
+  const asked = await lockSignUpRequestOf(tx, user.id);
+  if (asked === undefined || asked.state === 'approved') return false;
+  if (asked.state === 'rejected' && !request.superadmin) return false;
   const policy = await getSitePolicy(tx);
   const decision = decideSignUp(policy, {
     email: token.email,
@@ -157,7 +158,8 @@ const reconsider = async (tx: Tx, user: Waiting, token: VerifiedToken, request: 
   const admitted = await admitUser(tx, user, { has_organization, gpu_limit: policy.default_gpu_limit }, emit);
   await sent();
   if (admitted === undefined) return false;
-  await decideSignUpRequest(tx, asked.id, { state: 'approved', reason: null, decided_by: null });
+  const at = { id: asked.id, from: asked.state };
+  await decideSignUpRequest(tx, at, { state: 'approved', reason: null, decided_by: null });
   const { organization_id } = admitted;
   await insertAuditLog(tx, {
     ...auditOf(request, {

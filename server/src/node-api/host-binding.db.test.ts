@@ -190,3 +190,34 @@ describe('the host of a node', () => {
     for (const each of [agent, fresh, twin, again]) each.close();
   });
 });
+
+describe('a site that requires named hosts', () => {
+  const channel = useChannel({ requires_named_host: true });
+
+  it('creates no token for whichever host comes first, and one for the host that an operator named', async () => {
+    const admin = await channel().test.admin();
+    const body = { region_name: 'us-buffalo-1', gpu_model: 'H200 SXM', gpu_count: 8, capacity_mode: 'slice' };
+    const name = `host-${randomUUID().slice(0, 8)}`;
+    const refused = await admin.post('/api/v1/admin/nodes', { ...body, name });
+    assert.deepEqual([refused.status, refused.body.errors?.[0]?.pointer], [400, '/body/host']);
+    const wanted = serial();
+    const made = await admin.post('/api/v1/admin/nodes', { ...body, name, host: { product_serial: wanted } });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const { node, enrollment } = made.body;
+    const enroll = async (token: string) =>
+      callNodeApi(channel().url, anyone(), 'nodeEnroll', await enrollBody(token, newKey(), hostWith(wanted)));
+    assert.equal((await enroll(enrollment.token)).status, 200);
+    const again = await admin.post(`/api/v1/admin/nodes/${node.id}/enrollment`, { reason: 'the certificate expired' });
+    assert.equal(again.status, 201, 'a node that has a host needs no name');
+    await admin.post(`/api/v1/admin/nodes/${node.id}/drain`, { is_draining: true, reason: 'a new board' });
+    const rebind = (more: object) =>
+      admin.post(`/api/v1/admin/nodes/${node.id}/rebind`, { reason: 'a new board', ...more });
+    const unnamed = await rebind({});
+    assert.deepEqual(
+      [unnamed.status, unnamed.body.errors?.[0]?.pointer],
+      [400, '/body/host'],
+      JSON.stringify(unnamed.body),
+    );
+    assert.equal((await rebind({ host: { product_serial: serial() } })).status, 201);
+  });
+});

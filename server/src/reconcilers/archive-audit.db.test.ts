@@ -248,6 +248,40 @@ test('an archive that hangs ends no turn late and is not called again; it contin
   assert.deepEqual(await b.findings(), []);
 });
 
+test('an API that was taken over cannot make recent rows leave the database', async (t) => {
+  const b = await bench(t);
+  await b.write(3, 1);
+  await b.seal();
+  const attack = (columns: string, values: string) =>
+    b.database.write(PLATFORM, (tx) =>
+      tx.query(
+        `insert into audit_segments (chain, first_sequence, last_sequence, previous_hash, last_hash, file_name, file_sha256${columns})
+         select s.chain, 1, 3, sha256(convert_to('gpuaas audit chain ' || s.chain, 'UTF8')), s.hash, 'no-file', sha256('x')${values}
+         from audit_seals s where s.chain = '${ORG}' and s.sequence = 3`,
+      ),
+    );
+  const denied = (work: Promise<unknown>, reason: RegExp) =>
+    assert.rejects(work, (err: Error) => reason.test(`${err.message} ${String(err.cause)}`));
+  for (const [columns, values] of [
+    [', created_at', ", now() - interval '2 days'"],
+    [', first_row_at, last_row_at', ", now() - interval '500 days', now() - interval '500 days'"],
+    [', removed_at', ', now()'],
+  ] as const)
+    await denied(attack(columns, values), /permission denied for table audit_segments/);
+  await attack('', '');
+  const { rows } = await b.owner.query(
+    `select e.created_at > now() - interval '1 hour' as is_new, e.last_row_at = max(l.created_at) as is_last, e.first_row_at = min(l.created_at) as is_first
+     from audit_segments e, audit_logs l where l.organization_id = '${ORG}' group by e.created_at, e.first_row_at, e.last_row_at`,
+  );
+  assert.deepEqual(rows, [{ is_new: true, is_last: true, is_first: true }]);
+  await b.age();
+  await denied(
+    b.database.write(PLATFORM, (tx) => tx.query('select remove_archived_audit($1, 1, 30)', [ORG])),
+    /is too young/,
+  );
+  assert.deepEqual(await b.online(), [3, 3]);
+});
+
 test('a segment must follow its chain', async (t) => {
   const b = await bench(t);
   await b.write(5, 410);
@@ -255,9 +289,9 @@ test('a segment must follow its chain', async (t) => {
   await b.archive();
   const insert = (first: number, last: number, hash: string) =>
     b.owner.query(
-      `insert into audit_segments (chain, first_sequence, last_sequence, previous_hash, last_hash, first_row_at, last_row_at, file_name, file_sha256)
+      `insert into audit_segments (chain, first_sequence, last_sequence, previous_hash, last_hash, file_name, file_sha256)
        select '${ORG}', $1, $2, e.last_hash, coalesce((select hash from audit_seals where chain = '${ORG}' and sequence = $2), sha256('x')),
-         now(), now(), 'f', sha256($3::bytea) from audit_segments e`,
+         'f', sha256($3::bytea) from audit_segments e`,
       [first, last, hash],
     );
   await assert.rejects(insert(6, 6, 'x'), /does not follow its chain/);

@@ -62,7 +62,6 @@ const archiveChain = async (deps: ArchiveDeps, from: Continuation, until: number
   const file_name = segmentName(from.chain, first.sequence, last.sequence);
   await files.write(file_name, encodeSegment(previous, seals));
   const { sha256 } = await readBack(files, file_name);
-  const times = seals.map(({ row }) => row?.created_at_us ?? '').toSorted();
   await database.write(PLATFORM, async (tx) => {
     await insertSegment(tx, {
       chain: from.chain,
@@ -70,8 +69,6 @@ const archiveChain = async (deps: ArchiveDeps, from: Continuation, until: number
       last_sequence: last.sequence,
       previous_hash: previous,
       last_hash: last.hash,
-      first_row_at: times[0] ?? '',
-      last_row_at: times.at(-1) ?? '',
       file_name,
       file_sha256: sha256,
     });

@@ -13,6 +13,7 @@ import { createCapacityCounter } from './count-capacity.ts';
 import type { NodeCounter } from './count-nodes.ts';
 import { endCooldown } from './end-cooldown.ts';
 import { endGrace } from './end-grace.ts';
+import { endGroupAccess } from './end-group-access.ts';
 import { endLongWriters } from './end-long-writers.ts';
 import { ensureTrustKeys } from './ensure-trust-keys.ts';
 import { expireTasks } from './expire-tasks.ts';
@@ -23,7 +24,7 @@ import { purgeExpired } from './purge-expired.ts';
 import { releaseDue } from './release-due.ts';
 import { revokeGrants } from './revoke-grants.ts';
 import { sampleCapacity } from './sample-capacity.ts';
-import { sealAudit } from './seal-audit.ts';
+import { type SealerDeps, sealAudit } from './seal-audit.ts';
 import { createClockWatch } from './watch-clock.ts';
 import { watchHeads } from './watch-heads.ts';
 
@@ -43,6 +44,16 @@ export type ReconcilerDeclaration = Readonly<{
   create(deps: ReconcilerDeps): ReconcilerRun;
 }>;
 
+export const sealerDeps = ({
+  config,
+  database,
+  secrets,
+}: Pick<Deps, 'config' | 'database' | 'secrets'>): SealerDeps => ({
+  database,
+  heads: headsFileOf({ config, secrets }),
+  identities: createIdentityFile(identityFileOf(config.audit_heads_file)),
+});
+
 export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   {
     name: 'watch-clock',
@@ -54,10 +65,9 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     name: 'seal-audit',
     interval_ms: 250,
     does: 'seals audit rows into their chains',
-    create: ({ config, database, secrets }) => {
-      const heads = headsFileOf({ config, secrets });
-      const identities = createIdentityFile(identityFileOf(config.audit_heads_file));
-      return (signal) => sealAudit({ database, heads, identities }, signal);
+    create: (deps) => {
+      const sealer = sealerDeps(deps);
+      return (signal) => sealAudit(sealer, signal);
     },
   },
   {
@@ -152,6 +162,15 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
       ({ config, database, log }) =>
       () =>
         endLongWriters({ database, log, max_s: config.write_transaction_max_s }),
+  },
+  {
+    name: 'end-group-access',
+    interval_ms: 600_000,
+    does: 'ends memberships by groups that no sign-in confirmed for `GPUAAS_OIDC_GROUPS_MAX_AGE_DAYS`',
+    create:
+      ({ config, database }) =>
+      (signal) =>
+        endGroupAccess({ database, max_age_days: config.oidc.groups_max_age_days }, signal),
   },
   {
     name: 'revoke-grants',

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
+import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
+import { aNode } from '../../test/placement.ts';
 import { anAuditRow } from '../../test/rows.ts';
 import { until } from '../../test/until.ts';
 import { insertAuditLog } from '../db/audit.ts';
@@ -16,7 +18,7 @@ import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import { createIdentityFile } from '../ports/objects/identity-file.ts';
 import { verifyAudit } from '../services/audit-verify.ts';
 import { startReconciler } from './reconciler.ts';
-import { sealAudit } from './seal-audit.ts';
+import { compareHeads, sealAudit } from './seal-audit.ts';
 import { watchHeads } from './watch-heads.ts';
 
 const headsFile = (t: TestContext) => {
@@ -96,6 +98,77 @@ test('a change of an identity is in the file beside the heads before a head cove
   assert.equal(new Set((await identities.read()).map(({ sequence }) => sequence)).size, 2);
   await sealAudit({ database, heads, identities });
   assert.equal((await actions()).length, 4, 'what the heads cover is not written again');
+});
+
+test('a database that is older than the signed heads holds its nodes once, and a crash does not', async (t) => {
+  const heads = headsFile(t);
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const site = async () => {
+    const { database, ownerUrl } = await testDatabase(t);
+    const sql = new Client({ connectionString: ownerUrl });
+    await sql.connect();
+    open.push(sql);
+    const node = await aNode(sql);
+    const write = (action: string) => database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action })));
+    const isHeld = async () =>
+      (await sql.query('select restore_hold_id from nodes where id = $1', [node.id])).rows[0].restore_hold_id !== null;
+    return { database, sql, write, isHeld };
+  };
+  const before = await site();
+  await before.write('first');
+  await sealAudit({ database: before.database, heads });
+  await before.write('second');
+  const late = {
+    ...heads,
+    append: async (...args: Parameters<typeof heads.append>) => {
+      await heads.append(...args);
+      throw new Error('killed');
+    },
+  };
+  await assert.rejects(sealAudit({ database: before.database, heads: late }), /killed/);
+  await compareHeads({ database: before.database, heads });
+  assert.equal(await before.isHeld(), false, 'the rows of the unrecorded head are there');
+  await sealAudit({ database: before.database, heads });
+
+  // The backup is from before the first row, and the file is of today.
+  const restored = await site();
+  await compareHeads({ database: restored.database, heads });
+  assert.equal(await restored.isHeld(), true);
+  const { rows } = await restored.sql.query('select began_by, lost_changes, ended from restores');
+  assert.deepEqual(
+    rows.map(({ began_by, lost_changes, ended }) => [
+      began_by,
+      lost_changes.find((one: { organization_id: string | null }) => one.organization_id === 'org_a')?.audit_rows,
+      ended.api_tokens,
+    ]),
+    [['the control plane', 2, 0]],
+  );
+  await restored.sql.query('update nodes set restore_hold_id = null');
+  await compareHeads({ database: restored.database, heads });
+  await sealAudit({ database: restored.database, heads });
+  await restored.write('third');
+  await sealAudit({ database: restored.database, heads });
+  await compareHeads({ database: restored.database, heads });
+  assert.equal(await restored.isHeld(), false, 'released by an operator, it stays released');
+});
+
+test('a sealer holds the nodes of a database that was exchanged under it', async (t) => {
+  const heads = headsFile(t);
+  const { database } = await testDatabase(t);
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action: 'first' })));
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action: 'second' })));
+  await sealAudit({ database, heads });
+  const other = await testDatabase(t);
+  const sql = new Client({ connectionString: other.ownerUrl });
+  await sql.connect();
+  t.after(() => sql.end());
+  await aNode(sql);
+  await other.database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action: 'first' })));
+  await sealAudit({ database: other.database, heads });
+  const { rows } = await sql.query('select count(*)::int as held from nodes where restore_hold_id is not null');
+  assert.deepEqual(rows, [{ held: 1 }]);
+  await sql.end();
 });
 
 test('many writers and two sealers give no false alarm and one seal per row', async (t) => {

@@ -23,13 +23,14 @@ import { isIdentityAction } from '../domain/identity-change.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
 import type { IdentityFile } from '../ports/objects/identity-file.ts';
 import { type FileCall, isAtWork, workOnFiles } from './file-work.ts';
+import { holdRestored } from './hold-restored.ts';
 import { reportLostHeads } from './watch-heads.ts';
 
 export type SealerDeps = Readonly<{
   database: Database;
   heads: HeadsFile;
   /** Gets the changes of identities first, so that the heads never cover one that it lacks. */
-  identities?: IdentityFile;
+  identities?: IdentityFile | undefined;
   /** How long a turn waits for a call of the heads file. */
   heads_wait_ms?: number;
 }>;
@@ -53,13 +54,19 @@ const sealBatch = (database: Database): Promise<boolean> =>
     return rows.length === BATCH_ROWS;
   });
 
+/** Before a line is appended: it would hide that the file is ahead of the database. The loss is recorded first. */
+const checkHeads = async ({ database, heads, identities }: SealerDeps, call: FileCall): Promise<void> => {
+  await reportLostHeads(database, heads, call);
+  await call(() => holdRestored({ database, heads, identities }));
+};
+
 /**
  * No transaction is open while the file is written, and sealing does not wait for it: a file system may hang. The lock
  * keeps other processes away until the write has ended.
  */
 const writeHeads = ({ database, heads, identities }: SealerDeps, call: FileCall): Promise<boolean> =>
   runExclusively(database, 'write_heads', async () => {
-    await reportLostHeads(database, heads, call);
+    await checkHeads({ database, heads, identities }, call);
     for (let isMore = true; isMore; ) {
       const [state, chains] = await database.read(PLATFORM, (reader) =>
         Promise.all([getSealer(reader), listUnheadedChains(reader, BATCH_ROWS)]),
@@ -82,6 +89,14 @@ const writeHeads = ({ database, heads, identities }: SealerDeps, call: FileCall)
 
 const hung = (seconds: number): string =>
   `The heads file has not responded for ${seconds} s. Sealing continues; check its file system.`;
+
+/** At the start of the worker, before any work: a database that was restored has nothing to seal yet. */
+export const compareHeads = (deps: SealerDeps): Promise<void> =>
+  workOnFiles(
+    deps.heads,
+    { wait_ms: deps.heads_wait_ms ?? HEADS_WAIT_MS, hung: () => 'The heads file does not respond. Check its file system.' },
+    (call) => runExclusively(deps.database, 'write_heads', () => checkHeads(deps, call)),
+  );
 
 export const sealAudit = async (deps: SealerDeps, signal?: AbortSignal): Promise<void> => {
   const work = await deps.database.read(PLATFORM, findSealingWork);

@@ -113,7 +113,7 @@ const STARTS: Readonly<Record<Role, (context: RoleContext) => Promise<Started>>>
     return {};
   },
   'gpuaas-provisioning-worker': async (context) => {
-    startProvisioningWorker(context);
+    await startProvisioningWorker(context);
     return {};
   },
   'gpuaas-api': async (context) => ({ http: await createApi(context) }),

@@ -1,8 +1,9 @@
 /** The role `gpuaas-provisioning-worker`: the workflows of allocations, slots and disks, and the reconcilers. */
 import type { Database } from '../db/client.ts';
 import { createNodeCounter } from '../reconcilers/count-nodes.ts';
-import { RECONCILERS } from '../reconcilers/index.ts';
+import { RECONCILERS, sealerDeps } from '../reconcilers/index.ts';
 import { createHeadsDisk } from '../reconcilers/measure-heads-disk.ts';
+import { compareHeads } from '../reconcilers/seal-audit.ts';
 import { addWorkerGauges } from '../telemetry/worker-gauges.ts';
 import { createAllocationDeps } from '../workflows/allocation-deps.ts';
 import { createRegistry, type Registry } from '../workflows/engine/registry.ts';
@@ -56,7 +57,17 @@ const startWorkflows = ({ deps, hub, loops, shutdown, workflows }: RoleContext):
   shutdown.add('workflows', () => worker.stop());
 };
 
-export const startProvisioningWorker = (context: RoleContext): void => {
+/** A file that cannot be read keeps nobody from working: the sealer reports it at every turn. */
+const compareAtStart = async ({ deps }: RoleContext): Promise<void> => {
+  try {
+    await compareHeads(sealerDeps(deps));
+  } catch (err) {
+    deps.log.error({ err }, 'the database could not be compared with the heads of its audit log');
+  }
+};
+
+export const startProvisioningWorker = async (context: RoleContext): Promise<void> => {
+  await compareAtStart(context);
   startReconcilers(context);
   startWorkflows(context);
 };

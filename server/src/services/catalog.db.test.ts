@@ -235,6 +235,7 @@ describe('the catalog', () => {
     const used = await post(`skus/${site.name}/retire`, REASON);
     assert.deepEqual([codes(used), used.body.reasons[0].names], [[409, 'conflict'], [id]]);
     await site.fail(id);
+    must(await site.price(2, inHours(1)), 201);
     must(await post(`skus/${site.name}/retire`, REASON), 200);
     assert.deepEqual(codes(await site.launch()), [404, 'not_found']);
     assert.equal((await ada.get(`/api/v1/skus/${site.name}`)).status, 404);
@@ -246,7 +247,21 @@ describe('the catalog', () => {
       'invalid_request',
     ]);
     await made('skus', { ...spec, ...shape, allowed_gpu_counts: [1] });
-    assert.equal((await site.launch()).status, 202, 'its price and profile are still there');
+    assert.deepEqual(codes(await site.launch()), [409, 'sku_disabled'], 'nobody has decided a price since');
+    const back = must(await root.get(`${ADMIN}/skus/${site.name}`), 200).body;
+    assert.deepEqual([back.gpu_hourly_price, back.blockers, back.vm_profiles], [null, ['It has no price yet.'], []]);
+    const prices = must(await root.get(`${ADMIN}/prices?sku_name=${site.name}`), 200).body.items;
+    assert.deepEqual(
+      prices.map((one: { state: string; valid_until: string | null }) => [one.state, one.valid_until === null]),
+      [
+        ['cancelled', true],
+        ['past', false],
+      ],
+    );
+    must(await site.price(7), 201);
+    const size = { vcpu_count: 8, memory_mib: 16_384, is_default: true };
+    await made('vm-profiles', { name: site.profile, sku_name: site.name, gpu_count: 1, ...size });
+    assert.equal(priceOf(await site.launch()), 7);
     const metal = { ...spec, name: `${site.name}-m`, capacity_shape: 'baremetal', gpus_per_node: 8 };
     assert.deepEqual(codes(await post('skus', { ...metal, allowed_gpu_counts: [4] })), [400, 'invalid_request']);
   });

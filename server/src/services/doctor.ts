@@ -11,6 +11,7 @@ import type { Reader } from '../db/client.ts';
 import { readMigrations } from '../db/migration-file.ts';
 import { outboxLag } from '../db/outbox.ts';
 import { listHolders, listPlatformKeys } from '../db/platform-key.ts';
+import { countHeldNodes, findNewestRestore } from '../db/restore.ts';
 import * as db from '../db/site-fact.ts';
 import { judgeSite, siteState } from '../domain/doctor.ts';
 import type { Fact, FactName, GatheredFacts, SiteFacts } from '../domain/doctor-facts.ts';
@@ -136,6 +137,11 @@ const readersOf = (ctx: ReadCtx): Readers => {
             lag_s: await read((reader) => archiveLag(reader, config.audit_online_days)),
             online_days: config.audit_online_days,
           },
+    restore: () =>
+      read(async (reader) => {
+        const [restore, held_nodes] = await Promise.all([findNewestRestore(reader), countHeldNodes(reader)]);
+        return { newest: restore ?? null, held_nodes };
+      }),
     backup: async () => ({
       newest: (await read(findNewestBackup)) ?? null,
       max_age_h: config.site.backup_max_age_h,

@@ -1,8 +1,10 @@
 import type { PublicApi, RequestOf, TenantRole } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import { deleteGroupAccessBlock } from '../db/group-access-block.ts';
 import * as db from '../db/invitation.ts';
-import { findOrganization, insertMembership, keepMembership } from '../db/organization.ts';
+import { findMember, findOrganization, insertMembership, keepMembership } from '../db/organization.ts';
+import { acceptRefusal } from '../domain/invitation.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
@@ -86,10 +88,20 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   if (invitation === undefined || !addressed) throw notFound('invitation for your verified e-mail address');
   if (invitation.state !== 'pending') throw conflict(REFUSALS.invitation_ended(invitation.state));
   const { organization_id, role } = invitation;
-  // The table decides: two invitations to one organization may be accepted at the same moment.
   const membership = { organization_id, user_id: caller.id, role };
+  const [member, inviter] = [
+    await findMember(ctx.tx, organization_id, caller.id),
+    await findMember(ctx.tx, organization_id, invitation.invited_by),
+  ];
+  const refusal = acceptRefusal({
+    ...{ ...membership, invited_by: invitation.invited_by },
+    ...{ inviter_role: inviter?.role ?? null, source: member?.source ?? null },
+  });
+  if (refusal !== null) throw conflict(refusal);
+  // The table decides: two invitations to one organization may be accepted at the same moment.
   if (!(await insertMembership(ctx.tx, membership)) && !(await keepMembership(ctx.tx, membership)))
     throw conflict(REFUSALS.already_member);
+  await deleteGroupAccessBlock(ctx.tx, { organization_id, project_id: null, user_id: caller.id });
   await db.markInvitationAccepted(ctx.tx, invitation.id, caller.id);
   ctx.setTarget(organization_id);
   ctx.target('invitation', invitation.id);

@@ -25,6 +25,7 @@ describe('limits that are counted', () => {
   const limits = Object.fromEntries(LIMIT_NAMES.map((name) => [name, MANY])) as Record<LimitName, number>;
   let tenants: Tenants;
   let slice: TestAllocation;
+  const limited: string[] = [];
   let account: Readonly<{ id: string; client_secret: string }>;
 
   const inOrganization = (path: string) => `/api/v1/organizations/${tenants.acme.organization_id}${path}`;
@@ -45,6 +46,14 @@ describe('limits that are counted', () => {
     const recorded = { records_terminals: true };
     must(await tenants.acme.owner.call('PATCH', policy, recorded, { 'if-match': `"v${version}"` }), 200);
     const made = must(await tenants.acme.owner.post(inProject('/service-accounts'), { name: newName() }), 201).body;
+    for (let n = 0; n < AT_ONCE + 1; n++) {
+      const { id } = must(await tenants.acme.owner.post(inOrganization('/projects'), { name: newName() }), 201).body;
+      limited.push(id);
+      await tenants.sql.query('insert into quotas (organization_id, project_id, gpu_limit) values ($1, $2, 1)', [
+        tenants.acme.organization_id,
+        id,
+      ]);
+    }
     account = { id: made.service_account.id, client_secret: made.client_secret };
   });
   after(async () => {
@@ -68,6 +77,12 @@ describe('limits that are counted', () => {
           }),
     invitations: () =>
       tenants.acme.owner.post(inOrganization('/invitations'), { email: `${newName()}@example.com`, role: 'viewer' }),
+    quota_requests: () =>
+      tenants.acme.owner.post(inOrganization('/quota-requests'), {
+        project_id: limited.pop(),
+        gpu_limit: 2,
+        reason: 'A larger run',
+      }),
     organizations: () => tenants.acme.owner.post('/api/v1/organizations', { name: newName() }),
     personal_tokens: () => tenants.acme.owner.post('/api/v1/tokens', TOKEN),
     ssh_keys: () => tenants.acme.owner.post('/api/v1/ssh-keys', { name: newName(), public_key: newSshKey() }),
@@ -97,6 +112,20 @@ describe('limits that are counted', () => {
     const made = must(await ADD.personal_tokens(0), 201).body;
     must(await tenants.acme.owner.call('DELETE', `/api/v1/tokens/${made.api_token.id}`), 204);
     assert.equal(await usedOf('personal_tokens'), tokens);
+  });
+
+  it('withdrawn quota requests count for a day', async () => {
+    const used = await usedOf('quota_requests');
+    await tenants.sql.query(
+      "update quota_requests set state = 'withdrawn', decided_at = now() where organization_id = $1 and state = 'open'",
+      [tenants.acme.organization_id],
+    );
+    assert.equal(await usedOf('quota_requests'), used);
+    await tenants.sql.query(
+      "update quota_requests set created_at = now() - interval '25 hours' where organization_id = $1",
+      [tenants.acme.organization_id],
+    );
+    assert.equal(await usedOf('quota_requests'), 0);
   });
 
   it('an organization that its creator left still counts', async () => {

@@ -1,11 +1,12 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import { putGroupAccessBlock } from '../db/group-access-block.ts';
 import * as db from '../db/organization.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
 import { findUser } from '../db/user.ts';
 import { REFUSALS } from '../domain/sentences.ts';
-import { organizationRefusal } from '../domain/sign-up.ts';
+import { organizationRefusal, ownGpuLimit } from '../domain/sign-up.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { endMembership } from '../identity/member-end.ts';
 import { createOrganization, isNameTaken } from '../identity/new-organization.ts';
@@ -38,6 +39,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
   const refusal = organizationRefusal(policy);
   if (refusal !== null) throw new AppError('policy_denied', refusal);
   await assertBelowLimit(ctx, 'organizations', created_by);
+  const gpu_limit = ownGpuLimit(policy, await db.hasCreatedOrganization(ctx.tx, created_by));
   // The caller belongs to no tenant yet that could hold the new rows: from here on the transaction uses the scope of
   // the new one.
   ctx.tx.enter({ tenant_id: id, principal_id: created_by });
@@ -49,7 +51,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>)
       kind: 'enterprise',
       created_by,
       owner_id: created_by,
-      gpu_limit: policy.default_gpu_limit,
+      gpu_limit,
     } as const;
     const { organization } = await createOrganization(ctx.tx, wanted, ctx.emit);
     ctx.setTarget(id);
@@ -153,7 +155,11 @@ export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUp
 export const memberRemove = async (ctx: WriteCtx, req: Req<'organizationMemberRemove'>): Promise<undefined> => {
   const organization_id = organizationOf(ctx);
   const { user_id } = req.params;
-  if ((await db.findMember(ctx.tx, organization_id, user_id)) === undefined) throw notFound('member');
+  const member = await db.findMember(ctx.tx, organization_id, user_id);
+  if (member === undefined) throw notFound('member');
   await guardOwners(ctx, user_id, null);
+  // The next sign-in would undo the removal.
+  if (member.source === 'group') await putGroupAccessBlock(ctx.tx, { organization_id, project_id: null, user_id });
+  ctx.note({ source: member.source });
   await endMembership(ctx.tx, { organization_id, user_id }, ctx.emit);
 };

@@ -3,6 +3,7 @@ import { mintId } from '@gpuaas/kit';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
+import { deleteGroupAccessBlock, putGroupAccessBlock } from '../db/group-access-block.ts';
 import * as db from '../db/project.ts';
 import { NOTHING_CLAIMED, type ProjectHoldings, projectDeleteRefusal } from '../domain/project-actions.ts';
 import { action } from '../domain/refusal.ts';
@@ -122,6 +123,7 @@ export const memberPut = async (ctx: WriteCtx, req: Req<'projectMemberPut'>) => 
   if (row === undefined && (await db.findProjectMember(ctx.tx, project_id, user_id)) !== undefined)
     throw conflict(REFUSALS.membership_by_group);
   if (row === undefined) throw notFound('member of the organization');
+  await deleteGroupAccessBlock(ctx.tx, { organization_id: organizationOf(ctx), project_id, user_id });
   ctx.note({ role });
   ctx.emit('project.member.changed', { subject: user_id, data: { project_id, user_id, role } });
   return row;
@@ -130,6 +132,10 @@ export const memberPut = async (ctx: WriteCtx, req: Req<'projectMemberPut'>) => 
 export const memberRemove = async (ctx: WriteCtx, req: Req<'projectMemberRemove'>): Promise<undefined> => {
   const project_id = projectOf(ctx);
   const { user_id } = req.params;
-  if (!(await db.deleteProjectMember(ctx.tx, project_id, user_id))) throw notFound('member');
+  const member = await db.findProjectMember(ctx.tx, project_id, user_id);
+  if (member === undefined || !(await db.deleteProjectMember(ctx.tx, project_id, user_id))) throw notFound('member');
+  if (member.source === 'group')
+    await putGroupAccessBlock(ctx.tx, { organization_id: organizationOf(ctx), project_id, user_id });
+  ctx.note({ source: member.source });
   ctx.emit('project.member.removed', { subject: user_id, data: { project_id, user_id } });
 };

@@ -104,6 +104,28 @@ describe('quota requests', () => {
     assert.equal((await superadmin.post(`${ADMIN}/${id}/approve`, {})).status, 409);
   });
 
+  it('are not approved where the limit already reaches what would be granted', async () => {
+    const { superadmin, acme, sql } = stage.tenants;
+    const set = (limit: number | null) =>
+      sql.query("update quotas set gpu_limit = $2 where organization_id = $1 and project_id = ''", [
+        acme.organization_id,
+        limit,
+      ]);
+    const before = (await quota()).organization.gpu_limit;
+    const { id } = must(await ask({ gpu_limit: 20 }), 201).body;
+    for (const limit of [32, 20, null]) {
+      await set(limit);
+      const refused = await superadmin.post(`${ADMIN}/${id}/approve`, {});
+      assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
+      assert.match(refused.body.detail, /Reject the request/);
+      assert.equal((await quota()).organization.gpu_limit, limit);
+    }
+    await set(32);
+    must(await superadmin.post(`${ADMIN}/${id}/approve`, { gpu_limit: 40, reason: 'More came' }), 200);
+    assert.equal((await quota()).organization.gpu_limit, 40);
+    await set(before);
+  });
+
   it('are the remedy that the refusal of a launch names', async () => {
     const refused = await stage.owner.post(`${stage.project}/allocations`, {
       name: 'too-large',

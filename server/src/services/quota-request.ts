@@ -6,9 +6,11 @@ import type { Tx } from '../db/client.ts';
 import { findProjectOrganization } from '../db/principal.ts';
 import { findQuotas, putQuota, type QuotaRow } from '../db/quota.ts';
 import * as db from '../db/quota-request.ts';
+import { approvalRefusal } from '../domain/quota-request.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, invalidField, notFound } from '../errors.ts';
 import { organizationOf, principalOf, resourceChanged } from '../pipeline/caller.ts';
+import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -64,6 +66,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'quotaRequestCreate'>)
     throw notFound('project');
   const current = (await limitAt(ctx.tx, organization_id, project_id))?.gpu_limit ?? null;
   if (current === null || current >= gpu_limit) throw conflict(REFUSALS.quota_request_needless(current));
+  await assertBelowLimit(ctx, 'quota_requests', organization_id);
   const id = mintId('qrq');
   const row = await db.insertQuotaRequest(ctx.tx, {
     ...{ id, organization_id, project_id, gpu_limit, reason },
@@ -124,6 +127,9 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminQuotaRe
   const gpu_limit = body.gpu_limit ?? row.gpu_limit;
   if (gpu_limit !== row.gpu_limit && body.reason === undefined)
     throw invalidField('reason', 'is required where the limit differs from the requested one');
+  // The limit may have changed since the tenant asked.
+  const refusal = approvalRefusal((await limitAt(ctx.tx, organization_id, project_id))?.gpu_limit ?? null, gpu_limit);
+  if (refusal !== null) throw conflict(refusal);
   await setGpuLimit(ctx.tx, { organization_id, project_id, gpu_limit });
   return end(ctx, row, {
     state: 'approved',

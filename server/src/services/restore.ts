@@ -14,7 +14,7 @@ import { beginRestore, releaseRestoreHold } from '../db/statements/restore.ts';
 import { PLATFORM_CHAIN } from '../domain/audit-chain.ts';
 import { readHeads } from '../domain/audit-heads.ts';
 import { lostIdentityChanges } from '../domain/identity-change.ts';
-import { releaseRefusal } from '../domain/restore.ts';
+import { IDENTITY_CHANGES_MAX, releaseRefusal } from '../domain/restore.ts';
 import { AppError } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
@@ -30,8 +30,6 @@ const view = async (reader: Reader) => ({
 });
 
 export const get = (ctx: ReadCtx) => ctx.read(view);
-
-const IDENTITY_CHANGES_MAX = 10_000;
 
 /** The signed heads are outside the database: they record the length of the chains, and nothing of their content. */
 const findLostChanges = async (ctx: WriteCtx) => {

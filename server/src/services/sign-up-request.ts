@@ -28,10 +28,10 @@ const lock = async (ctx: WriteCtx, id: string): Promise<db.SignUpRequestRow> => 
 
 const decide = async (
   ctx: WriteCtx,
-  id: string,
+  { id, state: from }: db.SignUpRequestRow,
   decision: Readonly<{ state: 'approved' | 'rejected'; reason: string | null }>,
 ): Promise<db.SignUpRequestRow> => {
-  await db.decideSignUpRequest(ctx.tx, id, { ...decision, decided_by: principalOf(ctx).id });
+  await db.decideSignUpRequest(ctx.tx, { id, from }, { ...decision, decided_by: principalOf(ctx).id });
   return lock(ctx, id);
 };
 
@@ -45,12 +45,12 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminSignUpR
       : await admitUser(ctx.tx, user, { has_organization: true, gpu_limit }, ctx.emit);
   if (admitted === undefined) throw conflict(REFUSALS.sign_up_decided(row.state));
   ctx.note({ user_id: row.user_id, organization_id: admitted.organization_id, gpu_limit });
-  return decide(ctx, row.id, { state: 'approved', reason: body.reason ?? null });
+  return decide(ctx, row, { state: 'approved', reason: body.reason ?? null });
 };
 
 export const reject = async (ctx: WriteCtx, { params, body }: Req<'adminSignUpRequestReject'>) => {
   const row = await lock(ctx, params.sign_up_request_id);
   if (row.state !== 'pending') throw conflict(REFUSALS.sign_up_decided(row.state));
   ctx.note({ user_id: row.user_id, reason: body.reason });
-  return decide(ctx, row.id, { state: 'rejected', reason: body.reason });
+  return decide(ctx, row, { state: 'rejected', reason: body.reason });
 };

@@ -7,6 +7,8 @@ import { SLOT_PARTS } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import * as db from '../db/sku.ts';
+import { endPrices } from '../db/sku-price.ts';
+import { retireProfilesOf } from '../db/sku-vm-profile.ts';
 import { listSkuUses } from '../db/statements/catalog-use.ts';
 import { gpuCountsProblem, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
 import { invalidField, notFound } from '../errors.ts';
@@ -108,11 +110,17 @@ export const updateSku = async (tx: Tx, name: string, change: SkuChange, ifMatch
   return { before, after: found(await db.findSku(tx, name)) };
 };
 
-export const retireSku = async (tx: Tx, name: string): Promise<db.SkuRow> => {
+export const retireSku = async (
+  tx: Tx,
+  name: string,
+): Promise<Readonly<{ after: db.SkuRow; vm_profiles: readonly string[] }>> => {
   assertCurrent('SKU', found(await db.lockSku(tx, name, 'update')));
   assertUnused('SKU', name, await listSkuUses(tx, name));
   await retiring('SKU', name, () => db.retireSku(tx, name));
-  return found(await db.findSku(tx, name));
+  // A SKU that comes back must not be sold at a price or in sizes that nobody has decided since.
+  await endPrices(tx, name);
+  const vm_profiles = await retireProfilesOf(tx, name);
+  return { after: found(await db.findSku(tx, name)), vm_profiles };
 };
 
 export const create = async (ctx: WriteCtx, { body }: Req<'adminSkuCreate'>) => {
@@ -136,7 +144,7 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminSkuRetire'>) => {
-  const row = await retireSku(ctx.tx, params.sku_name);
-  ctx.note({ reason: body.reason });
+  const { after: row, vm_profiles } = await retireSku(ctx.tx, params.sku_name);
+  ctx.note({ reason: body.reason, vm_profiles_retired: vm_profiles });
   return operatorView(row);
 };

@@ -68,6 +68,9 @@ export type NewRestore = Readonly<{
   correlation_id: string;
 }>;
 
+const holdEveryNode = (tx: Tx, restoreId: string) =>
+  tx.query(`update nodes set restore_hold_id = $1, version = version + 1 where state not ${NODE_OVER}`, [restoreId]);
+
 /** Ends older credentials and holds every node. */
 export const beginRestore = async (tx: Tx, restore: NewRestore): Promise<EndedCredentials | undefined> => {
   const { rows } = await BEGIN.query<{ ended: EndedCredentials }>(tx, {
@@ -75,10 +78,38 @@ export const beginRestore = async (tx: Tx, restore: NewRestore): Promise<EndedCr
     end_message: REASONS.database_restored,
     certificate_reason: REASONS.certificate_restored,
   });
-  await tx.query(`update nodes set restore_hold_id = $1, version = version + 1 where state not ${NODE_OVER}`, [
-    restore.id,
-  ]);
+  await holdEveryNode(tx, restore.id);
   return rows[0]?.ended;
+};
+
+export const hasNodesToHold = async (tx: Tx): Promise<boolean> =>
+  (await tx.query(`select 1 as one from nodes where state not ${NODE_OVER} limit 1`)).rowCount > 0;
+
+const NOTHING_ENDED: EndedCredentials = {
+  ...{ api_tokens: 0, service_account_secrets: 0, web_sessions: 0, terminal_sessions: 0, invitations: 0 },
+  ...{ enrollments: 0, node_certificates: 0 },
+};
+
+const RECORD_HOLD = statement(
+  {
+    id: 'text',
+    reason: 'text',
+    ended: 'jsonb',
+    lost_changes: 'jsonb',
+    identity_changes: 'jsonb',
+    correlation_id: 'text',
+  },
+  `insert into restores (id, began_by, reason, older_than, ended, lost_changes, identity_changes, correlation_id)
+   values (:id, 'the control plane', :reason, 'epoch', :ended, :lost_changes, :identity_changes, :correlation_id)`,
+);
+
+/** Holds every node and ends no credential: nobody has said yet from when the backup is. */
+export const holdNodes = async (
+  tx: Tx,
+  hold: Pick<NewRestore, 'id' | 'reason' | 'lost_changes' | 'identity_changes' | 'correlation_id'>,
+): Promise<void> => {
+  await RECORD_HOLD.query(tx, { ...hold, ended: NOTHING_ENDED });
+  await holdEveryNode(tx, hold.id);
 };
 
 const RELEASE = statement(

@@ -74,7 +74,8 @@ const GROUP_MAX_CHARS = 255;
 
 /**
  * The groups of a user: a list, or `absent` in a token without the claim. `unreadable` must change nothing: the claim
- * is malformed, too long, or names another place to ask (the overage of Entra), so the groups are not known.
+ * is malformed, too long, or names another place to ask (the overage of Entra), or userinfo did not respond, so the
+ * groups are not known.
  */
 export type GroupsClaim = readonly string[] | 'absent' | 'unreadable';
 

@@ -299,3 +299,27 @@ test('a token without an address queries userinfo once, and is valid without the
   issuer.userinfo.answer = () => ({ status: 500, body: {} });
   assert.equal((await verifier.verify(await issuer.sign({ jti: '3' }, { omit }))).email, null);
 });
+
+test('the groups of a token are not known while userinfo does not respond, unless the token states them', async (t) => {
+  const issuer = await startTestIssuer(t);
+  const verifier = verifierFor(issuer);
+  let serial = 0;
+  const groupsOf = async (claims: JWTPayload = {}) =>
+    (await verifier.verify(await issuer.sign({ jti: `${serial++}`, ...claims }, { omit: ['email'] }))).groups;
+  const answers = (status: number, body: object) => {
+    issuer.userinfo.answer = () => ({ status, body });
+  };
+  answers(200, { sub: 'user-1', groups: ['/a'] });
+  assert.deepEqual(await groupsOf(), ['/a']);
+  answers(200, { sub: 'user-1' });
+  assert.equal(await groupsOf(), 'absent', 'the issuer responded that there are none');
+  for (const [status, body] of [
+    [500, {}],
+    [401, {}],
+    [200, { sub: 'somebody-else', groups: [] }],
+  ] as const) {
+    answers(status, body);
+    assert.equal(await groupsOf(), 'unreadable', `${status} ${JSON.stringify(body)}`);
+  }
+  assert.deepEqual(await groupsOf({ groups: ['/b'] }), ['/b']);
+});

@@ -186,7 +186,11 @@ export const createTokenVerifier = (options: TokenVerifierOptions): TokenVerifie
       if (claims !== null) {
         person = personOf({ ...payload, ...claims }, subject);
         groups = groupsOf({ ...payload, ...claims }, groups_claim);
-      } else untilMs = Math.min(untilMs, nowMs() + WITHOUT_EMAIL_KEPT_MS);
+      } else {
+        untilMs = Math.min(untilMs, nowMs() + WITHOUT_EMAIL_KEPT_MS);
+        // Nobody knows what the response would have said, and no groups would end memberships.
+        if (groups === 'absent') groups = 'unreadable';
+      }
     }
     const expires_at = new Date(exp * 1000).toISOString();
     const token: VerifiedToken = {

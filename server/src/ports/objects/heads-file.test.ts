@@ -57,6 +57,18 @@ test('a missing file, a cut one and a cut end are found across files', async (t)
   assert.deepEqual(await b.kinds(), ['heads_missing']);
 });
 
+test('the end is the last complete line, also where the newest file is empty or missing', async (t) => {
+  const b = await bench(t, 0);
+  assert.equal(await b.heads.end(), null);
+  for (let n = 0; n < 12; n++) await b.append();
+  assert.deepEqual(await b.heads.end(), b.end());
+  const full = readdirSync(b.dir).toSorted().at(-1) ?? '';
+  writeFileSync(b.file, '');
+  assert.equal((await b.heads.end())?.line, Number(full.split('.').at(-1)));
+  rmSync(b.file);
+  assert.equal((await b.heads.end())?.line, Number(full.split('.').at(-1)));
+});
+
 test('a crash between two files is continued from the last line of the full one', async (t) => {
   const b = await bench(t, 12);
   const current = readFileSync(b.file, 'utf8').trimEnd().split('\n');

@@ -32,6 +32,8 @@ export type HeadsFile = Readonly<{
   append(heads: readonly NewHead[], recorded: FileEnd): Promise<FileEnd>;
   /** The number of the last line; 0 where there is none that is signed. */
   lastLine(): Promise<number>;
+  /** The last complete line, whoever wrote it; null without one. */
+  end(): Promise<FileEnd | null>;
   /** Of all files, the oldest first. */
   lines(): AsyncIterable<HeadFileLine>;
 }>;
@@ -177,6 +179,11 @@ export const createHeadsFile = (
     lastLine: async () => {
       const last = parseLine((await readLast(options.file))?.toString('utf8') ?? '');
       return last !== null && isSigned(last) ? last.payload.line : 0;
+    },
+    end: async () => {
+      const text = await readLast(options.file);
+      const line = text === null ? undefined : parseLine(text.toString('utf8'))?.payload.line;
+      return text === null || line === undefined ? null : { line, hash: sha256(text) };
     },
     lines: async function* () {
       for await (const bytes of readAll(options.file)) {

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Acceptance, acceptRefusal } from './invitation.ts';
+import { REFUSALS } from './sentences.ts';
+
+const asked = (facts: Partial<Acceptance>): string | null =>
+  acceptRefusal({
+    ...{ user_id: 'usr_1', invited_by: 'usr_2', role: 'admin', inviter_role: 'admin', source: null },
+    ...facts,
+  });
+
+test('nobody accepts their own invitation, and only an owner makes a membership by a group permanent', () => {
+  assert.equal(asked({}), null);
+  assert.equal(asked({ inviter_role: null }), null, 'an operator invites the first owner');
+  assert.equal(asked({ source: 'manual' }), REFUSALS.already_member);
+  assert.equal(asked({ invited_by: 'usr_1', inviter_role: 'owner' }), REFUSALS.invited_by_self);
+  assert.equal(asked({ source: 'group' }), REFUSALS.kept_by_owner);
+  assert.equal(asked({ source: 'group', inviter_role: null }), REFUSALS.kept_by_owner);
+  assert.equal(asked({ source: 'group', inviter_role: 'owner' }), null);
+  assert.equal(asked({ source: 'group', inviter_role: null, role: 'owner' }), null);
+});

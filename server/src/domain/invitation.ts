@@ -1,0 +1,24 @@
+/**
+ * Who may accept an invitation. It makes a membership that a person gave, which no longer ends with a group of the
+ * identity provider. So nobody gives it to themselves, and only an owner makes a membership by a group permanent: an
+ * admin by a group would otherwise stay after leaving the group.
+ */
+import { REFUSALS } from './sentences.ts';
+
+export type Acceptance = Readonly<{
+  user_id: string;
+  invited_by: string;
+  role: string;
+  /** Of the one who invited, now; null without a membership. */
+  inviter_role: string | null;
+  /** Where the membership of the user is from; null without one. */
+  source: 'manual' | 'group' | null;
+}>;
+
+/** Only owners and operators invite owners. */
+export const acceptRefusal = ({ user_id, invited_by, role, inviter_role, source }: Acceptance): string | null => {
+  if (source === 'manual') return REFUSALS.already_member;
+  if (user_id === invited_by) return REFUSALS.invited_by_self;
+  if (source === 'group' && role !== 'owner' && inviter_role !== 'owner') return REFUSALS.kept_by_owner;
+  return null;
+};
