@@ -13,12 +13,43 @@ export type ShownError = Readonly<{
   retryable: boolean;
   retry_after_s: number | null;
   errors: readonly Readonly<{ pointer: string; message: string }>[];
+  reasons?: readonly Reason[];
 }>;
+
+type Reason = Readonly<{ code: string }> & Readonly<Record<string, unknown>>;
+
+const factText = (value: unknown): string =>
+  Array.isArray(value)
+    ? value.map(String).join(', ')
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value);
+
+/** A reason as a sentence, or its facts. What the detail says already is not repeated. */
+export const reasonLines = ({ detail, reasons = [] }: Pick<ShownError, 'detail' | 'reasons'>): readonly string[] =>
+  reasons.flatMap(({ code, detail: sentence, ...facts }) => {
+    if (typeof sentence === 'string') return detail.includes(sentence) ? [] : [sentence];
+    const values = Object.values(facts).flatMap((value) => (Array.isArray(value) ? value : [value]));
+    if (values.length > 0 && values.every((value) => detail.includes(String(value)))) return [];
+    const told = Object.entries(facts).map(([name, value]) => `${name.replaceAll('_', ' ')} ${factText(value)}`);
+    return [[code.replaceAll('_', ' '), told.join(', ')].filter((part) => part !== '').join(': ')];
+  });
 
 const nextAction = (error: ShownError): string => {
   if (error.retry_after_s !== null) return `Retry in ${error.retry_after_s} s.`;
   if (error.help !== null) return error.help;
   return error.retryable ? 'Retry in a moment.' : 'Retrying the same request will not help.';
+};
+
+const Reasons = ({ error }: Readonly<{ error: ShownError }>) => {
+  const lines = reasonLines(error);
+  return lines.length === 0 ? null : (
+    <List size="sm" my={4}>
+      {lines.map((line) => (
+        <List.Item key={line}>{line}</List.Item>
+      ))}
+    </List>
+  );
 };
 
 export const ErrorPanel = ({
@@ -44,7 +75,7 @@ export const ErrorPanel = ({
               ))}
             </List>
           )}
-          {children}
+          {children ?? <Reasons error={error} />}
           <p style={{ margin: '4px 0' }}>{nextAction(error)}</p>
           <Group gap={12} mt={6}>
             {onRetry !== undefined && (
