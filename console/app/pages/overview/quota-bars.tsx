@@ -46,9 +46,8 @@ export const QuotaBars = ({ projectId }: Readonly<{ projectId: string }>) => (
           <QuotaBar of="Organization" quota={organization} />
           <Link
             className="link"
-            to="/organizations/$organizationId"
+            to="/organizations/$organizationId/limits"
             params={{ organizationId: organization.organization_id }}
-            search={{ tab: 'limits' }}
           >
             Limits and requests
           </Link>
