@@ -1,5 +1,6 @@
 /** The fields of a declared form, each as the kind of its value asks. */
 import { Checkbox, Group, NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core';
+import './resource.css';
 import { type Choice, type Field, fieldProblem, shownFields, type Values } from './form.ts';
 import { type FieldValue, itemsOf, NONE } from './input.ts';
 
@@ -23,7 +24,10 @@ const FieldInput = ({ field, values, isFirst, isTouched, onChange }: Shown) => {
   const description = typeof said === 'function' ? said(values) : said;
   const problem = isTouched ? fieldProblem(field, values) : null;
   const options = (input.item ?? input).options;
-  const choices = options === undefined ? found : options.map((one) => ({ value: one, label: wordOf(one) }));
+  const choices =
+    options === undefined
+      ? found
+      : options.map((one) => ({ value: one, label: field.optionLabels?.[one] ?? wordOf(one) }));
   const isChosen = options !== undefined || field.useChoices !== undefined;
   const look = {
     label,
@@ -51,8 +55,8 @@ const FieldInput = ({ field, values, isFirst, isTouched, onChange }: Shown) => {
         data={choices}
         value={text === '' ? null : text}
         searchable={choices.length > 8}
-        allowDeselect={!input.isRequired}
-        clearable={!input.isRequired && (field.initial ?? '') === ''}
+        allowDeselect={false}
+        clearable={options === undefined && !input.isRequired && !field.isNeeded}
         onChange={(next) => onChange(next ?? '')}
       />
     );
@@ -117,17 +121,18 @@ export const Fields = ({
 }>) => {
   const shown = shownFields(fields, values);
   return (
-    <>
+    <div className="fields">
       {shown.map((field, index) => (
-        <FieldInput
-          key={field.name}
-          field={field}
-          values={values}
-          isFirst={index === 0}
-          isTouched={values[field.name] !== before[field.name]}
-          onChange={(value) => onChange(field.name, value)}
-        />
+        <div key={field.name} {...(field.isShort ? { 'data-short': true } : {})}>
+          <FieldInput
+            field={field}
+            values={values}
+            isFirst={index === 0}
+            isTouched={values[field.name] !== before[field.name]}
+            onChange={(value) => onChange(field.name, value)}
+          />
+        </div>
       ))}
-    </>
+    </div>
   );
 };

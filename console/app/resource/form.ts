@@ -22,6 +22,10 @@ export type FieldWords = Readonly<{
   placeholder?: string;
   /** Several lines. */
   isLong?: boolean;
+  /** Beside another short field, where there is room. */
+  isShort?: boolean;
+  /** The contract's choices in words. */
+  optionLabels?: Readonly<Record<string, string>>;
   /** What an unlimited number is called. */
   noneLabel?: string;
   /** A hook: the values to choose from, where the contract does not list them. */

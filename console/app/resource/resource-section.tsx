@@ -3,7 +3,7 @@
  * retired one. A change that the user may not make is shown with the reason.
  */
 import type { Permission } from '@gpuaas/sdk';
-import { Group, Switch } from '@mantine/core';
+import { Switch } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { RequestOf } from '../api/call.ts';
 import { useMay } from '../api/me.tsx';
@@ -14,6 +14,7 @@ import { ErrorPanel } from '../ui/error-panel.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { EmptyState, Section } from '../ui/page.tsx';
 import type { Form, Values } from './form.ts';
+import './resource.css';
 import { type Asked, ResourceDialog } from './resource-form.tsx';
 
 const ROWS_PER_PAGE = 100;
@@ -66,7 +67,7 @@ const RowButtons = <Row,>({ row, resource, may, onAsk }: RowButtonsProps<Row>) =
     </ActionButton>
   );
   return (
-    <Group gap={4} wrap="nowrap" justify="flex-end">
+    <div className="row-actions">
       {isRetired
         ? create !== undefined &&
           button('Bring back', may(create.permission), {
@@ -75,7 +76,7 @@ const RowButtons = <Row,>({ row, resource, may, onAsk }: RowButtonsProps<Row>) =
             from: row,
           })
         : changes.map((form) => button(form.label, may(form.permission) ?? form.refusal?.(row) ?? null, { form, row }))}
-    </Group>
+    </div>
   );
 };
 

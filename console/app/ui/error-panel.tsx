@@ -2,6 +2,7 @@
 import { Button, Group, List, Text } from '@mantine/core';
 import { IconCircleX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { type Reason, reasonLines } from '../rules/reasons.ts';
 import { Copyable } from './copy.tsx';
 
 export type ShownError = Readonly<{
@@ -15,25 +16,6 @@ export type ShownError = Readonly<{
   errors: readonly Readonly<{ pointer: string; message: string }>[];
   reasons?: readonly Reason[];
 }>;
-
-type Reason = Readonly<{ code: string }> & Readonly<Record<string, unknown>>;
-
-const factText = (value: unknown): string =>
-  Array.isArray(value)
-    ? value.map(String).join(', ')
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : String(value);
-
-/** A reason as a sentence, or its facts. What the detail says already is not repeated. */
-export const reasonLines = ({ detail, reasons = [] }: Pick<ShownError, 'detail' | 'reasons'>): readonly string[] =>
-  reasons.flatMap(({ code, detail: sentence, ...facts }) => {
-    if (typeof sentence === 'string') return detail.includes(sentence) ? [] : [sentence];
-    const values = Object.values(facts).flatMap((value) => (Array.isArray(value) ? value : [value]));
-    if (values.length > 0 && values.every((value) => detail.includes(String(value)))) return [];
-    const told = Object.entries(facts).map(([name, value]) => `${name.replaceAll('_', ' ')} ${factText(value)}`);
-    return [[code.replaceAll('_', ' '), told.join(', ')].filter((part) => part !== '').join(': ')];
-  });
 
 const nextAction = (error: ShownError): string => {
   if (error.retry_after_s !== null) return `Retry in ${error.retry_after_s} s.`;

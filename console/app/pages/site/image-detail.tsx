@@ -17,7 +17,7 @@ import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Availability } from './availability.tsx';
 import { CatalogFile } from './catalog-file.tsx';
-import { IMAGE_REGISTER, IMAGES, versionRetire } from './declared/images.tsx';
+import { DRIVERS, IMAGE_REGISTER, IMAGES, versionRetire } from './declared/images.tsx';
 
 type Version = OsImage['versions'][number];
 const DIGEST_SHOWN = 19;
@@ -99,12 +99,6 @@ const Versions = ({ image }: Readonly<{ image: OsImage }>) => {
       />
     </Section>
   );
-};
-
-const DRIVERS: Readonly<Record<OsImage['driver_strategy'], string>> = {
-  preinstalled: 'in the image',
-  cloud_init: 'installed by cloud-init at the first boot',
-  none: 'none',
 };
 
 const Detail = ({ image }: Readonly<{ image: OsImage }>) => (

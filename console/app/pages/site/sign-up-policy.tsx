@@ -31,6 +31,7 @@ const MEANINGS: Readonly<Record<SitePolicy['sign_up'], string>> = {
 const FIELDS = fieldsOf(adminSitePolicyUpdate, {
   sign_up: {
     label: 'Who may sign up',
+    optionLabels: { closed: 'No one', invited: 'Invited people', approved: 'Approved people', open: 'Everyone' },
     description: ({ sign_up }: Values) => MEANINGS[sign_up as SitePolicy['sign_up']] ?? '',
   },
   mail_domains: {

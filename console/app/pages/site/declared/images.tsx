@@ -15,17 +15,26 @@ const USE = {
   sku_names: { label: 'SKUs', description: 'That can use the image.', useChoices: useSkuChoices, flag: 'sku' },
   channel: {
     label: 'Channel',
-    description: 'A launch that names no image gets a stable, verified one.',
+    description: 'A launch that names no image gets a stable one.',
+    isShort: true,
     initial: 'stable',
   },
   trust: {
     label: 'Trust',
-    description: 'Verified: somebody checked that this file is what it says.',
+    description: 'A launch that names no image gets a verified one.',
+    isShort: true,
     initial: 'unverified',
   },
 } as const satisfies Readonly<Record<string, FieldWords>>;
 
-const LATER = { flag: null } as const;
+export const DRIVERS: Readonly<Record<OsImage['driver_strategy'], string>> = {
+  preinstalled: 'In the image',
+  cloud_init: 'Installed by cloud-init at the first boot',
+  none: 'None',
+};
+
+/** The command reads it from the file. */
+const IN_FILE = { flag: null } as const;
 
 const REGISTER = fieldsOf(adminOsImageRegister, {
   name: {
@@ -33,37 +42,50 @@ const REGISTER = fieldsOf(adminOsImageRegister, {
     description: 'The name of an image in the catalog registers a new version of it.',
     rule: 'Use letters, digits, dots and hyphens for the name.',
     placeholder: 'ubuntu-24.04-h200-cuda',
-    ...LATER,
+    ...IN_FILE,
   },
-  display_name: { label: 'Display name', description: 'What tenants read.', ...LATER },
-  os_family: { label: 'Distribution', description: null, placeholder: 'ubuntu', ...LATER },
-  os_version: { label: 'Version of the distribution', description: null, placeholder: '24.04', ...LATER },
+  display_name: { label: 'Display name', description: 'What tenants read.', ...IN_FILE },
+  os_family: { label: 'Distribution', description: null, placeholder: 'ubuntu', isShort: true, ...IN_FILE },
+  os_version: {
+    label: 'Version of the distribution',
+    description: null,
+    placeholder: '24.04',
+    isShort: true,
+    ...IN_FILE,
+  },
   digest: {
     label: 'Digest',
     description: 'Of the file that hosts download. A digest is registered once.',
     rule: 'The digest is sha256: and 64 hexadecimal digits.',
     placeholder: 'sha256:…',
-    ...LATER,
+    ...IN_FILE,
   },
-  format: { label: 'Format', initial: 'qcow2', ...LATER },
+  format: { label: 'Format', initial: 'qcow2', isShort: true, ...IN_FILE },
   size_bytes: {
     label: 'Size in bytes',
+    isShort: true,
     description: ({ size_bytes }: Values) => (Number(size_bytes) > 0 ? bytes(Number(size_bytes)) : 'Of the file.'),
-    ...LATER,
+    ...IN_FILE,
   },
-  driver_strategy: { label: 'GPU driver', initial: 'preinstalled', ...LATER },
+  driver_strategy: {
+    label: 'GPU driver',
+    description: null,
+    initial: 'preinstalled',
+    optionLabels: DRIVERS,
+    ...IN_FILE,
+  },
   readiness_checks: {
     label: 'Readiness checks',
     description: 'Run in the guest OS; all must pass. Separated by commas.',
     rule: 'A readiness check is lower-case letters, digits and underscores.',
     placeholder: 'host_name, ssh_host_key, cloud_init',
-    ...LATER,
+    ...IN_FILE,
   },
-  source: { label: 'Source', ...LATER },
+  source: { label: 'Source', ...IN_FILE },
   digest_authority: {
     label: 'Authority for the digest',
     description: 'Who says that this is the right digest.',
-    ...LATER,
+    ...IN_FILE,
   },
   ...USE,
 });

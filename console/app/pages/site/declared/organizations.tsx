@@ -52,7 +52,7 @@ const CREATE: Form<null> = {
       placeholder: 'acme',
       flag: null,
     },
-    display_name: { label: 'Display name', placeholder: 'Acme Research' },
+    display_name: { label: 'Display name', description: null, placeholder: 'Acme Research' },
     owner_email: {
       label: "Owner's email address",
       description: 'The owner gets an invitation, whose token is shown once.',

@@ -74,10 +74,11 @@ export const pricesOf = (sku: AdminSku): Resource<Price> => ({
       gpu_hourly_price_minor: { label: 'Price per GPU hour', description: inMoney },
       currency: {
         label: 'Currency',
+        isShort: true,
         rule: 'The currency is a code of three capital letters, such as USD.',
         initial: sku.gpu_hourly_price?.currency ?? 'USD',
       },
-      valid_from: { label: 'Takes effect, in UTC', description: 'Now if empty.' },
+      valid_from: { label: 'Takes effect, in UTC', description: 'Now if empty.', isShort: true },
     }),
     send: sends('adminPriceCreate', (body) => ({ body: { ...body, sku_name: sku.name } })),
     words: () => ['admin', 'price', 'create', sku.name],

@@ -10,6 +10,7 @@ import { REASON, SWITCH } from './words.ts';
 const WORDS = {
   display_name: { label: 'Display name', description: 'What tenants read.', placeholder: 'Stockholm, Sweden' },
   ...SWITCH,
+  enabled: { ...SWITCH.enabled, label: 'Tenants can launch here' },
   wipe_minimum: {
     label: 'Minimum wipe level',
     description:

@@ -134,7 +134,7 @@ export const quotaRequests = (
         ),
       },
       { header: 'Requested', align: 'right', cell: ({ gpu_limit }) => count(gpu_limit, 'GPU') },
-      { header: 'For', cell: ({ reason }) => <div className="site-reason">{reason}</div> },
+      { header: 'For', cell: ({ reason }) => <div className="site-reason">{reason}</div>, isSecondary: true },
       {
         header: 'State',
         cell: ({ state: now, granted_gpu_limit, decision_reason, decided_at }) => (
@@ -182,7 +182,7 @@ export const quotaRequests = (
         permission: 'admin.quota_request.update',
         isDestructive: true,
         refusal,
-        note: () => 'The limit stays as it is. The tenant can request again.',
+        note: ({ reason }) => `For: ${reason} The limit stays as it is, and the tenant can request again.`,
         fields: fieldsOf(adminQuotaRequestReject, { reason: TOLD }),
         send: sends('adminQuotaRequestReject', (body, { id }: QuotaRequest) => ({
           params: { quota_request_id: id },

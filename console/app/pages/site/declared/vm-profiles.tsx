@@ -11,9 +11,10 @@ import { REASON } from './words.ts';
 const MIB = 1_048_576;
 
 const SIZE = {
-  vcpu_count: { label: 'vCPUs', description: 'From the NUMA nodes of its GPUs.', flag: 'vcpus' },
+  vcpu_count: { label: 'vCPUs', description: 'From the NUMA nodes of its GPUs.', flag: 'vcpus', isShort: true },
   memory_mib: {
     label: 'Memory in MiB',
+    isShort: true,
     description: ({ memory_mib }: Values) =>
       Number(memory_mib) > 0
         ? `${bytes(Number(memory_mib) * MIB)}, in huge pages where the host has them.`
