@@ -1,5 +1,5 @@
 /** The fields of a declared form, each as the kind of its value asks. */
-import { Checkbox, Group, NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, Group, Select, Switch, Textarea, TextInput } from '@mantine/core';
 import './resource.css';
 import { type Choice, type Field, fieldProblem, shownFields, type Values } from './form.ts';
 import { type FieldValue, itemsOf, NONE } from './input.ts';
@@ -63,16 +63,13 @@ const FieldInput = ({ field, values, isFirst, isTouched, onChange }: Shown) => {
   if (input.kind === 'integer')
     return (
       <div>
-        <NumberInput
+        <TextInput
           {...look}
-          value={text === NONE ? '' : text === '' ? '' : Number(text)}
+          inputMode="numeric"
+          autoComplete="off"
+          value={text === NONE ? '' : text}
           disabled={text === NONE}
-          allowDecimal={false}
-          allowNegative={false}
-          clampBehavior="none"
-          hideControls
-          thousandSeparator={(input.max ?? 0) >= 100_000 ? ',' : ''}
-          onChange={(next) => onChange(String(next))}
+          onChange={(event) => onChange(event.currentTarget.value)}
         />
         {input.isNullable && (
           <Checkbox

@@ -57,7 +57,7 @@ export const OrganizationsPage = () => {
     <Page title="Organizations" subtitle="Tenants of the site and their GPU limits.">
       {asked === undefined ? (
         <Async of={quotas} label="Organizations">
-          {(data) => <ResourceSection resource={organizations(data)} />}
+          {(data) => <ResourceSection resource={organizations(data, quotas.isFetching)} />}
         </Async>
       ) : (
         <>

@@ -127,7 +127,8 @@ const limitForm = <Row,>(
   },
 });
 
-export const organizations = (quotas: readonly Quota[]): Resource<Organization> => {
+/** While limits are read again, one that is missing may only be unknown. */
+export const organizations = (quotas: readonly Quota[], isReading: boolean): Resource<Organization> => {
   const quotaOf = ({ id }: Organization) =>
     quotas.find(({ organization_id, project_id }) => organization_id === id && project_id === null);
   return {
@@ -157,7 +158,14 @@ export const organizations = (quotas: readonly Quota[]): Resource<Organization> 
     ],
     create: CREATE,
     changes: [
-      limitForm('Limit', (organization) => ({ name: organization.name, organization, quota: quotaOf(organization) })),
+      {
+        ...limitForm<Organization>('Limit', (organization) => ({
+          name: organization.name,
+          organization,
+          quota: quotaOf(organization),
+        })),
+        refusal: (row) => (isReading && quotaOf(row) === undefined ? 'The limits are still loading.' : null),
+      },
     ],
   };
 };
