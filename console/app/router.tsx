@@ -90,6 +90,11 @@ const organization = createRoute({
   validateSearch: textSearch('tab'),
   component: lazyRouteComponent(() => import('./pages/access/organization-page.tsx'), 'OrganizationPage'),
 });
+const organizationLimits = createRoute({
+  getParentRoute: () => gate,
+  path: '/organizations/$organizationId/limits',
+  component: lazyRouteComponent(() => import('./pages/access/limits-page.tsx'), 'LimitsPage'),
+});
 const organizationAudit = createRoute({
   getParentRoute: () => gate,
   path: '/organizations/$organizationId/audit',
@@ -140,10 +145,36 @@ const platformAudit = createRoute({
   validateSearch: textSearch('action', 'actor', 'target', 'organization', 'result', 'correlation', 'since', 'until'),
   component: lazyRouteComponent(() => import('./pages/access/audit-page.tsx'), 'PlatformAuditPage'),
 });
+
+const site = createRoute({ getParentRoute: () => gate, path: '/site', component: PlatformScope });
 const setup = createRoute({
-  getParentRoute: () => platform,
-  path: '/setup',
+  getParentRoute: () => site,
+  path: '/',
   component: lazyRouteComponent(() => import('./pages/site/setup-page.tsx'), 'SetupPage'),
+});
+const catalog = createRoute({
+  getParentRoute: () => site,
+  path: '/catalog',
+  validateSearch: textSearch('tab', 'sku', 'image'),
+  component: lazyRouteComponent(() => import('./pages/site/catalog-page.tsx'), 'CatalogPage'),
+});
+const siteAccess = createRoute({
+  getParentRoute: () => site,
+  path: '/access',
+  validateSearch: textSearch('tab'),
+  component: lazyRouteComponent(() => import('./pages/site/access-page.tsx'), 'SiteAccessPage'),
+});
+const requests = createRoute({
+  getParentRoute: () => site,
+  path: '/requests',
+  validateSearch: textSearch('show'),
+  component: lazyRouteComponent(() => import('./pages/site/requests-page.tsx'), 'RequestsPage'),
+});
+const organizations = createRoute({
+  getParentRoute: () => site,
+  path: '/organizations',
+  validateSearch: textSearch('organization'),
+  component: lazyRouteComponent(() => import('./pages/site/organizations-page.tsx'), 'OrganizationsPage'),
 });
 
 const settings = createRoute({
@@ -162,8 +193,10 @@ const routeTree = rootRoute.addChildren([
     home,
     project.addChildren([overview, launch, allocations, allocation, usage, projectTrace, projectAccess]),
     organization,
+    organizationLimits,
     organizationAudit,
-    platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformTrace, platformAudit, setup]),
+    platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformTrace, platformAudit]),
+    site.addChildren([setup, catalog, siteAccess, requests, organizations]),
     settings,
     nowhere,
   ]),

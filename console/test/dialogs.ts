@@ -34,7 +34,9 @@ const DIALOGS: readonly (readonly [route: string, ...presses: readonly string[]]
   ['organization-members', 'Remove'],
   ['project-access-members', 'Add member'],
   ['project-access-service-accounts', 'New service account'],
+  ['limits', 'Request more'],
   ['nodes', 'Add node'],
+  ['node-slots', 'Move to pool'],
   ['node-slots', 'Drain'],
   ['node-slots', 'Hold'],
   ['node-slots', 'Revoke agent'],
@@ -43,6 +45,18 @@ const DIALOGS: readonly (readonly [route: string, ...presses: readonly string[]]
   ['node-images', 'Pull image'],
   ['platform-allocations', 'Release'],
   ['runs', 'Cancel'],
+  ['catalog-regions', 'New region'],
+  ['catalog-regions', 'Retire'],
+  ['catalog-skus', 'New SKU'],
+  ['catalog-sku', 'New profile'],
+  ['catalog-sku', 'New price'],
+  ['catalog-images', 'Register image'],
+  ['catalog-image', 'Retire sha256'],
+  ['catalog-pools', 'Edit'],
+  ['requests', 'Approve'],
+  ['organizations', 'New organization'],
+  ['organization-gpus', 'Limit of a project'],
+  ['site-access-groups', 'New mapping'],
 ];
 
 /** An enabled button or menu item, by the start of its name. */

@@ -8,7 +8,17 @@ import { settled } from './inspect.ts';
 import { addressOf, routesOf } from './routes.ts';
 
 const STEPS = 45;
-const PAGES = ['overview', 'launch', 'allocation-connect', 'allocations', 'nodes', 'node-slots', 'settings-ssh-keys'];
+const PAGES = [
+  'overview',
+  'launch',
+  'allocation-connect',
+  'allocations',
+  'nodes',
+  'node-slots',
+  'settings-ssh-keys',
+  'catalog-sku',
+  'requests',
+];
 
 const mock = createMockApi({ now: () => 0 });
 const routes = routesOf(mock);

@@ -1,5 +1,6 @@
 /** Every page of the console with content, as URLs into the demo, each with a name for its screenshot. */
 import type { MockApi, Persona } from '../mock-api/index.ts';
+import { SLICE_SKU } from '../mock-api/seed/catalog.ts';
 
 export type Route = Readonly<{
   name: string;
@@ -73,7 +74,9 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly PageRoute[
     ...tabs('project-access', `${project}/access`, ['members', 'service-accounts']),
     { name: 'service-account', path: `${project}/access?account=${cast.service_account_id}` },
     { name: 'project-trace', path: `${project}/trace?id=${allocation('failed')}` },
-    ...tabs('organization', organization, ['projects', 'members', 'invitations', 'policy', 'limits']),
+    ...tabs('organization', organization, ['projects', 'members', 'invitations', 'policy']),
+    { name: 'limits', path: `${organization}/limits` },
+    { name: 'limits-viewer', path: `${organization}/limits`, as: 'viewer' },
     { name: 'audit', path: `${organization}/audit` },
     { name: 'nodes', path: '/platform/nodes' },
     { name: 'nodes-none', path: '/platform/nodes?q=nothing-like-it' },
@@ -100,8 +103,16 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly PageRoute[
     { name: 'platform-trace-nothing', path: '/platform/trace' },
     { name: 'platform-trace-no-id', path: '/platform/trace?id=no' },
     { name: 'platform-audit', path: '/platform/audit' },
-    { name: 'setup', path: '/platform/setup' },
-    { name: 'setup-empty', path: '/platform/setup', seed: 'empty' },
+    { name: 'setup', path: '/site' },
+    { name: 'setup-empty', path: '/site', seed: 'empty' },
+    ...tabs('catalog', '/site/catalog', ['regions', 'skus', 'images', 'pools']),
+    { name: 'catalog-sku', path: `/site/catalog?tab=skus&sku=${SLICE_SKU}` },
+    { name: 'catalog-image', path: '/site/catalog?tab=images&image=ubuntu-24.04-h200-cuda' },
+    { name: 'requests', path: '/site/requests?show=all' },
+    { name: 'organizations', path: '/site/organizations' },
+    { name: 'organization-gpus', path: `/site/organizations?organization=${cast.organization_id}` },
+    ...tabs('site-access', '/site/access', ['sign-up', 'groups']),
+    { name: 'site-no-permission', path: '/site/catalog', as: 'viewer' },
     ...tabs('settings', '/settings', ['profile', 'sessions', 'tokens', 'ssh-keys']),
     { name: 'no-permission', path: '/platform/nodes', as: 'viewer' },
     { name: 'not-found', path: '/nowhere/at/all' },

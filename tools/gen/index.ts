@@ -4,6 +4,7 @@ import { contractDocuments } from './contract.ts';
 import { withClient, withMigratedDatabase } from './database.ts';
 import { erd } from './erd.ts';
 import type { Generated } from './file.ts';
+import { consoleInputs } from './inputs.ts';
 import { reconcilerTable } from './reconcilers.ts';
 import { rowTypes } from './row-types.ts';
 import { schemaText } from './schema.ts';
@@ -14,6 +15,7 @@ export { workflowFiles } from './workflows.ts';
 export const contractFiles = async (): Promise<readonly Generated[]> => [
   ...contractDocuments(),
   ...(await sdkTypes()),
+  consoleInputs(),
   reconcilerTable(),
 ];
 

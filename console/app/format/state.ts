@@ -12,10 +12,12 @@ import type {
   NODE_STATES,
   OCCUPANCIES,
   POWER_STATES,
+  PRICE_STATES,
   QUOTA_REQUEST_STATES,
   SERVICE_ACCOUNT_STATES,
   SESSION_STATES,
   SETUP_STEP_STATES,
+  SIGN_UP_REQUEST_STATES,
   SITE_CHECK_STATES,
   SLOT_STATUSES,
   TASK_STATES,
@@ -137,6 +139,18 @@ const QUOTA_REQUEST: Words<typeof QUOTA_REQUEST_STATES> = {
   withdrawn: word('idle', 'Withdrawn'),
 };
 
+const SIGN_UP: Words<typeof SIGN_UP_REQUEST_STATES> = {
+  pending: word('busy', 'Open'),
+  approved: word('good', 'Approved'),
+  rejected: word('bad', 'Rejected'),
+};
+const PRICE: Words<typeof PRICE_STATES> = {
+  past: word('idle', 'Past'),
+  current: word('good', 'Current'),
+  future: word('busy', 'Future'),
+  cancelled: word('idle', 'Cancelled'),
+};
+
 const SETUP: Words<typeof SETUP_STEP_STATES> = {
   done: word('good', 'Done'),
   next: word('busy', 'Next'),
@@ -168,6 +182,8 @@ const TABLES = {
   token: TOKEN,
   invitation: INVITATION,
   quota_request: QUOTA_REQUEST,
+  sign_up: SIGN_UP,
+  price: PRICE,
   setup: SETUP,
   check: CHECK,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, StateWord>>>>;

@@ -2,6 +2,7 @@
 import { Button, Group, List, Text } from '@mantine/core';
 import { IconCircleX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { type Reason, reasonLines } from '../rules/reasons.ts';
 import { Copyable } from './copy.tsx';
 
 export type ShownError = Readonly<{
@@ -13,12 +14,24 @@ export type ShownError = Readonly<{
   retryable: boolean;
   retry_after_s: number | null;
   errors: readonly Readonly<{ pointer: string; message: string }>[];
+  reasons?: readonly Reason[];
 }>;
 
 const nextAction = (error: ShownError): string => {
   if (error.retry_after_s !== null) return `Retry in ${error.retry_after_s} s.`;
   if (error.help !== null) return error.help;
   return error.retryable ? 'Retry in a moment.' : 'Retrying the same request will not help.';
+};
+
+const Reasons = ({ error }: Readonly<{ error: ShownError }>) => {
+  const lines = reasonLines(error);
+  return lines.length === 0 ? null : (
+    <List size="sm" my={4}>
+      {lines.map((line) => (
+        <List.Item key={line}>{line}</List.Item>
+      ))}
+    </List>
+  );
 };
 
 export const ErrorPanel = ({
@@ -44,7 +57,7 @@ export const ErrorPanel = ({
               ))}
             </List>
           )}
-          {children}
+          {children ?? <Reasons error={error} />}
           <p style={{ margin: '4px 0' }}>{nextAction(error)}</p>
           <Group gap={12} mt={6}>
             {onRetry !== undefined && (

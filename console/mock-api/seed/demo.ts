@@ -18,11 +18,13 @@ import { freeOf, slotsFor, slotsOf } from '../life/placement.ts';
 import { planFor } from '../life/run.ts';
 import { addProof } from '../life/slots.ts';
 import { addActive, addUsage, newAllocation, type Past, pastRun } from './allocate.ts';
+import { SLICE_SKU } from './catalog.ts';
 import { addNode, addSlots, rackNames } from './fleet.ts';
 import { ODD_NODES } from './odd-nodes.ts';
 import type { SeedIds } from './people.ts';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const RACKS = [
   ['j22', 14],
   ['j23', 13],
@@ -212,7 +214,32 @@ const seedBlocked = (world: World, past: Past): void => {
   planFor(run, cleanupPlan(world, row, null));
 };
 
+/** The catalog has a past and a future: prices that ended and that are to come, a dedicated pool and a retired one. */
+const seedOffer = (world: World, seedIds: SeedIds): void => {
+  const price = (amount_minor: number, days: number, isCancelled = false) => ({
+    id: world.mint('price', world.now() - 70 * DAY_MS),
+    sku_name: SLICE_SKU,
+    gpu_hourly_price: { amount_minor, currency: 'USD' },
+    valid_from: world.ago(days * DAY_MS),
+    created_by: seedIds.users.operator,
+    created_at: world.ago(70 * DAY_MS),
+    cancelled_at: isCancelled ? world.ago(20 * DAY_MS) : null,
+  });
+  world.prices.push(price(520, 65), price(495, -10, true), price(425, -43));
+  const pool = (name: string, purpose: string, organization_id: string | null, isRetired: boolean) => ({
+    id: world.mint('pool', world.now() - 80 * DAY_MS),
+    ...{ name, purpose, organization_id, version: 1 },
+    retired_at: isRetired ? world.ago(9 * DAY_MS) : null,
+    created_at: world.ago(80 * DAY_MS),
+  });
+  world.pools.push(
+    pool('globex-training', 'Reserved for Globex until March', seedIds.neighbour_id, false),
+    pool('pilot', 'Hosts of the pilot', null, true),
+  );
+};
+
 export const seedDemo = (world: World, seedIds: SeedIds): void => {
+  seedOffer(world, seedIds);
   const nodes = buildNodes(world, seedIds);
   seedTenant(world, seedIds, nodes);
   fill(world, seedIds, nodes);

@@ -50,7 +50,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
 
   test('a tenant sees its GPU limits, requests a larger one, and withdraws the request', () =>
     demo.page('/', async (page) => {
-      await toOrganization(page, 'Limits');
+      await page.getByRole('navigation', { name: 'Organization' }).getByRole('link', { name: 'Limits' }).click();
       const limits = page.getByRole('region', { name: 'GPU limits' });
       await limits.getByText(/of 64 GPUs used/).waitFor();
       await limits.getByText('Project research').waitFor();

@@ -55,6 +55,28 @@ describe('the palette', { skip: needsBrowser }, () => {
       await box(page).waitFor({ state: 'detached' });
     }));
 
+  test('finds regions, SKUs, images, pools and the pages of the site', () =>
+    demo.page('/settings', async (page) => {
+      await page.getByRole('button', { name: /Search or paste an ID/ }).click();
+      for (const [typed, found] of [
+        ['us-buff', /^us-buffalo-1\s*region/],
+        ['h200-sxm-slice', /^h200-sxm-slice\s*SKU/],
+        ['h200-cuda', /^ubuntu-24\.04-h200-cuda\s*image/],
+        ['globex-tr', /^globex-training\s*pool/],
+        ['sign-up pol', /^Sign-up policy\s*Site/],
+        ['requests', /^Requests\s*Site/],
+        ['limits', /^Limits\s*Acme Research/],
+      ] as const) {
+        await box(page).fill(typed);
+        await page.getByRole('option', { name: found }).waitFor();
+      }
+      await box(page).fill('h200-sxm-slice');
+      await page.getByRole('option', { name: /^h200-sxm-slice\s*SKU/, selected: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/site\/catalog\?tab=skus&sku=h200-sxm-slice/);
+      await page.getByRole('heading', { name: 'VM profiles' }).waitFor();
+    }));
+
   test('traces an ID pasted anywhere, except into a text field', () =>
     demo.page(
       '/settings',

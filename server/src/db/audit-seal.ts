@@ -186,7 +186,8 @@ export const listLostHeads = async (
   ).rows;
 
 /** An operator has begun a restore since, which ends what the lost changes had ended. The automatic hold of nodes ends nothing. */
-const LOSS_IS_OVER = "(lost_at is null or exists (select from restores r where r.began_at >= lost_at and r.older_than > 'epoch'))";
+const LOSS_IS_OVER =
+  "(lost_at is null or exists (select from restores r where r.began_at >= lost_at and r.older_than > 'epoch'))";
 
 /** False when the loss up to this line of the heads file is recorded. */
 export const recordLostRows = async (tx: Tx, rows: number, line: number): Promise<boolean> =>

@@ -94,7 +94,10 @@ const hung = (seconds: number): string =>
 export const compareHeads = (deps: SealerDeps): Promise<void> =>
   workOnFiles(
     deps.heads,
-    { wait_ms: deps.heads_wait_ms ?? HEADS_WAIT_MS, hung: () => 'The heads file does not respond. Check its file system.' },
+    {
+      wait_ms: deps.heads_wait_ms ?? HEADS_WAIT_MS,
+      hung: () => 'The heads file does not respond. Check its file system.',
+    },
     (call) => runExclusively(deps.database, 'write_heads', () => checkHeads(deps, call)),
   );
 

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<OrganizationLimit>[] = [
 export const OrganizationLimits = ({ organizationId }: Readonly<{ organizationId: string }>) => {
   const limits = useRead('organizationLimitList', { params: { organization_id: organizationId } });
   return (
-    <Section title="Limits" flush>
+    <Section title="Other limits" flush>
       <Async of={limits} label="Limits" rows={12}>
         {({ items }) => <DataTable label="Limits" columns={COLUMNS} rows={items} rowKey={({ name }) => name} />}
       </Async>

@@ -1,5 +1,5 @@
 /** An organization: its projects, members, invitations and access policy. */
-import { Stack, Tabs } from '@mantine/core';
+import { Tabs } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay, useMe } from '../../api/me.tsx';
@@ -10,20 +10,16 @@ import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
 import { TabList } from '../../ui/tab-list.tsx';
 import { AccessPolicyPanel } from './access-policy.tsx';
-import { GpuLimits } from './gpu-limits.tsx';
 import { Invitations } from './invitations.tsx';
 import { NewOrganizationDialog, RenameOrganizationForm } from './organization-forms.tsx';
-import { OrganizationLimits } from './organization-limits.tsx';
 import { OrganizationMembers } from './organization-members.tsx';
 import { Projects } from './projects.tsx';
-import { QuotaRequests } from './quota-requests.tsx';
 
 const TABS = [
   ['projects', 'Projects'],
   ['members', 'Members'],
   ['invitations', 'Invitations'],
   ['policy', 'Access policy'],
-  ['limits', 'Limits'],
 ] as const;
 
 export const OrganizationPage = () => {
@@ -94,13 +90,6 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
         </Tabs.Panel>
         <Tabs.Panel value="policy">
           <AccessPolicyPanel organizationId={organizationId} />
-        </Tabs.Panel>
-        <Tabs.Panel value="limits">
-          <Stack gap="md">
-            <GpuLimits organizationId={organizationId} />
-            <QuotaRequests organizationId={organizationId} />
-            <OrganizationLimits organizationId={organizationId} />
-          </Stack>
         </Tabs.Panel>
       </Tabs>
       <FormDialog title="Rename organization" isOpen={asking === 'rename'} onClose={close}>

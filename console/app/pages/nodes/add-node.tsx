@@ -8,11 +8,15 @@ import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useAll } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
+import { usePoolChoices } from '../../resource/choices.ts';
 import { nameProblem } from '../../rules/name.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { EnrollmentCommand } from './enrollment.tsx';
+
+/** Of the API, where a node names none. */
+const DEFAULT_POOL = 'shared';
 
 type Body = Operations['adminNodeCreate']['request']['body'];
 type Mode = Body['capacity_mode'];
@@ -27,12 +31,23 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
   const create = useChange('adminNodeCreate');
   const regions = useAll('regionList', {});
   const skus = useAll('skuList', {});
+  const pools = usePoolChoices();
   const models = [...new Set(skus.data?.map(({ gpu_model }) => gpu_model) ?? [])];
   const form = useForm({
-    initialValues: { name: '', region: '', model: '', gpus: 8, mode: 'slice' as Mode, network: '', serial: '' },
+    initialValues: {
+      name: '',
+      region: '',
+      model: '',
+      pool: DEFAULT_POOL,
+      gpus: 8,
+      mode: 'slice' as Mode,
+      network: '',
+      serial: '',
+    },
   });
   const { name, gpus, mode, network, serial } = form.getValues();
   const region = form.getValues().region || (regions.data?.find(({ enabled }) => enabled)?.name ?? '');
+  const pool = form.getValues().pool || ((pools.find(({ value }) => value === DEFAULT_POOL) ?? pools[0])?.value ?? '');
   const model = form.getValues().model || (models[0] ?? '');
   const missing =
     nameProblem(name) ?? (region === '' ? 'Select a region.' : model === '' ? 'Select a GPU model.' : null);
@@ -42,6 +57,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
       body: {
         name,
         region_name: region,
+        ...(pool === '' ? {} : { pool_name: pool }),
         gpu_model: model,
         gpu_count: gpus,
         capacity_mode: mode,
@@ -68,6 +84,15 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
           data={(regions.data ?? []).map((one) => one.name)}
           {...form.getInputProps('region')}
           value={region}
+        />
+        <Select
+          label="Pool"
+          description="The organizations that the node serves."
+          allowDeselect={false}
+          searchable={pools.length > 8}
+          data={pools}
+          {...form.getInputProps('pool')}
+          value={pool}
         />
         <Group grow>
           <Select
@@ -110,6 +135,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
             ['admin', 'node', 'create', name || 'NAME'],
             [
               ['region', region],
+              ['pool', pool === DEFAULT_POOL ? null : pool],
               ['gpu-model', model],
               ['gpus', gpus],
               ['mode', mode],

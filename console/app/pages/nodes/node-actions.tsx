@@ -1,9 +1,14 @@
 /** Actions on a whole node. An unavailable action stays visible and shows why. */
-import type { Node } from '@gpuaas/sdk';
+import { type Node, OVER_NODE_STATES } from '@gpuaas/sdk';
 import { Group, Modal, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useMay } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
+import { usePoolChoices } from '../../resource/choices.ts';
+import { type Form, fieldsOf, sends } from '../../resource/form.ts';
+import { adminNodeUpdate } from '../../resource/inputs.gen.ts';
+import { type Asked, ResourceDialog } from '../../resource/resource-form.tsx';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { DirectAction, ReasonAction } from './action-controls.tsx';
 import { type Enrollment, EnrollmentCommand } from './enrollment.tsx';
@@ -59,6 +64,42 @@ const Failures = ({ node }: Readonly<{ node: Node }>) => (
     New launches can be placed on this node again. Check the host first: see Health for the last failure.
   </ReasonAction>
 );
+
+const MOVE: Form<Node> = {
+  label: 'Move to pool',
+  submit: 'Move',
+  title: ({ name }) => `Move ${name} to another pool`,
+  permission: 'admin.node.update',
+  note: ({ pool_name }) =>
+    `It is in pool ${pool_name}. Running allocations are untouched. A dedicated pool takes no node with allocations of other organizations.`,
+  fields: fieldsOf(adminNodeUpdate, {
+    pool_name: { label: 'Pool', description: null, useChoices: usePoolChoices, flag: 'pool' },
+    reason: { label: 'Reason', description: 'Recorded in the audit log.', isLong: true },
+  }),
+  check: ({ pool_name }, node) => (pool_name === node.pool_name ? 'The node is in this pool already.' : null),
+  send: sends('adminNodeUpdate', (body, { id }: Node) => ({ params: { node_id: id }, body }), {
+    version: ({ version }) => version,
+  }),
+  words: ({ name }) => ['admin', 'node', 'update', name],
+};
+
+const Moving = ({ node }: Readonly<{ node: Node }>) => {
+  const refusal = useMay()(MOVE.permission);
+  const [asked, setAsked] = useState<Asked<Node> | null>(null);
+  const isOver = OVER_NODE_STATES.some((state) => state === node.state);
+  return (
+    <>
+      <ActionButton
+        variant="default"
+        disabledReason={refusal ?? (isOver ? 'A retired node is in no pool.' : null)}
+        onClick={() => setAsked({ form: MOVE, row: node })}
+      >
+        {MOVE.label}
+      </ActionButton>
+      <ResourceDialog asked={asked} onClose={() => setAsked(null)} />
+    </>
+  );
+};
 
 const Ending = ({ node }: Readonly<{ node: Node }>) => {
   const navigate = useNavigate();
@@ -168,6 +209,7 @@ export const NodeActions = ({ node, onTab }: Readonly<{ node: Node; onTab: (tab:
     <ActionButton variant="default" disabledReason={why(node, 'convert')} onClick={() => onTab('convert')}>
       Convert
     </ActionButton>
+    <Moving node={node} />
     <AgentActions node={node} />
     <Ending node={node} />
   </Group>

@@ -7,6 +7,7 @@ import { useRead } from '../../api/read.ts';
 import { count } from '../../format/size.ts';
 import { Async } from '../../ui/async.tsx';
 import { Section } from '../../ui/page.tsx';
+import './overview.css';
 
 export const QuotaBar = ({ of, quota: { gpu_limit, gpu_used } }: Readonly<{ of: string; quota: Quota }>) => {
   if (gpu_limit === null)
@@ -46,9 +47,8 @@ export const QuotaBars = ({ projectId }: Readonly<{ projectId: string }>) => (
           <QuotaBar of="Organization" quota={organization} />
           <Link
             className="link"
-            to="/organizations/$organizationId"
+            to="/organizations/$organizationId/limits"
             params={{ organizationId: organization.organization_id }}
-            search={{ tab: 'limits' }}
           >
             Limits and requests
           </Link>

@@ -1,7 +1,7 @@
 /** One line of the palette: its target or its action. */
 import type { Rankable } from './rank.ts';
 
-type Group = 'This ID' | 'Pages' | 'Projects' | 'Allocations' | 'Nodes' | 'Actions';
+type Group = 'This ID' | 'Pages' | 'Projects' | 'Allocations' | 'Nodes' | 'Catalog' | 'Actions';
 
 export type ActionName = 'sign_out' | 'theme_light' | 'theme_dark' | 'theme_auto' | 'copy_address' | 'show_shortcuts';
 

@@ -23,7 +23,7 @@ const organizationPages = (me: Me, { id, display_name }: Me['organizations'][num
     page('Organization members', `${base}?tab=members`, ['people', 'roles', 'team', 'users'], display_name),
     page('Invitations', `${base}?tab=invitations`, ['invite', 'people'], display_name),
     page('Access policy', `${base}?tab=policy`, ['recording', 'idle', 'sessions', 'security'], display_name),
-    page('Limits', `${base}?tab=limits`, ['maximum', 'quota', 'usage', 'request more', 'gpu limit'], display_name),
+    page('Limits', `${base}/limits`, ['maximum', 'quota', 'usage', 'request more', 'gpu limit'], display_name),
     ...(refusalOf(me, 'audit.read', { organization: id }) === null
       ? [page('Audit', `${base}/audit`, ['log', 'history', 'who did what', 'export'], display_name)]
       : []),
@@ -39,8 +39,22 @@ const platformPages = (me: Me): readonly Entry[] =>
         page('All allocations', '/platform/allocations', ['tenants', 'customers'], 'Platform'),
         page('Runs', '/platform/runs', ['workflows', 'stuck', 'retry'], 'Platform'),
         page('Trace', '/platform/trace', ['trace', 'correlation', 'incident', 'debug', 'stuck'], 'Platform'),
-        page('Setup', '/platform/setup', ['site health', 'doctor', 'checks', 'first start', 'backup'], 'Platform'),
         page('Platform audit', '/platform/audit', ['log', 'history', 'verify', 'chain'], 'Platform'),
+      ];
+
+const sitePages = (me: Me): readonly Entry[] =>
+  refusalOf(me, 'admin.node.read') !== null
+    ? []
+    : [
+        page('Setup', '/site', ['site health', 'doctor', 'checks', 'first start', 'backup'], 'Site'),
+        page('Regions', '/site/catalog?tab=regions', ['catalog', 'locations', 'wipe level'], 'Site'),
+        page('SKUs', '/site/catalog?tab=skus', ['catalog', 'prices', 'vm profiles', 'offer'], 'Site'),
+        page('Images', '/site/catalog?tab=images', ['catalog', 'operating systems', 'digest', 'trust'], 'Site'),
+        page('Pools', '/site/catalog?tab=pools', ['catalog', 'dedicated', 'nodes'], 'Site'),
+        page('Requests', '/site/requests', ['approve', 'reject', 'sign-up requests', 'quota requests'], 'Site'),
+        page('Organizations', '/site/organizations', ['tenants', 'customers', 'gpu limits', 'quota'], 'Site'),
+        page('Sign-up policy', '/site/access?tab=sign-up', ['registration', 'mail domains', 'invited'], 'Site'),
+        page('Group mappings', '/site/access?tab=groups', ['issuer', 'roles', 'sync', 'claims'], 'Site'),
       ];
 
 const SETTINGS: readonly Entry[] = [
@@ -66,6 +80,7 @@ export const pageEntries = (me: Me, projectId: string | null): readonly Entry[] 
   return [
     ...(project === undefined ? [] : projectPages(project.id, project.name)),
     ...platformPages(me),
+    ...sitePages(me),
     ...(organization === undefined ? [] : organizationPages(me, organization)),
     ...SETTINGS,
     ...ACTIONS,

@@ -1,4 +1,4 @@
-/** All entries that the palette can offer now. Lists are read when it is open, nodes when something was typed. */
+/** All entries that the palette can offer now. Lists are read when it is open, those of operators when something was typed. */
 import { GpuaasError, type Me } from '@gpuaas/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
@@ -11,7 +11,7 @@ import { type Found, idEntries } from './id-entries.ts';
 import { pageEntries } from './pages.ts';
 import { type Recognized, recognizeId } from './recognize.ts';
 
-const NODES_FROM = 2;
+const OPERATOR_FROM = 2;
 const PROJECTS_MAX = 20;
 
 /**
@@ -44,6 +44,37 @@ const useAllocationOf = (me: Me, recognized: Recognized | null, projectId: strin
   return id === null ? null : (query.data ?? null);
 };
 
+type Named = Readonly<{ name: string; display_name?: string }>;
+
+const catalogEntry =
+  (kind: string, hrefOf: (name: string) => string) =>
+  ({ name, display_name }: Named): Entry => ({
+    key: `${kind} ${name}`,
+    group: 'Catalog',
+    label: name,
+    aliases: [kind, ...(display_name === undefined ? [] : [display_name])],
+    detail: kind,
+    goesTo: { href: hrefOf(encodeURIComponent(name)) },
+  });
+
+/** Regions, SKUs, images and pools. */
+const useCatalog = (isEnabled: boolean): readonly Entry[] => {
+  const options = { enabled: isEnabled };
+  const regions = useAll('adminRegionList', {}, options).data;
+  const skus = useAll('adminSkuList', {}, options).data;
+  const images = useAll('adminOsImageList', {}, options).data;
+  const pools = useAll('adminPoolList', {}, options).data;
+  return useMemo(
+    () => [
+      ...(regions ?? []).map(catalogEntry('region', () => '/site/catalog?tab=regions')),
+      ...(skus ?? []).map(catalogEntry('SKU', (name) => `/site/catalog?tab=skus&sku=${name}`)),
+      ...(images ?? []).map(catalogEntry('image', (name) => `/site/catalog?tab=images&image=${name}`)),
+      ...(pools ?? []).map(catalogEntry('pool', () => '/site/catalog?tab=pools')),
+    ],
+    [regions, skus, images, pools],
+  );
+};
+
 export const useEntries = (isOpen: boolean, query: string, projectId: string | null): readonly Entry[] => {
   const me = useMe();
   const isOperator = refusalOf(me, 'admin.node.read') === null;
@@ -54,7 +85,9 @@ export const useEntries = (isOpen: boolean, query: string, projectId: string | n
     { params: { project_id: projectId ?? '' }, query: { limit: 200 } },
     { enabled: isOpen && projectId !== null },
   );
-  const nodes = useAll('adminNodeList', {}, { enabled: isOpen && isOperator && query.trim().length >= NODES_FROM });
+  const searches = isOpen && isOperator && query.trim().length >= OPERATOR_FROM;
+  const nodes = useAll('adminNodeList', {}, { enabled: searches });
+  const catalog = useCatalog(searches);
   return useMemo(
     () => [
       ...(recognized === null ? [] : idEntries(me, recognized, projectId, found)),
@@ -79,7 +112,8 @@ export const useEntries = (isOpen: boolean, query: string, projectId: string | n
           goesTo: { href: `/platform/nodes/${id}` },
         }),
       ),
+      ...catalog,
     ],
-    [me, projectId, recognized, found, allocations.data, nodes.data],
+    [me, projectId, recognized, found, allocations.data, nodes.data, catalog],
   );
 };

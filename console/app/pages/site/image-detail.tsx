@@ -1,0 +1,137 @@
+/** An image: what it promises, who may use it, and its versions. */
+import type { OsImage } from '@gpuaas/sdk';
+import { Stack } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useMay } from '../../api/me.tsx';
+import { useRead } from '../../api/read.ts';
+import { bytes } from '../../format/size.ts';
+import { type Asked, ResourceDialog } from '../../resource/resource-form.tsx';
+import { ResourceChanges } from '../../resource/resource-section.tsx';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Async } from '../../ui/async.tsx';
+import { Copyable } from '../../ui/copy.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { Facts, Section } from '../../ui/page.tsx';
+import { ToneBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { Availability } from './availability.tsx';
+import { CatalogFile } from './catalog-file.tsx';
+import { DRIVERS, IMAGE_REGISTER, IMAGES, versionRetire } from './declared/images.tsx';
+
+type Version = OsImage['versions'][number];
+const DIGEST_SHOWN = 19;
+
+const Versions = ({ image }: Readonly<{ image: OsImage }>) => {
+  const may = useMay();
+  const [asked, setAsked] = useState<Asked<Version> | Asked<null> | null>(null);
+  const retire = versionRetire(image);
+  const newest = image.versions.find(({ retired_at }) => retired_at === null);
+  const refusal = may('admin.image.update');
+  const columns: readonly Column<Version>[] = [
+    {
+      header: 'Digest',
+      cell: ({ digest }) => (
+        <Copyable text={digest} label="digest">
+          {digest.slice(0, DIGEST_SHOWN)}…
+        </Copyable>
+      ),
+    },
+    {
+      header: 'State',
+      cell: ({ digest, retired_at, retired_reason }) =>
+        retired_at === null ? (
+          <ToneBadge tone={digest === newest?.digest ? 'good' : 'idle'}>
+            {digest === newest?.digest ? 'Used by launches' : 'Older'}
+          </ToneBadge>
+        ) : (
+          <>
+            <ToneBadge tone="idle">Retired</ToneBadge>
+            {retired_reason !== null && <div className="muted site-reason">{retired_reason}</div>}
+          </>
+        ),
+    },
+    { header: 'Registered', cell: ({ registered_at }) => <Ago at={registered_at} /> },
+    { header: 'Size', align: 'right', cell: ({ size_bytes }) => bytes(size_bytes), isSecondary: true },
+    { header: 'Source', cell: ({ source }) => source, isSecondary: true },
+    {
+      header: 'Actions',
+      isHeaderHidden: true,
+      align: 'right',
+      cell: (version) => (
+        <ActionButton
+          size="compact-sm"
+          variant="default"
+          aria-label={`Retire ${version.digest.slice(0, DIGEST_SHOWN)}`}
+          disabledReason={refusal ?? retire.refusal?.(version) ?? null}
+          onClick={() => setAsked({ form: retire, row: version })}
+        >
+          Retire
+        </ActionButton>
+      ),
+    },
+  ];
+  return (
+    <Section
+      title="Versions"
+      flush
+      actions={
+        <ActionButton
+          disabledReason={refusal}
+          onClick={() =>
+            setAsked({
+              form: { ...IMAGE_REGISTER, title: `New version of ${image.name}` },
+              row: null,
+              // Another file, which nobody has verified yet.
+              from: { ...image, digest: undefined, size_bytes: undefined, trust: undefined },
+            })
+          }
+        >
+          New version
+        </ActionButton>
+      }
+    >
+      <DataTable label="Versions" columns={columns} rows={image.versions} rowKey={({ digest }) => digest} />
+      <ResourceDialog
+        asked={asked as Asked<Version | null> | null}
+        top={asked?.form === retire ? undefined : (fill) => <CatalogFile onFill={fill} />}
+        onClose={() => setAsked(null)}
+      />
+    </Section>
+  );
+};
+
+const Detail = ({ image }: Readonly<{ image: OsImage }>) => (
+  <>
+    <Section title={image.name} actions={<ResourceChanges row={image} resource={IMAGES} />}>
+      <Facts
+        facts={[
+          ['State', <Availability key="state" of={image} />],
+          ['Display name', image.display_name],
+          ['Operating system', `${image.os_family} ${image.os_version}`],
+          ['Channel and trust', `${image.channel}, ${image.trust}`],
+          ['SKUs', image.sku_names.join(', ')],
+          ['GPU driver', DRIVERS[image.driver_strategy]],
+          ['Readiness checks', image.readiness_checks.length === 0 ? 'none' : image.readiness_checks.join(', ')],
+          ['Source', image.source],
+          ['Authority for the digest', image.digest_authority],
+        ]}
+      />
+    </Section>
+    <Versions image={image} />
+  </>
+);
+
+export const ImageDetail = ({ name }: Readonly<{ name: string }>) => {
+  const image = useRead('adminOsImageGet', { params: { image_name: name } });
+  return (
+    <Stack gap="md">
+      <Link className="link site-back" to="/site/catalog" search={{ tab: 'images' }}>
+        All images
+      </Link>
+      <Async of={image} label="Image" rows={10}>
+        {(data) => <Detail image={data} />}
+      </Async>
+    </Stack>
+  );
+};
