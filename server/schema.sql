@@ -124,24 +124,25 @@ RETURN COALESCE(current_setting('gpuaas.principal_id'::text, true), ''::text);
 
 CREATE OR REPLACE FUNCTION gpuaas_settled_xid()
  RETURNS xid8
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE PARALLEL RESTRICTED
  SET search_path TO 'pg_catalog'
 AS $function$
-  select coalesce((
-    select running.xid
-    from (select pg_snapshot_xip(pg_current_snapshot()) as xid) running
-    where not exists (
+declare
+  running xid8;
+begin
+  for running in select xip from pg_snapshot_xip(pg_current_snapshot()) as xip order by xip loop
+    if not exists (
         select from pg_locks l join pg_stat_activity a on a.pid = l.pid
-        where l.locktype = 'transactionid' and l.granted and l.mode = 'ExclusiveLock'
-          and l.transactionid = running.xid::xid
+        where l.locktype = 'transactionid' and l.granted and l.mode = 'ExclusiveLock' and l.transactionid = running::xid
           and a.datid <> (select d.oid from pg_database d where d.datname = current_database()))
       and not exists (
-        select from pg_prepared_xacts p
-        where p.transaction = running.xid::xid and p.database <> current_database())
-    order by running.xid limit 1
-  ), pg_snapshot_xmax(pg_current_snapshot()))
-$function$;
+        select from pg_prepared_xacts p where p.transaction = running::xid and p.database <> current_database()) then
+      return running;
+    end if;
+  end loop;
+  return pg_snapshot_xmax(pg_current_snapshot());
+end $function$;
 
 CREATE OR REPLACE FUNCTION gpuaas_tenant()
  RETURNS text
@@ -276,7 +277,7 @@ begin
   if exists (select from wipe_proofs p where p.task_id = old.id) then
     raise exception 'task % is kept: a wipe proof cites it', old.id;
   end if;
-  if exists (select from node_resource_slots s where s.discovery_task_id = old.id) then
+  if exists (select from node_resource_slots s where s.node_id = old.node_id and s.discovery_task_id = old.id) then
     raise exception 'task % is kept: a slot was approved by it', old.id;
   end if;
   if exists (select from allocations a where a.id = old.allocation_id and a.state not in ('released', 'failed'))
@@ -1126,15 +1127,13 @@ END) stored,
   constraint slot_on_compute_host FOREIGN KEY (node_id, region_name, host_role) REFERENCES nodes(id, region_name, host_role),
   constraint wiped_with_proof FOREIGN KEY (wipe_proof_id, id, wipe_outcome) REFERENCES wipe_proofs(id, slot_id, outcome)
 );
-CREATE INDEX slots_by_discovery ON node_resource_slots USING btree (discovery_task_id) WHERE (discovery_task_id IS NOT NULL);
+CREATE INDEX slots_accepted ON node_resource_slots USING btree (region_name) WHERE (wipe_outcome = 'overridden'::text);
 CREATE INDEX slots_by_disk ON node_resource_slots USING btree (nvme_serial) WHERE (nvme_serial IS NOT NULL);
 CREATE INDEX slots_by_gpu ON node_resource_slots USING btree (gpu_uuid) WHERE (gpu_uuid IS NOT NULL);
-CREATE INDEX slots_by_status ON node_resource_slots USING btree (status, node_id) WHERE (status <> ALL (ARRAY['available'::text, 'in_use'::text]));
 CREATE UNIQUE INDEX slots_gpu ON node_resource_slots USING btree (node_id, gpu_pci_address) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_ip ON node_resource_slots USING btree (network_id, private_ip) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_mac ON node_resource_slots USING btree (region_name, mac_address) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_nvme ON node_resource_slots USING btree (region_name, nvme_serial) WHERE (approval = 'approved'::text);
-CREATE INDEX slots_overridden ON node_resource_slots USING btree (region_name, status) WHERE (wipe_outcome = 'overridden'::text);
 CREATE UNIQUE INDEX slots_vf ON node_resource_slots USING btree (node_id, fabric_vf_pci_address) WHERE (approval = 'approved'::text);
 CREATE TRIGGER wiped_at BEFORE INSERT OR UPDATE OF wipe_proof_id, wiped_at ON node_resource_slots FOR EACH ROW WHEN (new.wipe_proof_id IS NOT NULL) EXECUTE FUNCTION take_wiped_at();
 grant insert, select, update on node_resource_slots to gpuaas_app;
@@ -2350,7 +2349,6 @@ CREATE INDEX workflow_runs_by_correlation ON workflow_runs USING btree (correlat
 CREATE INDEX workflow_runs_by_organization ON workflow_runs USING btree (organization_id, id) WHERE (organization_id IS NOT NULL);
 CREATE INDEX workflow_runs_by_project ON workflow_runs USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX workflow_runs_by_subject ON workflow_runs USING btree (subject_id, id);
-CREATE INDEX workflow_runs_deadline ON workflow_runs USING btree (deadline_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_due ON workflow_runs USING btree (workflow, workflow_version, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_ended ON workflow_runs USING btree (finished_at) WHERE (state = ANY (ARRAY['done'::text, 'cancelled'::text]));
 CREATE UNIQUE INDEX workflow_runs_live ON workflow_runs USING btree (workflow, subject_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));

@@ -93,7 +93,7 @@ export const createAllocationDeps = (
 
   return {
     load: async (id) => {
-      const row = await database.read(PLATFORM, (reader) => findAllocation(reader, id));
+      const row = await database.readAtOnce(PLATFORM, (reader) => findAllocation(reader, id));
       if (row === undefined) throw notFound('allocation');
       return row;
     },
@@ -112,7 +112,7 @@ export const createAllocationDeps = (
     move: (id, failure) => (tx, run) => moveLaunch(tx, id, failure, run),
     finishPowerChange: (id, end) => (tx) => finishPowerChange(tx, id, end),
     isBlocked: (stay) =>
-      database.read(PLATFORM, async (reader) => {
+      database.readAtOnce(PLATFORM, async (reader) => {
         const [row, node, slots] = await Promise.all([
           findAllocation(reader, stay.allocation_id),
           findHeldNode(reader, stay),
@@ -124,15 +124,17 @@ export const createAllocationDeps = (
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),
     // An operator who resumes the cleanup changes the reason that the failure left.
-    isUnderReview: (row) =>
-      database.read(PLATFORM, async (reader) => {
-        if (row.state !== 'failed' || !(await hasGpusMissing(reader, stayOf(row)))) return false;
+    isUnderReview: async (row) => {
+      if (row.state !== 'failed') return false;
+      return database.read(PLATFORM, async (reader) => {
+        if (!(await hasGpusMissing(reader, stayOf(row)))) return false;
         // With user data the report is the tenant's word. Such a launch never moves on it, and later user data is not its own.
         if (stayOf(row).move_id === null)
           return row.state_reason === row.failure_reason && (await findUserData(reader, row.id)) === null;
         const slots = await listHeldSlots(reader, stayOf(row));
         return slots.every(({ status_reason }) => status_reason !== REASONS.cleanup_restarted);
-      }),
+      });
+    },
     resume: (stay) => async (tx, run) => {
       const row = await resumeCleanup(tx, stay, run);
       if (row !== undefined) auditRun(tx, row, 'resume_cleanup', null);

@@ -17,7 +17,7 @@ const KEPT_UNTIL = `case
     when exists (select from wipe_proofs p where p.task_id = o.id)
       or exists (select from allocation_moves m where m.host_task_id = o.id) then 'infinity'
     when exists (select from topology_discoveries d where d.task_id = o.id)
-      or exists (select from node_resource_slots s where s.discovery_task_id = o.id)
+      or exists (select from node_resource_slots s where s.node_id = o.node_id and s.discovery_task_id = o.id)
       or exists (select from workflow_runs r where r.id = o.workflow_run_id)
       or exists (select from workflow_runs r where r.subject_id = o.allocation_id)
       or exists (select from allocations a where a.id = o.allocation_id and a.state not in ('released', 'failed'))
@@ -29,7 +29,7 @@ const purge = async (tx: Tx, old: string, values: readonly unknown[]): Promise<n
   const { rows } = await queryByIndex<{ count: number }>(
     tx,
     `with old as materialized (
-       select t.id, t.allocation_id, t.workflow_run_id from node_tasks t where ${old} limit $1 for update skip locked),
+       select t.id, t.node_id, t.allocation_id, t.workflow_run_id from node_tasks t where ${old} limit $1 for update skip locked),
      verdict as materialized (select o.id, ${KEPT_UNTIL} as kept_until from old o),
      kept as (update node_tasks t set kept_until = v.kept_until from verdict v where t.id = v.id and v.kept_until is not null),
      gone as (delete from node_tasks t using verdict v where t.id = v.id and v.kept_until is null)
