@@ -199,12 +199,6 @@ begin
   return changed;
 end $function$;
 
-CREATE OR REPLACE FUNCTION netstring(value text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN (COALESCE(((octet_length(value) || ':'::text) || value), '-'::text) || ','::text);
-
 CREATE OR REPLACE FUNCTION only_archived_rows_are_removed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1043,7 +1037,7 @@ CREATE OR REPLACE FUNCTION wipe_proof_hash(p wipe_proofs)
  RETURNS bytea
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN sha256(convert_to(((((((((((((netstring(encode((p).previous_hash, 'hex'::text)) || netstring(((p).sequence)::text)) || netstring((p).id)) || netstring((p).node_id)) || netstring((p).slot_id)) || netstring((p).allocation_id)) || netstring((p).task_id)) || netstring((p).method)) || netstring(((p).is_verified)::text)) || netstring(((p).evidence)::text)) || netstring((p).disk_serial)) || netstring((p).correlation_id)) || netstring(to_char(((p).created_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text))), 'UTF8'::name));
+RETURN sha256(convert_to(concat('64:', encode((p).previous_hash, 'hex'::text), ',', octet_length(((p).sequence)::text), ':', (p).sequence, ',', octet_length((p).id), ':', (p).id, ',', octet_length((p).node_id), ':', (p).node_id, ',', COALESCE(((octet_length((p).slot_id) || ':'::text) || (p).slot_id), '-'::text), ',', COALESCE(((octet_length((p).allocation_id) || ':'::text) || (p).allocation_id), '-'::text), ',', octet_length((p).task_id), ':', (p).task_id, ',', octet_length((p).method), ':', (p).method, ',', CASE WHEN (p).is_verified THEN '4:true'::text ELSE '5:false'::text END, ',', octet_length(((p).evidence)::text), ':', (p).evidence, ',', COALESCE(((octet_length((p).disk_serial) || ':'::text) || (p).disk_serial), '-'::text), ',', octet_length((p).correlation_id), ':', (p).correlation_id, ',27:', to_char(((p).created_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text), ','), 'UTF8'::name));
 
 create table node_resource_slots (
   id text not null,
@@ -1632,7 +1626,6 @@ create table node_agents (
   constraint node_agents_pkey PRIMARY KEY (node_id),
   constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
-CREATE INDEX node_agents_by_seen ON node_agents USING btree (last_seen_at);
 grant insert, select, update on node_agents to gpuaas_app;
 
 create table node_enrollments (

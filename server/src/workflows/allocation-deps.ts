@@ -63,14 +63,14 @@ const ensureAllocationTask = async (
     node_id,
     retryDelayMs,
     prepare: async () => {
-      const [slots, node, wipe_minimum] = await Promise.all([
+      const [slots, node, wipe_minimum, install] = await Promise.all([
         listHeldSlots(tx, { allocation_id: row.id, node_id }),
         findHeldNode(tx, { allocation_id: row.id, node_id }),
         findWipeMinimum(tx, node_id),
+        findInstallInputs(tx, row, request),
       ]);
       if (slots.length === 0 && node === undefined)
         return { skip: 'The wipe is verified and the claims are released.' };
-      const install = await findInstallInputs(tx, row, request);
       if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
       return {
         params: taskParams(request.kind, { slots, node, wipe_minimum, ...install }),
