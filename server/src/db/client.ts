@@ -50,7 +50,7 @@ export interface Database {
   write<T>(scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * For a function that sends all its statements before it waits for any: they travel with the end of the transaction, in
-   * one packet. A statement sent later is refused.
+   * one packet. A statement sent later is refused, and an error of the function itself undoes nothing.
    */
   readAtOnce<T>(scope: Scope, fn: (reader: Reader) => Promise<T>): Promise<T>;
   writeAtOnce<T>(scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T>;
