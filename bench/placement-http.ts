@@ -62,7 +62,7 @@ export const placementHttpBench: Bench = {
         return {
           name: 'placement-http',
           ratio: result.ratio,
-          goal: '>=0.45',
+          goal: '>=0.50',
           reference: `${Math.round(result.reference)} transactions/s of pgbench, one prepared call that writes the same rows`,
           ours: `${Math.round(result.ours)} creates/s over HTTP, ${CLIENTS} connections, ${FLEET_NODES} nodes`,
           pairs: result.pairs,

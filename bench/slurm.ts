@@ -2,7 +2,7 @@
  * Launch and release compared with Slurm's allocate and cancel, on the same host in the same run: with the same work,
  * where its controller allocates two GPUs of a node, and with its fastest mode, where it allocates whole nodes and
  * knows no GPUs. Slurm keeps its state in memory and saves it from time to time; ours is on disk, twice, before a pair
- * is counted. The third line has no goal: it is the database's own limit for our rows, without any decision.
+ * is counted. The third line compares with the database's own limit for our rows, without any decision.
  */
 import { interleave, round } from './pairs.ts';
 import { type Fleet, withFleet } from './placement/fleet.ts';
@@ -12,7 +12,7 @@ import { withController } from './slurm/controller.ts';
 import { lacksSlurm } from './slurm/install.ts';
 import { prepareLimit } from './slurm/limit.ts';
 import { countHeld, pairRate } from './slurm/release.ts';
-import type { Bench } from './types.ts';
+import type { Bench, Measurement } from './types.ts';
 
 const SLICE_S = 2;
 const PAIRS = 9;
@@ -26,61 +26,56 @@ const slurmWords = (rate: number, { select, gpus }: Flavour): string => {
   return `${round(rate)} allocate and cancel/s of Slurm 22.05, select/${select}, ${asked}, ${SLURM_CLIENTS} clients, ${NODES} nodes`;
 };
 
-type Side = Readonly<{
+type Reference = Readonly<{
   /** Pairs per second of one slice. */
   rate: () => Promise<number>;
-  check: () => Promise<void>;
   words: (rate: number) => string;
 }>;
+/** Starts the other side, and stops it after the measurement. */
+type Other = (fleet: Fleet, measure: (reference: Reference) => Promise<Measurement>) => Promise<Measurement>;
 
-const product = async ({ database }: Fleet): Promise<Side> => ({
-  rate: () => pairRate(database, CLIENTS, SLICE_S, GPUS),
-  check: async () => {
-    const held = await countHeld(database);
-    if (held !== 0) throw new Error(`${held} rows still say that something is held`);
-  },
-  words: (rate) =>
-    `${round(rate)} launch and proven release/s in process, ${GPUS} GPUs, ${CLIENTS} clients, ${NODES} nodes`,
-});
+const slurm =
+  (flavour: Flavour): Other =>
+  (_, measure) =>
+    withController(flavour, (slurmRate) =>
+      measure({ rate: () => slurmRate(SLURM_CLIENTS, SLICE_S), words: (rate) => slurmWords(rate, flavour) }),
+    );
 
-const bareDatabase = async ({ url, dir }: Fleet): Promise<Side> => {
+const bareRows: Other = async ({ url, dir }, measure) => {
   const script = await prepareLimit(url, dir, NODES);
-  return {
+  return measure({
     rate: () => pgbench(url, script, SLICE_S),
-    check: async () => {},
     words: (rate) => `${round(rate)} pairs of prepared calls/s of pgbench that write the same rows, ${CLIENTS} clients`,
-  };
+  });
 };
 
 /** All are parts of the one benchmark, so they share its name. */
-const part = (
-  name: string,
-  flavour: Flavour,
-  goal: string | null,
-  prepare: (fleet: Fleet) => Promise<Side> = product,
-): Bench => ({
+const part = (name: string, goal: string | null, lacks: NonNullable<Bench['lacks']>, other: Other): Bench => ({
   name: 'placement-vs-slurm',
-  lacks: async () => lacksPgbench() || lacksSlurm(),
+  lacks,
   run: () =>
-    withFleet(NODES, async (fleet) => {
-      const side = await prepare(fleet);
-      return withController(flavour, async (slurmRate) => {
-        const result = await interleave(side.rate, () => slurmRate(SLURM_CLIENTS, SLICE_S), PAIRS);
-        await side.check();
+    withFleet(NODES, (fleet) =>
+      other(fleet, async (reference) => {
+        const rate = () => pairRate(fleet.database, CLIENTS, SLICE_S, GPUS);
+        const result = await interleave(rate, reference.rate, PAIRS);
+        const held = await countHeld(fleet.database);
+        if (held !== 0) throw new Error(`${held} rows still say that something is held`);
         return {
           name,
           ratio: result.ratio,
           goal,
-          reference: slurmWords(result.reference, flavour),
-          ours: side.words(result.ours),
+          reference: reference.words(result.reference),
+          ours: `${round(result.ours)} launch and proven release/s in process, ${GPUS} GPUs, ${CLIENTS} clients, ${NODES} nodes`,
           pairs: result.pairs,
         };
-      });
-    }),
+      }),
+    ),
 });
 
+const lacksEither = async () => lacksPgbench() || lacksSlurm();
+
 export const slurmBenches: readonly Bench[] = [
-  part('placement-vs-slurm', LIKE_FOR_LIKE, '>=20'),
-  part('placement-vs-slurm-fastest', FASTEST, '>=2'),
-  part('placement-vs-slurm-limit', LIKE_FOR_LIKE, null, bareDatabase),
+  part('placement-vs-slurm', '>=1.2', lacksEither, slurm(LIKE_FOR_LIKE)),
+  part('placement-vs-slurm-fastest', null, lacksEither, slurm(FASTEST)),
+  part('placement-vs-slurm-limit', '>=0.60', lacksPgbench, bareRows),
 ];

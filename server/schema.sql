@@ -124,24 +124,25 @@ RETURN COALESCE(current_setting('gpuaas.principal_id'::text, true), ''::text);
 
 CREATE OR REPLACE FUNCTION gpuaas_settled_xid()
  RETURNS xid8
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE PARALLEL RESTRICTED
  SET search_path TO 'pg_catalog'
 AS $function$
-  select coalesce((
-    select running.xid
-    from (select pg_snapshot_xip(pg_current_snapshot()) as xid) running
-    where not exists (
+declare
+  running xid8;
+begin
+  for running in select xip from pg_snapshot_xip(pg_current_snapshot()) as xip order by xip loop
+    if not exists (
         select from pg_locks l join pg_stat_activity a on a.pid = l.pid
-        where l.locktype = 'transactionid' and l.granted and l.mode = 'ExclusiveLock'
-          and l.transactionid = running.xid::xid
+        where l.locktype = 'transactionid' and l.granted and l.mode = 'ExclusiveLock' and l.transactionid = running::xid
           and a.datid <> (select d.oid from pg_database d where d.datname = current_database()))
       and not exists (
-        select from pg_prepared_xacts p
-        where p.transaction = running.xid::xid and p.database <> current_database())
-    order by running.xid limit 1
-  ), pg_snapshot_xmax(pg_current_snapshot()))
-$function$;
+        select from pg_prepared_xacts p where p.transaction = running::xid and p.database <> current_database()) then
+      return running;
+    end if;
+  end loop;
+  return pg_snapshot_xmax(pg_current_snapshot());
+end $function$;
 
 CREATE OR REPLACE FUNCTION gpuaas_tenant()
  RETURNS text
@@ -197,12 +198,6 @@ begin
   delete from log_lines_default where logged_at < now() - make_interval(days => days_kept);
   return changed;
 end $function$;
-
-CREATE OR REPLACE FUNCTION netstring(value text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN (COALESCE(((octet_length(value) || ':'::text) || value), '-'::text) || ','::text);
 
 CREATE OR REPLACE FUNCTION only_archived_rows_are_removed()
  RETURNS trigger
@@ -276,7 +271,7 @@ begin
   if exists (select from wipe_proofs p where p.task_id = old.id) then
     raise exception 'task % is kept: a wipe proof cites it', old.id;
   end if;
-  if exists (select from node_resource_slots s where s.discovery_task_id = old.id) then
+  if exists (select from node_resource_slots s where s.node_id = old.node_id and s.discovery_task_id = old.id) then
     raise exception 'task % is kept: a slot was approved by it', old.id;
   end if;
   if exists (select from allocations a where a.id = old.allocation_id and a.state not in ('released', 'failed'))
@@ -1064,7 +1059,7 @@ CREATE OR REPLACE FUNCTION wipe_proof_hash(p wipe_proofs)
  RETURNS bytea
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN sha256(convert_to(((((((((((((netstring(encode((p).previous_hash, 'hex'::text)) || netstring(((p).sequence)::text)) || netstring((p).id)) || netstring((p).node_id)) || netstring((p).slot_id)) || netstring((p).allocation_id)) || netstring((p).task_id)) || netstring((p).method)) || netstring(((p).is_verified)::text)) || netstring(((p).evidence)::text)) || netstring((p).disk_serial)) || netstring((p).correlation_id)) || netstring(to_char(((p).created_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text))), 'UTF8'::name));
+RETURN sha256(convert_to(concat('64:', encode((p).previous_hash, 'hex'::text), ',', octet_length(((p).sequence)::text), ':', (p).sequence, ',', octet_length((p).id), ':', (p).id, ',', octet_length((p).node_id), ':', (p).node_id, ',', COALESCE(((octet_length((p).slot_id) || ':'::text) || (p).slot_id), '-'::text), ',', COALESCE(((octet_length((p).allocation_id) || ':'::text) || (p).allocation_id), '-'::text), ',', octet_length((p).task_id), ':', (p).task_id, ',', octet_length((p).method), ':', (p).method, ',', CASE WHEN (p).is_verified THEN '4:true'::text ELSE '5:false'::text END, ',', octet_length(((p).evidence)::text), ':', (p).evidence, ',', COALESCE(((octet_length((p).disk_serial) || ':'::text) || (p).disk_serial), '-'::text), ',', octet_length((p).correlation_id), ':', (p).correlation_id, ',27:', to_char(((p).created_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text), ','), 'UTF8'::name));
 
 create table node_resource_slots (
   id text not null,
@@ -1148,15 +1143,13 @@ END) stored,
   constraint slot_on_compute_host FOREIGN KEY (node_id, region_name, host_role) REFERENCES nodes(id, region_name, host_role),
   constraint wiped_with_proof FOREIGN KEY (wipe_proof_id, id, wipe_outcome) REFERENCES wipe_proofs(id, slot_id, outcome)
 );
-CREATE INDEX slots_by_discovery ON node_resource_slots USING btree (discovery_task_id) WHERE (discovery_task_id IS NOT NULL);
+CREATE INDEX slots_accepted ON node_resource_slots USING btree (region_name) WHERE (wipe_outcome = 'overridden'::text);
 CREATE INDEX slots_by_disk ON node_resource_slots USING btree (nvme_serial) WHERE (nvme_serial IS NOT NULL);
 CREATE INDEX slots_by_gpu ON node_resource_slots USING btree (gpu_uuid) WHERE (gpu_uuid IS NOT NULL);
-CREATE INDEX slots_by_status ON node_resource_slots USING btree (status, node_id) WHERE (status <> ALL (ARRAY['available'::text, 'in_use'::text]));
 CREATE UNIQUE INDEX slots_gpu ON node_resource_slots USING btree (node_id, gpu_pci_address) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_ip ON node_resource_slots USING btree (network_id, private_ip) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_mac ON node_resource_slots USING btree (region_name, mac_address) WHERE (approval = 'approved'::text);
 CREATE UNIQUE INDEX slots_nvme ON node_resource_slots USING btree (region_name, nvme_serial) WHERE (approval = 'approved'::text);
-CREATE INDEX slots_overridden ON node_resource_slots USING btree (region_name, status) WHERE (wipe_outcome = 'overridden'::text);
 CREATE UNIQUE INDEX slots_vf ON node_resource_slots USING btree (node_id, fabric_vf_pci_address) WHERE (approval = 'approved'::text);
 CREATE TRIGGER wiped_at BEFORE INSERT OR UPDATE OF wipe_proof_id, wiped_at ON node_resource_slots FOR EACH ROW WHEN (new.wipe_proof_id IS NOT NULL) EXECUTE FUNCTION take_wiped_at();
 grant insert, select, update on node_resource_slots to gpuaas_app;
@@ -1674,7 +1667,6 @@ create table node_agents (
   constraint node_agents_pkey PRIMARY KEY (node_id),
   constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
-CREATE INDEX node_agents_by_seen ON node_agents USING btree (last_seen_at);
 grant insert, select, update on node_agents to gpuaas_app;
 
 create table node_enrollments (
@@ -2396,7 +2388,6 @@ CREATE INDEX workflow_runs_by_correlation ON workflow_runs USING btree (correlat
 CREATE INDEX workflow_runs_by_organization ON workflow_runs USING btree (organization_id, id) WHERE (organization_id IS NOT NULL);
 CREATE INDEX workflow_runs_by_project ON workflow_runs USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX workflow_runs_by_subject ON workflow_runs USING btree (subject_id, id);
-CREATE INDEX workflow_runs_deadline ON workflow_runs USING btree (deadline_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_due ON workflow_runs USING btree (workflow, workflow_version, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_ended ON workflow_runs USING btree (finished_at) WHERE (state = ANY (ARRAY['done'::text, 'cancelled'::text]));
 CREATE UNIQUE INDEX workflow_runs_live ON workflow_runs USING btree (workflow, subject_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));

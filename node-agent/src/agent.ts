@@ -52,6 +52,9 @@ export type AgentConfig = Readonly<{
   now?: () => Date;
 }>;
 
+/** The lines of one task usually go together. */
+const SHIP_EVERY_MS = 5_000;
+
 export type AgentOptions = Readonly<{
   host: Host;
   handlers: TaskHandlers;
@@ -233,7 +236,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     }),
     keepRenewed({ connection, host: async () => (await status()).host, log, now, signal }),
     ...(updater === undefined ? [] : [updater.watch(signal)]),
-    ...(spool === null ? [] : [keepShipping({ connection, spool, log, signal, every_ms: 2000 })]),
+    ...(spool === null ? [] : [keepShipping({ connection, spool, log, signal, every_ms: SHIP_EVERY_MS })]),
     ...(config.health === false
       ? []
       : [runHealthLoop({ host, state: config.state, now, send: reportHealth, log, signal, ...config.health })]),

@@ -1,4 +1,7 @@
-/** Reports the progress of a task at a limited rate: the newest report replaces those that are not sent yet. */
+/**
+ * Reports the progress of a task at a limited rate: the newest report replaces those that are not sent yet. A task that
+ * ends within a quarter of the interval reports its result alone.
+ */
 import type { TaskProgress } from '@gpuaas/contract/node';
 import { retryAfterMs } from './control-plane/errors.ts';
 import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
@@ -17,7 +20,7 @@ export const createProgressReporter = (
   let timer: NodeJS.Timeout | undefined;
   let isSending = false;
   let isStopped = false;
-  let lastSentMs = -Infinity;
+  let lastSentMs = performance.now() - options.every_ms * 0.75;
 
   const send = async (): Promise<void> => {
     timer = undefined;

@@ -72,11 +72,12 @@ export const start = async (
   body: NodeBody<'taskStart'>,
 ): Promise<NodeResponse<'taskStart'>> => {
   const task: TaskOnNode = { id: where.task_id, node_id: where.node_id, attempt: body.attempt };
-  return deps.database.write(PLATFORM, async (tx) => {
-    if (await startTask(tx, task, BEGUN_EXPIRES_S)) return { may_start: true, reason: null };
-    const found = await findAgentTask(tx, where.node_id, where.task_id);
-    return { may_start: false, reason: found ? lateReason(found, body.attempt) : 'The task belongs to another node.' };
-  });
+  if (await deps.database.writeAtOnce(PLATFORM, (tx) => startTask(tx, task, BEGUN_EXPIRES_S)))
+    return { may_start: true, reason: null };
+  const found = await deps.database.readAtOnce(PLATFORM, (reader) =>
+    findAgentTask(reader, where.node_id, where.task_id),
+  );
+  return { may_start: false, reason: found ? lateReason(found, body.attempt) : 'The task belongs to another node.' };
 };
 
 export const progress = async (
@@ -85,7 +86,7 @@ export const progress = async (
   body: NodeBody<'taskProgress'>,
 ): Promise<NodeResponse<'taskProgress'>> => {
   const task: TaskOnNode = { id: where.task_id, node_id: where.node_id, attempt: body.attempt };
-  return { is_open: await deps.database.write(PLATFORM, (tx) => noteProgress(tx, task, body)) };
+  return { is_open: await deps.database.writeAtOnce(PLATFORM, (tx) => noteProgress(tx, task, body)) };
 };
 
 /** The same result was stored before; a rejected one is stored as failed, with its output. */
@@ -129,7 +130,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
       return isSameResult(task, result)
         ? { is_accepted: true, reason: null }
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
-    await noteStart(tx, task.id, body.started_at);
+    tx.defer(noteStart(tx, task.id, body.started_at));
     if (error_code === 'stale_generation') await learnGenerations(tx, task.node_id, output);
     return { is_accepted: true, reason: rejection };
   });

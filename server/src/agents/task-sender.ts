@@ -160,7 +160,7 @@ export const createTaskSender = (
 
   return {
     find: (fresh, everyone) =>
-      database.read(PLATFORM, async (reader) => {
+      database.readAtOnce(PLATFORM, async (reader) => {
         const holding = (everyone ?? fresh).flatMap(({ node_id, journaled_task_ids }) =>
           journaled_task_ids.map((task_id) => ({ node_id, task_id })),
         );

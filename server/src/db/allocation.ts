@@ -19,13 +19,18 @@ export type AllocationRow = Readonly<
       'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'
     > & {
       tags: Record<string, string>;
-      /** Closed usage so far, and the start of the open record. */
-      closed_cost_minor: number;
-      open_since: string | null;
-      /** Alerts about its devices or its whole host that have a text for the tenant. */
-      notices: NoticeFacts[];
     }
 >;
+
+/** With what only its views need. */
+export type ShownAllocation = AllocationRow &
+  Readonly<{
+    /** Closed usage so far, and the start of the open record. */
+    closed_cost_minor: number;
+    open_since: string | null;
+    /** Alerts about its devices or its whole host that have a text for the tenant. */
+    notices: NoticeFacts[];
+  }>;
 
 /**
  * A slice gets notices of its own slots and of the whole host, a whole node of every part. No other allocation's devices are
@@ -43,24 +48,32 @@ const NOTICES = `(select coalesce(jsonb_agg(jsonb_build_object('message', f.aler
     where c.allocation_id = a.id and ${claimIsLive('c')}) f
   where a.state = 'active' and f.alert ->> 'tenant_message' is not null) as notices`;
 
-const COLUMNS = `a.*, ${NOTICES}, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency,
+const COLUMNS = 'a.*, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency';
+const SHOWN = `${COLUMNS}, ${NOTICES},
   coalesce((select sum(u.cost_minor) from usage_records u where u.allocation_id = a.id), 0)::bigint as closed_cost_minor,
   (select u.started_at from usage_records u where u.allocation_id = a.id and u.ended_at is null) as open_since`;
-const ALLOCATION = `${COLUMNS} from allocations a join allocation_placements p on p.allocation_id = a.id`;
+const PLACED = 'from allocations a join allocation_placements p on p.allocation_id = a.id';
 
 export const findAllocation = async (reader: Reader, id: string): Promise<AllocationRow | undefined> =>
-  (await reader.query<AllocationRow>(`select ${ALLOCATION} where a.id = $1`, [id])).rows[0];
+  (await reader.query<AllocationRow>(`select ${COLUMNS} ${PLACED} where a.id = $1`, [id])).rows[0];
+
+export const findShownAllocation = async (reader: Reader, id: string): Promise<ShownAllocation | undefined> =>
+  (await reader.query<ShownAllocation>(`select ${SHOWN} ${PLACED} where a.id = $1`, [id])).rows[0];
 
 export const findProjectAllocation = async (
   reader: Reader,
   projectId: string,
   id: string,
-): Promise<AllocationRow | undefined> =>
-  (await reader.query<AllocationRow>(`select ${ALLOCATION} where a.project_id = $1 and a.id = $2`, [projectId, id]))
-    .rows[0];
+): Promise<ShownAllocation | undefined> =>
+  (
+    await reader.query<ShownAllocation>(`select ${SHOWN} ${PLACED} where a.project_id = $1 and a.id = $2`, [
+      projectId,
+      id,
+    ])
+  ).rows[0];
 
 export type AllocationNotices = Readonly<
-  Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'notices'>
+  Pick<ShownAllocation, 'id' | 'organization_id' | 'project_id' | 'name' | 'notices'>
 >;
 
 /** The notices of every active allocation on the node. */
@@ -75,7 +88,7 @@ export const listNoticesOfNode = async (reader: Reader, nodeId: string): Promise
 
 /** Locks the row against every other state change. */
 export const lockAllocation = async (tx: Tx, id: string): Promise<AllocationRow | undefined> =>
-  (await tx.query<AllocationRow>(`select ${ALLOCATION} where a.id = $1 for update of a`, [id])).rows[0];
+  (await tx.query<AllocationRow>(`select ${COLUMNS} ${PLACED} where a.id = $1 for update of a`, [id])).rows[0];
 
 export type AllocationFilter = Readonly<{
   project_id: string | null;
@@ -100,15 +113,15 @@ const LISTED_BY: Readonly<Record<Exclude<keyof AllocationFilter, 'limit'>, strin
  * Newest first. The text contains only the requested conditions, so that each combination gets its own plan. The page is
  * taken before anything is joined, in the order of an index: a project may have years of allocations.
  */
-export const listAllocations = async (reader: Reader, filter: AllocationFilter): Promise<AllocationRow[]> => {
+export const listAllocations = async (reader: Reader, filter: AllocationFilter): Promise<ShownAllocation[]> => {
   const given = Object.entries(LISTED_BY).flatMap(([name, sql]) => {
     const value = filter[name as keyof typeof LISTED_BY];
     return value === null ? [] : [{ sql, value }];
   });
   const where = given.map(({ sql }, index) => `${sql} $${index + 2}`).join(' and ') || 'true';
-  const { rows } = await queryByIndex<AllocationRow>(
+  const { rows } = await queryByIndex<ShownAllocation>(
     reader,
-    `select ${COLUMNS} from (select * from allocations a where ${where} order by a.id desc limit $1) a
+    `select ${SHOWN} from (select * from allocations a where ${where} order by a.id desc limit $1) a
      join lateral (select * from allocation_placements x where x.allocation_id = a.id limit 1) p on true order by a.id desc`,
     [filter.limit, ...given.map(({ value }) => value)],
   );

@@ -6,8 +6,8 @@
  * Reads take a Reader, writes a Tx, so a write outside a transaction does not compile.
  */
 import { createHash } from 'node:crypto';
-import { backoffMs, pause, reportProgress } from '@gpuaas/kit';
-import { type PoolClient, types } from 'pg';
+import { backoffMs, invariant, pause, reportProgress } from '@gpuaas/kit';
+import { type PoolClient, type QueryResult, types } from 'pg';
 import { AppError } from '../errors.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { socketOf } from './database-url.ts';
@@ -48,6 +48,12 @@ export interface Tx extends Reader {
 export interface Database {
   read<T>(scope: Scope, fn: (reader: Reader) => Promise<T>): Promise<T>;
   write<T>(scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * For a function that sends all its statements before it waits for any: they travel with the end of the transaction, in
+   * one packet. A statement sent later is refused, and an error of the function itself undoes nothing.
+   */
+  readAtOnce<T>(scope: Scope, fn: (reader: Reader) => Promise<T>): Promise<T>;
+  writeAtOnce<T>(scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T>;
   /** A connection outside any transaction, for LISTEN and session locks. The caller releases it. */
   connect(): Promise<PoolClient>;
   end(): Promise<void>;
@@ -116,6 +122,8 @@ const run = <R extends object>(
 
 const SET_SCOPE = "select set_config('gpuaas.tenant_id', $1, true), set_config('gpuaas.principal_id', $2, true)";
 
+type Kind = Readonly<{ mode: 'begin' | 'begin read only'; isAtOnce: boolean }>;
+
 export const createDatabase = (options: DatabaseOptions): Database => {
   const connections = createConnections(options);
 
@@ -127,10 +135,11 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     }
   };
 
-  const once = async <T>(mode: 'begin' | 'begin read only', scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T> => {
+  const once = async <T>({ mode, isAtOnce }: Kind, scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect();
     let isWaking = false;
     let isCommitSent = false;
+    let committing: Promise<QueryResult> | undefined;
     let broken: Error | undefined;
     // A dropped connection surfaces on the client as well as on the query that was running.
     const onError = (err: Error) => {
@@ -143,6 +152,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     let cause: unknown;
     const hold = holdUntilWaiting(client);
     const query = <R extends object>(text: string, values?: readonly unknown[]): Promise<Result<R>> => {
+      invariant(committing === undefined, 'no statement is sent after its commit');
       hold();
       const sent = run<R>(client, text, values);
       sent.catch((err: unknown) => {
@@ -151,10 +161,20 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       return sent;
     };
     const send = (text: string, values?: readonly unknown[]) => void pending.push(query(text, values));
+    const commit = (): Promise<QueryResult> => {
+      hold();
+      isCommitSent = mode === 'begin';
+      const sent = client.query('commit');
+      sent.catch((err: unknown) => {
+        cause ??= err;
+      });
+      committing = sent;
+      return sent;
+    };
     try {
       send(mode);
       send(SET_SCOPE, [scope.tenant_id, scope.principal_id]);
-      const result = await fn({
+      const running = fn({
         query,
         defer: (sent) => {
           sent.catch(() => {});
@@ -165,17 +185,14 @@ export const createDatabase = (options: DatabaseOptions): Database => {
         },
         enter: (next) => send(SET_SCOPE, [next.tenant_id, next.principal_id]),
       });
-      hold();
-      isCommitSent = mode === 'begin';
-      const commit = client.query('commit');
-      commit.catch((err: unknown) => {
-        cause ??= err;
-      });
+      if (isAtOnce) void commit();
+      const result = await running;
+      const committed = committing ?? commit();
       // Whichever arrives first, the failure that explains the others is reported.
       const failed = (await Promise.allSettled(pending)).filter((sent) => sent.status === 'rejected');
       if (failed[0] !== undefined) throw (failed.find(({ reason }) => !isAborted(reason)) ?? failed[0]).reason;
       // PostgreSQL answers ROLLBACK to the commit of a transaction that had already failed.
-      if ((await commit).command !== 'COMMIT')
+      if ((await committed).command !== 'COMMIT')
         throw new AppError('internal', 'The change was not saved.', { internal: 'commit answered ROLLBACK' });
       if (isWaking) options.wake?.();
       return result;
@@ -197,14 +214,10 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     }
   };
 
-  const withRetry = async <T>(
-    mode: 'begin' | 'begin read only',
-    scope: Scope,
-    fn: (tx: Tx) => Promise<T>,
-  ): Promise<T> => {
+  const withRetry = async <T>(kind: Kind, scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await once(mode, scope, fn);
+        return await once(kind, scope, fn);
       } catch (err) {
         if (!isRetryable(err) || attempt >= ATTEMPTS_MAX) throw toAppError(err);
         await pause(backoffMs(attempt, { baseMs: 10, capMs: 200 }));
@@ -213,8 +226,10 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   };
 
   return {
-    read: (scope, fn) => withRetry('begin read only', scope, fn),
-    write: (scope, fn) => withRetry('begin', scope, fn),
+    read: (scope, fn) => withRetry({ mode: 'begin read only', isAtOnce: false }, scope, fn),
+    write: (scope, fn) => withRetry({ mode: 'begin', isAtOnce: false }, scope, fn),
+    readAtOnce: (scope, fn) => withRetry({ mode: 'begin read only', isAtOnce: true }, scope, fn),
+    writeAtOnce: (scope, fn) => withRetry({ mode: 'begin', isAtOnce: true }, scope, fn),
     connect,
     end: connections.end,
   };

@@ -287,9 +287,9 @@ export const noteProgress = async (
   progress: Readonly<{ percent: number; bytes_per_s: number | null; note: string | null }>,
 ): Promise<boolean> => (await NOTE_PROGRESS.query(tx, { ...progress, ...task })).rowCount === 1;
 
-/** When the host says that it began. */
+/** When the host says that it began, of a task whose start was not reported. */
 export const noteStart = async (tx: Tx, id: string, startedAt: string | null): Promise<void> => {
-  await tx.query('update node_tasks set started_at = coalesce(started_at, $2::timestamptz) where id = $1', [
+  await tx.query('update node_tasks set started_at = $2::timestamptz where id = $1 and started_at is null', [
     id,
     startedAt,
   ]);

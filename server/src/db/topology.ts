@@ -117,7 +117,7 @@ export const deleteOldDiscoveries = async (tx: Tx, limit: number, days: number):
          select d.task_id from topology_discoveries d
          where d.created_at < now() - make_interval(days => $2)
            and d.task_id < (select max(n.task_id) from topology_discoveries n where n.node_id = d.node_id)
-           and not exists (select from node_resource_slots s where s.discovery_task_id = d.task_id)
+           and not exists (select from node_resource_slots s where s.node_id = d.node_id and s.discovery_task_id = d.task_id)
          order by d.created_at limit $1),
        candidate as (delete from topology_candidates c using old where c.task_id = old.task_id)
        delete from topology_discoveries d using old where d.task_id = old.task_id`,

@@ -9,6 +9,7 @@ import type { Reader, Tx } from './client.ts';
 import { CLOCK_TRUSTED, RUN_LIVE } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { WorkflowRuns } from './types.gen.ts';
+import type { SignalRow } from './workflow-signal.ts';
 
 /** Given when the run is started. */
 type RunOrigin =
@@ -191,6 +192,8 @@ export type LeasedRun = RunFacts &
       attempt_started_at: string;
       signal_overdue: boolean;
       deadline_in_ms: number;
+      /** The pending signals, of a run that was just claimed. */
+      signals?: readonly SignalRow[] | null;
     }
   >;
 

@@ -40,6 +40,28 @@ test('turns never overlap, and a wake-up during a turn starts the next one', asy
   assert.equal(turns, 3);
 });
 
+test('wake-ups within the spacing of two turns are one turn, and stopping does not wait for it', async () => {
+  const hub = createEventHub();
+  let turns = 0;
+  const reconciler = startReconciler({
+    name: 'test',
+    intervalMs: 60_000,
+    spacingMs: 60_000,
+    hub,
+    log: silentLog(),
+    signal: new AbortController().signal,
+    run: async () => {
+      turns += 1;
+    },
+  });
+  for (let wakes = 0; wakes < 20; wakes++) {
+    hub.wake();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await reconciler.stop();
+  assert.equal(turns, 1);
+});
+
 test('a failure is retried, and logged when it appears, changes and ends', async () => {
   const { log, messages } = collectingLog();
   const errors = ['down', 'down', 'still down'];

@@ -16,6 +16,8 @@ export type ReconcilerOptions = Readonly<{
   intervalMs: number;
   /** A source that may start the next turn early. */
   hub?: Readonly<{ wait(ms: number, signal?: AbortSignal): Promise<void> }>;
+  /** The least time between two turns, so that the work of many wake-ups is done together (default none). */
+  spacingMs?: number;
   log: Log;
   signal: AbortSignal;
   /** Reports a turn that does not end. */
@@ -43,7 +45,7 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
         if (failures > 0) log.info({ reconciler: name, failures }, 'reconciler recovered');
         failures = 0;
         lastMessage = '';
-        await woken;
+        await Promise.all([woken, options.spacingMs === undefined ? undefined : pause(options.spacingMs, signal)]);
       } catch (err) {
         failures += 1;
         const message = err instanceof Error ? err.message : String(err);

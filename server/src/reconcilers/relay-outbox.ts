@@ -21,7 +21,7 @@ const BATCH_ROWS = 500;
 const sendBatch = async (deps: RelayDeps, rows: readonly OutboxRow[]): Promise<void> => {
   const ids = rows.map((row) => row.id);
   const { acknowledged, error } = await deps.publisher.publish(rows.map(toCloudEvent));
-  await deps.database.write(PLATFORM, (tx) =>
+  await deps.database.writeAtOnce(PLATFORM, (tx) =>
     Promise.all([
       moveEventsToSent(tx, ids.slice(0, acknowledged)),
       ...(error === null ? [] : [recordSendFailure(tx, ids.slice(acknowledged), error.message)]),
@@ -31,7 +31,7 @@ const sendBatch = async (deps: RelayDeps, rows: readonly OutboxRow[]): Promise<v
 };
 
 const listUnsent = (database: Database, limit: number) =>
-  database.read(PLATFORM, (reader) => listUnsentEvents(reader, limit));
+  database.readAtOnce(PLATFORM, (reader) => listUnsentEvents(reader, limit));
 
 export const relayOutbox = async (deps: RelayDeps, signal?: AbortSignal): Promise<void> => {
   // A read without the lock, so that idling costs one read.
@@ -42,6 +42,7 @@ export const relayOutbox = async (deps: RelayDeps, signal?: AbortSignal): Promis
       if (rows.length === 0) return;
       await sendBatch(deps, rows);
       deps.hub?.wake();
+      if (rows.length < BATCH_ROWS) return;
     }
   });
 };

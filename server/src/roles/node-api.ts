@@ -112,7 +112,6 @@ export const startNodeApi = async ({
     {
       name: 'answer-listener-requests',
       run: () => answerListenerRequests({ database, clock, trust, names: config.gateway.names }),
-      hub,
     },
     { name: 'reseal-trust', run: async (signal: AbortSignal) => void (await reseal({ database, secrets }, signal)) },
   ];

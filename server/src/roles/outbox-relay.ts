@@ -5,6 +5,8 @@ import { relayOutbox } from '../reconcilers/relay-outbox.ts';
 import type { RoleContext } from './role.ts';
 
 const RELAY_INTERVAL_MS = 200;
+/** One batch for the commits of this time. */
+const RELAY_SPACING_MS = 50;
 
 export const startOutboxRelay = ({ deps, hub, startLoop, shutdown }: RoleContext): void => {
   const { database, config } = deps;
@@ -18,5 +20,6 @@ export const startOutboxRelay = ({ deps, hub, startLoop, shutdown }: RoleContext
     run: (signal) => relayOutbox({ database, publisher, hub }, signal),
     intervalMs: RELAY_INTERVAL_MS,
     hub,
+    spacingMs: RELAY_SPACING_MS,
   });
 };

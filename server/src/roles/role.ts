@@ -26,7 +26,7 @@ export type RoleContext = Readonly<{
   /** Every loop is in it, so that one that no longer completes its turns is reported by name. */
   loops: LoopWatch;
   /** Starts a loop that stops with the process. */
-  startLoop(loop: Pick<ReconcilerOptions, 'name' | 'run' | 'intervalMs' | 'hub'>): void;
+  startLoop(loop: Pick<ReconcilerOptions, 'name' | 'run' | 'intervalMs' | 'hub' | 'spacingMs'>): void;
   shutdown: Shutdown;
   /** Password of the laptop users of the embedded issuer. */
   dev_password: string;

@@ -4,7 +4,7 @@
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
-import { type AllocationRow, findAllocation, listAllocations } from '../db/allocation.ts';
+import { findShownAllocation, listAllocations, type ShownAllocation } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
 import { type ClaimRow, listClaims } from '../db/lifecycle.ts';
 import { notFound } from '../errors.ts';
@@ -27,7 +27,7 @@ const claimView = (claim: ClaimRow) => ({
   wipe_proof_id: claim.wipe_proof_id,
 });
 
-const adminView = (ctx: Ctx, claims: readonly ClaimRow[], progress: ProgressRows) => (row: AllocationRow) => ({
+const adminView = (ctx: Ctx, claims: readonly ClaimRow[], progress: ProgressRows) => (row: ShownAllocation) => ({
   allocation: viewFor(ctx, progress)(row),
   organization_id: row.organization_id,
   node_id: row.node_id,
@@ -36,7 +36,7 @@ const adminView = (ctx: Ctx, claims: readonly ClaimRow[], progress: ProgressRows
 
 const getWithClaims = async (ctx: Ctx, reader: Reader, id: string) => {
   const [row, claims, progress] = await Promise.all([
-    findAllocation(reader, id),
+    findShownAllocation(reader, id),
     listClaims(reader, [id]),
     progressOfOne(reader, id),
   ]);
@@ -68,7 +68,7 @@ export const adminGet = (ctx: ReadCtx, { params }: Req<'adminAllocationGet'>) =>
 
 /** Operator actions on a tenant's allocation are in the tenant's own audit chain. */
 const noteTarget = async (ctx: WriteCtx, id: string, facts: Readonly<Record<string, unknown>>): Promise<void> => {
-  const row = await findAllocation(ctx.tx, id);
+  const row = await findShownAllocation(ctx.tx, id);
   if (row === undefined) throw notFound('allocation');
   ctx.setTarget(row.organization_id, row.project_id);
   ctx.target('allocation', id);

@@ -37,7 +37,7 @@ const HOURS = { hour: 1, day: 24, month: 730 };
 /** Without progress it shows no work: a caller that just changed it reads it again. */
 export const viewFor =
   (ctx: Ctx, progress: ProgressRows = [], ssh?: SshFacts) =>
-  (row: db.AllocationRow) => {
+  (row: db.ShownAllocation) => {
     const nowMs = ctx.deps.clock.now().getTime();
     const facts = progress.find(({ allocation_id }) => allocation_id === row.id);
     return allocationView(

@@ -81,7 +81,7 @@ export const ship = async (
   };
   if (dropped_before > 0) logDropped(0, 'log lines dropped: node exceeded its rate limit', { dropped: dropped_before });
   if (is_first_drop) logDropped(1, 'node exceeded its daily log limit; dropping lines until tomorrow', {});
-  if (lines.length > 0) await database.write(PLATFORM, (tx) => insertLogLines(tx, lines));
+  if (lines.length > 0) await database.writeAtOnce(PLATFORM, (tx) => insertLogLines(tx, lines));
   return { next_number: body.first_number + body.lines.length };
 };
 

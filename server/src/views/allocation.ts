@@ -1,6 +1,6 @@
 /** An allocation as its tenant sees it: its request, its cost, its available actions. Never the host. */
 import type { Permission } from '@gpuaas/contract';
-import type { AllocationRow } from '../db/allocation.ts';
+import type { ShownAllocation } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
 import { allocationActions } from '../domain/allocation-actions.ts';
 import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
@@ -10,7 +10,7 @@ import { costSoFar } from '../domain/usage.ts';
 
 const SSH_PORT = 22;
 
-const powerOf = (row: AllocationRow) =>
+const powerOf = (row: ShownAllocation) =>
   row.power_state === null || row.power_since === null
     ? null
     : {
@@ -23,21 +23,21 @@ const powerOf = (row: AllocationRow) =>
       };
 
 /** A slice's account is its image's; on a whole node it is created for the allocation. */
-const sshOf = (row: AllocationRow, ssh: SshFacts | null) => {
+const sshOf = (row: ShownAllocation, ssh: SshFacts | null) => {
   if (ssh === null || row.state !== 'active') return null;
   const username = row.capacity_shape === 'baremetal' ? usernameOf(row.id) : GUEST_USERNAME;
   return { username, port: SSH_PORT, ...ssh };
 };
 
 /** The cost until now: closed records as rounded, and the open one as if it ended now. */
-export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
+export const costSoFarMinor = (row: ShownAllocation, nowMs: number): number => {
   if (row.open_since === null) return row.closed_cost_minor;
   const { gpu_count, gpu_hourly_price_minor, open_since: started_at } = row;
   return row.closed_cost_minor + costSoFar({ gpu_count, gpu_hourly_price_minor, started_at, cost_minor: null }, nowMs);
 };
 
 export const allocationView = (
-  row: AllocationRow,
+  row: ShownAllocation,
   nowMs: number,
   holds: (permission: Permission) => boolean,
   progress: Progress | null = null,

@@ -63,14 +63,14 @@ const ensureAllocationTask = async (
     node_id,
     retryDelayMs,
     prepare: async () => {
-      const [slots, node, wipe_minimum] = await Promise.all([
+      const [slots, node, wipe_minimum, install] = await Promise.all([
         listHeldSlots(tx, { allocation_id: row.id, node_id }),
         findHeldNode(tx, { allocation_id: row.id, node_id }),
         findWipeMinimum(tx, node_id),
+        findInstallInputs(tx, row, request),
       ]);
       if (slots.length === 0 && node === undefined)
         return { skip: 'The wipe is verified and the claims are released.' };
-      const install = await findInstallInputs(tx, row, request);
       if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
       return {
         params: taskParams(request.kind, { slots, node, wipe_minimum, ...install }),
@@ -93,7 +93,7 @@ export const createAllocationDeps = (
 
   return {
     load: async (id) => {
-      const row = await database.read(PLATFORM, (reader) => findAllocation(reader, id));
+      const row = await database.readAtOnce(PLATFORM, (reader) => findAllocation(reader, id));
       if (row === undefined) throw notFound('allocation');
       return row;
     },
@@ -112,7 +112,7 @@ export const createAllocationDeps = (
     move: (id, failure) => (tx, run) => moveLaunch(tx, id, failure, run),
     finishPowerChange: (id, end) => (tx) => finishPowerChange(tx, id, end),
     isBlocked: (stay) =>
-      database.read(PLATFORM, async (reader) => {
+      database.readAtOnce(PLATFORM, async (reader) => {
         const [row, node, slots] = await Promise.all([
           findAllocation(reader, stay.allocation_id),
           findHeldNode(reader, stay),
@@ -124,15 +124,17 @@ export const createAllocationDeps = (
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),
     // An operator who resumes the cleanup changes the reason that the failure left.
-    isUnderReview: (row) =>
-      database.read(PLATFORM, async (reader) => {
-        if (row.state !== 'failed' || !(await hasGpusMissing(reader, stayOf(row)))) return false;
+    isUnderReview: async (row) => {
+      if (row.state !== 'failed') return false;
+      return database.read(PLATFORM, async (reader) => {
+        if (!(await hasGpusMissing(reader, stayOf(row)))) return false;
         // With user data the report is the tenant's word. Such a launch never moves on it, and later user data is not its own.
         if (stayOf(row).move_id === null)
           return row.state_reason === row.failure_reason && (await findUserData(reader, row.id)) === null;
         const slots = await listHeldSlots(reader, stayOf(row));
         return slots.every(({ status_reason }) => status_reason !== REASONS.cleanup_restarted);
-      }),
+      });
+    },
     resume: (stay) => async (tx, run) => {
       const row = await resumeCleanup(tx, stay, run);
       if (row !== undefined) auditRun(tx, row, 'resume_cleanup', null);

@@ -73,16 +73,18 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, request: TaskReques
   if (running > 0) return { kind: 'open' };
   const prepared = await request.prepare();
   if ('skip' in prepared) return { kind: 'skipped', reason: prepared.skip };
-  await insertTask(tx, {
-    node_id: request.node_id,
-    ...(allocation_id === undefined ? {} : { allocation_id }),
-    kind,
-    params: prepared.params,
-    sealed_user_data: prepared.sealed_user_data ?? null,
-    attempt: (allocation_id === undefined ? (task?.attempt ?? 0) : lastAttempt) + 1,
-    correlation_id: request.correlation_id,
-    workflow_run_id: run_id,
-  });
+  tx.defer(
+    insertTask(tx, {
+      node_id: request.node_id,
+      ...(allocation_id === undefined ? {} : { allocation_id }),
+      kind,
+      params: prepared.params,
+      sealed_user_data: prepared.sealed_user_data ?? null,
+      attempt: (allocation_id === undefined ? (task?.attempt ?? 0) : lastAttempt) + 1,
+      correlation_id: request.correlation_id,
+      workflow_run_id: run_id,
+    }),
+  );
   return { kind: 'open' };
 };
 

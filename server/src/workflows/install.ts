@@ -55,9 +55,9 @@ export const findInstallInputs = async (
   request: AllocationTaskRequest,
 ): Promise<InstallInputs> => {
   const requested = request.kind === CLONE ? await findRequestedInstall(tx, row.id, request.run_id) : undefined;
-  const sealed_user_data = requested === undefined ? await findUserData(tx, row.id) : requested.sealed_user_data;
   const allocation = { ...row, ...requested };
-  const [image, ssh_public_keys] = await Promise.all([
+  const [sealed_user_data, image, ssh_public_keys] = await Promise.all([
+    requested === undefined ? findUserData(tx, row.id) : requested.sealed_user_data,
     findGuestImage(tx, allocation),
     listAuthorizedKeys(tx, allocation),
   ]);

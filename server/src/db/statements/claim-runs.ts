@@ -5,6 +5,7 @@ import type { Tx } from '../client.ts';
 import { RUN_LIVE } from '../predicates.ts';
 import { statement } from '../statement.ts';
 import { LEASED, type LeasedRun, MS } from '../workflow-run.ts';
+import { PENDING_SIGNALS } from '../workflow-signal.ts';
 
 export type ClaimKey = Readonly<{ workflow: string; version: number }>;
 
@@ -72,7 +73,7 @@ const CLAIM_RUNS = statement(
      due_at = clock_timestamp() + greatest(:lease_ms, case when ${SUSPECT}
        then least(:pause_max_ms, :pause_ms * power(2, greatest(due.killed, r.workers_lost - ${LOSSES_SHORT}))) end) * ${MS}
    from counted due where r.id = due.id
-   returning ${LEASED}, due.state as from_state, due.lease_owner as from_owner, due.attempt_started_at as from_started_at),
+   returning ${LEASED}, case when r.signals_pending > 0 then ${PENDING_SIGNALS} end as signals, due.state as from_state, due.lease_owner as from_owner, due.attempt_started_at as from_started_at),
    left_behind as (
      insert into workflow_steps
        (run_id, sequence, organization_id, step, attempt, outcome, detail, internal_detail, started_at, finished_at)

@@ -9,12 +9,12 @@ import { ALLOCATION_ENDED, claimIsLive } from '../predicates.ts';
 export const TASKS = createKeptPurge({
   table: 'node_tasks',
   age: 'finished_at',
-  columns: 't.allocation_id, t.workflow_run_id',
+  columns: 't.node_id, t.allocation_id, t.workflow_run_id',
   kept_until: `case
     when exists (select from wipe_proofs p where p.task_id = o.id)
       or exists (select from allocation_moves m where m.host_task_id = o.id) then 'infinity'
     when exists (select from topology_discoveries d where d.task_id = o.id)
-      or exists (select from node_resource_slots s where s.discovery_task_id = o.id)
+      or exists (select from node_resource_slots s where s.node_id = o.node_id and s.discovery_task_id = o.id)
       or exists (select from workflow_runs r where r.id = o.workflow_run_id)
       or exists (select from workflow_runs r where r.subject_id = o.allocation_id)
       or exists (select from allocations a where a.id = o.allocation_id and a.state not ${ALLOCATION_ENDED})

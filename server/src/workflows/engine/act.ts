@@ -25,6 +25,16 @@ export const failureOf = (step: string, err: unknown): StepResult => ({
   ),
 });
 
+/** A signal that came while the run was claimed may be counted and not among those read with it. */
+const pendingOf = async (
+  database: Database,
+  { id, signals, signals_pending }: LeasedRun,
+): Promise<readonly SignalRow[]> => {
+  if (signals_pending === 0) return [];
+  if (signals?.length === signals_pending) return signals;
+  return database.readAtOnce(PLATFORM, (reader) => listPendingSignals(reader, id));
+};
+
 const signalsOf = (run: LeasedRun, pending: readonly SignalRow[], taken: number[]): Signals => ({
   take: (name) => {
     const found = pending.find((row) => row.name === name && !taken.includes(row.id));
@@ -62,8 +72,7 @@ export const act = async (
   stopped.catch(() => {});
   const taken: number[] = [];
   try {
-    const pending =
-      run.signals_pending === 0 ? [] : await database.read(PLATFORM, (reader) => listPendingSignals(reader, run.id));
+    const pending = await pendingOf(database, run);
     const step = bound.take(run.step, {
       run,
       signal: AbortSignal.any([expiry.signal, stopping]),

@@ -6,19 +6,11 @@ import { insertStep } from '../../db/workflow-step.ts';
 import type { Registry } from './registry.ts';
 import { emitRunChanged } from './run.ts';
 
-/** One round trip: the commit is sent with the statement. */
-export const claim = async (
+export const claim = (
   database: Database,
   registry: Registry,
   claimant: Readonly<{ limit: number; is_idle: boolean; owner: string; lease_ms: number }>,
-): Promise<ClaimedRun[]> => {
-  const { runs } = await database.write(PLATFORM, async (tx) => {
-    const sent = claimRuns(tx, { keys: registry.keys, ...claimant });
-    tx.defer(sent);
-    return { runs: sent };
-  });
-  return runs;
-};
+): Promise<ClaimedRun[]> => database.writeAtOnce(PLATFORM, (tx) => claimRuns(tx, { keys: registry.keys, ...claimant }));
 
 /** Returns the number of runs ended as stuck because no process has their version. */
 export const sweepUnknownRuns = (database: Database, registry: Registry, graceMs: number): Promise<number> =>

@@ -68,10 +68,9 @@ const write = async (tx: Tx, recording: Recording): Promise<Written> => {
   if (acted.commit) await acted.commit(tx, run);
   await recording.committing?.();
 
-  const [consumed, pending] = await Promise.all([
-    acted.taken.length === 0 ? 0 : consumeSignals(tx, run.id, acted.taken),
-    awaited === undefined || run.signals_pending <= acted.taken.length ? [] : listPendingSignals(tx, run.id),
-  ]);
+  const consumed = acted.taken.length;
+  if (consumed > 0) tx.defer(consumeSignals(tx, run.id, acted.taken));
+  const pending = awaited === undefined || run.signals_pending <= consumed ? [] : await listPendingSignals(tx, run.id);
   const repeats = repeatsWait(run, move);
 
   if (repeats) tx.defer(prolongStep(tx, run.id, run.step_count));
