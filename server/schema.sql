@@ -116,6 +116,15 @@ begin
   return removed;
 end $function$;
 
+CREATE OR REPLACE FUNCTION gpuaas_event_place()
+ RETURNS xid8
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  return greatest(pg_current_xact_id(), (pg_snapshot_xmax(pg_current_snapshot())::text::numeric - 1)::text::xid8);
+end $function$;
+
 CREATE OR REPLACE FUNCTION gpuaas_principal()
  RETURNS text
  LANGUAGE sql
@@ -1867,7 +1876,7 @@ grant delete, insert, select on os_image_skus to gpuaas_app;
 
 create table outbox_events (
   id text not null,
-  xid xid8 default pg_current_xact_id() not null,
+  xid xid8 default gpuaas_event_place() not null,
   event_type text not null,
   organization_id text,
   project_id text,
@@ -1878,6 +1887,7 @@ create table outbox_events (
   sent_at timestamp with time zone,
   attempt_count integer default 0 not null,
   last_error text,
+  writer_xid xid8 default pg_current_xact_id(),
   constraint outbox_events_pkey PRIMARY KEY (id),
   constraint outbox_events_id_check CHECK (id ~~ 'evt\_%'::text)
 );

@@ -23,6 +23,7 @@ import { startTestIssuer, type TestIssuer } from '../../server/test/issuer.ts';
 import { TEST_KEYS, testSecrets } from '../../server/test/secrets.ts';
 import { newSshKey } from '../../server/test/tenants.ts';
 import { startServerProcess } from './process.ts';
+import { RECORD_STATES } from './reached.ts';
 
 export type BaseTenant = Readonly<{
   name: string;
@@ -138,15 +139,16 @@ export const createBase = async (t: TestLike): Promise<Base> => {
   const tenants: BaseTenant[] = [];
   const nodes: BaseNode[] = [];
   try {
-    const { url, node_api } = server.app;
-    if (node_api === null) throw new Error('there is a node API');
+    const { url, node_api_url } = server;
+    if (node_api_url === null) throw new Error('there is a node API');
     const client = createClient({ baseUrl: url, token: await tokenOf(OPERATOR), retry: RETRY });
     await client.meGet();
     for (const tenant of TENANTS) tenants.push(await createTenant(url, tenant, await tokenOf(tenant)));
-    nodes.push(...(await bringUp(url, new URL(node_api.url), client, join(dir, 'fleet'))));
+    nodes.push(...(await bringUp(url, new URL(node_api_url), client, join(dir, 'fleet'))));
   } finally {
     await server.stop();
   }
+  await withSql(db.ownerUrl, (sql) => sql.query(RECORD_STATES));
   let copies = 0;
   return {
     issuer,
@@ -157,7 +159,11 @@ export const createBase = async (t: TestLike): Promise<Base> => {
       const copy = `gpuaas_test_${process.pid}_${randomBytes(4).toString('hex')}_${copies++}`;
       const home = await mkdtemp(join(tmpdir(), 'gpuaas-history-'));
       await Promise.all([
-        withSql(cluster, (sql) => sql.query(`create database ${copy} template ${name} strategy file_copy`)),
+        withSql(cluster, async (sql) => {
+          await sql.query(`create database ${copy} template ${name} strategy file_copy`);
+          // Connections are short-lived, so a plan for each set of values would be most of what they do.
+          await sql.query(`alter database ${copy} set plan_cache_mode = force_generic_plan`);
+        }),
         cp(join(dir, 'fleet'), join(home, 'fleet'), { recursive: true }),
         cp(join(dir, 'state'), join(home, 'state'), { recursive: true }),
       ]);

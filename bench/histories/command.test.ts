@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generate } from './command.ts';
+import { COMMAND_KINDS, describeCommands, generate, LAYOUTS, layoutOf, parseCommands } from './command.ts';
 import { shrink } from './shrink.ts';
 
 test('a seed gives the same commands again, and another seed gives others', () => {
@@ -17,7 +17,20 @@ test('twenty histories contain every kind of command', () => {
   const kinds = new Set(
     Array.from({ length: 20 }, (_, seed) => generate(seed + 1, 100)).flatMap((list) => list.map((one) => one.do)),
   );
-  assert.equal(kinds.size, 40);
+  assert.deepEqual([...kinds].sort(), [...COMMAND_KINDS].sort());
+});
+
+test('every layout of processes is played, and the rest of a list keeps its layout', () => {
+  const layouts = new Set(Array.from({ length: 50 }, (_, seed) => layoutOf(generate(seed + 1, 10))));
+  assert.deepEqual([...layouts].sort(), [...LAYOUTS].sort());
+  assert.equal(layoutOf(generate(50, 10)), 'spawned');
+  assert.equal(layoutOf([]), 'joined');
+});
+
+test('commands that were printed are read again, and unknown ones are refused', () => {
+  const commands = generate(7, 100);
+  assert.deepEqual(parseCommands(describeCommands(commands)), commands);
+  assert.throws(() => parseCommands('{"do":"dance"}'), /no command is named dance/);
 });
 
 test('a failing list is shrunk to the items that make it fail', async () => {

@@ -3,6 +3,19 @@
  * by a number that is taken modulo what exists when it is played, so every part of a list of commands can be played as
  * well; that makes a failing history easy to shrink.
  */
+import { invariant } from '@gpuaas/kit';
+
+/** What a fault is about; roles that share a process are killed together. */
+export const PROCESS_ROLES = ['api', 'node_api', 'relay', 'gateway', 'worker'] as const;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
+
+/**
+ * `joined`: a process of the worker, and one of the other roles. `split`: a process for each role. `spawned`: as `split`,
+ * and each is a process of the operating system, killed by SIGKILL.
+ */
+export const LAYOUTS = ['joined', 'split', 'spawned'] as const;
+export type Layout = (typeof LAYOUTS)[number];
+
 export type HostFault = 'fail' | 'crash' | 'crash_after' | 'hang';
 
 export type Command =
@@ -33,10 +46,14 @@ export type Command =
   | Readonly<{ do: 'run_retry'; pick: number }>
   | Readonly<{ do: 'run_cancel'; pick: number }>
   | Readonly<{ do: 'rotate'; purpose: 'node_ca' | 'task_signer' | 'certificate_signer' }>
-  | Readonly<{ do: 'kill'; process: 'front' | 'worker' }>
-  | Readonly<{ do: 'cut_database'; process: 'front' | 'worker' }>
-  | Readonly<{ do: 'lose_commit'; process: 'front' | 'worker' }>
+  | Readonly<{ do: 'kill'; process: ProcessRole }>
+  | Readonly<{ do: 'cut_database'; process: ProcessRole }>
+  | Readonly<{ do: 'silence_database'; process: ProcessRole; ms: number }>
+  | Readonly<{ do: 'restart_database'; ms: number }>
+  | Readonly<{ do: 'jump_database_clock'; hours: number }>
+  | Readonly<{ do: 'lose_commit'; process: ProcessRole }>
   | Readonly<{ do: 'cut_agent'; node: number }>
+  | Readonly<{ do: 'kill_agent'; node: number }>
   | Readonly<{ do: 'silence'; node: number; on: boolean }>
   | Readonly<{ do: 'host_fault'; node: number; kind: string; effect: HostFault }>
   | Readonly<{ do: 'lie'; node: number; what: 'disks.wipe' | 'pci.reset' | 'hypervisor.stop' | 'network.detach' }>
@@ -45,7 +62,58 @@ export type Command =
   | Readonly<{ do: 'host_clock'; node: number; step_ms: number }>
   | Readonly<{ do: 'server_clock'; step_ms: number }>
   | Readonly<{ do: 'heal' }>
-  | Readonly<{ do: 'pause'; ms: number }>;
+  | Readonly<{ do: 'pause'; ms: number }>
+  /** Of the whole history, wherever it stands. */
+  | Readonly<{ do: 'layout'; of: Layout }>;
+
+const KIND_SET = {
+  launch: true,
+  launch_again: true,
+  release: true,
+  power: true,
+  protect: true,
+  grant: true,
+  revoke: true,
+  look: true,
+  trespass: true,
+  events: true,
+  write_disk: true,
+  project_create: true,
+  project_delete: true,
+  quota: true,
+  drain: true,
+  hold: true,
+  convert: true,
+  slot: true,
+  approve: true,
+  retire: true,
+  node_delete: true,
+  clear_failures: true,
+  force_release: true,
+  force_cleanup: true,
+  run_retry: true,
+  run_cancel: true,
+  rotate: true,
+  kill: true,
+  cut_database: true,
+  silence_database: true,
+  restart_database: true,
+  jump_database_clock: true,
+  lose_commit: true,
+  cut_agent: true,
+  kill_agent: true,
+  silence: true,
+  host_fault: true,
+  lie: true,
+  reboot: true,
+  guest_crash: true,
+  host_clock: true,
+  server_clock: true,
+  heal: true,
+  pause: true,
+  layout: true,
+} as const satisfies Record<Command['do'], true>;
+export const COMMAND_KINDS = Object.keys(KIND_SET) as readonly Command['do'][];
 
 /** `overlap`: the next command is played before the response to this one. */
 export type Played = Command & Readonly<{ overlap?: true }>;
@@ -63,6 +131,9 @@ const randomOf = (seed: number): Random => {
   };
 };
 
+/** Processes of the operating system start slowly. */
+const SPAWNED_EVERY = 50;
+const SPLIT_EVERY = 5;
 const PICK_MAX = 1_000;
 const KINDS = [
   'slice.bundle_lease',
@@ -86,7 +157,8 @@ export const generate = (seed: number, length: number): readonly Played[] => {
   const who = (): number => below(2);
   const node = (): number => below(3);
   const chance = (p: number): boolean => random() < p;
-  const process = (): 'front' | 'worker' => oneOf(['front', 'worker']);
+  /** Faults of the worker and of the API tell most. */
+  const process = (): ProcessRole => oneOf([...PROCESS_ROLES, 'api', 'worker', 'worker']);
   const makers: readonly (readonly [weight: number, make: () => Command])[] = [
     [18, () => ({ do: 'launch', who: who(), gpus: oneOf([1, 1, 1, 2, 2, 4, 8]), key: chance(0.5), project: pick() })],
     [3, () => ({ do: 'launch_again', who: who(), pick: pick() })],
@@ -117,8 +189,12 @@ export const generate = (seed: number, length: number): readonly Played[] => {
     [0.5, () => ({ do: 'rotate', purpose: oneOf(['node_ca', 'task_signer', 'certificate_signer']) })],
     [0.6, () => ({ do: 'kill', process: process() })],
     [1, () => ({ do: 'cut_database', process: process() })],
+    [0.5, () => ({ do: 'silence_database', process: process(), ms: oneOf([100, 1_000, 6_000]) })],
+    [0.3, () => ({ do: 'restart_database', ms: oneOf([50, 500]) })],
+    [0.2, () => ({ do: 'jump_database_clock', hours: oneOf([1, 12]) })],
     [2, () => ({ do: 'lose_commit', process: process() })],
     [2, () => ({ do: 'cut_agent', node: node() })],
+    [0.7, () => ({ do: 'kill_agent', node: node() })],
     [1, () => ({ do: 'silence', node: node(), on: chance(0.5) })],
     [
       3,
@@ -153,12 +229,33 @@ export const generate = (seed: number, length: number): readonly Played[] => {
     }
     return { do: 'heal' };
   };
-  return Array.from({ length }, () => {
+  const layout: Played[] =
+    seed % SPAWNED_EVERY === 0
+      ? [{ do: 'layout', of: 'spawned' }]
+      : seed % SPLIT_EVERY === 0
+        ? [{ do: 'layout', of: 'split' }]
+        : [];
+  const played = Array.from({ length }, (): Played => {
     const command = next();
     return chance(0.3) ? { ...command, overlap: true } : command;
   });
+  return [...layout, ...played];
 };
 
 /** One line each, as a failing history is printed. */
 export const describeCommands = (commands: readonly Played[]): string =>
   commands.map((command) => JSON.stringify(command)).join('\n');
+
+/** What `describeCommands` printed. */
+export const parseCommands = (text: string): readonly Played[] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const command: Played = JSON.parse(line);
+      invariant(COMMAND_KINDS.includes(command.do), `no command is named ${command.do}`);
+      return command;
+    });
+
+export const layoutOf = (commands: readonly Played[]): Layout =>
+  commands.find((command) => command.do === 'layout')?.of ?? 'joined';

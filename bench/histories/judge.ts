@@ -5,6 +5,7 @@
 
 import { INVARIANTS } from '../../server/src/db/invariant.ts';
 import { type AllocationState, billingEffect } from '../../server/src/domain/allocation.ts';
+import { POWER_MOVES, type PowerState } from '../../server/src/domain/power.ts';
 import { OPERATOR } from './base.ts';
 import { idOf, type Launch, type Observed, type SeenEvent } from './observed.ts';
 import { type Player, readEvents } from './play.ts';
@@ -16,6 +17,7 @@ type Found = Readonly<{
   state: AllocationState;
   version: number;
   gpu_count: number;
+  power: Readonly<{ state: PowerState }> | null;
   activated_at: string | null;
   release_requested_at: string | null;
 }>;
@@ -41,6 +43,65 @@ const judgeEvents = (found: Found, events: readonly SeenEvent[], observed: Obser
       if (early.ended < late.began && late.version < early.version)
         wrong.push(`a response showed version ${early.version}, and a later one ${late.version}`);
   return wrong.map((sentence) => `${found.id}: ${sentence}`);
+};
+
+/** Power goes by its moves, from on when the VM became active; responses show no other state. */
+const judgePower = (found: Found, events: readonly SeenEvent[], observed: Observed): string[] => {
+  const own = events.filter(({ type, subject }) => type === 'allocation.power_changed' && subject === found.id);
+  const states: PowerState[] = ['on', ...own.map(({ data }) => data['power_state'] as PowerState)];
+  const wrong: string[] = [];
+  for (const [index, state] of states.entries()) {
+    const before = states[index - 1];
+    if (before !== undefined && before !== state && !(POWER_MOVES[before] as readonly string[]).includes(state))
+      wrong.push(`its power goes from ${before} to ${state}`);
+  }
+  if (found.power !== null && found.power.state !== states.at(-1))
+    wrong.push(`its power is ${found.power.state}, and its last event says ${states.at(-1)}`);
+  for (const { id, power } of observed.sightings)
+    if (id === found.id && power !== null && !states.includes(power as PowerState))
+      wrong.push(`a response showed power ${power}, and no event does`);
+  return wrong.map((sentence) => `${found.id}: ${sentence}`);
+};
+
+/** The state of each grant is that of its last event; one that was revoked stays so. */
+const judgeGrants = async ({ world, observed }: Player): Promise<string[]> => {
+  const wrong: string[] = [];
+  for (const { tenant, id, project_id, allocation_id, is_revoked } of observed.grants) {
+    const path = `/api/v1/projects/${project_id}/allocations/${allocation_id}/access-grants?limit=200`;
+    const { status, body } = await world.call(tenant.name, { method: 'GET', path });
+    // A deleted project is gone with its grants.
+    if (status === 404 && project_id !== tenant.project_id) continue;
+    const found = body?.items?.find((one: { id: string }) => one.id === id);
+    const events = observed.events.get(project_id) ?? [];
+    const told = events.filter(({ data }) => data['access_grant_id'] === id).map(({ data }) => data['state']);
+    const last = events.findLast(({ type, subject }) => type === 'allocation.changed' && subject === allocation_id);
+    // Grants end with the allocation, without an event of their own.
+    const hasEnded = last !== undefined && !['requested', 'provisioning', 'active'].includes(stateOf(last));
+    if (found === undefined) wrong.push(`grant ${id} is not listed: ${status}`);
+    else if (found.state !== told.at(-1) && !(hasEnded && found.state === 'revoked'))
+      wrong.push(`grant ${id} of ${allocation_id} is ${found.state}, and its events say ${told.join(', ')}`);
+    else if (is_revoked && found.state !== 'revoked' && found.state !== 'revoking')
+      wrong.push(`grant ${id} was revoked and is ${found.state}`);
+  }
+  return wrong;
+};
+
+/** The stream of a project sends what the list says, in its order. */
+const judgeStreams = async ({ observed }: Player): Promise<string[]> => {
+  const wrong: string[] = [];
+  for (const { followed, last } of observed.streams) {
+    const listed = (observed.events.get(followed.tenant.project_id) ?? []).map(({ id }) => id);
+    const expected = listed.slice(listed.indexOf(last) + 1);
+    const end = expected.at(-1);
+    if (end !== undefined) await followed.has(end);
+    wrong.push(...followed.wrong);
+    const differs = expected.findIndex((id, index) => followed.ids[index] !== id);
+    if (differs >= 0 || followed.ids.length > expected.length)
+      wrong.push(
+        `the stream of ${followed.tenant.name} has ${followed.ids.length} events and the list ${expected.length}: at ${differs} ${followed.ids[differs]} and ${expected[differs]}`,
+      );
+  }
+  return wrong;
 };
 
 const judgeUsage = (found: Found, records: readonly { started_at: string; ended_at: string | null }[]): string[] => {
@@ -79,6 +140,7 @@ const judgeLaunch = async (player: Player, launch: Launch): Promise<string[]> =>
   const usage = await get(`${base}/usage?allocation_id=${id}`);
   return [
     ...judgeEvents(found, observed.events.get(launch.project_id) ?? [], observed),
+    ...judgePower(found, observed.events.get(launch.project_id) ?? [], observed),
     ...judgeUsage(found, usage.body?.items ?? []),
   ];
 };
@@ -102,11 +164,11 @@ const judgeQuota = async (world: World): Promise<string[]> => {
   return wrong;
 };
 
-/** Accepted changes have one audit row, refused ones none that reports success. */
+/** Accepted changes have one audit row, refused ones none that reports success. A response that is repeated has its own. */
 const judgeAudit = async (world: World, observed: Observed): Promise<string[]> => {
   const { rows } = await world.sql.query<{ correlation_id: string; n: number }>(
     `select correlation_id, count(*)::integer as n from audit_logs
-     where result = 'success' and actor_kind <> 'system' and correlation_id like 'history-%' group by 1`,
+     where result = 'success' and actor_kind <> 'system' and correlation_id like 'history-%' and not metadata ? 'replayed' group by 1`,
   );
   const audited = new Map(rows.map(({ correlation_id, n }) => [correlation_id, n]));
   const wrong = observed.changes.flatMap(({ what, correlation_id, status }) => {
@@ -171,7 +233,12 @@ export const judge = async (player: Player): Promise<string[]> => {
   // After the last reading, which may have found something.
   const wrong = [...observed.wrong];
   for (const launch of observed.launches) wrong.push(...(await judgeLaunch(player, launch)));
-  wrong.push(...(await judgeQuota(world)), ...(await judgeAudit(world, observed)));
+  wrong.push(
+    ...(await judgeGrants(player)),
+    ...(await judgeStreams(player)),
+    ...(await judgeQuota(world)),
+    ...(await judgeAudit(world, observed)),
+  );
   wrong.push(...(await judgeHosts(world)), ...(await judgeInvariants(world)));
   return wrong;
 };

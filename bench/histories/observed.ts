@@ -1,5 +1,6 @@
 /** What the tenants of a history were told, in the order in which they were told it. */
 import type { BaseTenant } from './base.ts';
+import type { Followed } from './stream.ts';
 import type { Reply } from './world.ts';
 
 export type Launch = {
@@ -13,7 +14,14 @@ export type Launch = {
 };
 
 /** A state in a response. `began` and `ended` order it among other requests. */
-export type Sighting = Readonly<{ id: string; state: string; version: number; began: number; ended: number }>;
+export type Sighting = Readonly<{
+  id: string;
+  state: string;
+  power: string | null;
+  version: number;
+  began: number;
+  ended: number;
+}>;
 export type SeenEvent = Readonly<{
   id: string;
   type: string;
@@ -30,7 +38,15 @@ export type Observed = {
   readonly changes: Change[];
   readonly events: Map<string, readonly SeenEvent[]>;
   readonly projects: Map<string, string[]>;
-  readonly grants: { allocation_id: string; project_id: string; id: string; tenant: BaseTenant }[];
+  readonly grants: {
+    allocation_id: string;
+    project_id: string;
+    id: string;
+    tenant: BaseTenant;
+    is_revoked: boolean;
+  }[];
+  /** The event streams, and the last event before each. */
+  readonly streams: { followed: Followed; last: string }[];
   /** How often each command was accepted, so that a driver whose commands are all refused is noticed. */
   readonly accepted: Map<string, number>;
 };
@@ -43,6 +59,7 @@ export const createObserved = (tenants: readonly BaseTenant[]): Observed => ({
   events: new Map(),
   projects: new Map(tenants.map(({ name, project_id }) => [name, [project_id]])),
   grants: [],
+  streams: [],
   accepted: new Map(),
 });
 

@@ -1,4 +1,5 @@
 /** Plays one command of a tenant or an operator, and records what the caller was told. */
+import { judgeAnswer, judgeRefusal } from './answer.ts';
 import type { BaseTenant } from './base.ts';
 import { OPERATOR } from './base.ts';
 import type { Command } from './command.ts';
@@ -22,6 +23,11 @@ const at = <T>(list: readonly T[], pick: number): T | undefined =>
 
 let order = 0;
 
+/** Done: without a response of its own. Undefined: there is nothing to play it on. */
+type Played = Answered | 'done' | undefined;
+/** `target`: the allocation that the response must be about. */
+type Answered = Reply & Readonly<{ target?: string }>;
+
 /** Sends a request, and checks what holds for every response. */
 const send = async (player: Player, who: string, request: Request): Promise<Reply> => {
   const began = order++;
@@ -44,7 +50,14 @@ const send = async (player: Player, who: string, request: Request): Promise<Repl
     /^\/api\/v1\/projects\/\w+\/allocations/.test(request.path)
   )
     if (typeof body?.id === 'string' && body.id.startsWith('alc_') && typeof body.state === 'string')
-      observed.sightings.push({ id: body.id, state: body.state, version: body.version, began, ended });
+      observed.sightings.push({
+        id: body.id,
+        state: body.state,
+        power: body.power?.state ?? null,
+        version: body.version,
+        began,
+        ended,
+      });
   return reply;
 };
 
@@ -80,7 +93,7 @@ const launch = async (
   player: Player,
   tenant: BaseTenant,
   command: Extract<Command, { do: 'launch' }>,
-): Promise<Reply | undefined> => {
+): Promise<Played> => {
   const { observed } = player;
   const project_id = at(observed.projects.get(tenant.name) ?? [], command.project % 3 === 0 ? command.project : 0);
   if (project_id === undefined) return undefined;
@@ -106,12 +119,12 @@ const launch = async (
 };
 
 /** The same key gives the same response, whatever happened since. */
-const launchAgain = async (player: Player, tenant: BaseTenant, pick: number): Promise<void> => {
+const launchAgain = async (player: Player, tenant: BaseTenant, pick: number): Promise<Played> => {
   const sent = at(
     player.observed.launches.filter((one) => one.tenant === tenant && one.reply !== null && one.reply.status === 202),
     pick,
   );
-  if (sent === undefined) return;
+  if (sent === undefined) return undefined;
   const reply = await player.world.call(tenant.name, {
     ...{ method: 'POST', path: `/api/v1/projects/${sent.project_id}/allocations`, body: sent.body },
     key: sent.key,
@@ -119,19 +132,20 @@ const launchAgain = async (player: Player, tenant: BaseTenant, pick: number): Pr
   const isGone = reply.status === 404 || reply.status === 0;
   if (!isGone && JSON.stringify(reply.body) !== JSON.stringify(sent.reply?.body))
     player.observed.wrong.push(`${sent.name} was repeated with its key and got another response, ${reply.status}`);
+  return 'done';
 };
 
 const livingOf = (player: Player, tenant: BaseTenant): readonly Launch[] =>
   player.observed.launches.filter((one) => one.tenant === tenant && idOf(one) !== null);
 
-const playTenant = async (player: Player, command: Command & { who: number }): Promise<Reply | undefined> => {
+const playTenant = async (player: Player, command: Command & { who: number }): Promise<Played> => {
   const { world, observed } = player;
   const tenant = at(world.base.tenants, command.who);
   if (tenant === undefined) return undefined;
   if (command.do === 'launch') return launch(player, tenant, command);
   if (command.do === 'events') {
     for (const project of observed.projects.get(tenant.name) ?? []) await readEvents(player, tenant, project);
-    return undefined;
+    return 'done';
   }
   if (command.do === 'project_create') {
     const reply = await send(player, tenant.name, {
@@ -155,7 +169,7 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
     });
   }
   if (!('pick' in command)) return undefined;
-  if (command.do === 'launch_again') return void (await launchAgain(player, tenant, command.pick));
+  if (command.do === 'launch_again') return launchAgain(player, tenant, command.pick);
   if (command.do === 'project_delete') {
     const project = at((observed.projects.get(tenant.name) ?? []).slice(1), command.pick);
     if (project === undefined) return undefined;
@@ -167,31 +181,37 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
       command.pick,
     );
     if (grant === undefined) return undefined;
-    return send(player, tenant.name, {
+    const reply = await send(player, tenant.name, {
       method: 'DELETE',
       path: `/api/v1/projects/${grant.project_id}/allocations/${grant.allocation_id}/access-grants/${grant.id}`,
       ...correlated(player),
     });
+    if (reply.status === 202) grant.is_revoked = true;
+    return { ...reply, target: grant.id };
   }
   const target = at(livingOf(player, tenant), command.pick);
   const id = target === undefined ? null : idOf(target);
   if (target === undefined || id === null) return undefined;
   const path = `/api/v1/projects/${target.project_id}/allocations/${id}`;
+  const post = async (action: string): Promise<Answered> => ({
+    ...(await send(player, tenant.name, { method: 'POST', path: `${path}/${action}`, body: {}, ...keyOf(player) })),
+    target: id,
+  });
   switch (command.do) {
     case 'release':
-      return send(player, tenant.name, { method: 'POST', path: `${path}/release`, body: {}, ...keyOf(player) });
+      return post('release');
     case 'power':
-      return send(player, tenant.name, { method: 'POST', path: `${path}/${command.to}`, body: {}, ...keyOf(player) });
+      return post(command.to);
     case 'look':
-      return send(player, tenant.name, { method: 'GET', path });
+      return { ...(await send(player, tenant.name, { method: 'GET', path })), target: id };
     case 'write_disk':
-      return void (await writeSecret(world, id));
+      return (await writeSecret(world, id)) ? 'done' : undefined;
     case 'protect': {
       const { status, body } = await send(player, tenant.name, { method: 'GET', path });
       if (status !== 200) return undefined;
       const change = { is_protected: command.on };
       const request = { method: 'PATCH', path, body: change, if_match: body.version, ...correlated(player) };
-      return send(player, tenant.name, request);
+      return { ...(await send(player, tenant.name, request)), target: id };
     }
     case 'grant': {
       const reply = await send(player, tenant.name, {
@@ -199,7 +219,13 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
         ...keyOf(player),
       });
       if (reply.status === 201)
-        observed.grants.push({ allocation_id: id, project_id: target.project_id, id: reply.body.id, tenant });
+        observed.grants.push({
+          allocation_id: id,
+          project_id: target.project_id,
+          id: reply.body.id,
+          tenant,
+          is_revoked: false,
+        });
       return reply;
     }
     case 'trespass': {
@@ -207,7 +233,7 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
       const reply = await world.call(other?.name ?? '', { method: 'GET', path });
       if (reply.status !== 404 && reply.status !== 0)
         observed.wrong.push(`${other?.name} read ${path} of ${tenant.name}: ${reply.status}`);
-      return undefined;
+      return 'done';
     }
     default:
       return undefined;
@@ -217,7 +243,7 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
 const idsOf = async (player: Player, text: string): Promise<string[]> =>
   (await player.world.sql.query<{ id: string }>(text)).rows.map(({ id }) => id);
 
-const playOperator = async (player: Player, command: Command): Promise<Reply | undefined> => {
+const playOperator = async (player: Player, command: Command): Promise<Played> => {
   const { world } = player;
   const post = (path: string, body: object) =>
     send(player, OPERATOR, { method: 'POST', path: `/api/v1/admin/${path}`, body, ...keyOf(player) });
@@ -265,9 +291,11 @@ const playOperator = async (player: Player, command: Command): Promise<Reply | u
     case 'force_cleanup': {
       const id = at(await idsOf(player, 'select id from allocations order by id'), command.pick);
       if (id === undefined) return undefined;
-      return command.do === 'force_release'
-        ? post(`allocations/${id}/force-release`, { reason: REASON })
-        : post(`allocations/${id}/force-cleanup`, { reason: REASON, runtime_verified_absent: command.absent });
+      const reply =
+        command.do === 'force_release'
+          ? await post(`allocations/${id}/force-release`, { reason: REASON })
+          : await post(`allocations/${id}/force-cleanup`, { reason: REASON, runtime_verified_absent: command.absent });
+      return { ...reply, target: id };
     }
     case 'run_retry': {
       const id = at(
@@ -297,9 +325,23 @@ const playOperator = async (player: Player, command: Command): Promise<Reply | u
   }
 };
 
+const count = ({ accepted }: Observed, command: Command): void => {
+  accepted.set(command.do, (accepted.get(command.do) ?? 0) + 1);
+};
+
 export const play = async (player: Player, command: Command): Promise<void> => {
-  if (await playFault(player.world, command)) return;
+  const { observed } = player;
+  if (await playFault(player.world, command)) return count(observed, command);
   const reply = 'who' in command ? await playTenant(player, command) : await playOperator(player, command);
-  if (reply !== undefined && reply.status >= 200 && reply.status < 300)
-    player.observed.accepted.set(command.do, (player.observed.accepted.get(command.do) ?? 0) + 1);
+  if (reply === undefined) return;
+  if (reply === 'done') return count(observed, command);
+  const { status, body, target = null } = reply;
+  if (status >= 200 && status < 300) {
+    count(observed, command);
+    const wrong = status === 204 ? null : judgeAnswer(command, target, body);
+    if (wrong !== null) observed.wrong.push(wrong);
+  } else if (status >= 400 && status < 500) {
+    const wrong = judgeRefusal(command, status, body);
+    if (wrong !== null) observed.wrong.push(wrong);
+  }
 };

@@ -31,15 +31,20 @@ const writeSecretTo = (host: WorldHost, serial: string, owner: string): void => 
   }
 };
 
-/** The guest OS of a running VM writes to every disk of the VM. */
-export const writeSecret = async (world: World, allocationId: string): Promise<void> => {
+/** The guest OS of a running VM writes to every disk of the VM. False when none runs. */
+export const writeSecret = async (world: World, allocationId: string): Promise<boolean> => {
+  let wrote = false;
   for (const host of world.hosts) {
     const domain = machineState(host).domains.find(
       (one) => one.allocation_id === allocationId && one.state === 'running' && one.plan !== null,
     );
     for (const slot of domain?.plan?.slots ?? [])
-      if (slot.nvme_serial !== null) writeSecretTo(host, slot.nvme_serial, allocationId);
+      if (slot.nvme_serial !== null) {
+        writeSecretTo(host, slot.nvme_serial, allocationId);
+        wrote = true;
+      }
   }
+  return wrote;
 };
 
 /** The allocation whose data is on the disk; null if none is. */

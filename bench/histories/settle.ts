@@ -15,6 +15,7 @@ const OPEN_WORK = `select 'run ' || id || ' ' || workflow || '/' || step || ' is
     from workflow_runs where state in ('pending', 'running', 'waiting')
   union all select 'task ' || t.id || ' ' || t.kind || ' is ' || t.state || ' on ' || n.name from node_tasks t join nodes n on n.id = t.node_id
     where t.state in ('queued', 'dispatched', 'running')
+  union all select 'the clock of the database is not trusted: ' || reason from clock_guard where hold_since is not null
   union all select 'node ' || n.name || ' is offline' from nodes n where n.state = 'offline'
   union all select 'audit row ' || l.id || ' is not sealed' from audit_logs l
     where not exists (select from audit_seals s where s.audit_log_id = l.id)
@@ -50,13 +51,15 @@ const blocked = async (world: World): Promise<Blocked[]> => (await world.sql.que
 
 /** What is still open after all faults are healed; empty if everything ended. */
 export const settle = async (world: World): Promise<string[]> => {
-  heal(world);
+  await heal(world);
   return (await untilQuiet(world)).map((what) => `not settled: ${what}`);
 };
 
-/** As an operator who has repaired the hosts: returns what still cannot be cleaned up. */
-export const recover = async (world: World): Promise<string[]> => {
-  for (const { id, run_id } of await blocked(world))
+/** As an operator who has repaired the hosts: what still cannot be cleaned up; null when nothing was blocked. */
+export const recover = async (world: World): Promise<string[] | null> => {
+  const found = await blocked(world);
+  if (found.length === 0) return null;
+  for (const { id, run_id } of found)
     await world.call(OPERATOR, {
       method: 'POST',
       ...(run_id === null

@@ -3,7 +3,6 @@
  * at another process, or cut between a commit and its response.
  */
 
-import type { AddressInfo } from 'node:net';
 import { createConnection, createServer, type NetConnectOpts, type Socket } from 'node:net';
 
 /** What PostgreSQL sends when a transaction is durable. */
@@ -15,6 +14,8 @@ export type Valve = Readonly<{
   pointAt(upstream: NetConnectOpts | null): void;
   cut(): void;
   setSilent(isSilent: boolean): void;
+  /** As a process that does not listen: open connections are cut, new ones refused. */
+  setRefusing(isRefusing: boolean): void;
   /** The response to the next commit is lost, with its connection. */
   loseNextCommit(): void;
   close(): Promise<void>;
@@ -27,15 +28,17 @@ export const upstreamOf = (databaseUrl: string): NetConnectOpts => {
   return folder?.startsWith('/') ? { path: `${folder}/.s.PGSQL.${port}` } : { host: folder ?? url.hostname, port };
 };
 
-export const openValve = async (first: NetConnectOpts | null): Promise<Valve> => {
+/** Listens on the socket `path`, or on a free port. */
+export const openValve = async (first: NetConnectOpts | null, path?: string): Promise<Valve> => {
   let upstream = first;
   let isSilent = false;
+  let isRefusing = false;
   let isCommitLost = false;
   const open = new Set<Socket>();
 
   const server = createServer((near) => {
     near.on('error', () => {});
-    if (upstream === null) return void near.destroy();
+    if (upstream === null || isRefusing) return void near.destroy();
     const far = createConnection(upstream);
     const end = () => {
       near.destroy();
@@ -61,12 +64,16 @@ export const openValve = async (first: NetConnectOpts | null): Promise<Valve> =>
     });
     if (isSilent) for (const socket of [near, far]) socket.pause();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => {
+    if (path === undefined) server.listen(0, '127.0.0.1', resolve);
+    else server.listen(path, resolve);
+  });
+  const address = server.address();
   const cut = () => {
     for (const socket of open) socket.destroy();
   };
   return {
-    port: (server.address() as AddressInfo).port,
+    port: typeof address === 'object' && address !== null ? address.port : 0,
     pointAt: (next) => {
       upstream = next;
       cut();
@@ -77,6 +84,10 @@ export const openValve = async (first: NetConnectOpts | null): Promise<Valve> =>
       for (const socket of open)
         if (silent) socket.pause();
         else socket.resume();
+    },
+    setRefusing: (refusing) => {
+      isRefusing = refusing;
+      if (refusing) cut();
     },
     loseNextCommit: () => {
       isCommitLost = true;

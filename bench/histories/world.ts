@@ -4,15 +4,16 @@
  * same request with the same key again, as the SDK does.
  */
 import { join } from 'node:path';
-import { pause } from '@gpuaas/kit';
+import { invariant, pause } from '@gpuaas/kit';
 import { Client as SqlClient } from 'pg';
 import { eventually } from '../../e2e/sim/platform.ts';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
 import { createFleetHost, type FleetHost } from '../../lab/src/fleet-host.ts';
 import { type TestClock, testClock } from '../../server/test/app.ts';
 import { AGENT, type Base, type BaseNode, OPERATOR, SIM } from './base.ts';
-import type { ServerProcess } from './process.ts';
-import { startServerProcess } from './process.ts';
+import type { Layout, ProcessRole } from './command.ts';
+import { type ServerProcess, startServerProcess } from './process.ts';
+import { spawnServerProcess } from './spawned.ts';
 import { openValve, type Valve } from './valve.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the contract has checked every response
@@ -37,7 +38,6 @@ export type WorldHost = Readonly<{
   machine: string;
   skew: { ms: number };
 }>;
-export type ProcessName = 'front' | 'worker';
 
 export type World = Readonly<{
   base: Base;
@@ -45,16 +45,30 @@ export type World = Readonly<{
   clock: TestClock;
   hosts: readonly WorldHost[];
   call(who: string, request: Request): Promise<Reply>;
-  process(name: ProcessName): Promise<ServerProcess>;
-  /** Kills the process and starts another one in its place. */
-  kill(name: ProcessName): Promise<void>;
+  layout: Layout;
+  /** The process that has this role. */
+  process(role: ProcessRole): Promise<ServerProcess>;
+  processes(): Promise<readonly ServerProcess[]>;
+  /** Kills the process and starts another one in its place, after what happens meanwhile. */
+  kill(role: ProcessRole, meanwhile?: () => Promise<void>): Promise<void>;
+  headersOf(who: string): Readonly<Record<string, string>>;
   close(): Promise<void>;
 }>;
 
-const ROLES: Readonly<Record<ProcessName, string>> = {
-  front: 'gpuaas-api,gpuaas-node-api,gpuaas-outbox-relay',
+const ROLE_NAMES: Readonly<Record<ProcessRole, string>> = {
+  api: 'gpuaas-api',
+  node_api: 'gpuaas-node-api',
+  relay: 'gpuaas-outbox-relay',
+  gateway: 'gpuaas-terminal-gateway',
   worker: 'gpuaas-provisioning-worker',
 };
+/** The roles of each process; the worker starts when the agents are connected. */
+const PROCESSES: Readonly<Record<Layout, readonly (readonly ProcessRole[])[]>> = {
+  joined: [['api', 'node_api', 'relay'], ['worker']],
+  split: [['api'], ['node_api'], ['relay'], ['gateway'], ['worker']],
+  spawned: [['api'], ['node_api'], ['relay'], ['gateway'], ['worker']],
+};
+
 /** A run of a killed worker waits this long. */
 const LEASE_MS = 2_000;
 const SEEN =
@@ -62,30 +76,40 @@ const SEEN =
 const TRIES_MAX = 100;
 const HANGS_AFTER_MS = 30_000;
 
-export const createWorld = async (base: Base): Promise<World> => {
+export const createWorld = async (base: Base, layout: Layout): Promise<World> => {
   const copy = await base.copy();
   const clock = testClock();
   const sql = new SqlClient({ connectionString: copy.database_url });
   await sql.connect();
-  const start = (name: ProcessName) =>
-    startServerProcess({
+  const groups = PROCESSES[layout];
+  const start = (roles: readonly ProcessRole[]): Promise<ServerProcess> =>
+    (layout === 'spawned' ? spawnServerProcess : startServerProcess)({
       database_url: copy.database_url,
       issuer_url: base.issuer.url,
       state_dir: join(copy.dir, 'state'),
-      roles: ROLES[name],
+      roles: roles.map((role) => ROLE_NAMES[role]).join(','),
       clock,
       lease_ms: LEASE_MS,
     });
-  const front = start('front');
-  const processes: Record<ProcessName, Promise<ServerProcess>> = { front, worker: front };
-
-  const nodeApiOf = async (): Promise<URL> => {
-    const { node_api } = (await processes.front).app;
-    if (node_api === null) throw new Error('there is a node API');
-    return new URL(node_api.url);
+  /** A role without a process of its own is with the API. */
+  const groupOf = (role: ProcessRole): readonly ProcessRole[] => {
+    const group = groups.find((one) => one.includes(role)) ?? groups[0];
+    invariant(group !== undefined, 'there is a process');
+    return group;
   };
+  const running = new Map<readonly ProcessRole[], Promise<ServerProcess>>();
+  const processOf = (role: ProcessRole): Promise<ServerProcess> => {
+    const found = running.get(groupOf(role));
+    invariant(found !== undefined, `a process has the role ${role}`);
+    return found;
+  };
+  for (const group of groups) if (!group.includes('worker')) running.set(group, start(group));
+  await Promise.all(running.values());
+
   const upstream = async () => {
-    const { hostname, port } = await nodeApiOf();
+    const { node_api_url } = await processOf('node_api');
+    invariant(node_api_url !== null, 'there is a node API');
+    const { hostname, port } = new URL(node_api_url);
     return { host: hostname, port: Number(port) };
   };
   const first = await upstream();
@@ -114,17 +138,19 @@ export const createWorld = async (base: Base): Promise<World> => {
     const { rows } = await sql.query<{ n: number }>(SEEN);
     return rows[0]?.n === hosts.length || undefined;
   });
-  processes.worker = start('worker');
-  await processes.worker;
+  running.set(groupOf('worker'), start(groupOf('worker')));
+  await processOf('worker');
+
+  const headersOf = (who: string) => ({ authorization: `Bearer ${tokens.get(who) ?? ''}` });
 
   const once = async (who: string, request: Request): Promise<Reply> => {
-    const server = await processes.front;
+    const server = await processOf('api');
     const late = new AbortController();
-    const sent = server.app.http.inject({
-      method: request.method as 'GET',
-      url: request.path,
+    const sent = server.request({
+      method: request.method,
+      path: request.path,
       headers: {
-        authorization: `Bearer ${tokens.get(who) ?? ''}`,
+        ...headersOf(who),
         ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(request.key === undefined ? {} : { 'idempotency-key': request.key }),
         ...(request.if_match === undefined ? {} : { 'if-match': `"v${request.if_match}"` }),
@@ -139,8 +165,8 @@ export const createWorld = async (base: Base): Promise<World> => {
     try {
       const answer = await Promise.race([sent, server.killed, hung]);
       if (answer === undefined) return { status: 0, body: null };
-      const isJson = String(answer.headers['content-type'] ?? '').includes('json');
-      return { status: answer.statusCode, body: isJson && answer.body !== '' ? JSON.parse(answer.body) : null };
+      const isJson = answer.content_type.includes('json') && answer.text !== '';
+      return { status: answer.status, body: isJson ? JSON.parse(answer.text) : null };
     } catch (err) {
       if (err instanceof Error && err.name === 'Killed') return { status: 0, body: null };
       throw err;
@@ -167,22 +193,25 @@ export const createWorld = async (base: Base): Promise<World> => {
     clock,
     hosts,
     call,
-    process: (name) => processes[name],
-    kill: async (name) => {
-      const old = await processes[name];
-      old.kill();
-      processes[name] = start(name);
-      await processes[name];
-      if (name === 'front') {
-        const next = await upstream();
-        for (const { valve } of hosts) valve.pointAt(next);
-      }
+    layout,
+    headersOf,
+    process: processOf,
+    processes: () => Promise.all(running.values()),
+    kill: async (role, meanwhile) => {
+      const group = groupOf(role);
+      const old = await processOf(role);
+      await old.kill();
+      const next = (meanwhile?.() ?? Promise.resolve()).then(() => start(group));
+      running.set(group, next);
+      await next;
+      if (!group.includes('node_api')) return;
+      const address = await upstream();
+      for (const { valve } of hosts) valve.pointAt(address);
     },
     close: async () => {
       for (const { valve } of hosts) valve.setSilent(false);
       await Promise.all(hosts.map(({ fleet }) => fleet.stop()));
-      const running = await Promise.all(Object.values(processes));
-      await Promise.all(running.map((server) => server.stop()));
+      await Promise.all((await Promise.all(running.values())).map((server) => server.stop()));
       await Promise.all(hosts.map(({ valve }) => valve.close()));
       await sql.end();
       await copy.remove();

@@ -22,7 +22,7 @@ const CHANGED = `(select a.* from allocations a where a.state in ('requested', '
     and a.state_since > ${FRESH}
   union all select a.* from allocations a where a.released_at > ${FRESH}) a`;
 
-const TOLD = `told as materialized (select e.subject, e.id, e.xid, e.created_at, e.correlation_id, e.data ->> 'state' as state
+const TOLD = `told as materialized (select e.subject, e.id, coalesce(e.writer_xid, e.xid) as xid, e.created_at, e.correlation_id, e.data ->> 'state' as state
   from outbox_events e where e.event_type = 'allocation.changed' and e.created_at > ${AROUND})`;
 
 /**

@@ -1,7 +1,9 @@
 /**
- * The outbox: events commit with their change, and are read in commit order. A row carries the id of its transaction;
- * readers take only rows below the oldest transaction of this database still running, so a row that commits late is never
- * skipped (`gpuaas_settled_xid`, with the reasons in its migration and in doc/architecture/events.md). Transaction ids are text, because they exceed a double.
+ * The outbox: events commit with their change, and are read in commit order. The `xid` of a row is its place in that
+ * order: the id of its transaction, or a higher one that had ended before the event was written. Readers take only rows
+ * below the oldest transaction of this database still running, so a row that commits late is never skipped
+ * (`gpuaas_settled_xid` and `gpuaas_event_place`, with the reasons in their migrations and in
+ * doc/architecture/events.md). Transaction ids are text, because they exceed a double.
  */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
@@ -66,7 +68,14 @@ export const insertOutboxEvent = async (tx: Tx, event: NewOutboxEvent): Promise<
   await INSERT_OUTBOX_EVENT.query(tx, { ...event, id: mintEventId() });
 };
 
-export type OutboxRow = NewOutboxEvent & Readonly<{ id: string; xid: string; created_at: string }>;
+export type OutboxRow = NewOutboxEvent &
+  Readonly<{
+    id: string;
+    xid: string;
+    /** The id of its transaction, for snapshots. */
+    writer_xid: string;
+    created_at: string;
+  }>;
 /** A place in commit order. */
 export type OutboxPosition = Readonly<{ xid: string; id: string }>;
 
@@ -77,7 +86,9 @@ export const isBelow = (a: string, b: string): boolean => (a.length === b.length
 export const isAfter = (one: OutboxPosition, other: OutboxPosition): boolean =>
   one.xid === other.xid ? one.id > other.id : isBelow(other.xid, one.xid);
 
-const COLUMNS = `id, xid::text as xid, event_type, organization_id, project_id, subject, data, correlation_id, created_at`;
+/** Older rows have only one of them. */
+const WRITER = 'coalesce(writer_xid, outbox_events.xid)';
+const COLUMNS = `id, xid::text as xid, ${WRITER}::text as writer_xid, event_type, organization_id, project_id, subject, data, correlation_id, created_at`;
 /** A sub-select, so that it is evaluated once and not for each row. */
 const SETTLED = 'xid < (select gpuaas_settled_xid())';
 
@@ -154,7 +165,7 @@ export const getSnapshot = async (reader: Reader): Promise<string> => {
 /** The first transaction id that was not yet assigned in a snapshot. It never falls, unless the database was restored. */
 export const xmaxOf = (snapshot: string): string => snapshot.split(':')[1] ?? '0';
 
-/** The same rule for committed rows that were already read: `pg_visible_in_snapshot` of a snapshot. */
+/** The same rule for the writers of rows that were already read: `pg_visible_in_snapshot` of a snapshot. */
 export const visibleIn = (snapshot: string): ((xid: string) => boolean) => {
   const [xmin = '0', xmax = '0', list = ''] = snapshot.split(':');
   const running = new Set(list.split(','));
@@ -196,7 +207,7 @@ export const listEvents = async (
       `select ${COLUMNS} from outbox_events
        where (outbox_events.xid, id) > ($1::xid8, $2) and outbox_events.${SETTLED}
          and ($3::text is null or event_type = $3)
-         and ($4::pg_snapshot is null or not pg_visible_in_snapshot(outbox_events.xid, $4::pg_snapshot))
+         and ($4::pg_snapshot is null or not pg_visible_in_snapshot(${WRITER}, $4::pg_snapshot))
          ${options.project_id === null ? '' : 'and project_id = $6'}
        order by outbox_events.xid, id limit $5`,
       [

@@ -659,6 +659,7 @@ export interface OutboxEvents {
   sent_at: string | null;
   attempt_count: number;
   last_error: string | null;
+  writer_xid: string | null;
 }
 
 export interface PlatformKeyHolders {

@@ -254,7 +254,7 @@ export const createEventFeed = (
           await new Promise<void>((resolve) => {
             wake = resolve;
           });
-        else if (isAfter(row, after) && !isKnown(row.xid)) {
+        else if (isAfter(row, after) && !isKnown(row.writer_xid)) {
           yield row;
           after = row;
         }

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { testDatabase } from '../../test/database.ts';
-import { anEvent } from '../../test/rows.ts';
+import { anAuditRow, anEvent } from '../../test/rows.ts';
 import type { ReadCtx } from '../context.ts';
+import { insertAuditLog } from '../db/audit.ts';
 import { createDatabase, type Database, PLATFORM, type Reader, type Scope } from '../db/client.ts';
+import { INVARIANTS } from '../db/invariant.ts';
 import { insertOutboxEvent, listEvents, type NewOutboxEvent } from '../db/outbox.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { createEventFeed } from '../pipeline/event-feed.ts';
@@ -146,6 +148,79 @@ test('a stream that resumes behind a late event still delivers it once', async (
   await commit();
   assert.deepEqual(await two, ['late', 's1']);
   await stream.return?.();
+});
+
+/** A transaction that has its id and writes its event later, as one that waits for a lock. */
+const waitingEvent = async (database: Database, subject: string) => {
+  const [begun, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [mayWrite, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const done = database.write(PLATFORM, async (tx) => {
+    await tx.query('select pg_current_xact_id()');
+    begun.resolve();
+    await mayWrite.promise;
+    await insertOutboxEvent(tx, anEvent({ subject }));
+    written.resolve();
+    await mayCommit.promise;
+  });
+  await begun.promise;
+  return {
+    write: () => {
+      mayWrite.resolve();
+      return written.promise;
+    },
+    commit: () => {
+      mayCommit.resolve();
+      return done;
+    },
+  };
+};
+
+test('an event is read after those that were committed before it was written, though its transaction is older', async (t) => {
+  const { database } = await testDatabase(t);
+  const ctx = contextOf(database, 'eventStream');
+  const stream = await iterate(ctx);
+  t.after(() => stream.return?.());
+  const release = await waitingEvent(database, 'releasing');
+  await emit(database, { subject: 'provisioning' });
+  await release.write();
+  await release.commit();
+  await emit(database, { subject: 'released' });
+  const order = ['provisioning', 'releasing', 'released'];
+  assert.deepEqual(await take(stream, 3), order);
+  const { items } = await eventList(contextOf(database, 'eventList'), request({}));
+  assert.deepEqual(
+    items.map(({ subject }) => subject),
+    order,
+  );
+  const resumed = await iterate(ctx, {}, items[0]?.id);
+  t.after(() => resumed.return?.());
+  assert.deepEqual(await take(resumed, 2), order.slice(1));
+});
+
+test('a stream delivers an event that was written before it began and placed behind others, once', async (t) => {
+  const { database } = await testDatabase(t);
+  const late = await waitingEvent(database, 'late');
+  await emit(database, { subject: 'committed before' });
+  await late.write();
+  const stream = await iterate(contextOf(database, 'eventStream'));
+  t.after(() => stream.return?.());
+  await late.commit();
+  for (const subject of ['after', 'last']) await emit(database, { subject });
+  assert.deepEqual(await take(stream, 2), ['late', 'after']);
+});
+
+test('an event placed behind others is compared with the audit row of its own transaction', async (t) => {
+  const { database } = await testDatabase(t);
+  await database.write(PLATFORM, async (tx) => {
+    await tx.query('select pg_current_xact_id()');
+    await emit(database, { subject: 'committed before' });
+    const change = { event_type: 'allocation.changed', subject: 'alc_a', data: { state: 'releasing' } };
+    await insertOutboxEvent(tx, anEvent(change));
+    await insertAuditLog(tx, anAuditRow({ target_kind: 'allocation', target_id: 'alc_a' }));
+  });
+  const audited = INVARIANTS.find(({ name }) => name === 'change_is_audited');
+  const { rows } = await database.read(PLATFORM, (reader) => reader.query(audited?.sql ?? ''));
+  assert.deepEqual(rows, []);
 });
 
 test('the platform stream delivers events of every tenant and of none; the latter name no organization', async (t) => {
