@@ -1158,6 +1158,17 @@ export const adminTrustKeyRevoke = {
   }
 } as const satisfies Inputs;
 
+export const adminSitePlan = {} as const satisfies Inputs;
+
+export const adminSiteApply = {
+  "hash": {
+    "kind": "text",
+    "isRequired": true,
+    "description": "Identifies the file, the site that it was compared with, and the changes.",
+    "pattern": "^[0-9a-f]{16}$"
+  }
+} as const satisfies Inputs;
+
 export const adminSitePolicyUpdate = {
   "sign_up": {
     "kind": "text",
@@ -1183,7 +1194,7 @@ export const adminSitePolicyUpdate = {
   "default_gpu_limit": {
     "kind": "integer",
     "isNullable": true,
-    "description": "GPU limit with which an organization starts. Null for no limit.",
+    "description": "GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit.",
     "min": 0,
     "max": 1000000
   },
