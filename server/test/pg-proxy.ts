@@ -16,7 +16,10 @@ export type PgProxy = Readonly<{
   cut(marker: string, point: CutPoint): Promise<void>;
   /** From now on no byte passes: established connections are lost for good, new ones are accepted and get no response. */
   silence(): void;
-  /** New connections work again; those from before stay silent, as behind a firewall that forgot them. */
+  /**
+   * New connections work again; those from before stay silent, as behind a firewall that forgot them. The keepalive of
+   * PostgreSQL has ended their sessions, and the locks of these, by then.
+   */
   heal(): void;
   /** Connections that were made. */
   connections(): number;
@@ -40,6 +43,9 @@ export const startPgProxy = async (
   const target = new URL(databaseUrl);
   let trap: Trap | undefined;
   const open = new Set<Socket>();
+  /** The ends of PostgreSQL that it will not hear of again. */
+  const lostSessions = new Set<Socket>();
+  const sessions = new Set<Socket>();
   let isSilent = false;
   let epoch = 0;
   let connections = 0;
@@ -56,6 +62,8 @@ export const startPgProxy = async (
       return;
     }
     const far = createConnection(upstreamOf(target));
+    sessions.add(far);
+    far.on('close', () => sessions.delete(far));
     let caught: Trap | undefined;
     const cut = () => {
       near.destroy();
@@ -107,9 +115,12 @@ export const startPgProxy = async (
     silence: () => {
       isSilent = true;
       epoch += 1;
+      for (const session of sessions) lostSessions.add(session);
     },
     heal: () => {
       isSilent = false;
+      for (const session of lostSessions) session.destroy();
+      lostSessions.clear();
     },
     connections: () => connections,
   };
