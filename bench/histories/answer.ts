@@ -51,7 +51,8 @@ const isRight = (command: Command, body: Json): boolean | null => {
     case 'run_cancel':
       return LIVE_RUN.includes(body.state) || body.state === 'cancelled';
     case 'rotate':
-      return body.state === 'active' && body.purpose === command.purpose;
+      // Another process may make the key, later than the activation is asked for.
+      return ['requested', 'staged', 'active'].includes(body.state) && body.purpose === command.purpose;
     default:
       return null;
   }

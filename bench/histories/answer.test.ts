@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { judgeAnswer, judgeRefusal } from './answer.ts';
+
+const STOP = { do: 'power', who: 0, pick: 0, to: 'stop' } as const;
+const answer = (power: string) => ({ id: 'alc_a', state: 'active', power: { state: power, is_charged: true } });
+
+test('a response must be about its target and show what was requested', () => {
+  assert.equal(judgeAnswer(STOP, 'alc_a', answer('stopping')), null);
+  assert.match(judgeAnswer(STOP, 'alc_a', answer('on')) ?? '', /says something else/);
+  assert.match(judgeAnswer(STOP, 'alc_b', answer('stopping')) ?? '', /about another/);
+  const limit = { do: 'quota', who: 0, limit: 2 } as const;
+  assert.equal(judgeAnswer(limit, null, { gpu_limit: 2 }), null);
+  assert.match(judgeAnswer(limit, null, { gpu_limit: 6 }) ?? '', /says something else/);
+  const quarantine = { do: 'slot', node: 0, slot: 0, to: 'quarantine' } as const;
+  assert.match(judgeAnswer(quarantine, null, { status: 'available' }) ?? '', /says something else/);
+});
+
+test('an allocation inside the response of an operator is its target', () => {
+  const release = { do: 'force_release', pick: 0 } as const;
+  assert.equal(judgeAnswer(release, 'alc_a', { allocation: { id: 'alc_a', state: 'releasing' } }), null);
+  assert.match(
+    judgeAnswer(release, 'alc_a', { allocation: { id: 'alc_b', state: 'releasing' } }) ?? '',
+    /about another/,
+  );
+});
+
+test('a refusal has a code and a sentence', () => {
+  assert.equal(judgeRefusal(STOP, 409, { code: 'conflict', detail: 'The VM is off. Start it instead.' }), null);
+  assert.match(judgeRefusal(STOP, 409, { code: 'conflict', detail: '' }) ?? '', /no reason/);
+});
