@@ -25,6 +25,7 @@ const SILENT = [
   'platform-trace-nothing',
   'platform-trace-no-id',
   'platform-audit',
+  'site-access-sign-up',
   'not-found',
   'signed-out',
 ];

@@ -23,7 +23,12 @@ export type Resource<Row> = Readonly<{
   title: string;
   /** What it is, if there is none. */
   empty: Readonly<{ title: string; text: string }>;
-  list: Readonly<{ operation: PageId; query?: Readonly<Record<string, unknown>>; hasRetired?: boolean }>;
+  list: Readonly<{
+    operation: PageId;
+    query?: Readonly<Record<string, unknown>>;
+    hasRetired?: boolean;
+    everyMs?: number;
+  }>;
   keyOf(row: Row): string;
   /** For the names of buttons. */
   nameOf(row: Row): string;
@@ -40,6 +45,7 @@ const useRows = <Row,>({ list }: Resource<Row>, isRetiredShown: boolean): PagesR
   const query = { ...list.query, limit: ROWS_PER_PAGE, ...(isRetiredShown ? { include_retired: true } : {}) };
   return usePages(list.operation, { query } as RequestOf<PageId>, {
     keepPrevious: true,
+    everyMs: list.everyMs ?? false,
   }) as unknown as PagesResult<Row>;
 };
 

@@ -35,6 +35,14 @@ const catalog = (world: World): void => {
   for (const sku of world.skus) sku.display_name += IMG;
   for (const image of world.images)
     Object.assign(image, { display_name: `${image.display_name}${SCRIPT}`, source: LINK });
+  for (const pool of world.pools) pool.purpose = IMG;
+};
+
+const site = (world: World): void => {
+  for (const request of world.quotaRequests) Object.assign(request, { reason: IMG, decision_reason: SCRIPT });
+  for (const request of world.signUpRequests) Object.assign(request, { name: IMG, email: LINK, reason: SCRIPT });
+  for (const mapping of world.groupMappings) Object.assign(mapping, { group: IMG, organization_name: SCRIPT });
+  world.sitePolicy.contact = SCRIPT;
 };
 
 const allocations = (world: World): void => {
@@ -81,6 +89,7 @@ const written = (world: World): void => {
 };
 
 export const makeHostile = (world: World): void => {
+  site(world);
   people(world);
   catalog(world);
   allocations(world);

@@ -40,7 +40,7 @@ export const QuotaRequests = ({ organizationId }: Readonly<{ organizationId: str
     { header: 'Limit of', cell: levelOf },
     { header: 'Requested', align: 'right', cell: ({ gpu_limit }) => count(gpu_limit, 'GPU') },
     { header: 'State', cell: ({ state }) => <StateBadge kind="quota_request" state={state} /> },
-    { header: 'Decision', cell: decisionOf },
+    { header: 'Decision', cell: (request) => <div style={{ minWidth: 110 }}>{decisionOf(request)}</div> },
     { header: 'Reason', cell: ({ reason }) => reason, isSecondary: true },
     { header: 'Created', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
     {

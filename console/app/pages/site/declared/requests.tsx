@@ -13,6 +13,9 @@ import type { Resource } from '../../../resource/resource-section.tsx';
 import { StateBadge } from '../../../ui/state-badge.tsx';
 import { Ago } from '../../../ui/time.tsx';
 
+/** A sign-up has no event. */
+const SIGN_UPS_EVERY_MS = 10_000;
+
 const TOLD = { label: 'Reason', description: 'Recorded in the audit log. The requester sees it.', isLong: true };
 const OPTIONAL = { ...TOLD, description: 'Optional. Recorded in the audit log. The requester sees it.' };
 
@@ -49,7 +52,7 @@ export const signUpRequests = (state: SignUpRequest['state'] | undefined): Resou
     title: state === 'pending' ? 'No open sign-up requests' : 'No sign-up requests',
     text: 'Under the sign-up policy approved, people who sign in for the first time wait here.',
   },
-  list: { operation: 'adminSignUpRequestList', query: { state } },
+  list: { operation: 'adminSignUpRequestList', query: { state }, everyMs: SIGN_UPS_EVERY_MS },
   keyOf: ({ id }) => id,
   nameOf: whoOf,
   columns: [
