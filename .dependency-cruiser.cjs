@@ -118,9 +118,9 @@ module.exports = {
     ),
     layer(
       'reconcilers-stand-alone',
-      'A reconciler runs without a request: it may start workflows and use the keys of the agent channel, but calls no operation.',
+      'A reconciler runs without a request: it may start workflows, use the keys of the agent channel and end access, but calls no operation.',
       'reconcilers',
-      'services|views|pipeline|identity|sessions|http|node-api|gateway|roles',
+      'services|views|pipeline|sessions|http|node-api|gateway|roles',
     ),
     layer(
       'ports-know-no-layer',

@@ -1,7 +1,5 @@
 /** The demo site of `make up`, applied as an operator applies it, for tests and benchmarks. */
 import { readFileSync } from 'node:fs';
-import { SiteFile } from '@gpuaas/contract';
-import Value from 'typebox/value';
 import { parse } from 'yaml';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import { findRegion } from '../src/db/region.ts';
@@ -15,7 +13,8 @@ let file: Site | undefined;
 
 /** Its organizations exist only where people have signed in. */
 export const demoSite = (): Site => {
-  file ??= Value.Parse(SiteFile, parse(readFileSync(FILE, 'utf8')));
+  // The stories validate it: they apply it through the API.
+  file ??= parse(readFileSync(FILE, 'utf8')) as Site;
   const { quotas: _, pools: __, ...site } = file;
   return site;
 };

@@ -224,6 +224,7 @@ const seedOffer = (world: World, seedIds: SeedIds): void => {
     created_by: seedIds.users.operator,
     created_at: world.ago(70 * DAY_MS),
     cancelled_at: isCancelled ? world.ago(20 * DAY_MS) : null,
+    ended_at: null,
   });
   world.prices.push(price(520, 65), price(495, -10, true), price(425, -43));
   const pool = (name: string, purpose: string, organization_id: string | null, isRetired: boolean) => ({

@@ -7,7 +7,7 @@ import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import { createKeptPurge, LOOK_AGAIN } from './keep.ts';
-import { isInProject, launchKeyCounts, taskKindIn } from './predicates.ts';
+import { ALLOCATION_ENDED, isInProject, launchKeyCounts, taskKindIn } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationAccessGrants, SshKeys, Users } from './types.gen.ts';
 
@@ -277,6 +277,6 @@ export const GRANTS = createKeptPurge({
   age: 'created_at',
   columns: 't.allocation_id',
   kept_until: `case when exists (select from allocations a where a.id = o.allocation_id
-      and a.state in ('released', 'failed') and a.state_since < now() - make_interval(days => $2)) then null
+      and a.state ${ALLOCATION_ENDED} and a.state_since < now() - make_interval(days => $2)) then null
     else now() + ${LOOK_AGAIN} end`,
 });

@@ -110,7 +110,7 @@ describe('the site as a file', () => {
         other.post(`${SITE}/apply`, { site: two, hash: b.body.hash }),
       ]);
       const won = answers.findIndex(({ status }) => status === 200);
-      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409], `round ${index}`);
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 409]), `round ${index}`);
       assert.deepEqual(await changesOf(won === 0 ? one : two), []);
     }
   });
