@@ -117,7 +117,7 @@ test('an edit sends what differs, and nothing that is not shown', () => {
   assert.deepEqual(bodyOf(EDIT.fields, renamed, before), { display_name: 'Sweden' });
 });
 
-test('a field that the contract gains appears by itself, and null leaves one out', () => {
+test('a field that the contract gains appears without code of its own, and null leaves one out', () => {
   const fields = fieldsOf(adminPoolCreate, { purpose: { label: 'Purpose' }, organization_id: null });
   assert.deepEqual(
     fields.map(({ name, label }) => [name, label]),

@@ -9,7 +9,7 @@ const asked = (facts: Partial<Acceptance>): string | null =>
     ...facts,
   });
 
-test('nobody accepts their own invitation, and only an owner makes a membership by a group permanent', () => {
+test('no one accepts their own invitation, and only an owner makes a membership by a group permanent', () => {
   assert.equal(asked({}), null);
   assert.equal(asked({ inviter_role: null }), null, 'an operator invites the first owner');
   assert.equal(asked({ source: 'manual' }), REFUSALS.already_member);

@@ -160,7 +160,7 @@ describe('groups of the issuer', () => {
     assert.deepEqual(await rolesOf(await again()), ['viewer', 'member'], 'the group gives the project again');
   });
 
-  it('do not bring back a member whom a person removed from a project, until somebody adds them', async () => {
+  it('do not bring back a member whom a person removed from a project, until they are added again', async () => {
     const again = () => signIn('project-out', { groups: ['/builders'] });
     const { id } = must(await (await again()).get('/api/v1/me'), 200).body;
     const member = `/api/v1/projects/${place.project_id}/members/${id}`;
@@ -208,7 +208,7 @@ describe('groups of the issuer', () => {
     assert.deepEqual(await rolesOf(await signIn('leaver', { groups: ['/builders'] })), ['member', 'member']);
   });
 
-  it('become manual by an accepted invitation of an owner, and of nobody else', async () => {
+  it('become manual by an accepted invitation of an owner, and of no one else', async () => {
     const caller = await signIn('kept', { groups: ['/admins'] });
     await rolesOf(caller);
     const other = await signIn('other-admin', { groups: ['/admins'] });

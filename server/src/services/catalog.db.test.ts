@@ -247,7 +247,7 @@ describe('the catalog', () => {
       'invalid_request',
     ]);
     await made('skus', { ...spec, ...shape, allowed_gpu_counts: [1] });
-    assert.deepEqual(codes(await site.launch()), [409, 'sku_disabled'], 'nobody has decided a price since');
+    assert.deepEqual(codes(await site.launch()), [409, 'sku_disabled'], 'no price was set since');
     const back = must(await root.get(`${ADMIN}/skus/${site.name}`), 200).body;
     assert.deepEqual([back.gpu_hourly_price, back.blockers, back.vm_profiles], [null, ['It has no price yet.'], []]);
     const prices = must(await root.get(`${ADMIN}/prices?sku_name=${site.name}`), 200).body.items;
