@@ -77,7 +77,8 @@ const judgeAgents = ({ server_version, agents }: SiteFacts['agents']): Verdict =
 
 const judgeNamedHosts = ({ is_required, is_production }: SiteFacts['named_hosts']): Verdict => {
   if (is_required) return ok('An enrollment token is created only for a host that an operator named.');
-  if (!is_production) return notConfigured('In development the first host that has an enrollment token becomes the node.');
+  if (!is_production)
+    return notConfigured('In development the first host that has an enrollment token becomes the node.');
   return warning(
     'The first host that has an enrollment token becomes the node, also if the token was stolen.',
     'Remove GPUAAS_REQUIRE_NAMED_HOST=0, and name each host: gpuaas admin node create NAME --serial SERIAL',
