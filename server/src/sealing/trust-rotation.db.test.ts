@@ -55,8 +55,9 @@ it('tasks are signed and certificates issued while the trust key is rotated, and
   const getsTask = async (url: string, agent: TestAgent): Promise<void> => {
     const { ask } = openChannel(test, url);
     const id = await ask(agent.node_id);
-    const [task, ...more] = must(await agent.wait({ wait_s: 15, journaled_task_ids: taken }), 200).body
-      .tasks as SignedTask[];
+    const { status, body } = await agent.wait({ wait_s: 15, journaled_task_ids: taken });
+    assert.equal(status, 200, JSON.stringify(body));
+    const [task, ...more] = body.tasks as SignedTask[];
     assert.ok(task);
     assert.deepEqual([payloadOf(task).task_id, more.length], [id, 0]);
     assertSigned(task, agent);
