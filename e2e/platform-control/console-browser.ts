@@ -20,10 +20,14 @@ export type Person = Readonly<{
  */
 const EXPECTED = /the server responded with a status of 4\d\d/;
 
+type DevUser = 'dev-admin' | 'dev-user';
+
 export type Consoles = Readonly<{
   browser: Browser;
   open(): Promise<Person>;
-  signIn(username: 'dev-admin' | 'dev-user', path?: string): Promise<Person>;
+  signIn(username: DevUser, path?: string): Promise<Person>;
+  /** Fills in the page of the issuer, which the browser shows. */
+  enterPassword(page: Page, username: DevUser): Promise<void>;
 }>;
 
 export const openConsoles = async (t: TestContext, lab: LabUnderTest): Promise<Consoles> => {
@@ -37,15 +41,19 @@ export const openConsoles = async (t: TestContext, lab: LabUnderTest): Promise<C
     const troubles = watch(page, lab.url, EXPECTED);
     return { page, context, assertCalm: () => assert.deepEqual(troubles, []) };
   };
+  const enterPassword: Consoles['enterPassword'] = async (page, username) => {
+    await page.getByLabel('Username').fill(username);
+    await page.getByLabel('Password').fill(readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim());
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
   return {
     browser,
     open,
+    enterPassword,
     signIn: async (username, path = '/') => {
       const person = await open();
       await person.page.goto(`${lab.url}${path}`);
-      await person.page.getByLabel('Username').fill(username);
-      await person.page.getByLabel('Password').fill(readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim());
-      await person.page.getByRole('button', { name: 'Sign in' }).click();
+      await enterPassword(person.page, username);
       await person.page.getByRole('navigation', { name: 'Project' }).waitFor();
       return person;
     },

@@ -76,6 +76,8 @@ export const REFUSALS = {
   invitation_ended: (state: string) => `The invitation is already ${state}.`,
   already_member: 'You are already a member of this organization.',
   invited_by_self: 'You created this invitation, so you cannot accept it. Ask another owner or admin to invite you.',
+  inviter_demoted:
+    'Who invited you may not invite to this role any more. Ask an owner or admin of the organization to invite you.',
   kept_by_owner:
     'A group of the identity provider gives your membership, and only an owner can make it independent of the group. Ask an owner to invite you.',
   project_name_taken: (name: string) => `A project named "${name}" exists in this organization.`,
