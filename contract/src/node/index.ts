@@ -72,8 +72,8 @@ export {
 export { growTaskTree, taskTreeBytes } from './task-tree.ts';
 export { CLEANUP_LIMIT_S, type Isolation, meetsLevel, WIPE_LEVELS, type WipeLevel, wipeLevelOf } from './wipe.ts';
 
-/** Of a launch: see the public contract. */
-export { DATA_DISK_FOLDER } from '../public/launch-choice.ts';
+/** Of a launch, in the public contract. */
+export { DATA_DISK_FOLDER, type NetworkKind, type StorageKind } from '../public/launch-choice.ts';
 
 export type Blocker = Static<typeof BlockerSchema>;
 export type Candidate = Static<typeof CandidateSchema>;

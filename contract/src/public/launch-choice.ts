@@ -9,6 +9,8 @@ import { Closed, Nullable, StringEnum } from '../common.ts';
 export const STORAGE_KINDS = ['raw', 'formatted'] as const;
 /** What the VM of a slice is connected to. */
 export const NETWORK_KINDS = ['private_nat'] as const;
+export type StorageKind = (typeof STORAGE_KINDS)[number];
+export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
 /** Where the data disks of a slice are mounted: /data/1, /data/2 and so on. */
 export const DATA_DISK_FOLDER = '/data';

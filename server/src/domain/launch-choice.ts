@@ -3,10 +3,7 @@
  * launch is checked by it, and the first available choice is the default. The first disk of a slice is its boot disk, so
  * one GPU has no data disk; bare metal keeps the operating system and the network of its node.
  */
-import { DATA_DISK_FOLDER, NETWORK_KINDS, STORAGE_KINDS } from '@gpuaas/contract';
-
-export type StorageKind = (typeof STORAGE_KINDS)[number];
-export type NetworkKind = (typeof NETWORK_KINDS)[number];
+import { DATA_DISK_FOLDER, NETWORK_KINDS, type NetworkKind, STORAGE_KINDS, type StorageKind } from '@gpuaas/contract';
 
 type Launched = Readonly<{ capacity_shape: 'baremetal' | 'gpu_slice'; gpu_count: number }>;
 type Offer = Readonly<{

@@ -3,10 +3,10 @@
  * refused by field; one that might work later is refused by the scheduler, with reasons and alternatives.
  */
 
-import type { ErrorCode } from '@gpuaas/contract';
+import type { ErrorCode, NetworkKind, StorageKind } from '@gpuaas/contract';
 import { explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
 import { skuBlockers } from './catalog.ts';
-import { choose, type LaunchChoices, launchChoices, type NetworkKind, type StorageKind } from './launch-choice.ts';
+import { choose, type LaunchChoices, launchChoices } from './launch-choice.ts';
 import { FIELD_MESSAGES, REFUSALS } from './sentences.ts';
 
 export type LaunchSku = Readonly<{
