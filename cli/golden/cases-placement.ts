@@ -2,6 +2,7 @@
 
 import type { Allocation } from '@gpuaas/sdk';
 import { releaseRefusal } from '../../server/src/domain/allocation-actions.ts';
+import { launchChoices } from '../../server/src/domain/launch-choice.ts';
 import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { Refusal } from './api.ts';
@@ -123,6 +124,16 @@ export const placementCases: readonly Case[] = [
         largest_set: 2,
         code: 'insufficient_capacity',
       },
+    },
+  }),
+  line('allocation-create-dry-run-storage', `launch one --sku h200-sxm-slice --region eu-north-1 --gpus 1 --storage formatted --dry-run ${T}`, {
+    answers: {
+      allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 1 }) },
+    },
+  }),
+  line('allocation-create-dry-run-bare-metal', `launch all --sku h200-sxm-bm --region eu-north-1 --gpus 8 --dry-run ${T}`, {
+    answers: {
+      allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'baremetal', gpu_count: 8 }) },
     },
   }),
   line('allocation-list', `allocation list ${T}`),
