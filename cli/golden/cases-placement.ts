@@ -72,7 +72,7 @@ export const placementCases: readonly Case[] = [
     args: [
       ...`allocation create train ${LAUNCH} --image ubuntu-24.04-h200-cuda --vm-profile h200_4g_96c_256g`.split(' '),
       ...'--ssh-key laptop --tag team=vision --protect --max-duration 4h --idempotency-key my-key-0002'.split(' '),
-      ...['--user-data', 'setup.sh'],
+      ...'--storage formatted --network private_nat --user-data setup.sh'.split(' '),
     ],
     files: { 'setup.sh': '#!/bin/sh\n' },
   },
@@ -95,7 +95,7 @@ export const placementCases: readonly Case[] = [
   {
     name: 'allocation-create-refused',
     args: [
-      ...`allocation create train ${LAUNCH} --vm-profile h200_4g_96c_256g --max-duration 90m --project default`.split(
+      ...`allocation create train ${LAUNCH} --vm-profile h200_4g_96c_256g --max-duration 90m --storage formatted --project default`.split(
         ' ',
       ),
       ...['--tag', "owner=Ada's team", T],

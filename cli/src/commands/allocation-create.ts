@@ -121,7 +121,7 @@ const choicesText = (choices: readonly Choice[], asked: string | undefined): str
   const chosen = available.find((name) => asked === undefined || name === asked) ?? 'none';
   const others = available.filter((name) => name !== chosen);
   return [
-    others.length === 0 ? chosen : `${chosen} (also available: ${others.join(', ')})`,
+    others.length === 0 ? chosen : `${chosen} (${chosen === 'none' ? '' : 'also '}available: ${others.join(', ')})`,
     ...choices.flatMap(({ name, reason }) => (reason === null ? [] : [`${name} is not available: ${reason}`])),
   ].join('. ');
 };
