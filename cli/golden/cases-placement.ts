@@ -126,16 +126,24 @@ export const placementCases: readonly Case[] = [
       },
     },
   }),
-  line('allocation-create-dry-run-storage', `launch one --sku h200-sxm-slice --region eu-north-1 --gpus 1 --storage formatted --dry-run ${T}`, {
-    answers: {
-      allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 1 }) },
+  line(
+    'allocation-create-dry-run-storage',
+    `launch one --sku h200-sxm-slice --region eu-north-1 --gpus 1 --storage formatted --dry-run ${T}`,
+    {
+      answers: {
+        allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 1 }) },
+      },
     },
-  }),
-  line('allocation-create-dry-run-bare-metal', `launch all --sku h200-sxm-bm --region eu-north-1 --gpus 8 --dry-run ${T}`, {
-    answers: {
-      allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'baremetal', gpu_count: 8 }) },
+  ),
+  line(
+    'allocation-create-dry-run-bare-metal',
+    `launch all --sku h200-sxm-bm --region eu-north-1 --gpus 8 --dry-run ${T}`,
+    {
+      answers: {
+        allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'baremetal', gpu_count: 8 }) },
+      },
     },
-  }),
+  ),
   line('allocation-list', `allocation list ${T}`),
   line('allocation-list-state', 'ls --state active --limit 1'),
   line('allocation-get', `allocation get train ${T}`, {

@@ -12,7 +12,18 @@ import {
   STORAGE_KINDS,
 } from '@gpuaas/sdk';
 import { commandLine } from '../clean.ts';
-import { choice, command, duration, type FlagsOf, formatDuration, integer, list, required, text, toggle } from '../command.ts';
+import {
+  choice,
+  command,
+  duration,
+  type FlagsOf,
+  formatDuration,
+  integer,
+  list,
+  required,
+  text,
+  toggle,
+} from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError, Interrupted, RefusedError, UsageError } from '../exit.ts';
 import { sshKeyId } from '../find.ts';

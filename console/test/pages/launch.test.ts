@@ -156,7 +156,9 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       assert.ok(await network.isChecked());
       await page.getByRole('radio', { name: /^Bare metal/ }).check();
       assert.ok(await page.getByRole('radio', { name: /^2.*A node has 8 GPUs/ }).isDisabled());
-      await page.getByRole('radio', { name: /^Private, behind NAT.*Bare metal uses the network of its node/ }).waitFor();
+      await page
+        .getByRole('radio', { name: /^Private, behind NAT.*Bare metal uses the network of its node/ })
+        .waitFor();
       assert.ok((await network.isDisabled()) && !(await network.isChecked()));
     }));
 
@@ -167,7 +169,9 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await storage.getByRole('radio', { name: /^Raw data disks/ }).focus();
       await page.keyboard.press('ArrowRight');
       await page.waitForURL(/storage=formatted/);
-      await summary(page).getByText(/--storage formatted/).waitFor();
+      await summary(page)
+        .getByText(/--storage formatted/)
+        .waitFor();
       // Fewer GPUs have no data disk: the choice stays, with its reason, and the form is not sent.
       await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^1/ }).check();
       await summary(page).getByText('Formatted data disks: A slice of 1 GPU has only its boot disk.').waitFor();

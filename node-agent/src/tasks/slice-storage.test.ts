@@ -15,7 +15,8 @@ const start = async (host: TestHost, slots: readonly TaskSlot[], install = 0) =>
   await host.run('slice.vm_start', { ...startOf(slots), ...FORMATTED, install });
   return host.run('slice.vm_readiness', { ...of(slots), storage: 'formatted' });
 };
-const idsOf = (host: TestHost, slots: readonly TaskSlot[]) => Promise.all(slots.slice(1).map((slot) => idOf(host, slot)));
+const idsOf = (host: TestHost, slots: readonly TaskSlot[]) =>
+  Promise.all(slots.slice(1).map((slot) => idOf(host, slot)));
 const launch = async (host: TestHost) => {
   const slots = await host.slots([0, 1, 2, 3]);
   await host.run('slice.bundle_lease', leaseOf(slots));

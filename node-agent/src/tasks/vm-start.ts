@@ -4,8 +4,9 @@
  * devices stay on vfio-pci, where a slice host keeps them. A stopped VM is started in the same way, because the host
  * may have changed meanwhile; if that fails, it keeps its definition and is off.
  */
-import { noteKeys } from '../authorized-keys.ts';
+
 import type { NetworkKind } from '@gpuaas/contract/node';
+import { noteKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases, recordPower, touchLease } from '../leases.ts';
 import { NO_IDS } from '../topology/device-ids.ts';

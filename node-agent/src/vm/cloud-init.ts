@@ -3,8 +3,8 @@
  * OS gets nothing else; nothing in it gives access to the control plane, which the guest OS never contacts.
  */
 import type { VmPlan } from '../host/host.ts';
-import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
 import { dataDisksStart, platformChecks } from './data-disks.ts';
+import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
 import { KEYS_PATH, KEYS_START, keysScript } from './guest-keys.ts';
 import { NETWORK_START } from './guest-network.ts';
 import { REPORT_PATH, REPORT_START, reportScript, SSHD_SETTINGS, SSHD_SETTINGS_PATH } from './guest-report.ts';

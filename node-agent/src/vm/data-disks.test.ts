@@ -12,7 +12,10 @@ const MIB = 1024 ** 2;
 const SIZE = 64 * MIB;
 const OK = 'ok data_disks';
 
-const machine = (gpus: number) => ({ ...machineOf(gpus), seed: { ...machineOf(gpus).seed, storage: 'formatted' as const } });
+const machine = (gpus: number) => ({
+  ...machineOf(gpus),
+  seed: { ...machineOf(gpus).seed, storage: 'formatted' as const },
+});
 const serialsOf = (gpus: number): readonly string[] => machineOf(gpus).plan.slots.map((slot) => slot.nvme_serial);
 
 /**

@@ -88,10 +88,10 @@ describe('the report of a guest', () => {
     const result = { '/run/gpuaas-data-disks': 'not ok data_disks: data disk 1 is missing\n' };
     const failed = { name: 'data_disks', is_ok: false, why: 'data disk 1 is missing' };
     assert.deepEqual(answers(result), [failed]);
-    assert.deepEqual(
-      answers({ ...result, [READINESS_PATH]: '#!/bin/sh\necho "ok $1"\n' }, ['cuda']),
-      [failed, { name: 'cuda', is_ok: true, why: null }],
-    );
+    assert.deepEqual(answers({ ...result, [READINESS_PATH]: '#!/bin/sh\necho "ok $1"\n' }, ['cuda']), [
+      failed,
+      { name: 'cuda', is_ok: true, why: null },
+    ]);
     assert.deepEqual(answers({}), []);
   });
 

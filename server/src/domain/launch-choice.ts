@@ -44,7 +44,8 @@ const NETWORK: Readonly<Record<NetworkKind, Offer>> = {
   private_nat: {
     label: 'Private, behind NAT',
     description: 'Outbound internet access. Inbound by gpuaas ssh, gpuaas forward and browser terminal.',
-    reason: ({ capacity_shape }) => (capacity_shape === 'baremetal' ? 'Bare metal uses the network of its node.' : null),
+    reason: ({ capacity_shape }) =>
+      capacity_shape === 'baremetal' ? 'Bare metal uses the network of its node.' : null,
   },
 };
 

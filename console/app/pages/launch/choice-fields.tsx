@@ -21,7 +21,9 @@ export const StorageAndNetwork = ({
       estimate.error === null ? (
         <Loading rows={4} label="Loading storage and network" />
       ) : (
-        <span className="muted">The choices are shown when price and capacity are known. A launch gets the defaults.</span>
+        <span className="muted">
+          The choices are shown when price and capacity are known. A launch gets the defaults.
+        </span>
       )
     ) : (
       <Stack gap="md">

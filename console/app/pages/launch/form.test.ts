@@ -4,7 +4,16 @@ import { durationFlag } from '../../format/time.ts';
 import { nameProblem } from '../../rules/name.ts';
 import { cliCommand, curlCommand } from './equivalents.ts';
 import { CATALOG, region, sku } from './fixture.ts';
-import { bodyOf, choiceProblem, chosenOf, formOf, type LaunchSearch, launchSearch, maxDurationOf, problemsOf } from './form.ts';
+import {
+  bodyOf,
+  choiceProblem,
+  chosenOf,
+  formOf,
+  type LaunchSearch,
+  launchSearch,
+  maxDurationOf,
+  problemsOf,
+} from './form.ts';
 import { durationProblem, suggestName, userDataProblem } from './rules.ts';
 import { parseTags, tagsText } from './tags.ts';
 import type { Allocation } from './types.ts';
