@@ -3,7 +3,7 @@
  * defaults; every device that reaches the host or the network counts, so an unplanned one is a difference too.
  */
 import { HostError, type VmPlan } from '../host/host.ts';
-import { drivesOf } from './domain-devices.ts';
+import { drivesOf } from './drives.ts';
 import type { HostProfile } from './host-profile.ts';
 import { OWNER_NAMESPACE, planHash } from './identity.ts';
 import { devicesOf } from './pci-plan.ts';
