@@ -61,7 +61,7 @@ export {
 export { SLOT_PARTS } from './public/catalog.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export {
-  DATA_DISK_FOLDER,
+  DATA_DISK_DIRECTORY,
   NETWORK_KINDS,
   type NetworkKind,
   STORAGE_KINDS,

@@ -39,7 +39,7 @@ import type { BundlePlan as PlanSchema, TaskSlot as SlotSchema, TaskDisk as Task
 import type { DiskEvidence as EvidenceSchema } from './wipe-evidence.ts';
 
 /** Of a launch, in the public contract. */
-export { DATA_DISK_FOLDER, type NetworkKind, type StorageKind } from '../public/launch-choice.ts';
+export { DATA_DISK_DIRECTORY, type NetworkKind, type StorageKind } from '../public/launch-choice.ts';
 export {
   type HostReport,
   type NodeApi,

@@ -13,7 +13,7 @@ export type StorageKind = (typeof STORAGE_KINDS)[number];
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
 /** Where the data disks of a slice are mounted: /data/1, /data/2 and so on. */
-export const DATA_DISK_FOLDER = '/data';
+export const DATA_DISK_DIRECTORY = '/data';
 
 const choiceOf = <const T extends readonly string[]>(names: T) =>
   Type.Array(
@@ -31,7 +31,7 @@ export const launchChoices = { storage: choiceOf(STORAGE_KINDS), network: choice
 
 export const storageChoice = Type.Optional(
   StringEnum(STORAGE_KINDS, {
-    description: `Data disks as blank block devices (raw), or with ext4 and mounted at ${DATA_DISK_FOLDER}/1, ${DATA_DISK_FOLDER}/2 and so on (formatted). The default is the first choice that the estimate lists as available.`,
+    description: `Data disks as blank block devices (raw), or with ext4 and mounted at ${DATA_DISK_DIRECTORY}/1, ${DATA_DISK_DIRECTORY}/2 and so on (formatted). The default is the first choice that the estimate lists as available.`,
   }),
 );
 export const networkChoice = Type.Optional(

@@ -6,7 +6,7 @@
  * names in the guest OS follow the order in which it finds them. It runs before sshd and before the commands of the
  * tenant, who therefore finds the disks mounted; /etc/fstab stays the tenant's, and a disk mounted by it is left alone.
  */
-import { DATA_DISK_FOLDER } from '@gpuaas/contract/node';
+import { DATA_DISK_DIRECTORY } from '@gpuaas/contract/node';
 import type { VmPlan } from '../host/host.ts';
 import { drivesOf } from './drives.ts';
 import { diskSerial } from './grammar.ts';
@@ -33,7 +33,7 @@ is_blank_at() {
 is_blank() {
   read -r sectors <"/sys/block/$disk/size" && is_blank_at 1048576 0 16 && is_blank_at 512 $((sectors - 2048)) 2048
 }
-is_mounted() { grep -q -e "^/dev/$disk " -e " $folder " /proc/mounts; }
+is_mounted() { grep -q -e "^/dev/$disk " -e " $directory " /proc/mounts; }
 set_up() {
   await_disk || { fail 'is missing'; return; }
   is_mounted && return
@@ -42,13 +42,13 @@ set_up() {
     is_new=yes
     mkfs.ext4 -q -F -m 0 -E nodiscard -L "data-$number" "/dev/$disk" || { fail 'could not be formatted'; return; }
   fi
-  mkdir -p "$folder"
-  mount "/dev/$disk" "$folder" && return
+  mkdir -p "$directory"
+  mount "/dev/$disk" "$directory" && return
   if [ $is_new = yes ]; then fail 'could not be mounted'
-  else echo "gpuaas: data disk $number ($serial) holds data that cannot be mounted at $folder; it is left as it is" >&2; fi
+  else echo "gpuaas: data disk $number ($serial) holds data that cannot be mounted at $directory; it is left as it is" >&2; fi
 }
 for serial in $serials; do
-  number=$((number + 1)) folder=${DATA_DISK_FOLDER}/$((number))
+  number=$((number + 1)) directory=${DATA_DISK_DIRECTORY}/$number
   if command -v mkfs.ext4 >/dev/null && command -v cmp >/dev/null; then set_up; else fail 'needs mkfs.ext4 and cmp in the image'; fi
 done
 if [ -z "$problem" ]; then echo 'ok ${DATA_DISKS_CHECK}'; else echo "not ok ${DATA_DISKS_CHECK}: $problem"; fi >${DATA_DISKS_RESULT}

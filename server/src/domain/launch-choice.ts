@@ -3,7 +3,13 @@
  * launch is checked by it, and the first available choice is the default. The first disk of a slice is its boot disk, so
  * one GPU has no data disk; bare metal keeps the operating system and the network of its node.
  */
-import { DATA_DISK_FOLDER, NETWORK_KINDS, type NetworkKind, STORAGE_KINDS, type StorageKind } from '@gpuaas/contract';
+import {
+  DATA_DISK_DIRECTORY,
+  NETWORK_KINDS,
+  type NetworkKind,
+  STORAGE_KINDS,
+  type StorageKind,
+} from '@gpuaas/contract';
 
 type Launched = Readonly<{ capacity_shape: 'baremetal' | 'gpu_slice'; gpu_count: number }>;
 type Offer = Readonly<{
@@ -31,7 +37,7 @@ const STORAGE: Readonly<Record<StorageKind, Offer>> = {
   },
   formatted: {
     label: 'Formatted data disks',
-    description: `With ext4, mounted at ${DATA_DISK_FOLDER}/1, ${DATA_DISK_FOLDER}/2 and so on. ${WIPED}`,
+    description: `With ext4, mounted at ${DATA_DISK_DIRECTORY}/1, ${DATA_DISK_DIRECTORY}/2 and so on. ${WIPED}`,
     reason: ({ capacity_shape, gpu_count }) => {
       if (capacity_shape === 'baremetal')
         return 'Bare metal keeps the operating system of its node. Format its data disks after you sign in.';

@@ -3,7 +3,7 @@
  * of its own, and each ext4 is mounted, as by the commands in the seed of a real VM.
  */
 import { randomBytes } from 'node:crypto';
-import { DATA_DISK_FOLDER } from '@gpuaas/contract/node';
+import { DATA_DISK_DIRECTORY } from '@gpuaas/contract/node';
 import { drivesOf } from '../../vm/drives.ts';
 import type { VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
@@ -14,7 +14,7 @@ import { EXT4_MAGIC, signaturesOn } from './signature.ts';
 const SUPERBLOCK_END = 2048;
 export const EXT4_UUID = { offset: 1128, length: 16 } as const;
 
-/** The folders with a mounted disk. */
+/** The directories with a mounted disk. */
 export const setUpDataDisks = async (core: Core, plan: VmPlan['plan']): Promise<string[]> => {
   const mounts: string[] = [];
   for (const [index, slot] of drivesOf(plan).slice(1).entries()) {
@@ -25,7 +25,7 @@ export const setUpDataDisks = async (core: Core, plan: VmPlan['plan']): Promise<
       randomBytes(EXT4_UUID.length).copy(start, EXT4_UUID.offset);
       await block.write(0, start);
     }
-    if ((await signaturesOn(block)).includes('ext4')) mounts.push(`${DATA_DISK_FOLDER}/${index + 1}`);
+    if ((await signaturesOn(block)).includes('ext4')) mounts.push(`${DATA_DISK_DIRECTORY}/${index + 1}`);
   }
   return mounts;
 };
