@@ -180,6 +180,8 @@ export const FIELD_MESSAGES = {
   not_with_hard: 'cannot be combined with is_hard',
   image_unusable: (sku: string) => `names no image that runs on ${sku}`,
   user_data_of_slice: 'is for slices only',
+  /** A sentence follows, whose period the caller adds. */
+  choice_unavailable: (name: string | null, reason: string) => `cannot be ${name}. ${reason.replace(/\.$/, '')}`,
   forward_needs_port: 'is needed for a forward',
   port_needs_forward: 'is for a forward only',
   sku_unknown: (names: readonly string[]) => `names no SKU: ${names.join(', ')}`,
