@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SESSION_KINDS } from '@gpuaas/contract/stream';
-import { isRecorded, recordingRefusal, type SessionFacts, sessionNotice, sessionRefusal } from './session.ts';
+import {
+  acceptsInput,
+  isRecorded,
+  recordingRefusal,
+  type SessionFacts,
+  sessionNotice,
+  sessionRefusal,
+} from './session.ts';
 
 const slice: SessionFacts = {
   name: 'train',
@@ -16,6 +23,7 @@ const kindsOf = (facts: SessionFacts): string[] => SESSION_KINDS.filter((kind) =
 
 test('a slice that is running or in unknown power state accepts every session kind', () => {
   assert.deepEqual(kindsOf(slice), SESSION_KINDS);
+  assert.ok(acceptsInput(slice));
   assert.deepEqual(kindsOf({ ...slice, power_state: 'unknown' }), SESSION_KINDS);
 });
 
@@ -38,10 +46,11 @@ test('during a power change only the console opens', () => {
   }
 });
 
-test('before activation only a slice with a node has a console, and nothing else opens', () => {
+test('before activation only a slice with a node has a console, which takes no input, and nothing else opens', () => {
   for (const state of ['requested', 'provisioning'] as const) {
     const facts = { ...slice, state, power_state: null };
     assert.deepEqual(kindsOf(facts), ['console']);
+    assert.equal(acceptsInput(facts), false);
     assert.deepEqual(kindsOf({ ...facts, node_id: null }), []);
     assert.deepEqual(kindsOf({ ...metal, state }), []);
     assert.match(sessionRefusal(facts, 'terminal') ?? '', /Wait until it is active/);

@@ -94,7 +94,7 @@ describe('a ticket', () => {
       assert.equal(must(await ask(actor(name), { kind: 'console' }), 201).body.is_writable, true);
   });
 
-  it('is for a read-only console until the slice is active, for every caller', async () => {
+  it('is for a read-only console until the slice is active, for owners too', async () => {
     for (const state of ['requested', 'provisioning'] as const) {
       const booting = await inState({ state });
       const early = await ask(tenants.acme.owner, { kind: 'console' }, booting);
