@@ -2096,6 +2096,8 @@ export const operations = {
   adminAuditLogVerify: { method: 'GET', path: '/api/v1/admin/audit-logs/verify' },
   eventList: { method: 'GET', path: '/api/v1/projects/{project_id}/events', page: true },
   eventStream: { method: 'GET', path: '/api/v1/projects/{project_id}/events/stream', stream: 'text/event-stream' },
+  organizationEventList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/events', page: true },
+  organizationEventStream: { method: 'GET', path: '/api/v1/organizations/{organization_id}/events/stream', stream: 'text/event-stream' },
   adminEventStream: { method: 'GET', path: '/api/v1/admin/events/stream', stream: 'text/event-stream' },
   traceGet: { method: 'GET', path: '/api/v1/projects/{project_id}/trace' },
   adminTraceGet: { method: 'GET', path: '/api/v1/admin/trace' },
@@ -3617,6 +3619,70 @@ export type Operations = {
       } | undefined;
     };
     response: ProjectEvent;
+  };
+  /** List events of the organization and its projects in commit order, oldest first. An event of the organization itself, such as a decision about its GPU limit, has no `projectid`. */
+  organizationEventList: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        type?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        specversion: '1.0';
+        /** ID of the event. */
+        id: string;
+        type: string;
+        source: string;
+        /** ID of its subject. */
+        subject: string;
+        /** When it happened. */
+        time: string;
+        datacontenttype: 'application/json';
+        correlationid: string;
+        organizationid: string;
+        projectid?: string | undefined;
+        data: Record<string, unknown>;
+      }[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Stream events of the organization and its projects (server-sent events). An event of the organization itself, such as a decision about its GPU limit, has no `projectid`. Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem. A comment line every 15 seconds keeps the connection open. */
+  organizationEventStream: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        type?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      specversion: '1.0';
+      /** ID of the event. */
+      id: string;
+      type: string;
+      source: string;
+      /** ID of its subject. */
+      subject: string;
+      /** When it happened. */
+      time: string;
+      datacontenttype: 'application/json';
+      correlationid: string;
+      organizationid: string;
+      projectid?: string | undefined;
+      data: Record<string, unknown>;
+    };
   };
   /** Stream events of the whole platform (server-sent events). Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem. For live pages of operators. */
   adminEventStream: {

@@ -228,6 +228,8 @@ export const handlers = {
 
   eventList: event.eventList,
   eventStream: event.eventStream,
+  organizationEventList: event.organizationEventList,
+  organizationEventStream: event.organizationEventStream,
   adminEventStream: event.adminEventStream,
 
   traceGet: trace.get,
