@@ -333,6 +333,8 @@ export type Capacity = {
   available_gpus: number;
   /** Largest GPU count that one allocation can get now. */
   largest_set: number;
+  /** The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch. */
+  expected: ExpectedCapacity | null;
   /** When it was counted; at most a few seconds ago. */
   counted_at: string;
 };
@@ -468,6 +470,16 @@ export type Enrollment = {
   ca_sha256: string;
   /** Run it on the host as root. It asks for the token, or reads it from standard input. */
   install_command: string;
+};
+
+/** The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch. */
+export type ExpectedCapacity = {
+  /** GPUs that become free, on all nodes together. */
+  gpus: number;
+  /** By when, rounded up to a quarter of an hour. */
+  at: string;
+  /** `release`: allocations reach their maximum duration, then cleanup. `cleanup`: it runs now. */
+  kind: 'release' | 'cleanup';
 };
 
 export type GroupMapping = {
@@ -2997,6 +3009,8 @@ export type Operations = {
         [name: string]: unknown;
       }[];
       alternatives: LaunchAlternative[];
+      /** The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch. */
+      expected: ExpectedCapacity | null;
     };
   };
   /** Launch a bare-metal node or a GPU slice. Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives. */

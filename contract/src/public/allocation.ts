@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { Action, Closed, Money, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
+import { ExpectedCapacity } from './capacity.ts';
 import { CAPACITY_SHAPES, imageName } from './catalog.ts';
 import { STEP_OUTCOMES } from './workflow-run.ts';
 
@@ -283,6 +284,7 @@ export const allocationApi = define({
         description: `The result, then one entry for each reason why GPUs are unavailable: ${UNAVAILABLE_REASONS.join(', ')}.`,
       }),
       alternatives: Type.Array(LaunchAlternative),
+      expected: Nullable(ExpectedCapacity),
     }),
   },
   allocationCreate: {
