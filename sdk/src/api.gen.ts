@@ -508,6 +508,45 @@ export type GroupMappingSpec = {
   role: 'admin' | 'member' | 'viewer';
 };
 
+/** All members of the mapped groups, complete. */
+export type GroupMembers = {
+  /** The issuer that it was exported from, as in `GPUAAS_OIDC_ISSUER`. */
+  issuer: string;
+  /** When the export began. For users who signed in later, that sign-in counts. */
+  exported_at: string;
+  /** Per group, as the issuer writes it in the groups claim, the subjects (`sub`) of all its members. Every mapped group must be present; one that no longer exists has none. */
+  groups: Record<string, unknown>;
+};
+
+export type GroupSyncPlan = {
+  /** Identifies the export and the changes that it leads to. */
+  hash: string;
+  /** Users of the issuer who have groups, or are in the export. */
+  users_checked: number;
+  /** Of them, those who signed in, or were synchronized, after it: nothing changes for them. */
+  users_newer: number;
+  /** Subjects of the export that never signed in here. */
+  users_unknown: number;
+  memberships_granted: number;
+  /** Memberships whose role changes. */
+  memberships_changed: number;
+  memberships_removed: number;
+  /** Every change. The end of a membership in an organization ends those in its projects. */
+  changes: {
+    /** ID of the user. */
+    user_id: string;
+    user_name: string;
+    email: string | null;
+    action: 'grant' | 'change' | 'remove';
+    organization_name: string;
+    /** Null for the membership in the organization. */
+    project_name: string | null;
+    role: 'admin' | 'member' | 'viewer' | null;
+  }[];
+  /** Why the export may be incomplete, as sentences. With one, applying needs `accept_warnings`. */
+  warnings: string[];
+};
+
 export type ImageSpec = {
   /** Image slug. */
   name: string;
@@ -2240,6 +2279,8 @@ export const operations = {
   adminGroupMappingCreate: { method: 'POST', path: '/api/v1/admin/group-mappings', idempotency: 'required', body: true },
   adminGroupMappingDelete: { method: 'DELETE', path: '/api/v1/admin/group-mappings/{group_mapping_id}' },
   adminGroupSync: { method: 'POST', path: '/api/v1/admin/group-mappings/sync', idempotency: 'required' },
+  adminGroupSyncPlan: { method: 'POST', path: '/api/v1/admin/group-mappings/sync/plan', body: true },
+  adminGroupSyncApply: { method: 'POST', path: '/api/v1/admin/group-mappings/sync/apply', idempotency: 'required', body: true },
   adminDoctorGet: { method: 'GET', path: '/api/v1/admin/doctor' },
   adminSetupGet: { method: 'GET', path: '/api/v1/admin/setup' },
   adminBackupList: { method: 'GET', path: '/api/v1/admin/backups', page: true },
@@ -5953,7 +5994,7 @@ export type Operations = {
     };
     response: undefined;
   };
-  /** Compare the stored groups of all users with the mappings, and change memberships accordingly. It does not contact the issuer: the groups of a user are those of the last sign-in. A group that a user has lost since is known at the next sign-in; to end access before that, disable the user or delete the mapping and sync. */
+  /** Compare the stored groups of all users with the mappings, and change memberships accordingly. It does not contact the issuer: the groups of a user are those of the last sign-in. A group that a user has lost since is known at the next sign-in; to end access before that, apply an export of the issuer (`adminGroupSyncApply`). */
   adminGroupSync: {
     request: Record<string, never>;
     response: {
@@ -5964,6 +6005,30 @@ export type Operations = {
       memberships_changed: number;
       memberships_removed: number;
     };
+  };
+  /** Compare an export of the issuer with the memberships and list what applying it would change. Reads only: takes no Idempotency-Key and leaves no audit row. */
+  adminGroupSyncPlan: {
+    request: {
+      body: {
+        /** All members of the mapped groups, complete. */
+        members: GroupMembers;
+      };
+    };
+    response: GroupSyncPlan;
+  };
+  /** Make memberships follow an export of the issuer, as planned and reviewed. The groups of every user become those of the export: who is not in it loses what groups gave. Refused with 409 if the plan has changed, or has warnings that are not accepted. */
+  adminGroupSyncApply: {
+    request: {
+      body: {
+        /** All members of the mapped groups, complete. */
+        members: GroupMembers;
+        /** Identifies the export and the changes that it leads to. */
+        hash: string;
+        /** Apply it although the plan has warnings. */
+        accept_warnings?: boolean | undefined;
+      };
+    };
+    response: GroupSyncPlan;
   };
   /** Check the whole site now, with a cure for everything that is not in order. The checks run at once, each with its own time limit: a dependency that does not respond is `unknown`, and the others are still checked. The process contacts only addresses of its own configuration. Of a client, `gpuaas doctor` checks connection and sign-in. */
   adminDoctorGet: {

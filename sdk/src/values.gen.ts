@@ -22,6 +22,7 @@ export const FRESH_SIGN_IN_SCOPE = "fresh_sign_in";
 export const GPU_LIMIT_MAX = 1000000;
 export const GRANT_STATES = ["pending", "installed", "failed", "revoking", "revoked"] as const;
 export const GROUP_ROLES = ["admin", "member", "viewer"] as const;
+export const GROUP_SYNC_ACTIONS = ["grant", "change", "remove"] as const;
 export const HEALTHS = ["ok", "unhealthy", "unknown"] as const;
 export const HELD_ALLOCATION_STATES = ["requested", "provisioning", "active"] as const;
 export const HOST_ROLES = ["platform_control", "app_control", "worker_compute"] as const;

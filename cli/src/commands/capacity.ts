@@ -6,7 +6,7 @@ import { shortDuration, shortTime } from '../table.ts';
 import { price } from './catalog.ts';
 import { quotaRequestCommands } from './quota-request.ts';
 
-/** `12 by 10:45`: GPUs that become free, without a promise that a launch gets them. */
+/** `+12 by 2026-11-15 10:45Z`: GPUs that become free, without a promise that a launch gets them. */
 export const expectedText = ({ gpus, at }: NonNullable<Capacity['expected']>): string => `+${gpus} by ${shortTime(at)}`;
 
 export const capacity: Group = {
@@ -25,7 +25,7 @@ export const capacity: Group = {
         cli.out.list(await collect(flags, read), [
           { header: 'REGION', value: ({ region_name }) => region_name },
           { header: 'SKU', value: ({ sku_name }) => sku_name },
-          { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
+          { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape, optional: true },
           { header: 'FREE GPUS', value: ({ available_gpus }) => available_gpus, align: 'right' },
           { header: 'LARGEST SET', value: ({ largest_set }) => largest_set, align: 'right' },
           { header: 'EXPECTED', value: ({ expected }) => (expected === null ? '–' : expectedText(expected)) },

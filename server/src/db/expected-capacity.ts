@@ -6,6 +6,7 @@ import type { Reader } from './client.ts';
 import { claimIsLive, runtimeIsValidated } from './predicates.ts';
 
 const KEY = 'region_name, gpu_model, pool_organization_id';
+const OF_NODE = 'n.region_name, n.gpu_model, n.pool_organization_id';
 
 /** Null: no known end. A claim on a node has no slot. */
 const EXPECTED = `
@@ -16,7 +17,7 @@ with back as materialized (
       case when c.move_id is not null then null
         when a.state = 'active' and not a.is_protected then a.release_at
         when a.state = 'releasing' then a.release_requested_at end
-      + make_interval(secs => case a.capacity_shape when 'baremetal' then $2 else $1 end) as at
+      + make_interval(secs => case a.capacity_shape when 'baremetal' then $2::integer else $1::integer end) as at
     from allocation_resource_claims c join allocations a on a.id = c.allocation_id where ${claimIsLive('c')}) held),
 node as (
   select n.id, n.region_name, n.gpu_model, coalesce(p.organization_id, '') as pool_organization_id, n.gpu_count, n.capacity_mode,
@@ -24,15 +25,15 @@ node as (
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary m on m.node_id = n.id
   where n.host_role = 'worker_compute' and n.state = 'active' and n.health = 'ok' and n.id in (select node_id from back where at is not null)),
 sliced as (
-  select ${KEY}, n.id, b.kind, b.at, count(*) as gpus, n.free_count
+  select ${OF_NODE}, n.id, b.kind, b.at, count(*) as gpus, n.free_count
   from node n join back b on b.node_id = n.id and b.at is not null
   join node_resource_slots s on s.node_id = n.id and coalesce(b.slot_id, s.id) = s.id
   where n.capacity_mode <> 'baremetal' and n.takes_slices and s.parent_slot_id is null and s.approval = 'approved' and s.health = 'ok'
-  group by ${KEY}, n.id, b.kind, b.at, n.free_count),
+  group by ${OF_NODE}, n.id, b.kind, b.at, n.free_count),
 whole as (
-  select ${KEY}, n.id, n.gpu_count, max(b.at) as at, case when bool_or(b.kind = 'release') then 'release' else 'cleanup' end as kind
+  select ${OF_NODE}, n.id, n.gpu_count, max(b.at) as at, case when bool_or(b.kind = 'release') then 'release' else 'cleanup' end as kind
   from node n join back b on b.node_id = n.id where n.capacity_mode <> 'slice'
-  group by ${KEY}, n.id, n.gpu_count having bool_and(b.at is not null)),
+  group by ${OF_NODE}, n.id, n.gpu_count having bool_and(b.at is not null)),
 entries as (
   select ${KEY}, 'gpu_slice' as shape, at, kind, sum(gpus) as gpus, max(gpus + free_count) as largest from sliced group by ${KEY}, at, kind
   union all
