@@ -6,8 +6,9 @@ import { shortDuration, shortTime } from '../table.ts';
 import { price } from './catalog.ts';
 import { quotaRequestCommands } from './quota-request.ts';
 
-/** `+12 by 2026-11-15 10:45Z`: GPUs that become free, without a promise that a launch gets them. */
-export const expectedText = ({ gpus, at }: NonNullable<Capacity['expected']>): string => `+${gpus} by ${shortTime(at)}`;
+/** `+12 by 11-15 10:45Z`: GPUs that become free, without a promise that a launch gets them. */
+export const expectedText = ({ gpus, at }: NonNullable<Capacity['expected']>): string =>
+  `+${gpus} by ${shortTime(at).slice('2026-'.length)}`;
 
 export const capacity: Group = {
   name: 'capacity',

@@ -12,6 +12,8 @@ export const REFUSALS = {
   cursor_unchanged: 'Send the next_cursor of the previous page, unchanged.',
   body_not_json: 'The body is not valid JSON.',
   methods_of_path: (methods: readonly string[]) => `This path takes ${methods.join(', ')}.`,
+  sign_in_clock: (cause: string) =>
+    `${cause} The clocks of this site and of the identity provider differ. Report it to your operators: signing in again does not help.`,
   web_session_ended: 'The web session has ended. Sign in again.',
   denied: (policy: string) => `Permission denied: ${policy}.`,
   none_named: (noun: string, name: string) => `No ${noun} named "${name}".`,
