@@ -110,6 +110,6 @@ test('a release during a reinstallation waits for the host and leaves nothing be
   await seen('it is released', ({ state }) => state === 'released');
   const { domains, ports, active_partitions } = machine();
   assert.deepEqual([domains, ports, active_partitions], [[], [], []]);
-  const told = await platform.client.adminInvariantCheck();
-  assert.deepEqual(told.violations, []);
+  const report = await platform.client.adminInvariantCheck();
+  assert.deepEqual(report.violations, []);
 });

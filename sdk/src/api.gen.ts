@@ -2059,7 +2059,7 @@ export type OperationInfo = Readonly<{
   body?: true;
   bodyType?: 'application/x-www-form-urlencoded';
   stream?: 'application/jsonl' | 'text/event-stream';
-  /** Answers in cursor pages. */
+  /** The response is a page with a cursor. */
   page?: true;
 }>;
 

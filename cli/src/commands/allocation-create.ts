@@ -87,9 +87,9 @@ const isKnownCode = (code: string): code is GpuaasErrorCode => Object.hasOwn(ERR
 
 /** The refusal that a create request would get now. */
 const refusalOf = (estimate: Estimate, launch: Launch): GpuaasError => {
-  const told = estimate.reasons[0]?.['detail'];
+  const stated = estimate.reasons[0]?.['detail'];
   const asked = `${gpus(launch.flags.gpus)} of ${launch.flags.sku} in ${launch.flags.region}`;
-  const detail = typeof told === 'string' ? told : `${asked} cannot be launched now.`;
+  const detail = typeof stated === 'string' ? stated : `${asked} cannot be launched now.`;
   const code = estimate.code ?? 'insufficient_capacity';
   const { reasons, alternatives } = estimate;
   return new GpuaasError(isKnownCode(code) ? code : 'unexpected_answer', detail, { reasons, alternatives });

@@ -88,7 +88,7 @@ export type Disks = Readonly<{
   open(disk: DiskIdentity): Promise<OpenDisk>;
 }>;
 
-export type Progress = (told: Readonly<{ percent: number; bytes_per_s: number | null }>) => void;
+export type Progress = (state: Readonly<{ percent: number; bytes_per_s: number | null }>) => void;
 export type ImageName = Readonly<{ name: string; digest: string | null }>;
 
 export type Images = Readonly<{

@@ -1,6 +1,6 @@
 /**
  * Who may accept an invitation. It makes a membership that a person gave, which no longer ends with a group of the
- * identity provider. So nobody gives it to themselves, and only an owner makes a membership by a group permanent: an
+ * identity provider. So no one gives it to themselves, and only an owner makes a membership by a group permanent: an
  * admin by a group would otherwise stay after leaving the group.
  */
 import { REFUSALS } from './sentences.ts';

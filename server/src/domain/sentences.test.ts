@@ -30,6 +30,8 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   node_serves_others: [['shared', ['train']]],
   run_without_step: [['provision-slice', 'dance', ['bootVm']]],
   sku_unknown: [[['h100']]],
+  site_blocked: [[['Pool train has nodes.']]],
+  site_file_problems: [[1], [2]],
 };
 
 const textsOf = (sentences: Readonly<Record<string, unknown>>): string[] =>

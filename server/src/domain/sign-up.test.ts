@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideSignUp, type Newcomer, organizationRefusal, type SignUpPolicy } from './sign-up.ts';
+import { decideSignUp, type Newcomer, organizationRefusal, ownGpuLimit, type SignUpPolicy } from './sign-up.ts';
 
 const policy = (over: Partial<SignUpPolicy> = {}): SignUpPolicy => ({
   sign_up: 'open',
@@ -76,4 +76,10 @@ test('open admits any address, or with a list only verified ones of its domains'
 test('only under `open` do users create further organizations', () => {
   for (const sign_up of POLICIES)
     assert.equal(organizationRefusal(policy({ sign_up })) === null, sign_up === 'open', sign_up);
+});
+
+test('the first organization of a user has the default limit, every other one 0 GPUs, and no limit stays none', () => {
+  assert.equal(ownGpuLimit({ default_gpu_limit: 8 }, false), 8);
+  assert.equal(ownGpuLimit({ default_gpu_limit: 8 }, true), 0);
+  for (const hasCreated of [false, true]) assert.equal(ownGpuLimit({ default_gpu_limit: null }, hasCreated), null);
 });

@@ -35,7 +35,7 @@ const BINDING = [
 type BoundSlot = HeldSlot & { readonly [B in (typeof BINDING)[number]]: string };
 
 /**
- * Whether the host can be told which devices to work on. This is not the scheduler's `isComplete`, which decides whether a
+ * Whether a task can name the devices. This is not the scheduler's `isComplete`, which decides whether a
  * slice may be placed: a held slot that could not be placed again must still be wiped. A slot without a binding has no
  * devices to work on; the wipe verdict reports it as missing.
  */
