@@ -50,7 +50,7 @@ test('what a cut export looks like is a warning, and a complete one has none', (
     syncWarnings(found, { ...facts, ...rest }).join('\n');
   assert.equal(warn(members({ a: ['u'], b: ['v'] })), '');
   assert.match(warn(members({ a: [], b: [] })), /^The export holds no member at all\.$/);
-  assert.equal(warn(members({ a: [], b: [] }), { holders: 0 }), '', 'nobody loses anything');
+  assert.equal(warn(members({ a: [], b: [] }), { holders: 0 }), '', 'no user loses access');
   assert.match(warn(members({ a: ['u'], b: [] })), /"b" has no members in the export, and 2 users had it here/);
   assert.match(warn(members({ a: ['u'], b: ['v'] }), { known: 0 }), /holds the subjects/);
   assert.match(warn(members({ a: ['u'], b: ['v'] }), { losing_all: 3 }), /3 of the 4 users .* lose all of it/);
