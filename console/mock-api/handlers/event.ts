@@ -74,10 +74,8 @@ export const event = {
     const rows = ctx.world.events.filter(isOfOrganization(organizationOf(ctx))).filter(isOfType(query.type));
     return pageOf(ctx, query, rows, idOf, asIs);
   },
-  organizationEventStream: async (
-    ctx: MockCtx,
-    { query, last_event_id: after }: Req<'organizationEventStream'>,
-  ) => follow(ctx.world, { is: isOfOrganization(organizationOf(ctx)), type: query.type, after }),
+  organizationEventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'organizationEventStream'>) =>
+    follow(ctx.world, { is: isOfOrganization(organizationOf(ctx)), type: query.type, after }),
   eventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'eventStream'>) =>
     follow(ctx.world, { is: isOfProject(projectOf(ctx)), type: query.type, after }),
   adminEventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'adminEventStream'>) =>

@@ -208,10 +208,7 @@ export const createEventFeed = (
     const begin = async () => {
       const newest = await join(stream);
       const [start, known] = await ownRead((tx) =>
-        Promise.all([
-          getFeedStart(tx),
-          after_id === undefined ? undefined : findEventPosition(tx, selected, after_id),
-        ]),
+        Promise.all([getFeedStart(tx), after_id === undefined ? undefined : findEventPosition(tx, selected, after_id)]),
       );
       // A row from a dump may carry an id that this database has not assigned yet.
       if (after_id !== undefined && (known === undefined || !isBelow(known.xid, xmaxOf(start.snapshot))))

@@ -14,13 +14,7 @@ import { createEventFeed } from '../pipeline/event-feed.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { startListening } from '../ports/events/listen.ts';
 import { createWaker } from '../ports/events/waker.ts';
-import {
-  adminEventStream,
-  eventList,
-  eventStream,
-  organizationEventList,
-  organizationEventStream,
-} from './event.ts';
+import { adminEventStream, eventList, eventStream, organizationEventList, organizationEventStream } from './event.ts';
 
 const SCOPE: Scope = { tenant_id: 'org_a', principal_id: 'usr_a' };
 

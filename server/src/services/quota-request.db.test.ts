@@ -132,7 +132,11 @@ describe('quota requests', () => {
     assert.ok((await listed(acme.owner, acme.organization_id)).includes(id));
     assert.ok(!(await listed(rival.owner, rival.organization_id)).includes(id));
     assert.equal((await rival.owner.get(path(acme.organization_id))).status, 404);
-    assert.equal((await actors['member']?.caller.get(path(acme.organization_id)))?.status, 403, 'a member sees some projects only');
+    assert.equal(
+      (await actors['member']?.caller.get(path(acme.organization_id)))?.status,
+      403,
+      'a member sees some projects only',
+    );
   });
 
   it('rejected, leave the limit and state the reason', async () => {
