@@ -1900,6 +1900,7 @@ create table outbox_events (
 CREATE INDEX outbox_events_by_age ON outbox_events USING btree (created_at);
 CREATE INDEX outbox_events_by_commit ON outbox_events USING btree (xid, id);
 CREATE INDEX outbox_events_by_correlation ON outbox_events USING btree (correlation_id, id);
+CREATE INDEX outbox_events_by_organization ON outbox_events USING btree (organization_id, xid, id) WHERE (organization_id IS NOT NULL);
 CREATE INDEX outbox_events_by_project ON outbox_events USING btree (project_id, xid, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX outbox_events_by_subject ON outbox_events USING btree (subject, id);
 CREATE INDEX outbox_events_unsent ON outbox_events USING btree (xid, id) WHERE (sent_at IS NULL);

@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { ERRORS } from '@gpuaas/contract';
 import { type CallId, type OperationId, type OperationInfo, operations, type Problem } from '@gpuaas/sdk';
-import { type Answers, answers, event, exported, recorded } from './fixtures.ts';
+import { type Answers, answers, event, exported, organizationEvent, recorded } from './fixtures.ts';
+
+const STREAMED = { eventStream: event, adminEventStream: event, organizationEventStream: organizationEvent };
 
 /** An error, or a function of the number of earlier calls of the operation. */
 export class Refusal {
@@ -153,13 +155,15 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
       return res.end(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     }
     if (route.id === 'eventStream' && overrides.eventStream !== undefined) return refuse(overrides.eventStream);
-    if (route.id === 'eventStream' || route.id === 'adminEventStream') {
+    const streamed = (STREAMED as Partial<Record<OperationId, object & { id: string }>>)[route.id];
+    if (streamed !== undefined) {
       res.writeHead(200, { 'content-type': 'text/event-stream', ...correlation });
-      return res.write(`: hello\n\nid: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+      return res.write(`: hello\n\nid: ${streamed.id}\ndata: ${JSON.stringify(streamed)}\n\n`);
     }
     const count = counts.get(route.id) ?? 0;
     counts.set(route.id, count + 1);
-    const override = route.id in overrides ? overrides[route.id] : answers[route.id];
+    const call = route.id as CallId;
+    const override = call in overrides ? overrides[call] : answers[call];
     const answer = typeof override === 'function' ? override(count) : override;
     if (answer instanceof Refusal) return refuse(answer);
     return json(res, answer === undefined ? 204 : route.info.method === 'POST' ? 201 : 200, answer, correlation);

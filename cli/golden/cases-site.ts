@@ -44,6 +44,17 @@ const problems = new Refusal(400, 'invalid_request', REFUSALS.site_file_problems
   ],
 });
 
+const SYNC = 'admin group sync --file members.json';
+const EXPORTED = {
+  files: {
+    'members.json': JSON.stringify({
+      issuer: 'https://login.example.com/realms/gpuaas',
+      exported_at: '2026-11-15T10:00:00Z',
+      groups: { '/research': ['3c1f0e2a-ada', '9b7d-grace'], '/viewers': [] },
+    }),
+  },
+};
+
 export const siteCases: readonly Case[] = [
   line('admin-site-export', `admin site export ${T}`),
   line('admin-site-export-json', 'admin site export --json'),
@@ -94,6 +105,13 @@ export const siteCases: readonly Case[] = [
   line('admin-group-mapping-create', `admin group-mapping create /research --in-organization acme --role member ${T}`),
   line('admin-group-mapping-delete', `admin group-mapping delete ${siteIds.mapping} --yes ${T}`),
   line('admin-group-sync', `admin group sync ${T}`),
+  line('admin-group-sync-plan', `${SYNC} --plan ${T}`, EXPORTED),
+  line('admin-group-sync-plan-json', `${SYNC} --plan`, EXPORTED),
+  line('admin-group-sync-warnings', `${SYNC} --yes ${T}`, EXPORTED),
+  line('admin-group-sync-file', `${SYNC} --yes --accept-warnings ${T}`, EXPORTED),
+  line('admin-group-sync-hash', `${SYNC} --hash 5f0c9a1be2d47763 ${T}`, EXPORTED),
+  line('admin-group-sync-cut', `${SYNC} --plan ${T}`, { files: { 'members.json': '{ "issuer": "https://login' } }),
+  line('admin-group-sync-no-file', `admin group sync --plan ${T}`),
   line('login-refused', `login --dev ${T}`, {
     answers: {
       meGet: new Refusal(403, 'policy_denied', REFUSALS.sign_up_invited('dev-admin@gpuaas.local', CONTACT)),

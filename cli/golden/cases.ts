@@ -132,6 +132,10 @@ export const cases: readonly Case[] = [
   line('image-get', `image get ubuntu-24.04-h200-cuda ${T}`),
 
   line('events', `events ${T}`),
+  line('events-organization', `events --all-projects ${T}`),
+  line('events-organization-follow', `events --all-projects --follow --type quota.decided ${T}`, {
+    interruptAfter: 'quota.decided',
+  }),
   line('events-follow', `events --follow --after evt_1 ${T}`, { interruptAfter: 'project.created' }),
   line('events-follow-gone', `events --follow --after evt_1 ${T}`, {
     answers: { eventStream: new Refusal(410, 'gone', REFUSALS.events_gone) },

@@ -1,8 +1,9 @@
 /** One allocation in its states, and the responses to a launch. */
 
-import type { Allocation, Operations } from '@gpuaas/sdk';
+import { type Allocation, EXPECTED_REASON, type Operations } from '@gpuaas/sdk';
 import { allocationActions } from '../../server/src/domain/allocation-actions.ts';
 import { launchChoices } from '../../server/src/domain/launch-choice.ts';
+import { expectedSentence } from '../../server/src/domain/expected-capacity.ts';
 import { progressOf } from '../../server/src/domain/progress.ts';
 import { PROVISION_SLICE } from '../../server/src/domain/workflow-steps.ts';
 
@@ -129,7 +130,10 @@ export const estimate: Operations['allocationEstimate']['response'] = {
   reasons: [],
   alternatives: [],
   ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 4 }),
+  expected: null,
 };
+const EXPECTED = { gpus: 12, at: '2026-11-15T10:45:00.000Z', kind: 'release' } as const;
+
 /** The reasons of a refused launch, in the words of the scheduler. */
 export const refused = {
   reasons: [
@@ -141,6 +145,11 @@ export const refused = {
     { code: 'claimed', gpus: 20, detail: '20 GPUs in use.' },
     { code: 'cleaning', gpus: 1, detail: '1 GPU being wiped before reuse.' },
     { code: 'filters', nodes_total: 4, survivors: { region: 4, count_on_one_node: 0 }, free_gpus: 11 },
+    {
+      code: EXPECTED_REASON,
+      ...EXPECTED,
+      detail: expectedSentence(EXPECTED),
+    },
   ],
   alternatives: [
     { capacity_shape: 'gpu_slice' as const, sku_name: 'h200-sxm-slice', region_name: 'eu-north-1', gpu_count: 2 },

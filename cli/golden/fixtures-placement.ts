@@ -210,6 +210,7 @@ const capacity: Capacity = {
   capacity_shape: 'gpu_slice',
   available_gpus: 11,
   largest_set: 4,
+  expected: { gpus: 12, at: '2026-11-15T10:45:00.000Z', kind: 'release' },
   counted_at: time,
 };
 const quota: Quota = { organization_id, project_id: null, gpu_limit: 64, gpu_used: 20, version: 2 };
@@ -253,6 +254,7 @@ export const placementAnswers = {
     capacity_shape: 'baremetal',
     available_gpus: 8,
     largest_set: 8,
+    expected: null,
   }),
   quotaGet: {
     organization: quota,

@@ -2,6 +2,7 @@
 import type {
   CallId,
   GroupMapping,
+  GroupSyncPlan,
   Operations,
   QuotaRequest,
   SignUpRequest,
@@ -142,6 +143,23 @@ export const blockedPlan: SitePlan = {
   ],
 };
 
+const groupPlan: GroupSyncPlan = {
+  hash: '5f0c9a1be2d47763',
+  ...{ users_checked: 12, users_newer: 1, users_unknown: 2 },
+  ...{ memberships_granted: 1, memberships_changed: 0, memberships_removed: 2 },
+  changes: [
+    {
+      ...{ user_id: id('usr', '1a'), user_name: 'Ada', email: 'ada@example.com', action: 'grant' },
+      ...{ organization_name: 'acme', project_name: 'training', role: 'member' },
+    },
+    {
+      ...{ user_id: id('usr', '1b'), user_name: 'Grace', email: null, action: 'remove' },
+      ...{ organization_name: 'acme', project_name: null, role: null },
+    },
+  ],
+  warnings: ['The group "/viewers" has no members in the export, and 2 users had it here.'],
+};
+
 export const siteAnswers = {
   adminSiteExport: site,
   adminSitePlan: plan,
@@ -177,5 +195,7 @@ export const siteAnswers = {
   }),
   adminGroupMappingCreate: mapping,
   adminGroupMappingDelete: undefined,
+  adminGroupSyncPlan: groupPlan,
+  adminGroupSyncApply: { ...groupPlan, warnings: [] },
   adminGroupSync: { users_checked: 12, memberships_granted: 2, memberships_changed: 1, memberships_removed: 3 },
 } satisfies { [K in CallId]?: Operations[K]['response'] };

@@ -127,6 +127,24 @@ export const event: ProjectEvent = {
   projectid: ids.project,
   data: { project_id: ids.project, name: 'default' },
 };
+export const organizationEvent: Answers['organizationEventList']['items'][number] = {
+  specversion: '1.0',
+  id: id('evt', '1b'),
+  type: 'quota.decided',
+  source: '/gpuaas',
+  subject: id('qrq', '1a'),
+  time,
+  datacontenttype: 'application/json',
+  correlationid: 'corr-2',
+  organizationid: ids.organization,
+  data: {
+    quota_request_id: id('qrq', '1a'),
+    organization_id: ids.organization,
+    project_id: null,
+    state: 'approved',
+    granted_gpu_limit: 64,
+  },
+};
 export const run: WorkflowRun = {
   id: ids.run,
   workflow: RELEASE_ALLOCATION.name,
@@ -293,6 +311,7 @@ export const answers: Answers = {
     ],
   },
   eventList: page(event),
+  organizationEventList: page(organizationEvent),
   workflowRunList: page(run),
   workflowRunGet: run,
   workflowRunStepList: page(step),

@@ -2,7 +2,7 @@
  * Exit codes are part of the contract with scripts: one per way to continue. The table is exhaustive over the error
  * codes of the API, so a new code does not compile until it has an exit code.
  */
-import { GpuaasError, type GpuaasErrorCode } from '@gpuaas/sdk';
+import { EXPECTED_REASON, GpuaasError, type GpuaasErrorCode } from '@gpuaas/sdk';
 import { clean, safeJson } from './clean.ts';
 import type { Io } from './io.ts';
 
@@ -163,6 +163,7 @@ const sentenceOf = (err: GpuaasError): string => {
 /** A reason that is a sentence is printed as one; the result that was already printed is not repeated. */
 const reasonLines = (err: GpuaasError): string[] => {
   const lines = err.reasons.flatMap(({ code, detail, ...facts }, index) => {
+    if (code === EXPECTED_REASON) return [];
     if (typeof detail === 'string') return index === 0 && err.detail.includes(detail) ? [] : [`  ${detail}`];
     if (err instanceof RefusedError) return [];
     const told = Object.entries(facts).map(
@@ -172,6 +173,10 @@ const reasonLines = (err: GpuaasError): string[] => {
   });
   return lines.length > 0 && err instanceof RefusedError ? ['Unavailable GPUs:', ...lines] : lines;
 };
+
+/** When it may fit, where the server knows. */
+const expectedLines = (err: GpuaasError): string[] =>
+  err.reasons.flatMap(({ code, detail }) => (code === EXPECTED_REASON && typeof detail === 'string' ? [detail] : []));
 
 const alternativeLines = (err: GpuaasError): string[] => {
   if (!(err instanceof RefusedError))
@@ -188,7 +193,7 @@ const asLines = (err: unknown): string[] => {
   }
   const lines = [sentenceOf(err)];
   for (const field of err.errors) lines.push(`  ${field.pointer}: ${field.message}`);
-  lines.push(...reasonLines(err), ...alternativeLines(err));
+  lines.push(...reasonLines(err), ...expectedLines(err), ...alternativeLines(err));
   const help = err instanceof RefusedError && err.commands.length > 0 ? null : helpOf(err);
   for (const { rel, text, href } of err.actions) if (rel !== 'help') lines.push(`${text} ${href}`);
   if (help !== null) lines.push(help);

@@ -203,7 +203,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: 'events',
-    summary: 'List or follow events of a project',
+    summary: 'List or follow events of a project or an organization',
     group: OBSERVE,
     load: async () => (await import('./commands/events.ts')).events,
   },

@@ -58,6 +58,7 @@ export {
   UNAVAILABLE_REASONS,
   WORKFLOW_PHASES,
 } from './public/allocation.ts';
+export { EXPECTED_KINDS, EXPECTED_REASON } from './public/capacity.ts';
 export { SLOT_PARTS } from './public/catalog.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export {

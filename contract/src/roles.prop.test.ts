@@ -11,7 +11,7 @@ const scope = fc.oneof(
 );
 
 /** POSTs that write nothing: their requests do not fit a query string. */
-const ONLY_READ = ['allocationEstimate', 'adminSitePlan'];
+const ONLY_READ = ['allocationEstimate', 'adminSitePlan', 'adminGroupSyncPlan'];
 
 describe('roles', () => {
   it('every operation names a permission that some role holds, and every permission is used by an operation', () => {

@@ -3,12 +3,15 @@
  * longer than all of it together; so the parts run in order, and the last one stops it.
  */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import type { APIRequestContext, Page } from 'playwright-core';
 import { contextOptions, launchBrowser } from '../../console/test/browser.ts';
 import { startTestApp, testClock } from '../../server/test/app.ts';
+import { CACHE_OVER_MS } from '../../server/test/tenants.ts';
 import { until } from '../../server/test/until.ts';
 import { requires } from '../../tools/test/requires.ts';
-import { claimsOf, startKeycloak, USER } from './keycloak.ts';
+import { claimsOf, GROUP, MEMBER, startKeycloak, USER } from './keycloak.ts';
 import { freePorts } from './lab.ts';
 
 const skip = requires('keycloak', 'chromium');
@@ -39,12 +42,12 @@ test('users sign in with a real Keycloak', { skip }, async (t) => {
   const context = await browser.newContext(contextOptions({}));
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
-  const signIn = async (): Promise<void> => {
-    await page.goto(`${origin}/auth/sign-in`);
-    await page.locator('#username').fill(USER.username);
-    await page.locator('#password').fill(USER.password);
-    await page.locator('#kc-login').click();
-    await page.waitForURL(`${origin}/`);
+  const signInAs = async (at: Page, who: Readonly<{ username: string; password: string }>): Promise<void> => {
+    await at.goto(`${origin}/auth/sign-in`);
+    await at.locator('#username').fill(who.username);
+    await at.locator('#password').fill(who.password);
+    await at.locator('#kc-login').click();
+    await at.waitForURL(`${origin}/`);
   };
 
   await t.test('discovery names the issuer, and the site check measures it', async () => {
@@ -58,7 +61,7 @@ test('users sign in with a real Keycloak', { skip }, async (t) => {
 
   await t.test('a browser signs in by code and PKCE, and gets a session but no token', async () => {
     const asked = page.waitForRequest((request) => request.url().startsWith(`${keycloak.issuer}/protocol`));
-    await signIn();
+    await signInAs(page, USER);
     const wish = new URL((await asked).url()).searchParams;
     assert.deepEqual(
       [wish.get('response_type'), wish.get('code_challenge_method'), (wish.get('code_challenge') ?? '').length],
@@ -76,6 +79,105 @@ test('users sign in with a real Keycloak', { skip }, async (t) => {
     assert.deepEqual(claims['groups'], ['gpu-users']);
     assert.ok([claims['aud']].flat().includes('gpuaas-api'));
     assert.equal((await me(token)).status, 200);
+  });
+
+  await t.test(
+    'a group gives a role at a sign-in, and its end at the issuer ends it: at the next one, and by a sync',
+    async () => {
+      /** As the operator who signed in above: a change of mappings needs a fresh sign-in. */
+      const asOperator = async (path: string, data: object) => {
+        const headers = { origin, 'x-gpuaas-console': '1', 'idempotency-key': randomUUID() };
+        const answer = await context.request.post(`${origin}/api/v1${path}`, { data, headers });
+        assert.ok(answer.ok(), `${path}: ${answer.status()} ${await answer.text()}`);
+        return answer.json();
+      };
+      const { id: organization_id } = await asOperator('/organizations', { name: 'research' });
+      await asOperator('/admin/group-mappings', { group: GROUP, organization_id, role: 'member' });
+
+      /** What the person sees after signing in: the role in the organization, or null. */
+      const roleOfGrace = async (look: (api: APIRequestContext) => Promise<void> = async () => {}) => {
+        const own = await browser.newContext(contextOptions({}));
+        const at = await own.newPage();
+        at.setDefaultTimeout(60_000);
+        await signInAs(at, MEMBER);
+        const { organizations } = await (await own.request.get(`${origin}/api/v1/me`)).json();
+        const found = organizations.find((one: { id: string }) => one.id === organization_id);
+        await look(own.request);
+        await own.close();
+        return found?.role ?? null;
+      };
+      assert.equal(await roleOfGrace(), null);
+      await keycloak.setMember(true);
+      let token = '';
+      const mint = async (api: APIRequestContext): Promise<void> => {
+        const headers = { origin, 'x-gpuaas-console': '1', 'idempotency-key': randomUUID() };
+        const data = { name: 'kept', scopes: ['all'], expires_in_s: 86_400 };
+        const answer = await api.post(`${origin}/api/v1/tokens`, { data, headers });
+        assert.equal(answer.status(), 201, await answer.text());
+        token = (await answer.json()).token;
+      };
+      assert.equal(await roleOfGrace(mint), 'member');
+      const reaches = async (): Promise<number> =>
+        (await site.bearer(token).get(`/api/v1/organizations/${organization_id}`)).status;
+      assert.equal(await reaches(), 200);
+
+      await keycloak.setMember(false);
+      assert.equal(await roleOfGrace(), null, 'the next sign-in has no group');
+      clock.advance(CACHE_OVER_MS);
+      assert.equal(await reaches(), 404, 'and the API token reaches nothing');
+
+      await keycloak.setMember(true);
+      assert.equal(await roleOfGrace(), 'member');
+      clock.advance(CACHE_OVER_MS);
+      assert.equal(await reaches(), 200);
+      await keycloak.setMember(false);
+      // Times of tokens are whole seconds: an export in the second of a sign-in would be older than it.
+      const sync = async () => {
+        const members = JSON.parse(await keycloak.exportMembers());
+        const plan = await asOperator('/admin/group-mappings/sync/plan', { members });
+        return { members, plan };
+      };
+      let { members, plan } = await sync();
+      if (plan.users_newer > 0) ({ members, plan } = await sync());
+      assert.deepEqual(
+        plan.changes.map((one: { action: string; email: string }) => [one.action, one.email]),
+        [['remove', MEMBER.email]],
+      );
+      assert.equal(await reaches(), 200, 'until it is applied');
+      await asOperator('/admin/group-mappings/sync/apply', { members, hash: plan.hash, accept_warnings: true });
+      clock.advance(CACHE_OVER_MS);
+      assert.equal(await reaches(), 404, 'without another sign-in');
+    },
+  );
+
+  /** The page on which a sign-in of Grace ends. */
+  const refusalPage = async (): Promise<string> => {
+    const own = await browser.newContext(contextOptions({}));
+    const at = await own.newPage();
+    at.setDefaultTimeout(60_000);
+    await at.goto(`${origin}/auth/sign-in`);
+    await at.locator('#username').fill(MEMBER.username);
+    await at.locator('#password').fill(MEMBER.password);
+    await at.locator('#kc-login').click();
+    await at.getByRole('heading', { name: 'You are not signed in' }).waitFor();
+    const said = await at.locator('main').innerText();
+    assert.equal((await own.request.get(`${origin}/api/v1/me`)).status(), 401);
+    await own.close();
+    return said;
+  };
+
+  await t.test('a person whose sign-in has the wrong audience reads that on the page', async () => {
+    await keycloak.setAudience('gpuaas-console', false);
+    assert.match(await refusalPage(), /The token is for another audience\./);
+    await keycloak.setAudience('gpuaas-console', true);
+  });
+
+  await t.test('a person who signs in while the clocks differ reads that, and that it is not their fault', async () => {
+    clock.advance(3_600_000);
+    assert.match(await refusalPage(), /has expired\. The clocks of this site and of the identity provider differ/);
+    clock.advance(-2 * 3_600_000);
+    assert.match(await refusalPage(), /(?:issued in the future|not valid yet)\. The clocks of this site .* differ/);
+    clock.advance(3_600_000);
   });
 
   await t.test('a token for another audience is refused with that reason', async () => {

@@ -1,15 +1,24 @@
 /** A real Keycloak for a test: started from its distribution, with the realm that the operators' recipe describes. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { until } from '../../server/test/until.ts';
 import { KEYCLOAK_HOME } from '../../tools/test/keycloak.ts';
 
+const run = promisify(execFile);
 const REALM_FILE = new URL('../../infra/keycloak/gpuaas-realm.json', import.meta.url);
+const EXPORT_SCRIPT = fileURLToPath(new URL('../../infra/keycloak/export-members.sh', import.meta.url));
 const EXAMPLE = 'https://gpuaas.example.com';
 const ADMIN = { username: 'admin', password: 'admin-of-a-test' };
+/** In no group but those that a test gives. */
+export const MEMBER = { username: 'grace', password: 'wrong horse no battery', email: 'grace@example.com' };
+export const GROUP = 'gpu-users';
 export const USER = { username: 'ada', password: 'correct horse battery', email: 'ada@example.com' };
 /** The first start of a fresh distribution also assembles it. */
 const START_MS = 600_000;
@@ -21,6 +30,12 @@ export type Keycloak = Readonly<{
   issuer: string;
   /** An access token of the user, without a browser. */
   token(client: string): Promise<string>;
+  /** Puts MEMBER into GROUP, or takes them out. */
+  setMember(isMember: boolean): Promise<void>;
+  /** Whether tokens of the client carry the audience of the recipe. */
+  setAudience(client: string, isSet: boolean): Promise<void>;
+  /** What the script of the recipe prints about GROUP. */
+  exportMembers(): Promise<string>;
   /** The realm signs with a new key; the earlier ones stay published, or do not. */
   rotate(keeps: 'earlier' | 'none'): Promise<void>;
   stop(): Promise<void>;
@@ -47,6 +62,11 @@ const realmFor = (publicUrl: string): object => {
         ...{ username: USER.username, email: USER.email, emailVerified: true, enabled: true },
         ...{ firstName: 'Ada', lastName: 'Lovelace', groups: ['/gpu-users'] },
         credentials: [{ type: 'password', value: USER.password, temporary: false }],
+      },
+      {
+        ...{ username: MEMBER.username, email: MEMBER.email, emailVerified: true, enabled: true },
+        ...{ firstName: 'Grace', lastName: 'Hopper' },
+        credentials: [{ type: 'password', value: MEMBER.password, temporary: false }],
       },
     ],
   };
@@ -125,8 +145,45 @@ export const startKeycloak = async (
       await admin('DELETE', `/gpuaas/components/${key.id}`);
   };
   const issuer = `${url}/realms/gpuaas`;
+
+  type Named = Readonly<{ id: string; name?: string }>;
+  const onlyOne = (found: unknown): Named => {
+    const [one] = found as readonly Named[];
+    assert.ok(one !== undefined, 'Keycloak knows it');
+    return one;
+  };
+  const setMember: Keycloak['setMember'] = async (isMember) => {
+    const user = onlyOne(await admin('GET', `/gpuaas/users?exact=true&username=${MEMBER.username}`));
+    const group = onlyOne(await admin('GET', `/gpuaas/groups?exact=true&search=${GROUP}`));
+    await admin(isMember ? 'PUT' : 'DELETE', `/gpuaas/users/${user.id}/groups/${group.id}`);
+  };
+  const setAudience: Keycloak['setAudience'] = async (name, isSet) => {
+    const client = onlyOne(await admin('GET', `/gpuaas/clients?clientId=${name}`));
+    const path = `/gpuaas/clients/${client.id}/protocol-mappers/models`;
+    const mapper = ((await admin('GET', path)) as Named[]).find((one) => one.name === 'audience of GPUaaS');
+    if (!isSet && mapper !== undefined) await admin('DELETE', `${path}/${mapper.id}`);
+    if (isSet && mapper === undefined) {
+      const { clients } = JSON.parse(readFileSync(REALM_FILE, 'utf8')) as { clients: Client[] };
+      const own = clients.find(({ clientId }) => clientId === name)?.['protocolMappers'] as Named[];
+      await admin(
+        'POST',
+        path,
+        own.find((one) => one.name === 'audience of GPUaaS'),
+      );
+    }
+  };
+  const exportMembers: Keycloak['exportMembers'] = async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'kcadm-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const config = join(directory, 'kcadm.config');
+    const kcadm = join(KEYCLOAK_HOME, 'bin/kcadm.sh');
+    const signIn = ['config', 'credentials', '--config', config, '--server', url, '--realm', 'master'];
+    await run(kcadm, [...signIn, '--user', ADMIN.username, '--password', ADMIN.password]);
+    const env = { ...process.env, KCADM: kcadm, KCADM_CONFIG: config };
+    return (await run(EXPORT_SCRIPT, [issuer, GROUP], { env })).stdout;
+  };
   return {
-    ...{ url, issuer, rotate, stop },
+    ...{ url, issuer, rotate, stop, setMember, setAudience, exportMembers },
     token: (client_id) =>
       passwordGrant(issuer, { client_id, scope: 'openid', username: USER.username, password: USER.password }),
   };

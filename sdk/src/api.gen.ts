@@ -337,6 +337,8 @@ export type Capacity = {
   available_gpus: number;
   /** Largest GPU count that one allocation can get now. */
   largest_set: number;
+  /** The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch. */
+  expected: ExpectedCapacity | null;
   /** When it was counted; at most a few seconds ago. */
   counted_at: string;
 };
@@ -474,6 +476,16 @@ export type Enrollment = {
   install_command: string;
 };
 
+/** The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch. */
+export type ExpectedCapacity = {
+  /** GPUs that become free, on all nodes together. */
+  gpus: number;
+  /** By when, rounded up to a quarter of an hour. */
+  at: string;
+  /** `release`: allocations reach their maximum duration, then cleanup. `cleanup`: it runs now. */
+  kind: 'release' | 'cleanup';
+};
+
 export type GroupMapping = {
   /** ID of the group mapping. */
   id: string;
@@ -498,6 +510,45 @@ export type GroupMappingSpec = {
   project: string | null;
   /** A group never makes an owner. */
   role: 'admin' | 'member' | 'viewer';
+};
+
+/** All members of the mapped groups, complete. */
+export type GroupMembers = {
+  /** The issuer that it was exported from, as in `GPUAAS_OIDC_ISSUER`. */
+  issuer: string;
+  /** When the export began. For users who signed in later, that sign-in counts. */
+  exported_at: string;
+  /** Per group, as the issuer writes it in the groups claim, the subjects (`sub`) of all its members. Every mapped group must be present; one that no longer exists has none. */
+  groups: Record<string, unknown>;
+};
+
+export type GroupSyncPlan = {
+  /** Identifies the export and the changes that it leads to. */
+  hash: string;
+  /** Users of the issuer who have groups, or are in the export. */
+  users_checked: number;
+  /** Of them, those who signed in, or were synchronized, after it: nothing changes for them. */
+  users_newer: number;
+  /** Subjects of the export that never signed in here. */
+  users_unknown: number;
+  memberships_granted: number;
+  /** Memberships whose role changes. */
+  memberships_changed: number;
+  memberships_removed: number;
+  /** Every change. The end of a membership in an organization ends those in its projects. */
+  changes: {
+    /** ID of the user. */
+    user_id: string;
+    user_name: string;
+    email: string | null;
+    action: 'grant' | 'change' | 'remove';
+    organization_name: string;
+    /** Null for the membership in the organization. */
+    project_name: string | null;
+    role: 'admin' | 'member' | 'viewer' | null;
+  }[];
+  /** Why the export may be incomplete, as sentences. With one, applying needs `accept_warnings`. */
+  warnings: string[];
 };
 
 export type ImageSpec = {
@@ -2100,6 +2151,8 @@ export const operations = {
   adminAuditLogVerify: { method: 'GET', path: '/api/v1/admin/audit-logs/verify' },
   eventList: { method: 'GET', path: '/api/v1/projects/{project_id}/events', page: true },
   eventStream: { method: 'GET', path: '/api/v1/projects/{project_id}/events/stream', stream: 'text/event-stream' },
+  organizationEventList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/events', page: true },
+  organizationEventStream: { method: 'GET', path: '/api/v1/organizations/{organization_id}/events/stream', stream: 'text/event-stream' },
   adminEventStream: { method: 'GET', path: '/api/v1/admin/events/stream', stream: 'text/event-stream' },
   traceGet: { method: 'GET', path: '/api/v1/projects/{project_id}/trace' },
   adminTraceGet: { method: 'GET', path: '/api/v1/admin/trace' },
@@ -2230,6 +2283,8 @@ export const operations = {
   adminGroupMappingCreate: { method: 'POST', path: '/api/v1/admin/group-mappings', idempotency: 'required', body: true },
   adminGroupMappingDelete: { method: 'DELETE', path: '/api/v1/admin/group-mappings/{group_mapping_id}' },
   adminGroupSync: { method: 'POST', path: '/api/v1/admin/group-mappings/sync', idempotency: 'required' },
+  adminGroupSyncPlan: { method: 'POST', path: '/api/v1/admin/group-mappings/sync/plan', body: true },
+  adminGroupSyncApply: { method: 'POST', path: '/api/v1/admin/group-mappings/sync/apply', idempotency: 'required', body: true },
   adminDoctorGet: { method: 'GET', path: '/api/v1/admin/doctor' },
   adminSetupGet: { method: 'GET', path: '/api/v1/admin/setup' },
   adminBackupList: { method: 'GET', path: '/api/v1/admin/backups', page: true },
@@ -3019,6 +3074,8 @@ export type Operations = {
         /** Why it is not available for this launch, as a sentence. */
         reason: string | null;
       }[];
+      /** The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch. */
+      expected: ExpectedCapacity | null;
     };
   };
   /** Launch a bare-metal node or a GPU slice. Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives. */
@@ -3645,6 +3702,70 @@ export type Operations = {
       } | undefined;
     };
     response: ProjectEvent;
+  };
+  /** List events of the organization and its projects in commit order, oldest first. An event of the organization itself, such as a decision about its GPU limit, has no `projectid`. */
+  organizationEventList: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** next_cursor of the previous page. */
+        cursor?: string | undefined;
+        type?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        specversion: '1.0';
+        /** ID of the event. */
+        id: string;
+        type: string;
+        source: string;
+        /** ID of its subject. */
+        subject: string;
+        /** When it happened. */
+        time: string;
+        datacontenttype: 'application/json';
+        correlationid: string;
+        organizationid: string;
+        projectid?: string | undefined;
+        data: Record<string, unknown>;
+      }[];
+      /** Cursor of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+  };
+  /** Stream events of the organization and its projects (server-sent events). An event of the organization itself, such as a decision about its GPU limit, has no `projectid`. Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem. A comment line every 15 seconds keeps the connection open. */
+  organizationEventStream: {
+    request: {
+      params: {
+        /** ID of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        type?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      specversion: '1.0';
+      /** ID of the event. */
+      id: string;
+      type: string;
+      source: string;
+      /** ID of its subject. */
+      subject: string;
+      /** When it happened. */
+      time: string;
+      datacontenttype: 'application/json';
+      correlationid: string;
+      organizationid: string;
+      projectid?: string | undefined;
+      data: Record<string, unknown>;
+    };
   };
   /** Stream events of the whole platform (server-sent events). Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem. For live pages of operators. */
   adminEventStream: {
@@ -5901,7 +6022,7 @@ export type Operations = {
     };
     response: undefined;
   };
-  /** Compare the stored groups of all users with the mappings, and change memberships accordingly. It does not contact the issuer: the groups of a user are those of the last sign-in. A group that a user has lost since is known at the next sign-in; to end access before that, disable the user or delete the mapping and sync. */
+  /** Compare the stored groups of all users with the mappings, and change memberships accordingly. It does not contact the issuer: the groups of a user are those of the last sign-in. A group that a user has lost since is known at the next sign-in; to end access before that, apply an export of the issuer (`adminGroupSyncApply`). */
   adminGroupSync: {
     request: Record<string, never>;
     response: {
@@ -5912,6 +6033,30 @@ export type Operations = {
       memberships_changed: number;
       memberships_removed: number;
     };
+  };
+  /** Compare an export of the issuer with the memberships and list what applying it would change. Reads only: takes no Idempotency-Key and leaves no audit row. */
+  adminGroupSyncPlan: {
+    request: {
+      body: {
+        /** All members of the mapped groups, complete. */
+        members: GroupMembers;
+      };
+    };
+    response: GroupSyncPlan;
+  };
+  /** Make memberships follow an export of the issuer, as planned and reviewed. The groups of every user become those of the export: who is not in it loses what groups gave. Refused with 409 if the plan has changed, or has warnings that are not accepted. */
+  adminGroupSyncApply: {
+    request: {
+      body: {
+        /** All members of the mapped groups, complete. */
+        members: GroupMembers;
+        /** Identifies the export and the changes that it leads to. */
+        hash: string;
+        /** Apply it although the plan has warnings. */
+        accept_warnings?: boolean | undefined;
+      };
+    };
+    response: GroupSyncPlan;
   };
   /** Check the whole site now, with a cure for everything that is not in order. The checks run at once, each with its own time limit: a dependency that does not respond is `unknown`, and the others are still checked. The process contacts only addresses of its own configuration. Of a client, `gpuaas doctor` checks connection and sign-in. */
   adminDoctorGet: {

@@ -48,6 +48,13 @@ const mapping = ({ acme }: Tenants) => ({
   role: 'viewer' as const,
 });
 
+/** An export that names every mapped group, and nobody. */
+export const groupMembersOf = async ({ superadmin, test }: Tenants) => {
+  const { items } = must(await superadmin.get('/api/v1/admin/group-mappings?limit=200'), 200).body;
+  const groups = items.map(({ group }: { group: string }): [string, string[]] => [group, []]);
+  return { issuer: test.issuer.url, exported_at: new Date().toISOString(), groups: Object.fromEntries(groups) };
+};
+
 const SITE = '/api/v1/admin/site';
 /** The site with another contact. */
 const siteFile = async ({ superadmin }: Pick<Tenants, 'superadmin'>) => {
@@ -112,4 +119,10 @@ export const siteScenarios = {
     return { as: tenants.superadmin, params: { group_mapping_id: must(made, 201).body.id } };
   },
   adminGroupSync: async ({ superadmin }) => ({ as: superadmin }),
+  adminGroupSyncPlan: async (tenants) => ({ as: tenants.superadmin, body: { members: await groupMembersOf(tenants) } }),
+  adminGroupSyncApply: async (tenants) => {
+    const members = await groupMembersOf(tenants);
+    const planned = must(await tenants.superadmin.post('/api/v1/admin/group-mappings/sync/plan', { members }), 200);
+    return { as: tenants.superadmin, body: { members, hash: planned.body.hash, accept_warnings: true } };
+  },
 } satisfies Partial<Scenarios>;

@@ -221,6 +221,8 @@ export const scenarios: Scenarios = {
 
   eventList: atProject,
   eventStream: atProject,
+  organizationEventList: atOrganization,
+  organizationEventStream: atOrganization,
   adminEventStream: asSuperadmin,
 
   traceGet: async (tenants) => ({ ...(await atProject(tenants)), query: { id: tenants.acme.ids.allocation_id } }),

@@ -1,7 +1,9 @@
 import { GROUP_ROLES } from '@gpuaas/sdk';
-import { choice, command, type Group, required, text } from '../command.ts';
+import { choice, command, type Group, required, text, toggle } from '../command.ts';
+import { UsageError } from '../exit.ts';
 import { anyOrganizationId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { syncByFile } from '../group-members.ts';
 
 export const adminGroupMapping: Group = {
   name: 'group-mapping',
@@ -68,9 +70,36 @@ export const adminGroup: Group = {
   commands: [
     command({
       name: 'sync',
-      summary: 'Apply the mappings to the groups that users had at their last sign-in; does not contact the issuer',
-      flags: { ...keyFlags },
+      summary: 'Apply the mappings: to an export of the issuer, or to the groups of each user’s last sign-in',
+      flags: {
+        file: {
+          ...text('Export of the issuer: all members of the mapped groups now; - for standard input', 'file'),
+          short: 'f',
+        },
+        plan: toggle('With --file: show the changes and the hash to apply them with'),
+        hash: text('With --file: hash of the reviewed plan', 'hash'),
+        'accept-warnings': toggle('With --file: apply it although it may be incomplete'),
+        ...yesFlags,
+        ...keyFlags,
+      },
+      examples: [
+        'gpuaas admin group sync --file members.json --plan',
+        'gpuaas admin group sync --file members.json --hash 5f0c9a1be2d47763',
+      ],
       run: async (cli, { flags }) => {
+        const { file, hash, acceptWarnings, yes, idempotencyKey, plan } = flags;
+        if (file !== undefined) {
+          const wanted = {
+            hash,
+            yes,
+            idempotencyKey,
+            isPlanOnly: plan === true,
+            accept_warnings: acceptWarnings === true,
+          };
+          return syncByFile(cli, { file, ...wanted });
+        }
+        if (plan || hash !== undefined || acceptWarnings)
+          throw new UsageError('--plan, --hash and --accept-warnings need --file.');
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminGroupSync', {}, options);
         const { users_checked, memberships_granted, memberships_changed, memberships_removed } = response.data;

@@ -1,3 +1,4 @@
+import type { Capacity } from '@gpuaas/sdk';
 import { command, type Group, text } from '../command.ts';
 import { allocationId } from '../find.ts';
 import { collect, pageFlags } from '../flags.ts';
@@ -5,13 +6,17 @@ import { shortDuration, shortTime } from '../table.ts';
 import { price } from './catalog.ts';
 import { quotaRequestCommands } from './quota-request.ts';
 
+/** `+12 by 11-15 10:45Z`: GPUs that become free, without a promise that a launch gets them. */
+export const expectedText = ({ gpus, at }: NonNullable<Capacity['expected']>): string =>
+  `+${gpus} by ${shortTime(at).slice('2026-'.length)}`;
+
 export const capacity: Group = {
   name: 'capacity',
-  summary: 'Show capacity that is free now',
+  summary: 'Show capacity that is free now, and when more is expected',
   commands: [
     command({
       name: 'list',
-      summary: 'List free GPUs per region and SKU, and the largest set on one node',
+      summary: 'List free GPUs per region and SKU, the largest set on one node, and when more are expected',
       scope: 'project',
       flags: pageFlags,
       run: async (cli, { flags }) => {
@@ -21,9 +26,10 @@ export const capacity: Group = {
         cli.out.list(await collect(flags, read), [
           { header: 'REGION', value: ({ region_name }) => region_name },
           { header: 'SKU', value: ({ sku_name }) => sku_name },
-          { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
+          { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape, optional: true },
           { header: 'FREE GPUS', value: ({ available_gpus }) => available_gpus, align: 'right' },
           { header: 'LARGEST SET', value: ({ largest_set }) => largest_set, align: 'right' },
+          { header: 'EXPECTED', value: ({ expected }) => (expected === null ? '–' : expectedText(expected)) },
           { header: 'COUNTED', value: ({ counted_at }) => shortTime(counted_at), optional: true },
         ]);
       },

@@ -5,15 +5,15 @@ import type { Cli } from '../context.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
 
-type PlatformEvent = Operations['adminEventStream']['response'];
+type AnyEvent = Operations['adminEventStream']['response'];
 
-const line = (event: PlatformEvent): string =>
+const line = (event: AnyEvent): string =>
   [event.time.slice(0, 19).concat('Z'), event.type.padEnd(26), event.subject].join('  ');
 
 /** Prints events until it is interrupted. */
 const follow = async (
   cli: Cli,
-  open: (options: StreamOptions) => AsyncIterable<PlatformEvent>,
+  open: (options: StreamOptions) => AsyncIterable<AnyEvent>,
   after: string | undefined,
 ): Promise<void> => {
   const stream = open({
@@ -25,24 +25,47 @@ const follow = async (
   for await (const event of stream) cli.out.print(cli.out.json ? safeJson(event) : line(event));
 };
 
+type PageQuery = { limit: number; cursor: string | undefined };
+
+const ofProject = async (cli: Cli, type: string | undefined) => {
+  const params = { project_id: await cli.project() };
+  const client = await cli.client();
+  return {
+    open: (options: StreamOptions): AsyncIterable<AnyEvent> => client.eventStream({ params, query: { type } }, options),
+    read: (query: PageQuery) => client.eventList({ params, query: { ...query, type } }, { signal: cli.signal }),
+  };
+};
+
+const ofOrganization = async (cli: Cli, type: string | undefined) => {
+  const params = { organization_id: await cli.organization() };
+  const client = await cli.client();
+  return {
+    open: (options: StreamOptions): AsyncIterable<AnyEvent> =>
+      client.organizationEventStream({ params, query: { type } }, options),
+    read: (query: PageQuery) =>
+      client.organizationEventList({ params, query: { ...query, type } }, { signal: cli.signal }),
+  };
+};
+
 export const events = command({
   name: 'events',
-  summary: 'List events of a project, oldest first, or follow them',
+  summary: 'List events of a project or an organization, oldest first, or follow them',
   scope: 'project',
   flags: {
     follow: { ...toggle('Print events as they occur; in a pipe, one JSON object per line'), short: 'f' },
+    'all-projects': toggle('Events of the organization and all its projects'),
     type: text('Only this type, such as project.updated', 'type'),
     after: text('With --follow: start after this event', 'id'),
     ...pageFlags,
   },
-  examples: ['gpuaas events --all', 'gpuaas events --follow --type workflow_run.changed'],
+  examples: [
+    'gpuaas events --all',
+    'gpuaas events --follow --type workflow_run.changed',
+    'gpuaas events --follow --all-projects --type quota.decided',
+  ],
   run: async (cli, { flags }) => {
-    const project_id = await cli.project();
-    const client = await cli.client();
-    const request = { params: { project_id }, query: { type: flags.type } };
-    if (flags.follow) return follow(cli, (options) => client.eventStream(request, options), flags.after);
-    const read = (query: { limit: number; cursor: string | undefined }) =>
-      client.eventList({ params: { project_id }, query: { ...query, type: flags.type } }, { signal: cli.signal });
+    const { open, read } = await (flags.allProjects ? ofOrganization : ofProject)(cli, flags.type);
+    if (flags.follow) return follow(cli, open, flags.after);
     cli.out.list(await collect(flags, read), [
       { header: 'TIME', value: ({ time }) => shortTime(time) },
       { header: 'TYPE', value: ({ type }) => type, shrink: 'cut' },

@@ -128,3 +128,19 @@ test('an event stream that the server refuses for good is reported and not opene
   assert.equal(refuse.mock.callCount(), 1, 'the reader has given up its place');
   tab.leave();
 });
+
+test('an organization is followed by its own stream', {
+  timeout: 10_000,
+}, async () => {
+  const asked: unknown[] = [];
+  async function* organizationEventStream(request: unknown, options: Options) {
+    asked.push(request);
+    options.onOpen();
+    yield { type: 'quota.decided' };
+    await once(options.signal, 'abort');
+  }
+  const tab = aTab({ organizationEventStream } as unknown as Client, 'org_followed');
+  await tab.hears('event quota.decided');
+  assert.deepEqual(asked, [{ params: { organization_id: 'org_followed' } }]);
+  tab.leave();
+});

@@ -1,17 +1,17 @@
 /**
- * The event stream of a project or of the platform. Browsers allow few connections to one host, so one tab reads the
+ * The event stream of a project, an organization or the platform. Browsers allow few connections to one host, so one tab reads the
  * stream and shares events and connection state with the others. When it closes, the next tab takes over. Possible gaps
  * are reported, so that data is read again.
  */
 import type { Client } from '@gpuaas/sdk';
 
-/** A project's id, or the platform as a whole. */
+/** The id of a project or of an organization, or the platform as a whole. */
 export type LiveScope = string;
 export const PLATFORM_SCOPE: LiveScope = 'platform';
 
 export type LiveState = 'connecting' | 'live' | 'reconnecting';
 
-type Streams = Pick<Client, 'eventStream' | 'adminEventStream'>;
+type Streams = Pick<Client, 'eventStream' | 'organizationEventStream' | 'adminEventStream'>;
 export type Listener = Readonly<{
   onState(state: LiveState): void;
   onEvent(type: string): void;
@@ -55,8 +55,9 @@ const createReader = (client: Streams, scope: LiveScope, channel: BroadcastChann
       },
       onReconnect: () => say('reconnecting'),
     };
-    return scope === PLATFORM_SCOPE
-      ? client.adminEventStream({}, options)
+    if (scope === PLATFORM_SCOPE) return client.adminEventStream({}, options);
+    return scope.startsWith('org_')
+      ? client.organizationEventStream({ params: { organization_id: scope } }, options)
       : client.eventStream({ params: { project_id: scope } }, options);
   };
   const read = async (signal: AbortSignal, isTakenOver: boolean): Promise<void> => {

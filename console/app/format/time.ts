@@ -34,6 +34,9 @@ export const until = (at: string, nowMs: number): string => {
 /** `2026-11-15 22:57:07 UTC` */
 export const exact = (at: string): string => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
+/** `2026-11-15 22:45 UTC`, for a time that is not known to the second. */
+export const minute = (at: string): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
 /** `22:57:07.123` for a line of a timeline whose date is shown elsewhere. */
 export const clock = (at: string): string => new Date(at).toISOString().slice(11, 23);
 export const day = (at: string): string => new Date(at).toISOString().slice(0, 10);

@@ -1282,6 +1282,21 @@ export const adminGroupMappingCreate = {
   }
 } as const satisfies Inputs;
 
+export const adminGroupSyncPlan = {} as const satisfies Inputs;
+
+export const adminGroupSyncApply = {
+  "hash": {
+    "kind": "text",
+    "isRequired": true,
+    "description": "Identifies the export and the changes that it leads to.",
+    "pattern": "^[0-9a-f]{16}$"
+  },
+  "accept_warnings": {
+    "kind": "boolean",
+    "description": "Apply it although the plan has warnings."
+  }
+} as const satisfies Inputs;
+
 export const adminBackupRecord = {
   "taken_at": {
     "kind": "time",

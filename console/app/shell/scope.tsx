@@ -1,4 +1,4 @@
-/** The scope of a part of the console, a project or the platform: who may open it, and which events keep it current. */
+/** The scope of a part of the console, a project, an organization or the platform: who may open it, and which events keep it current. */
 import { Outlet, useParams } from '@tanstack/react-router';
 import { PLATFORM_SCOPE } from '../api/event-stream.ts';
 import { useLive } from '../api/live.ts';
@@ -12,6 +12,12 @@ export const ProjectScope = () => {
   const project = me.projects.find(({ id }) => id === projectId);
   useLive(project?.id ?? null);
   return project === undefined ? <NotFoundPage /> : <Outlet />;
+};
+
+/** Members who may not read the events of every project see the page as it was read. */
+export const useLiveOrganization = (organizationId: string): void => {
+  const refusal = refusalOf(useMe(), 'event.read', { organization: organizationId });
+  useLive(refusal === null ? organizationId : null);
 };
 
 export const PlatformScope = () => {

@@ -111,6 +111,7 @@ export type SignUpRequest = Item<'adminSignUpRequestList'>;
 export type QuotaRequest = Item<'quotaRequestList'>;
 export type GroupMapping = Item<'adminGroupMappingList'>;
 export type Event = Item<'eventList'>;
+export type OrganizationEvent = Item<'organizationEventList'>;
 /** As stored: an event of the platform has no organization and no project. */
 export type KeptEvent = Omit<Event, 'organizationid' | 'projectid'> &
   Partial<Pick<Event, 'organizationid' | 'projectid'>>;

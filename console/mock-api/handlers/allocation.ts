@@ -11,6 +11,7 @@ import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation } from '../core/rows.ts';
 import { claimSlots, moveAllocation, planRelease, provision, startRelease } from '../life/allocation.ts';
+import { expectedFor } from '../life/expected.ts';
 import { snapshotOf } from '../life/placement.ts';
 import { quotaLeft } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
@@ -81,9 +82,17 @@ const checked = (ctx: MockCtx, body: Launch) => {
   const launch = checkLaunch(ask, facts);
   if ('kind' in launch) throw refusedBy(launch);
   const { gpu_model } = launch.sku;
+  const { region_name } = ask;
   const snapshot = snapshotOf(ctx.world, (node) => node.gpu_model === gpu_model);
   const decision = place(launch.request, snapshot);
-  const refused = decision.kind === 'placed' ? null : placementRefusal(decision, launch);
+  const refused =
+    decision.kind === 'placed'
+      ? null
+      : placementRefusal(
+          decision,
+          launch,
+          expectedFor(ctx.world, launch.sku, region_name, ask.organization_id, body.gpu_count),
+        );
   return { ...facts, ...launch, snapshot, decision, refused };
 };
 
@@ -114,6 +123,7 @@ export const allocation = {
       reasons: refused?.reasons ?? [],
       alternatives: refused?.alternatives ?? [],
       ...choices,
+      expected: refused?.expected ?? null,
     };
   },
   allocationCreate: async (ctx: MockCtx, { body }: Req<'allocationCreate'>) => {

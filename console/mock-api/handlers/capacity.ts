@@ -3,8 +3,10 @@ import { costSince, monthStart } from '../../../server/src/domain/usage.ts';
 import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { UsageRecord } from '../core/rows.ts';
+import { expectedFor } from '../life/expected.ts';
 import { launchable, snapshotOf } from '../life/placement.ts';
 import { chargeOf, costMinor, quotaLeft, quotaView } from '../life/usage.ts';
+import { isOpen } from '../views/catalog.ts';
 
 const USD = (amount_minor: number) => ({ amount_minor, currency: 'USD' });
 
@@ -30,6 +32,8 @@ export const capacity = {
           capacity_shape: sku.capacity_shape,
           available_gpus: free_gpus,
           largest_set,
+          expected:
+            isOpen(world, sku) && region.enabled ? expectedFor(world, sku, region.name, organizationOf(ctx)) : null,
           counted_at: world.ago(),
         };
       },

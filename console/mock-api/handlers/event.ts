@@ -1,9 +1,9 @@
 /** Events as pages and as streams. A stream starts now, or after the event that its reader saw last, which must still be kept. */
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
-import { type MockCtx, projectOf, type Req } from '../core/context.ts';
+import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { Refusal } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
-import type { Event, KeptEvent } from '../core/rows.ts';
+import type { Event, KeptEvent, OrganizationEvent } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
 const isOfProject =
@@ -11,11 +11,21 @@ const isOfProject =
   (event: KeptEvent): event is Event =>
     event.projectid === projectId && event.organizationid !== undefined;
 
+const isOfOrganization =
+  (organizationId: string) =>
+  (event: KeptEvent): event is OrganizationEvent =>
+    event.organizationid === organizationId;
+
 type Wanted<T extends KeptEvent> = Readonly<{
   is(event: KeptEvent): event is T;
   type: string | undefined;
   after: string | undefined;
 }>;
+
+const isOfType =
+  (type: string | undefined) =>
+  (event: KeptEvent): boolean =>
+    type === undefined || event.type === type;
 
 /** Not a generator: a generator that is suspended in an await cannot be closed before the next event. */
 const follow = <T extends KeptEvent>(world: World, { is, type, after }: Wanted<T>): AsyncIterable<T> => {
@@ -57,11 +67,15 @@ const follow = <T extends KeptEvent>(world: World, { is, type, after }: Wanted<T
 
 export const event = {
   eventList: async (ctx: MockCtx, { query }: Req<'eventList'>) => {
-    const rows = ctx.world.events
-      .filter(isOfProject(projectOf(ctx)))
-      .filter((one) => query.type === undefined || one.type === query.type);
+    const rows = ctx.world.events.filter(isOfProject(projectOf(ctx))).filter(isOfType(query.type));
     return pageOf(ctx, query, rows, idOf, asIs);
   },
+  organizationEventList: async (ctx: MockCtx, { query }: Req<'organizationEventList'>) => {
+    const rows = ctx.world.events.filter(isOfOrganization(organizationOf(ctx))).filter(isOfType(query.type));
+    return pageOf(ctx, query, rows, idOf, asIs);
+  },
+  organizationEventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'organizationEventStream'>) =>
+    follow(ctx.world, { is: isOfOrganization(organizationOf(ctx)), type: query.type, after }),
   eventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'eventStream'>) =>
     follow(ctx.world, { is: isOfProject(projectOf(ctx)), type: query.type, after }),
   adminEventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'adminEventStream'>) =>

@@ -9,10 +9,10 @@ import { invalidField } from '../core/errors.ts';
 import { asIs, pageOf } from '../core/page.ts';
 import type { Backup } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { ISSUER } from '../seed/people.ts';
 
 const VERSION = '0.1.0';
 const DAY_MS = 86_400_000;
-const ISSUER = 'https://login.acme.example';
 const SERVICES = [
   'gpuaas-api',
   'gpuaas-api',

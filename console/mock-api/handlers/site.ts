@@ -1,9 +1,17 @@
 /** What operators decide for the whole site: sign-up, organizations of others, groups. */
+import {
+  type GroupMembers,
+  indexMembers,
+  membersProblems,
+  syncWarnings,
+} from '../../../server/src/domain/group-sync.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
+import { digestOf } from '../core/random.ts';
 import type { GroupMapping, SignUpRequest } from '../core/rows.ts';
+import { ISSUER } from '../seed/people.ts';
 import { invite } from './invitation.ts';
 import { newOrganization } from './organization.ts';
 
@@ -22,6 +30,27 @@ const addOwner = ({ world }: MockCtx, organization_id: string, user_id: string):
     ...{ organization_id, user_id, name: user?.name ?? '', email: user?.email ?? null },
     ...{ role: 'owner', source: 'manual', version: 1, created_at: world.ago() },
   });
+};
+
+/** Users of the mock have no groups, so an export changes nothing. */
+const groupPlan = ({ world }: MockCtx, members: GroupMembers) => {
+  const mapped = world.groupMappings.map(({ group }) => group);
+  const problems = membersProblems(members, { issuer: ISSUER, mapped, now_ms: world.now() });
+  if (problems.length > 0)
+    throw new Refusal('invalid_request', REFUSALS.group_members(problems.length), {
+      errors: problems.map(({ pointer, message }) => ({
+        ...{ pointer: `/body/members${pointer}`, code: 'unusable', message },
+      })),
+    });
+  const subjects = indexMembers(members).of.size;
+  const none = { known: 0, holders: 0, losing_all: 0, stored: new Map<string, number>() };
+  return {
+    hash: digestOf(JSON.stringify(members), 16),
+    ...{ users_checked: 0, users_newer: 0, users_unknown: subjects },
+    ...{ memberships_granted: 0, memberships_changed: 0, memberships_removed: 0 },
+    changes: [],
+    warnings: syncWarnings(members, { ...none, mapped, now_ms: world.now() }),
+  };
 };
 
 export const site = {
@@ -99,5 +128,14 @@ export const site = {
   adminGroupSync: async (ctx: MockCtx) => {
     ctx.target('group_mapping', 'all');
     return { users_checked: 0, memberships_granted: 0, memberships_changed: 0, memberships_removed: 0 };
+  },
+  adminGroupSyncPlan: async (ctx: MockCtx, { body }: Req<'adminGroupSyncPlan'>) => groupPlan(ctx, body.members),
+  adminGroupSyncApply: async (ctx: MockCtx, { body }: Req<'adminGroupSyncApply'>) => {
+    const plan = groupPlan(ctx, body.members);
+    if (plan.hash !== body.hash) throw new Refusal('conflict', REFUSALS.group_sync_changed);
+    if (plan.warnings.length > 0 && body.accept_warnings !== true)
+      throw new Refusal('conflict', REFUSALS.group_sync_warnings(plan.warnings));
+    ctx.target('group_mapping', 'all');
+    return plan;
   },
 };

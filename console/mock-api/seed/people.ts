@@ -4,6 +4,8 @@ import { digestOf } from '../core/random.ts';
 import type { User } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
+export const ISSUER = 'https://login.acme.example';
+
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -28,7 +30,7 @@ const person = (world: World, name: string, handle: string, platform_role: User[
     id: world.mint('user', world.now() - 120 * DAY_MS),
     name,
     email: `${handle}@acme.example`,
-    issuer: 'https://login.acme.example',
+    issuer: ISSUER,
     subject: handle,
     platform_role,
     state: 'active',

@@ -117,4 +117,5 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminGroupMappingCreate: null,
   adminGroupMappingDelete: null,
   adminGroupSync: null,
+  adminGroupSyncApply: null,
 };

@@ -1,5 +1,6 @@
 /** One successful request for each operation of operators. */
 import type { Node, Slot } from '../core/rows.ts';
+import { ISSUER } from '../seed/people.ts';
 import { must, present, type Scenarios, type TestApi } from './request.ts';
 import { catalogScenarios } from './scenarios-catalog.ts';
 import { openQuotaRequest } from './scenarios-tenant.ts';
@@ -34,6 +35,13 @@ const staged = async (api: TestApi) => {
 
 const waiting = ({ world }: TestApi): string => present(world.signUpRequests[0], 'a sign-up request').id;
 
+/** An export that names every mapped group, and nobody. */
+const membersOf = ({ world }: TestApi) => ({
+  issuer: ISSUER,
+  exported_at: new Date(world.now()).toISOString(),
+  groups: Object.fromEntries(world.groupMappings.map(({ group }): [string, string[]] => [group, []])),
+});
+
 const aSite = { version: 1, pools: [{ name: 'spare', purpose: 'For a test' }] };
 
 export const platformScenarios = {
@@ -65,6 +73,12 @@ export const platformScenarios = {
     params: { group_mapping_id: present(world.groupMappings[0], 'a mapping').id },
   }),
   adminGroupSync: () => ({}),
+  adminGroupSyncPlan: (api) => ({ body: { members: membersOf(api) } }),
+  adminGroupSyncApply: async (api: TestApi) => {
+    const members = membersOf(api);
+    const { hash } = await must<{ hash: string }>(api, 'adminGroupSyncPlan', { body: { members } });
+    return { body: { members, hash, accept_warnings: true } };
+  },
   adminUserList: () => ({}),
   adminUserGet: ({ seedIds }) => ({ params: { user_id: seedIds.users.member } }),
   adminUserUpdate: ({ seedIds }) => ({

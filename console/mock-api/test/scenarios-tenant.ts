@@ -134,4 +134,6 @@ export const tenantScenarios = {
   auditLogExport: (api) => ({ params: ofOrganization(api) }),
   eventList: (api) => ({ params: ofProject(api) }),
   eventStream: (api) => ({ params: ofProject(api) }),
+  organizationEventList: (api) => ({ params: ofOrganization(api) }),
+  organizationEventStream: (api) => ({ params: ofOrganization(api) }),
 } satisfies Partial<Scenarios>;

@@ -83,7 +83,7 @@ export const adminGroupMappingApi = define({
     summary: 'Compare the stored groups of all users with the mappings, and change memberships accordingly',
     description:
       'It does not contact the issuer: the groups of a user are those of the last sign-in. A group that a user has lost ' +
-      'since is known at the next sign-in; to end access before that, disable the user or delete the mapping and sync.',
+      'since is known at the next sign-in; to end access before that, apply an export of the issuer (`adminGroupSyncApply`).',
     permission: 'admin.group_mapping.update',
     audit: 'group_mapping.sync',
     freshSignIn: true,

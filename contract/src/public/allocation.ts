@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { Action, Closed, Money, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
+import { ExpectedCapacity } from './capacity.ts';
 import { CAPACITY_SHAPES, imageName } from './catalog.ts';
 import { launchChoices, NETWORK_KINDS, networkChoice, STORAGE_KINDS, storageChoice } from './launch-choice.ts';
 import { STEP_OUTCOMES } from './workflow-run.ts';
@@ -289,6 +290,7 @@ export const allocationApi = define({
       }),
       alternatives: Type.Array(LaunchAlternative),
       ...launchChoices,
+      expected: Nullable(ExpectedCapacity),
     }),
   },
   allocationCreate: {

@@ -4,12 +4,33 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { CAPACITY_SHAPES } from './catalog.ts';
 
+/** Why more GPUs are expected. */
+export const EXPECTED_KINDS = ['release', 'cleanup'] as const;
+
+/** The code of the reason of a refused launch that states it. */
+export const EXPECTED_REASON = 'expected';
+
+export const ExpectedCapacity = Closed(
+  {
+    gpus: Type.Integer({ minimum: 1, description: 'GPUs that become free, on all nodes together.' }),
+    at: Time('By when, rounded up to a quarter of an hour.'),
+    kind: StringEnum(EXPECTED_KINDS, {
+      description: '`release`: allocations reach their maximum duration, then cleanup. `cleanup`: it runs now.',
+    }),
+  },
+  {
+    description:
+      'The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch.',
+  },
+);
+
 export const Capacity = Closed({
   region_name: Type.String(),
   sku_name: Type.String(),
   capacity_shape: StringEnum(CAPACITY_SHAPES),
   available_gpus: Type.Integer({ description: 'GPUs that can be launched now.' }),
   largest_set: Type.Integer({ description: 'Largest GPU count that one allocation can get now.' }),
+  expected: Nullable(ExpectedCapacity),
   counted_at: Time('When it was counted; at most a few seconds ago.'),
 });
 

@@ -18,6 +18,9 @@ export const ProjectEvent = Closed({
   data: Type.Object({}, { additionalProperties: true }),
 });
 
+/** As an event of a project; one of the organization itself names no project. */
+const OrganizationEvent = Closed({ ...ProjectEvent.properties, projectid: Type.Optional(Type.String()) });
+
 /** As an event of a project, but organization and project may be null: nodes belong to no organization. */
 const PlatformEvent = Closed({
   ...ProjectEvent.properties,
@@ -26,6 +29,8 @@ const PlatformEvent = Closed({
 });
 
 const params = Closed({ project_id: Id('project') });
+const ofOrganization = Closed({ organization_id: Id('organization') });
+const OF_TYPE = { type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) };
 const read = {
   method: 'GET',
   tag: 'Events',
@@ -37,6 +42,10 @@ const read = {
 const START =
   'Starts now, or after the event named by Last-Event-ID. If the events after it are no longer available, the response is `gone`. An open stream that cannot continue ends with an event of type `problem`, whose data is the problem.';
 
+const KEPT_OPEN = 'A comment line every 15 seconds keeps the connection open.';
+const EVENTS_OF_ORGANIZATION =
+  'An event of the organization itself, such as a decision about its GPU limit, has no `projectid`.';
+
 export const eventApi = define({
   eventList: {
     ...read,
@@ -45,7 +54,7 @@ export const eventApi = define({
     permission: 'event.read',
     path: '/api/v1/projects/{project_id}/events',
     summary: 'List events of the project in commit order, oldest first',
-    query: Closed({ ...PageQuery, type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
+    query: Closed({ ...PageQuery, ...OF_TYPE }),
     response: Page(ProjectEvent),
   },
   eventStream: {
@@ -55,9 +64,32 @@ export const eventApi = define({
     permission: 'event.read',
     path: '/api/v1/projects/{project_id}/events/stream',
     summary: 'Stream events of the project (server-sent events)',
-    description: `${START} A comment line every 15 seconds keeps the connection open.`,
-    query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
+    description: `${START} ${KEPT_OPEN}`,
+    query: Closed(OF_TYPE),
     response: ProjectEvent,
+    stream: 'text/event-stream',
+  },
+  organizationEventList: {
+    ...read,
+    params: ofOrganization,
+    access: 'tenant',
+    permission: 'event.read',
+    path: '/api/v1/organizations/{organization_id}/events',
+    summary: 'List events of the organization and its projects in commit order, oldest first',
+    description: EVENTS_OF_ORGANIZATION,
+    query: Closed({ ...PageQuery, ...OF_TYPE }),
+    response: Page(OrganizationEvent),
+  },
+  organizationEventStream: {
+    ...read,
+    params: ofOrganization,
+    access: 'tenant',
+    permission: 'event.read',
+    path: '/api/v1/organizations/{organization_id}/events/stream',
+    summary: 'Stream events of the organization and its projects (server-sent events)',
+    description: `${EVENTS_OF_ORGANIZATION} ${START} ${KEPT_OPEN}`,
+    query: Closed(OF_TYPE),
+    response: OrganizationEvent,
     stream: 'text/event-stream',
   },
   adminEventStream: {
@@ -67,7 +99,7 @@ export const eventApi = define({
     description: `${START} For live pages of operators.`,
     access: 'platform',
     permission: 'admin.event.read',
-    query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
+    query: Closed(OF_TYPE),
     response: PlatformEvent,
     stream: 'text/event-stream',
   },

@@ -10,6 +10,7 @@ import { adminDiscoveryApi } from './admin-discovery.ts';
 import { adminDiskApi } from './admin-disk.ts';
 import { adminDoctorApi } from './admin-doctor.ts';
 import { adminGroupMappingApi } from './admin-group-mapping.ts';
+import { adminGroupSyncApi } from './admin-group-sync.ts';
 import { adminHealthApi } from './admin-health.ts';
 import { adminImageApi } from './admin-image.ts';
 import { adminInvariantApi } from './admin-invariant.ts';
@@ -111,6 +112,7 @@ export const api = {
   ...adminSignUpRequestApi,
   ...adminQuotaRequestApi,
   ...adminGroupMappingApi,
+  ...adminGroupSyncApi,
   ...adminDoctorApi,
   ...adminSetupApi,
   ...adminBackupApi,

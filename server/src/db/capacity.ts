@@ -7,6 +7,7 @@
  */
 import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
 import type { UnavailableReason } from '@gpuaas/scheduler';
+import type { ExpectedEntry } from '../domain/expected-capacity.ts';
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, skuIsOpen, slotUnavailableReason } from './predicates.ts';
 
@@ -30,6 +31,8 @@ export type ShapeCounts = Readonly<{
   active_gpus?: number;
   /** Neither free, unapproved nor claimed by this shape. Missing in counts of an older version. */
   blocked_gpus?: number;
+  /** The next GPUs with a known time. Missing in counts of an older version. */
+  expected?: readonly ExpectedEntry[];
 }>;
 
 export type CapacityCounts = Readonly<{
@@ -215,6 +218,8 @@ export type OfferRow = Readonly<{
   /** Of the shared pools and the tenant's own. */
   pools: CapacityCounts[];
   counted_at: string;
+  /** By the database's clock. */
+  read_at: string;
 }>;
 
 type PageKey = readonly [string, string];
@@ -228,7 +233,7 @@ export const listOffers = async (
     await reader.query<OfferRow>(
       `select r.name as region_name, k.name as sku_name, k.capacity_shape, k.allowed_gpu_counts, r.enabled and ${skuIsOpen('k')} as is_enabled,
          coalesce(c.pools, '[]') as pools,
-         coalesce(c.counted_at, (select max(counted_at) from capacity_counters), clock_timestamp()) as counted_at
+         coalesce(c.counted_at, (select max(counted_at) from capacity_counters), clock_timestamp()) as counted_at, statement_timestamp() as read_at
        from regions r cross join sku_catalog k left join lateral (
          select jsonb_agg(x.counts) as pools, min(x.counted_at) as counted_at from capacity_counters x
          where x.region_name = r.name and x.gpu_model = k.gpu_model and x.pool_organization_id in ('', $1)) c on true
@@ -237,17 +242,18 @@ export const listOffers = async (
     )
   ).rows;
 
-/** The counters of the pools that serve the tenant in one region. */
+/** The counters of the pools that serve the tenant in one region; `read_at` by the database's clock. */
 export const listPoolCounts = async (
   reader: Reader,
   query: Readonly<{ region_name: string; gpu_model: string; organization_id: string }>,
-): Promise<CapacityCounts[]> =>
-  (
-    await reader.query<{ counts: CapacityCounts }>(
-      `select counts from capacity_counters where region_name = $1 and gpu_model = $2 and pool_organization_id in ('', $3)`,
-      [query.region_name, query.gpu_model, query.organization_id],
-    )
-  ).rows.map(({ counts }) => counts);
+): Promise<Readonly<{ pools: CapacityCounts[]; read_at: string | null }>> => {
+  const { rows } = await reader.query<{ counts: CapacityCounts; read_at: string }>(
+    `select counts, statement_timestamp() as read_at from capacity_counters
+     where region_name = $1 and gpu_model = $2 and pool_organization_id in ('', $3)`,
+    [query.region_name, query.gpu_model, query.organization_id],
+  );
+  return { pools: rows.map(({ counts }) => counts), read_at: rows[0]?.read_at ?? null };
+};
 
 export type FleetSku = Readonly<{
   sku_name: string;

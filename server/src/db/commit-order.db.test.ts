@@ -90,7 +90,7 @@ describe('commit order', () => {
     let position: OutboxPosition = { xid: '0', id: '' };
     const follow = async (): Promise<void> => {
       const rows = await db.database.read(PLATFORM, (reader) =>
-        listEvents(reader, { project_id: null, after: position, limit: 50 }),
+        listEvents(reader, { of: null, after: position, limit: 50 }),
       );
       seen.push(...rows.map((row) => row.subject));
       position = rows.at(-1) ?? position;

@@ -172,54 +172,62 @@ export const visibleIn = (snapshot: string): ((xid: string) => boolean) => {
   return (xid) => isBelow(xid, xmin) || (isBelow(xid, xmax) && !running.has(xid));
 };
 
-/** Null: of the whole platform. */
-type OfProject = string | null;
+/** The events of a project, of an organization with all its projects, or null: of the whole platform. */
+export type EventsOf = Readonly<{ project_id: string } | { organization_id: string }> | null;
+
+/** The column that selects them, each with an index in commit order, and its value. */
+const selectionOf = (of: EventsOf): readonly [column: 'project_id' | 'organization_id', id: string] | null => {
+  if (of === null) return null;
+  return 'project_id' in of ? ['project_id', of.project_id] : ['organization_id', of.organization_id];
+};
 
 export const findEventPosition = async (
   reader: Reader,
-  projectId: OfProject,
+  of: EventsOf,
   eventId: string,
-): Promise<OutboxPosition | undefined> =>
-  (
-    await reader.query<OutboxPosition>(
-      'select id, xid::text as xid from outbox_events where id = $1 and ($2::text is null or project_id = $2)',
-      [eventId, projectId],
-    )
-  ).rows[0];
+): Promise<OutboxPosition | undefined> => {
+  const [column, id] = selectionOf(of) ?? [null, null];
+  const { rows } = await reader.query<OutboxPosition>(
+    `select id, xid::text as xid from outbox_events where id = $1 ${column === null ? '' : `and ${column} = $2`}`,
+    [eventId, ...(id === null ? [] : [id])],
+  );
+  return rows[0];
+};
 
 /**
- * Settled events of a project or of the platform in commit order, after a position, without those visible in `not_in`.
- * There are two texts, because each uses its own index.
+ * Settled events in commit order, after a position, without those visible in `not_in`. There is a text for each kind of
+ * selection, because each uses its own index.
  */
 export const listEvents = async (
   reader: Reader,
   options: Readonly<{
-    project_id: OfProject;
+    of: EventsOf;
     after: OutboxPosition;
     not_in?: string | undefined;
     type?: string | undefined;
     limit: number;
   }>,
-): Promise<OutboxRow[]> =>
-  (
-    await queryByIndex<OutboxRow>(
-      reader,
-      `select ${COLUMNS} from outbox_events
-       where (outbox_events.xid, id) > ($1::xid8, $2) and outbox_events.${SETTLED}
-         and ($3::text is null or event_type = $3)
-         and ($4::pg_snapshot is null or not pg_visible_in_snapshot(${WRITER}, $4::pg_snapshot))
-         ${options.project_id === null ? '' : 'and project_id = $6'}
-       order by outbox_events.xid, id limit $5`,
-      [
-        options.after.xid,
-        options.after.id,
-        options.type ?? null,
-        options.not_in ?? null,
-        options.limit,
-        ...(options.project_id === null ? [] : [options.project_id]),
-      ],
-    )
-  ).rows;
+): Promise<OutboxRow[]> => {
+  const [column, id] = selectionOf(options.of) ?? [null, null];
+  const { rows } = await queryByIndex<OutboxRow>(
+    reader,
+    `select ${COLUMNS} from outbox_events
+     where (outbox_events.xid, id) > ($1::xid8, $2) and outbox_events.${SETTLED}
+       and ($3::text is null or event_type = $3)
+       and ($4::pg_snapshot is null or not pg_visible_in_snapshot(${WRITER}, $4::pg_snapshot))
+       ${column === null ? '' : `and ${column} = $6`}
+     order by outbox_events.xid, id limit $5`,
+    [
+      options.after.xid,
+      options.after.id,
+      options.type ?? null,
+      options.not_in ?? null,
+      options.limit,
+      ...(id === null ? [] : [id]),
+    ],
+  );
+  return rows;
+};
 
 export const OUTBOX_KEEP_DAYS = 7;
 

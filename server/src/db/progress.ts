@@ -16,13 +16,29 @@ const NEWEST = 200;
 const median = (from: string): string =>
   `select percentile_cont(0.5) within group (order by extract(epoch from h.finished_at - h.created_at)) from (${from}) h`;
 
+const NEWEST_OF_KIND =
+  median(`select t.created_at, t.finished_at from (select kind, state, created_at, finished_at from node_tasks
+        where finished_at is not null and kept_until is null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`);
+
 const MEDIANS = `coalesce((select jsonb_object_agg(k.kind, m.median_s) from unnest($3::text[]) as k (kind) cross join lateral (
     select coalesce(
       (${median(`select t.created_at, t.finished_at from node_tasks t where t.node_id = a.node_id and t.kind = k.kind
         and t.state = 'completed' order by t.id desc limit ${OWN}`)}),
-      (${median(`select t.created_at, t.finished_at from (select kind, state, created_at, finished_at from node_tasks
-        where finished_at is not null and kept_until is null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`)})
+      (${NEWEST_OF_KIND})
     ) as median_s) m where m.median_s is not null), '{}')`;
+
+/** Median durations in seconds of the newest tasks of all nodes, by kind; none for a kind without one. */
+export const fleetMedians = async (
+  reader: Reader,
+  kinds: readonly string[],
+): Promise<Readonly<Record<string, number>>> => {
+  const { rows } = await reader.query<{ medians_s: Record<string, number> }>(
+    `select coalesce(jsonb_object_agg(kind, median_s) filter (where median_s is not null), '{}') as medians_s
+     from (select k.kind, (${NEWEST_OF_KIND}) as median_s from unnest($1::text[]) as k (kind)) m`,
+    [kinds],
+  );
+  return rows[0]?.medians_s ?? {};
+};
 
 /** Where a launch that moved to another host started again. */
 const LAST_MOVE = `select max(f.sequence) from workflow_steps f where f.run_id = r.id and f.outcome = 'failed'`;

@@ -3,9 +3,10 @@
  * refused by field; one that might work later is refused by the scheduler, with reasons and alternatives.
  */
 
-import type { ErrorCode, NetworkKind, StorageKind } from '@gpuaas/contract';
+import { type ErrorCode, EXPECTED_REASON, type NetworkKind, type StorageKind } from '@gpuaas/contract';
 import { explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
 import { skuBlockers } from './catalog.ts';
+import { type Expected, expectedSentence } from './expected-capacity.ts';
 import { choose, type LaunchChoices, launchChoices } from './launch-choice.ts';
 import { FIELD_MESSAGES, REFUSALS } from './sentences.ts';
 
@@ -175,13 +176,19 @@ const alternativesOf = (decision: Unplaceable) =>
   }));
 
 /** A failed placement as an API error. */
-export const placementRefusal = (decision: Unplaceable, launch: CheckedLaunch) => {
+export const placementRefusal = (decision: Unplaceable, launch: CheckedLaunch, known: Expected | null = null) => {
+  // More GPUs do not help where the quota or an operator refuses.
+  const expected = decision.code === 'insufficient_capacity' ? known : null;
   const because = furtherText(decision.code, launch);
   const sentence = explainToUser(decision, launch.request);
   return {
     code: CODES[decision.code],
     message: because === null ? sentence : `${sentence} ${because}`,
-    reasons: reasonsOf(decision),
+    reasons: [
+      ...reasonsOf(decision),
+      ...(expected === null ? [] : [{ code: EXPECTED_REASON, ...expected, detail: expectedSentence(expected) }]),
+    ],
     alternatives: alternativesOf(decision),
+    expected,
   };
 };

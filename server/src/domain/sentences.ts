@@ -12,6 +12,8 @@ export const REFUSALS = {
   cursor_unchanged: 'Send the next_cursor of the previous page, unchanged.',
   body_not_json: 'The body is not valid JSON.',
   methods_of_path: (methods: readonly string[]) => `This path takes ${methods.join(', ')}.`,
+  sign_in_clock: (cause: string) =>
+    `${cause} The clocks of this site and of the identity provider differ. Report it to your operators: signing in again does not help.`,
   web_session_ended: 'The web session has ended. Sign in again.',
   denied: (policy: string) => `Permission denied: ${policy}.`,
   none_named: (noun: string, name: string) => `No ${noun} named "${name}".`,
@@ -53,6 +55,11 @@ export const REFUSALS = {
   user_pending: 'The sign-up of this user is not decided. Approve or reject it: gpuaas admin sign-up-request list.',
   membership_by_group:
     'A group of the identity provider gives this membership, and its role follows the group. Change the group there, or ask an operator to change the mapping.',
+  group_members: (count: number) =>
+    `The export of the groups cannot be used: ${count === 1 ? 'one part is' : `${count} parts are`} wrong. Nothing was changed.`,
+  group_sync_changed: 'The groups or memberships have changed since the plan with this hash. Plan again.',
+  group_sync_warnings: (warnings: readonly string[]) =>
+    `The export may be incomplete: ${warnings.join(' ')} Nothing was changed. Export it again, or accept the warnings.`,
   group_mapping_exists: 'This group already has a role there. Delete that mapping first.',
   quota_request_open: 'A request for this limit is open. Wait for the decision, or withdraw it first.',
   quota_request_decided: (state: string) => `The request is already ${state}.`,

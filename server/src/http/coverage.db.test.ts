@@ -6,6 +6,7 @@ import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf 
 import { scenarios } from '../../test/scenarios.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newInventoried } from '../../test/scenarios-inventory.ts';
+import { groupMembersOf } from '../../test/scenarios-site.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
 import {
@@ -245,6 +246,7 @@ describe('every operation of the contract', () => {
       readsNeed = {
         adminNodeConvertPlan: { query: { to: 'slice' } },
         adminSitePlan: { body: { site: { version: 1 } } },
+        adminGroupSyncPlan: { body: { members: await groupMembersOf(tenants) } },
         allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
         adminNodeDiscoveryGet: discovered,
         adminNodeDiscoveryFactsGet: discovered,
@@ -437,7 +439,7 @@ describe('every operation of the contract', () => {
     assert.deepEqual(
       operations.filter(([, { method, audit }]) => (method === 'GET') !== (audit === null)).map(([id]) => id),
       // They read a body and write nothing.
-      ['allocationEstimate', 'adminSitePlan'],
+      ['allocationEstimate', 'adminSitePlan', 'adminGroupSyncPlan'],
       'operations that change something without an audit action',
     );
   });

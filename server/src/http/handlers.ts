@@ -19,6 +19,7 @@ import * as diskOwnership from '../services/disk-ownership.ts';
 import * as doctor from '../services/doctor.ts';
 import * as event from '../services/event.ts';
 import * as groupMapping from '../services/group-mapping.ts';
+import * as groupSync from '../services/group-sync.ts';
 import * as healthReport from '../services/health-report.ts';
 import * as invariant from '../services/invariant.ts';
 import * as inventory from '../services/inventory.ts';
@@ -228,6 +229,8 @@ export const handlers = {
 
   eventList: event.eventList,
   eventStream: event.eventStream,
+  organizationEventList: event.organizationEventList,
+  organizationEventStream: event.organizationEventStream,
   adminEventStream: event.adminEventStream,
 
   traceGet: trace.get,
@@ -294,6 +297,8 @@ export const handlers = {
   adminGroupMappingCreate: groupMapping.create,
   adminGroupMappingDelete: groupMapping.remove,
   adminGroupSync: groupMapping.sync,
+  adminGroupSyncPlan: groupSync.plan,
+  adminGroupSyncApply: groupSync.apply,
   adminDoctorGet: doctor.get,
   adminSetupGet: setup.get,
   adminBackupList: backup.list,

@@ -201,7 +201,7 @@ describe("another tenant's ids behave like ids that do not exist", () => {
         operation.access === 'self'
           ? tenants.rival.owner.me.id
           : tenants.rival.ids[`${operation.access === 'tenant' ? 'organization' : 'project'}_id`];
-      const isPair = ['eventList', 'capacityList', 'allocationTimeline'].includes(id);
+      const isPair = ['eventList', 'organizationEventList', 'capacityList', 'allocationTimeline'].includes(id);
       const cursor = Buffer.from(JSON.stringify([id, owner, ...(isPair ? ['1'] : []), 'a'])).toString('base64url');
       const answer = await ask(tenants.acme.owner, operation, { params: idsOf(tenants.acme), query: { cursor } });
       assertProblem(id, answer, [404]);

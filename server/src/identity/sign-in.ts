@@ -15,8 +15,10 @@ import {
   putWebSession,
 } from '../db/web-session.ts';
 import { SEALED_TO } from '../domain/sealed.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 import type { RelyingParty, SignInSecrets, SignInTokens, SignInWish } from '../ports/identity/relying-party.ts';
+import { CLOCK_REFUSALS } from '../ports/identity/verifier.ts';
 import type { Secrets } from '../ports/secrets/secrets.ts';
 import type { Authenticator } from './authenticate.ts';
 import { hashToken, mintToken } from './token.ts';
@@ -127,8 +129,12 @@ export const createSignIn = (options: Options): SignIn => {
       // As for a bearer token: a new user is signed up, a changed address is updated, a disabled user is refused.
       return await options.authenticate({ authorization: `Bearer ${accessToken}` }, request, { fresh: true });
     } catch (err) {
-      if (err instanceof AppError && err.code === 'unauthenticated') await auditRefusal(err, request);
-      throw err;
+      if (!(err instanceof AppError) || err.code !== 'unauthenticated') throw err;
+      await auditRefusal(err, request);
+      // A token of this moment: its time cannot be the fault of the person, who would sign in again in vain.
+      throw CLOCK_REFUSALS.includes(err.message)
+        ? new AppError('unauthenticated', REFUSALS.sign_in_clock(err.message), { cause: err })
+        : err;
     }
   };
 

@@ -1,7 +1,8 @@
 /**
  * One reader of the outbox for all event streams of this process: each settled event is read once, in commit order, and
  * handed to the streams that it concerns, so an idle stream costs no query however many there are. The reader sees every
- * tenant's rows; a stream gets a row only if both its project and its organization are those of the row.
+ * tenant's rows; a stream of a project gets a row only if both its project and its organization are those of the row, a
+ * stream of an organization only if its organization is.
  *
  * A stream reads by itself, within its caller's scope, only while it is behind: when it resumes after an event, and when
  * its queue ran full because its client reads slowly. Then the queue is dropped and the stream continues from the last
@@ -17,6 +18,7 @@
 import { backoffMs, type Log, type LoopWatch, pause } from '@gpuaas/kit';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import {
+  type EventsOf,
   findEventPosition,
   getFeedStart,
   getSnapshot,
@@ -46,8 +48,8 @@ const BACKOFF = { baseMs: 100, capMs: 5_000 } as const;
 type Followed = Readonly<{
   /** Within the caller's scope. */
   read<T>(fn: (reader: Reader) => Promise<T>): Promise<T>;
-  /** Null: every event of the control plane. */
-  of: Readonly<{ organization_id: string; project_id: string }> | null;
+  /** Without a project: every event of the organization and its projects. Null: every event of the control plane. */
+  of: Readonly<{ organization_id: string; project_id?: string }> | null;
   type?: string | undefined;
   /** An event of the same stream that the caller already has; `gone` if it is unknown or purged. */
   after_id?: string | undefined;
@@ -85,6 +87,15 @@ const offer = (stream: Stream, row: OutboxRow): void => {
   stream.wake();
 };
 
+/** What a stream follows: the id of a project or of an organization, which no two of them share. */
+const keyOf = (of: Followed['of']): string | null => of?.project_id ?? of?.organization_id ?? null;
+
+const eventsOf = (of: Followed['of']): EventsOf => {
+  if (of === null) return null;
+  const { organization_id, project_id } = of;
+  return project_id === undefined ? { organization_id } : { project_id };
+};
+
 /** The highest `xmaxOf` that the reader or a stream has read. */
 type Newest = { xmax: string };
 const note = (newest: Newest, snapshot: string): void => {
@@ -96,15 +107,15 @@ export const createEventFeed = (
 ): EventFeed => {
   const { database, hub, log } = deps;
   const turn = createTurns(OWN_READS_MAX);
-  /** By project; those of the control plane under null. */
+  /** By project, or by organization where they follow all of it; those of the control plane under null. */
   const streams = new Map<string | null, Set<Stream>>();
   /** Set while there are streams. */
   let reader: Readonly<{ started: Promise<void>; stop: AbortController; newest: Newest }> | undefined;
 
   const hand = (row: OutboxRow): void => {
     for (const stream of streams.get(null) ?? []) offer(stream, row);
-    if (row.project_id === null) return;
-    for (const stream of streams.get(row.project_id) ?? []) offer(stream, row);
+    for (const id of [row.project_id, row.organization_id])
+      if (id !== null) for (const stream of streams.get(id) ?? []) offer(stream, row);
   };
 
   const endAll = (): void => {
@@ -127,7 +138,7 @@ export const createEventFeed = (
       try {
         const read = () =>
           database.read(PLATFORM, (tx) =>
-            Promise.all([getSnapshot(tx), listEvents(tx, { project_id: null, after, limit: PAGE_ROWS })]),
+            Promise.all([getSnapshot(tx), listEvents(tx, { of: null, after, limit: PAGE_ROWS })]),
           );
         // Only snapshots that were complete before this read must be older.
         const floor = newest.xmax;
@@ -163,7 +174,7 @@ export const createEventFeed = (
   };
 
   const join = async (stream: Stream): Promise<Newest> => {
-    const key = stream.of?.project_id ?? null;
+    const key = keyOf(stream.of);
     const others = streams.get(key);
     if (others === undefined) streams.set(key, new Set([stream]));
     else others.add(stream);
@@ -174,7 +185,7 @@ export const createEventFeed = (
   };
 
   const leave = (stream: Stream): void => {
-    const key = stream.of?.project_id ?? null;
+    const key = keyOf(stream.of);
     const others = streams.get(key);
     others?.delete(stream);
     if (others?.size === 0) streams.delete(key);
@@ -188,7 +199,7 @@ export const createEventFeed = (
   const follow: EventFeed['follow'] = async ({ read, of, type, after_id, signal: outer }) => {
     const closed = new AbortController();
     const signal = outer === undefined ? closed.signal : AbortSignal.any([outer, closed.signal]);
-    const project_id = of?.project_id ?? null;
+    const selected = eventsOf(of);
     const ownRead = <T>(fn: (tx: Reader) => Promise<T>): Promise<T> => turn(of?.organization_id ?? '*', () => read(fn));
     let wake = (): void => {};
     const stream: Stream = { of, type, queue: [], isBehind: false, isRestored: false, wake: () => wake() };
@@ -197,10 +208,7 @@ export const createEventFeed = (
     const begin = async () => {
       const newest = await join(stream);
       const [start, known] = await ownRead((tx) =>
-        Promise.all([
-          getFeedStart(tx),
-          after_id === undefined ? undefined : findEventPosition(tx, project_id, after_id),
-        ]),
+        Promise.all([getFeedStart(tx), after_id === undefined ? undefined : findEventPosition(tx, selected, after_id)]),
       );
       // A row from a dump may carry an id that this database has not assigned yet.
       if (after_id !== undefined && (known === undefined || !isBelow(known.xid, xmaxOf(start.snapshot))))
@@ -222,7 +230,7 @@ export const createEventFeed = (
     const ownPage = async (): Promise<OutboxRow[]> => {
       for (let attempt = 1; !signal.aborted; attempt++) {
         try {
-          return await ownRead((tx) => listEvents(tx, { project_id, after, not_in, type, limit: PAGE_ROWS }));
+          return await ownRead((tx) => listEvents(tx, { of: selected, after, not_in, type, limit: PAGE_ROWS }));
         } catch (err) {
           if (!(err instanceof AppError) || err.code !== 'unavailable') throw err;
           await pause(backoffMs(attempt, BACKOFF), signal);

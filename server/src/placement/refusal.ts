@@ -18,6 +18,7 @@ import type { Reader } from '../db/client.ts';
 import { listSchedulerNodes } from '../db/placement.ts';
 import { listBestNodes } from '../db/placement-index.ts';
 import { findCatalogFacts } from '../db/statements/launch.ts';
+import { type Expected, nextExpected } from '../domain/expected-capacity.ts';
 import { type CheckedLaunch, placementRefusal } from '../domain/launch.ts';
 import { AppError } from '../errors.ts';
 import { type WideDecision, withFleetAmounts } from './amounts.ts';
@@ -47,8 +48,8 @@ export const wideSnapshot = async (reader: Reader, request: PlacementRequest, gp
 };
 
 /** The refusal as the server throws it. */
-export const refusalOf = (decision: Unplaceable, launch: CheckedLaunch): AppError => {
-  const { code, message, ...details } = placementRefusal(decision, launch);
+export const refusalOf = (decision: Unplaceable, launch: CheckedLaunch, expected: Expected | null = null): AppError => {
+  const { code, message, expected: _, ...details } = placementRefusal(decision, launch, expected);
   return new AppError(code, message, { ...details, retry_after_s: 30 });
 };
 
@@ -57,11 +58,19 @@ export const decideWide = async (
   reader: Reader,
   request: PlacementRequest,
   gpuModel: string,
-): Promise<WideDecision> => {
-  const [snapshot, pools] = await Promise.all([
+): Promise<WideDecision & Readonly<{ expected: Expected | null }>> => {
+  const [snapshot, { pools, read_at }] = await Promise.all([
     wideSnapshot(reader, request, gpuModel),
     listPoolCounts(reader, { region_name: request.region, gpu_model: gpuModel, organization_id: request.tenant_id }),
   ]);
   const wide = { decision: place(request, snapshot, DEFAULT_POLICY), fit: fitsNow(request, snapshot) };
-  return withFleetAmounts(wide, request, pools, SAMPLE_NODES);
+  const expected =
+    read_at === null
+      ? null
+      : nextExpected(
+          pools.map((pool) => pool[request.shape].expected ?? []),
+          request.gpu_count,
+          read_at,
+        );
+  return { ...withFleetAmounts(wide, request, pools, SAMPLE_NODES), expected };
 };

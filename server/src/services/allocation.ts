@@ -75,12 +75,12 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
     const facts = await findLaunchFacts(reader, { ...launch, ssh_key_ids: [] });
     const checked = checkLaunch(launch, facts);
     const { sku, request } = checked;
-    const { decision, fit } = await decideWide(reader, request, sku.gpu_model);
+    const { decision, fit, expected } = await decideWide(reader, request, sku.gpu_model);
     const price = (hours: number) => ({
       amount_minor: sku.gpu_hourly_price_minor * request.gpu_count * hours,
       currency: sku.currency,
     });
-    const refusal = decision.kind === 'placed' ? null : placementRefusal(decision, checked);
+    const refusal = decision.kind === 'placed' ? null : placementRefusal(decision, checked, expected);
     return {
       fits_now: refusal === null,
       fits_on_nodes: Math.min(fit.nodes, 100),
@@ -93,6 +93,7 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
       reasons: refusal?.reasons ?? [],
       alternatives: refusal?.alternatives ?? [],
       ...checked.choices,
+      expected: refusal?.expected ?? null,
     };
   });
 
@@ -118,8 +119,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   const key = keyColumnOf(launch.gpu_count, !isSlice);
   let choice = isOpen ? await chooseNode(tx, request, { ...query, key }, isSlice ? first : undefined) : null;
   for (let looks = 1; choice === null; looks++) {
-    const { decision } = await decideWide(tx, request, sku.gpu_model);
-    if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);
+    const { decision, expected } = await decideWide(tx, request, sku.gpu_model);
+    if (decision.kind === 'unplaceable') throw refusalOf(decision, checked, expected);
     // It fits, but the awaited node was changed or taken; another attempt may find the next best.
     if (looks === TRIES_MAX)
       throw new AppError('unavailable', 'Other launches hold every node that fits. Retry.', {

@@ -8,6 +8,7 @@ import type { ReadCtx } from '../context.ts';
 import * as db from '../db/capacity.ts';
 import type { Reader } from '../db/client.ts';
 import { loadSchedulerNode } from '../db/placement.ts';
+import { nextExpected } from '../domain/expected-capacity.ts';
 import { organizationOf } from '../pipeline/caller.ts';
 import { decodeCursor, type Key, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
@@ -35,6 +36,16 @@ const launchable = (sku: OfferShape, pools: readonly db.CapacityCounts[]) => {
   return { free_gpus: largest_set === 0 ? 0 : sum(shapes.map((shape) => shape.free_gpus)), largest_set };
 };
 
+/** Counts that the SKU does not allow are no use to a launch. */
+const expectedOf = ({ is_enabled, pools, capacity_shape, allowed_gpu_counts, read_at }: db.OfferRow) =>
+  is_enabled
+    ? nextExpected(
+        pools.map((pool) => pool[capacity_shape].expected ?? []),
+        Math.min(...allowed_gpu_counts),
+        read_at,
+      )
+    : null;
+
 const offerView = (row: db.OfferRow) => {
   const { free_gpus, largest_set } = launchable(row, row.pools);
   return {
@@ -43,6 +54,7 @@ const offerView = (row: db.OfferRow) => {
     capacity_shape: row.capacity_shape,
     available_gpus: free_gpus,
     largest_set,
+    expected: expectedOf(row),
     counted_at: row.counted_at,
   };
 };

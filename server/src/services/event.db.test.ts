@@ -14,7 +14,7 @@ import { createEventFeed } from '../pipeline/event-feed.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { startListening } from '../ports/events/listen.ts';
 import { createWaker } from '../ports/events/waker.ts';
-import { adminEventStream, eventList, eventStream } from './event.ts';
+import { adminEventStream, eventList, eventStream, organizationEventList, organizationEventStream } from './event.ts';
 
 const SCOPE: Scope = { tenant_id: 'org_a', principal_id: 'usr_a' };
 
@@ -84,6 +84,51 @@ test('a project lists its own events in commit order, page by page, by type', as
     typed.items.map((item) => item.subject),
     ['made'],
   );
+});
+
+test('an organization lists and follows its own events and those of all its projects, and of no other', async (t) => {
+  const { database } = await testDatabase(t);
+  const ctx = { ...contextOf(database, 'organizationEventList'), project_id: null } as ReadCtx;
+  const ask = <Q>(query: Q, last_event_id?: string) => ({
+    ...request(query, last_event_id),
+    params: { organization_id: 'org_a' },
+  });
+  const follow = async (last?: string) => (await organizationEventStream(ctx, ask({}, last)))[Symbol.asyncIterator]();
+  const all = ['own', 'in a', 'in b'];
+  const stream = await follow();
+  const ofProject = await iterate(contextOf(database, 'eventStream'));
+  await emit(database, { subject: 'own', project_id: null });
+  await emit(database, { subject: 'foreign', organization_id: 'org_b', project_id: null });
+  await emit(database, { subject: 'foreign project', organization_id: 'org_b', project_id: 'prj_z' });
+  await emit(database, { subject: 'of none', organization_id: null, project_id: null });
+  await emit(database, { subject: 'in a' });
+  await emit(database, { subject: 'in b', project_id: 'prj_b' });
+  const told = [];
+  while (told.length < 3) told.push((await stream.next()).value);
+  assert.deepEqual(
+    told.map((event) => [event?.subject, event?.organizationid, event?.projectid]),
+    [
+      ['own', 'org_a', undefined],
+      ['in a', 'org_a', 'prj_a'],
+      ['in b', 'org_a', 'prj_b'],
+    ],
+  );
+  assert.deepEqual(await take(ofProject, 1), ['in a'], 'a project hears nothing of its organization');
+  const subjects: string[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const page = await organizationEventList(ctx, ask({ limit: 2, ...(cursor ? { cursor } : {}) }));
+    subjects.push(...page.items.map((item) => item.subject));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  assert.deepEqual(subjects, all);
+  const resumed = await follow(told[0]?.id);
+  assert.deepEqual(await take(resumed, 2), all.slice(1));
+  const { rows } = await database.read(PLATFORM, (tx) =>
+    tx.query<{ id: string }>("select id from outbox_events where subject = 'foreign'"),
+  );
+  await assert.rejects(follow(rows[0]?.id), { code: 'gone', message: REFUSALS.events_gone });
+  for (const open of [stream, ofProject, resumed]) await open.return?.();
 });
 
 test('a malformed cursor is a bad request, not a failed query', async (t) => {
@@ -273,7 +318,7 @@ test('the next platform events are found by their position in commit order, rega
         return { rows: [], rowCount: 0 };
       },
     };
-    await listEvents(explaining, { project_id: null, after: { xid: '5', id: '' }, limit: 200 });
+    await listEvents(explaining, { of: null, after: { xid: '5', id: '' }, limit: 200 });
   });
   assert.match(plan, /Index Scan using outbox_events_by_commit/);
   assert.doesNotMatch(plan, /Sort/);

@@ -1,17 +1,18 @@
 /**
- * Events in commit order, a project's as pages and as a stream, the control plane's as a stream. All read only below
+ * Events in commit order, those of a project or an organization as pages and as a stream, the control plane's as a stream. All read only below
  * the oldest transaction still running, so an event that commits late is delivered late but never skipped, and none is
  * delivered twice. Streams share the reader of `pipeline/event-feed.ts`.
  */
 import type { PublicApi, RequestOf, ResponseOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
-import { listEvents, type OutboxPosition, type OutboxRow } from '../db/outbox.ts';
+import { type EventsOf, listEvents, type OutboxPosition, type OutboxRow } from '../db/outbox.ts';
 import { toCloudEvent } from '../domain/cloud-event.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Request<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Response<K extends keyof PublicApi> = Promise<ResponseOf<PublicApi[K]>>;
 type ProjectEvent = Awaited<Response<'eventList'>>['items'][number];
+type OrganizationEvent = Awaited<Response<'organizationEventList'>>['items'][number];
 
 const START: OutboxPosition = { xid: '0', id: '' };
 const XID_MAX = 2n ** 64n - 1n;
@@ -23,6 +24,12 @@ const projectEvent = (row: OutboxRow): ProjectEvent => ({
   projectid: row.project_id ?? '',
 });
 
+/** Rows selected by their organization always name it. */
+const organizationEvent = (row: OutboxRow): OrganizationEvent => ({
+  ...toCloudEvent(row),
+  organizationid: row.organization_id ?? '',
+});
+
 const positionOf = (ctx: ReadCtx, cursor: string | undefined): OutboxPosition => {
   const key = decodeCursor(ctx, cursor, 2);
   if (key === undefined) return START;
@@ -31,14 +38,23 @@ const positionOf = (ctx: ReadCtx, cursor: string | undefined): OutboxPosition =>
   return { xid, id: String(id) };
 };
 
-export const eventList = async (ctx: ReadCtx, req: Request<'eventList'>): Response<'eventList'> => {
-  const limit = req.query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = positionOf(ctx, req.query.cursor);
-  const rows = await ctx.read((reader) =>
-    listEvents(reader, { project_id: req.params.project_id, after, type: req.query.type, limit: limit + 1 }),
-  );
-  return pageOf(ctx, limit, rows, (row) => [row.xid, row.id], projectEvent);
+type ListQuery = Readonly<{ limit?: number; cursor?: string; type?: string }>;
+
+const pageOfEvents = async <Item>(ctx: ReadCtx, of: EventsOf, query: ListQuery, view: (row: OutboxRow) => Item) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = positionOf(ctx, query.cursor);
+  const rows = await ctx.read((reader) => listEvents(reader, { of, after, type: query.type, limit: limit + 1 }));
+  return pageOf(ctx, limit, rows, (row) => [row.xid, row.id], view);
 };
+
+export const eventList = (ctx: ReadCtx, { params, query }: Request<'eventList'>): Response<'eventList'> =>
+  pageOfEvents(ctx, { project_id: params.project_id }, query, projectEvent);
+
+export const organizationEventList = (
+  ctx: ReadCtx,
+  { params, query }: Request<'organizationEventList'>,
+): Response<'organizationEventList'> =>
+  pageOfEvents(ctx, { organization_id: params.organization_id }, query, organizationEvent);
 
 /** Each event of a stream as its caller sees it. */
 const shown = <Item>(
@@ -64,6 +80,15 @@ export const eventStream = async (ctx: ReadCtx, req: Request<'eventStream'>): Re
   const of = { organization_id: ctx.organization_id ?? '', project_id };
   const rows = await ctx.deps.events.follow({ read: ctx.read, of, type, after_id: req.last_event_id });
   return shown(rows, projectEvent);
+};
+
+export const organizationEventStream = async (
+  ctx: ReadCtx,
+  { params, query: { type }, last_event_id }: Request<'organizationEventStream'>,
+): Response<'organizationEventStream'> => {
+  const of = { organization_id: params.organization_id };
+  const rows = await ctx.deps.events.follow({ read: ctx.read, of, type, after_id: last_event_id });
+  return shown(rows, organizationEvent);
 };
 
 export const adminEventStream = async (

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { assertInvariants } from '../../test/invariants.ts';
 import { acmeStage, auditRowsOf, must } from '../../test/tenants.ts';
@@ -93,6 +95,48 @@ describe('quota requests', () => {
       ['quota.decided', acme.organization_id, 'approved', 5],
     );
     await assertInvariants(test.db.database);
+  });
+
+  it('for the whole organization reach its stream, with the decision, and no other tenant', async () => {
+    const { superadmin, acme, rival, actors, test } = stage.tenants;
+    const path = (of: string) => `/api/v1/organizations/${of}/events`;
+    const { url } = test.app;
+    const left = new AbortController();
+    const { body } = await fetch(`${url}${path(acme.organization_id)}/stream`, {
+      headers: { authorization: `Bearer ${acme.owner.token}` },
+      signal: left.signal,
+    });
+    const lines = createInterface({ input: Readable.from(body ?? assert.fail('no stream')) })[Symbol.asyncIterator]();
+    const heard: object[] = [];
+    const hear = async (last: string): Promise<void> => {
+      for (let line = await lines.next(); !line.done; line = await lines.next()) {
+        if (!line.value.startsWith('data: ')) continue;
+        const { type, subject, projectid, data } = JSON.parse(line.value.slice('data: '.length));
+        heard.push({ type, subject, projectid, state: data.state });
+        if (type === last) return;
+      }
+    };
+    const { id } = must(await ask({ gpu_limit: 7 }), 201).body;
+    must(await superadmin.post(`${ADMIN}/${id}/reject`, { reason: 'Not this month' }), 200);
+    await hear('quota.decided');
+    left.abort();
+    assert.deepEqual(heard, [
+      { type: 'quota.requested', subject: id, state: undefined, projectid: undefined },
+      { type: 'quota.decided', subject: id, state: 'rejected', projectid: undefined },
+    ]);
+
+    const listed = async (caller: typeof acme.owner, of: string): Promise<string[]> =>
+      must(await caller.get(`${path(of)}?type=quota.decided&limit=200`), 200).body.items.map(
+        (event: { subject: string }) => event.subject,
+      );
+    assert.ok((await listed(acme.owner, acme.organization_id)).includes(id));
+    assert.ok(!(await listed(rival.owner, rival.organization_id)).includes(id));
+    assert.equal((await rival.owner.get(path(acme.organization_id))).status, 404);
+    assert.equal(
+      (await actors['member']?.caller.get(path(acme.organization_id)))?.status,
+      403,
+      'a member sees some projects only',
+    );
   });
 
   it('rejected, leave the limit and state the reason', async () => {

@@ -31,6 +31,16 @@ describe('the site as a file', () => {
     return by.post(`${SITE}/apply`, { site, hash });
   };
   const exported = async (): Promise<Required<Site>> => must(await root.get(SITE), 200).body;
+  const placeKey = ({ organization, project }: { organization: string; project: string | null }): string =>
+    `${organization}/${project ?? ''}`;
+  /** Every limit by its place, from the table. */
+  const limitsNow = async (): Promise<Map<string, number | null>> => {
+    const { rows } = await sql.query(
+      `select o.name || '/' || coalesce(p.name, '') as key, q.gpu_limit from quotas q join organizations o on o.id = q.organization_id
+       left join projects p on p.id = nullif(q.project_id, '') where q.project_id = '' or p.deleted_at is null`,
+    );
+    return new Map(rows.map(({ key, gpu_limit }) => [key, gpu_limit]));
+  };
   /** Digests are registered once, so each file has its own. */
   const withOwnDigests = <S extends Site>(site: S): S => ({
     ...site,
@@ -78,8 +88,18 @@ describe('the site as a file', () => {
       changed += done.body.changes.length;
       assert.deepEqual(await changesOf(file), []);
       const now = await exported();
-      const { quotas: _, pools, ...rest } = canonicalSite(now, Date.now()) as Required<Site>;
-      const { quotas: __, pools: wanted, ...expected } = canonicalSite(file, Date.now()) as Required<Site>;
+      const { quotas, pools, ...rest } = canonicalSite(now, Date.now()) as Required<Site>;
+      const { quotas: limits, pools: wanted, ...expected } = canonicalSite(file, Date.now()) as Required<Site>;
+      // Limits that a file does not list stay, so the export has those of the file and of earlier ones.
+      const stored = await limitsNow();
+      for (const { organization, project, gpu_limit } of limits)
+        assert.equal(stored.get(placeKey({ organization, project })), gpu_limit, placeKey({ organization, project }));
+      const defaultOf = (project: string | null) => (project === null ? now.policy.default_gpu_limit : null);
+      assert.deepEqual(
+        new Map(quotas.map((one) => [placeKey(one), one.gpu_limit])),
+        new Map([...stored].filter(([key, limit]) => limit !== defaultOf(key.endsWith('/') ? null : key))),
+        'the export lists every limit that does not follow from the policy',
+      );
       assert.deepEqual(rest, expected);
       assert.deepEqual(
         pools.filter(({ name }) => name !== 'shared'),

@@ -3,6 +3,7 @@ import type { Me } from '@gpuaas/sdk';
 import { useParams } from '@tanstack/react-router';
 import { useMe } from '../../api/me.tsx';
 import { NotFoundPage } from '../../shell/not-found.tsx';
+import { useLiveOrganization } from '../../shell/scope.tsx';
 import { Async } from '../../ui/async.tsx';
 import { Page } from '../../ui/page.tsx';
 import { GpuLimits } from './gpu-limits.tsx';
@@ -17,6 +18,7 @@ export const LimitsPage = () => {
 };
 
 const Limits = ({ organization: { id, display_name } }: Readonly<{ organization: Me['organizations'][number] }>) => {
+  useLiveOrganization(id);
   const limits = useGpuLimits(id);
   return (
     <Page

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useMay, useMe } from '../../api/me.tsx';
 import { useRead } from '../../api/read.ts';
 import { NotFoundPage } from '../../shell/not-found.tsx';
+import { useLiveOrganization } from '../../shell/scope.tsx';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -33,6 +34,7 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
   const tab = TABS.find(([value]) => value === asked)?.[0] ?? 'projects';
   const navigate = useNavigate();
   const may = useMay();
+  useLiveOrganization(organizationId);
   const known = useMe().organizations.find(({ id }) => id === organizationId);
   const organization = useRead('organizationGet', { params: { organization_id: organizationId } });
   const [asking, setAsking] = useState<'rename' | 'new' | null>(null);

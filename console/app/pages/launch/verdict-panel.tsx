@@ -7,6 +7,7 @@ import {
   alternativeLabel,
   alternativePatch,
   type Estimate,
+  expectedIn,
   fitSentence,
   type Reason,
   reasonsInWords,
@@ -15,6 +16,7 @@ import {
 /** The result, then the alternatives, then optionally where the rest of the capacity is. */
 export const Reasons = ({ reasons, children }: Readonly<{ reasons: readonly Reason[]; children: ReactNode }>) => {
   const [first, ...rest] = reasonsInWords(reasons);
+  const expected = expectedIn(reasons);
   return (
     <div style={{ overflowWrap: 'anywhere' }}>
       {first !== undefined && (
@@ -22,6 +24,7 @@ export const Reasons = ({ reasons, children }: Readonly<{ reasons: readonly Reas
           {first.text} {first.hint}
         </div>
       )}
+      {expected !== null && <div style={{ marginTop: 4 }}>{expected}</div>}
       {children}
       {rest.length > 0 && (
         <details className="reasons-rest">

@@ -8,6 +8,7 @@ import {
   alternativePatch,
   alternativesIn,
   type Estimate,
+  expectedIn,
   fitSentence,
   maxDurationPrice,
   quotaSentence,
@@ -16,6 +17,7 @@ import {
 
 const USD = (amount_minor: number) => ({ amount_minor, currency: 'USD' });
 const estimate = (rest: Partial<Estimate>): Estimate => ({
+  expected: null,
   fits_now: true,
   fits_on_nodes: 3,
   largest_set: 8,
@@ -42,6 +44,17 @@ test('whether the request fits is one sentence with the largest available set', 
   assert.equal(fitSentence(estimate({ fits_now: false, largest_set: 0 })), 'Not available now.');
 });
 
+const EXPECTED = {
+  code: 'expected',
+  ...{ gpus: 4, at: '2026-11-15T15:30:00.000Z', kind: 'release' },
+  detail: '4 more GPUs are expected by 2026-11-15 15:30 UTC.',
+};
+
+test('a refusal shows when more is expected in the words of the server, and nothing where that is not known', () => {
+  assert.equal(expectedIn([{ code: 'no_capacity', gpus: 0 }, EXPECTED]), EXPECTED.detail);
+  assert.equal(expectedIn([{ code: 'no_capacity', gpus: 0 }]), null);
+});
+
 test('a refusal shows the result and the unavailable reasons, without the steps of the search', () => {
   const said = reasonsInWords([
     {
@@ -52,6 +65,7 @@ test('a refusal shows the result and the unavailable reasons, without the steps 
     { code: 'claimed', gpus: 5, detail: '5 GPUs in use.' },
     { code: 'cleaning', gpus: 1, detail: '1 GPU being wiped before reuse.' },
     { code: 'filters', nodes_total: 3, free_gpus: 2, largest_set: 1 },
+    EXPECTED,
   ]);
   assert.deepEqual(
     said.map(({ text }) => text),

@@ -2,7 +2,7 @@
  * An estimate in words: the price, the quota left, whether it fits, and if not why and what would. The reasons are the
  * server's sentences; this page adds what the reader can do.
  */
-import type { UNAVAILABLE_REASONS } from '@gpuaas/sdk';
+import { EXPECTED_REASON, type UNAVAILABLE_REASONS } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { count } from '../../format/size.ts';
 import type { LaunchForm, LaunchSearch } from './form.ts';
@@ -58,10 +58,16 @@ const textOf = (reason: Reason): string => {
   return free === 0 ? 'None available now.' : `Only ${gpus(free)} available now.`;
 };
 
+/** When it may fit, as the server states it; null where that is not known. */
+export const expectedIn = (reasons: readonly Reason[]): string | null => {
+  const found = reasons.find(({ code }) => code === EXPECTED_REASON);
+  return found === undefined ? null : asItIs(found);
+};
+
 /** The result first, then the holders of the capacity. */
 export const reasonsInWords = (reasons: readonly Reason[]): readonly SaidReason[] =>
   reasons
-    .filter(({ code }) => code !== FILTERS)
+    .filter(({ code }) => code !== FILTERS && code !== EXPECTED_REASON)
     .map((reason) => ({
       code: reason.code,
       text: textOf(reason),

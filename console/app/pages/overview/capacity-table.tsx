@@ -1,6 +1,7 @@
 /** Launchable capacity by SKU and region. */
 import { Link } from '@tanstack/react-router';
 import { type ItemOf, useAll } from '../../api/read.ts';
+import { minute } from '../../format/time.ts';
 import { Async } from '../../ui/async.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -29,6 +30,12 @@ const columns = (projectId: string): readonly Column<Row>[] => [
     header: 'Largest set',
     align: 'right',
     cell: ({ largest_set }) => (largest_set === 0 ? 'none' : largest_set),
+  },
+  {
+    header: 'Expected',
+    cell: ({ expected }) =>
+      expected === null ? '–' : <span className="nowrap">{`+${expected.gpus} by ${minute(expected.at)}`}</span>,
+    isSecondary: true,
   },
 ];
 

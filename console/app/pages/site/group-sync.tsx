@@ -35,7 +35,8 @@ export const GroupSync = () => {
     >
       <p style={{ marginTop: 0 }}>
         Compares the groups that users had at their last sign-in with the mappings, and changes memberships accordingly.
-        It does not contact the issuer: a group that a user has lost since is known at the next sign-in.
+        It does not contact the issuer: a group that a user has lost since is known at the next sign-in, or when an
+        export of the issuer is applied with <code>gpuaas admin group sync --file</code>.
       </p>
       <p role="status" style={{ margin: 0 }}>
         {result !== null && resultText(result)}

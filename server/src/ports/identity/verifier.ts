@@ -62,6 +62,13 @@ const TOLERANCE_S = 5;
 const EXPIRY_MAX_S = 8_640_000_000_000;
 const WITHOUT_EMAIL_KEPT_MS = 60_000;
 
+/** Refusals that a wrong clock causes: of this server, or of the issuer. */
+export const CLOCK_REFUSALS: readonly string[] = [
+  'The token has expired.',
+  'The token is not valid yet.',
+  'The token was issued in the future.',
+];
+
 const refuse = (sentence: string, cause?: unknown): AppError =>
   new AppError('unauthenticated', sentence, cause === undefined ? {} : { cause });
 
