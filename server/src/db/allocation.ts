@@ -12,8 +12,8 @@ export type AllocationState = (typeof ALLOCATION_STATES)[number];
 export type PowerState = (typeof POWER_STATES)[number];
 
 export type AllocationRow = Readonly<
-  // Columns that only serve foreign keys.
-  Omit<Allocations, 'claimable_as' | 'needs_live'> &
+  // Columns that only serve foreign keys, and the end of the charge, which the usage record has.
+  Omit<Allocations, 'claimable_as' | 'needs_live' | 'charge_until'> &
     Pick<
       AllocationPlacements,
       'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'

@@ -147,6 +147,7 @@ export interface Allocations {
   power_grace_s: number | null;
   install_number: number;
   needs_live: boolean | null;
+  charge_until: string | null;
 }
 
 export interface ApiTokens {
@@ -204,6 +205,8 @@ export interface AuditSealer {
   lost_rows: number;
   lost_line: number;
   lost_at: string | null;
+  compared_at: string | null;
+  compared_in: string | null;
 }
 
 export interface AuditSeals {

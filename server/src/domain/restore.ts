@@ -4,6 +4,12 @@ import { done, type Refusal, refused } from './refusal.ts';
 /** Of one restore: more are in the file beside the heads. */
 export const IDENTITY_CHANGES_MAX = 10_000;
 
+/**
+ * How long a comparison of the database with the heads outside it counts. Workers repeat it every two seconds. A database
+ * that was exchanged is known by its name, whenever it was compared; this limit is for rows that were put back inside one.
+ */
+export const COMPARED_WITHIN_S = 300;
+
 export type HeldFacts = Readonly<{ inventory_at: string | null; findings: number }>;
 
 /** Undefined facts: nothing is held. */
