@@ -1,11 +1,13 @@
 import { forceReleaseRefusal } from '../../../server/src/domain/allocation-actions.ts';
+import { chargeEndRefusal } from '../../../server/src/domain/restore.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { cleanupRefusal } from '../../../server/src/domain/slot-actions.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, refuse } from '../core/errors.ts';
+import { conflict, invalidField, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Allocation } from '../core/rows.ts';
 import { heldSlots, restartCleanup, startRelease } from '../life/allocation.ts';
+import { costMinor } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
 
 const view = (ctx: MockCtx) => {
@@ -26,6 +28,18 @@ const concerned = (ctx: MockCtx, id: string): Allocation => {
   return row;
 };
 
+const endChargeAt = (ctx: MockCtx, row: Allocation, until: string): void => {
+  const { world } = ctx;
+  const usage = world.usage.find((one) => one.allocation_id === row.id);
+  const is_node_held = row.node_id !== null && world.restoreHeld.has(row.node_id);
+  refuse(chargeEndRefusal(usage && { is_node_held }));
+  if (usage === undefined || usage.ended_at === null || until < usage.started_at || until > usage.ended_at)
+    throw invalidField('charge_until', `must be between ${usage?.started_at} and ${usage?.ended_at}`);
+  usage.ended_at = until;
+  usage.cost_minor = costMinor({ ...usage, cost_minor: null }, Date.parse(until));
+  ctx.note({ charge_until: until });
+};
+
 export const adminAllocation = {
   adminAllocationList: async (ctx: MockCtx, { query }: Req<'adminAllocationList'>) => {
     const rows = [...ctx.world.allocations.values()]
@@ -42,6 +56,7 @@ export const adminAllocation = {
     if (!refuse(forceReleaseRefusal(row.state)))
       startRelease(ctx.world, row, `Released by an operator: ${body.reason}`, ctx.correlation_id);
     ctx.note({ workflow_run_id: row.run_id });
+    if (body.charge_until !== undefined) endChargeAt(ctx, row, body.charge_until);
     return view(ctx)(row);
   },
   adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {

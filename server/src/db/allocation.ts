@@ -275,3 +275,11 @@ export const applyInstall = async (tx: Tx, id: string, install: RequestedInstall
     [id, install.install_number, install.image_name, install.image_digest, install.ssh_key_ids],
   );
 };
+
+/** An operator found that its host had ended it by then, before the database was restored from a backup. */
+export const setChargeUntil = async (tx: Tx, id: string, until: string): Promise<void> => {
+  await tx.query('update allocations set charge_until = $2::timestamptz, version = version + 1 where id = $1', [
+    id,
+    until,
+  ]);
+};

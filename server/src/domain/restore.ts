@@ -26,3 +26,13 @@ export const releaseRefusal = (
     );
   return null;
 };
+
+/** Undefined facts: it was never charged. */
+export const chargeEndRefusal = (usage: Readonly<{ is_node_held: boolean }> | undefined): Refusal | null => {
+  if (usage === undefined) return refused('The allocation was never charged. Repeat the release without charge_until.');
+  if (!usage.is_node_held)
+    return refused(
+      'The node is not held by a restore, so the database knows when the charge ends. Repeat the release without charge_until.',
+    );
+  return null;
+};
