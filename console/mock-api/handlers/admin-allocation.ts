@@ -28,16 +28,20 @@ const concerned = (ctx: MockCtx, id: string): Allocation => {
   return row;
 };
 
-const endChargeAt = (ctx: MockCtx, row: Allocation, until: string): void => {
+/** Checked before anything changes; the returned function shortens the record that the release has closed. */
+const chargeEnd = (ctx: MockCtx, row: Allocation, until: string): (() => void) => {
   const { world } = ctx;
   const usage = world.usage.find((one) => one.allocation_id === row.id);
   const is_node_held = row.node_id !== null && world.restoreHeld.has(row.node_id);
   refuse(chargeEndRefusal(usage && { is_node_held }));
-  if (usage === undefined || usage.ended_at === null || until < usage.started_at || until > usage.ended_at)
-    throw invalidField('charge_until', `must be between ${usage?.started_at} and ${usage?.ended_at}`);
-  usage.ended_at = until;
-  usage.cost_minor = costMinor({ ...usage, cost_minor: null }, Date.parse(until));
-  ctx.note({ charge_until: until });
+  const end = usage?.ended_at ?? world.ago();
+  if (usage === undefined || until < usage.started_at || until > end)
+    throw invalidField('charge_until', `must be between ${usage?.started_at} and ${end}`, 'out_of_range');
+  return () => {
+    usage.ended_at = until;
+    usage.cost_minor = costMinor({ ...usage, cost_minor: null }, Date.parse(until));
+    ctx.note({ charge_until: until });
+  };
 };
 
 export const adminAllocation = {
@@ -53,10 +57,11 @@ export const adminAllocation = {
   adminAllocationForceRelease: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
     const row = concerned(ctx, params.allocation_id);
     ctx.note({ reason: body.reason, from_state: row.state });
-    if (!refuse(forceReleaseRefusal(row.state)))
-      startRelease(ctx.world, row, `Released by an operator: ${body.reason}`, ctx.correlation_id);
+    const isDone = refuse(forceReleaseRefusal(row.state));
+    const endCharge = body.charge_until === undefined ? undefined : chargeEnd(ctx, row, body.charge_until);
+    if (!isDone) startRelease(ctx.world, row, `Released by an operator: ${body.reason}`, ctx.correlation_id);
     ctx.note({ workflow_run_id: row.run_id });
-    if (body.charge_until !== undefined) endChargeAt(ctx, row, body.charge_until);
+    endCharge?.();
     return view(ctx)(row);
   },
   adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {

@@ -67,7 +67,11 @@ export type ClosedUsage = UsageRow &
   }>;
 
 /** Locks the closed record, and compares it with a time at which the charge should have ended. */
-export const lockClosedUsage = async (tx: Tx, allocationId: string, until: string): Promise<ClosedUsage | undefined> => {
+export const lockClosedUsage = async (
+  tx: Tx,
+  allocationId: string,
+  until: string,
+): Promise<ClosedUsage | undefined> => {
   const { rows } = await tx.query<ClosedUsage>(
     `select ${USAGE}, (extract(epoch from $2::timestamptz - u.started_at) * 1000000)::bigint as micros,
        $2::timestamptz between u.started_at and u.ended_at as is_within,

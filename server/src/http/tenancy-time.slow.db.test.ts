@@ -54,7 +54,11 @@ describe('the time of a response', () => {
       params: { ...idsOf(tenants.acme), [name]: value },
       ...(body === undefined ? {} : { body }),
     });
-  const withoutDifference = async (send: (value: string) => Promise<TestResponse>, foreign: string, strange: string) => {
+  const withoutDifference = async (
+    send: (value: string) => Promise<TestResponse>,
+    foreign: string,
+    strange: string,
+  ) => {
     const [theirs, nothing] = [await send(foreign), await send(strange)];
     assert.deepEqual([theirs.status, nothing.status], [404, 404]);
     const share = await shareSlower(
@@ -69,7 +73,11 @@ describe('the time of a response', () => {
     withoutDifference(path('allocationGet', 'allocation_id'), theirs('allocation_id'), strangeId('allocation')));
 
   it('is that of an id that does not exist, for a change of theirs', () =>
-    withoutDifference(path('allocationRelease', 'allocation_id', {}), theirs('allocation_id'), strangeId('allocation')));
+    withoutDifference(
+      path('allocationRelease', 'allocation_id', {}),
+      theirs('allocation_id'),
+      strangeId('allocation'),
+    ));
 
   it('is that of an id that does not exist, for theirs in a body', () =>
     withoutDifference(

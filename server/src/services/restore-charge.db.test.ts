@@ -29,8 +29,11 @@ const world = async (t: TestContext) => {
     return made;
   };
   const usageOf = async (id: string) =>
-    (await sql.query('select id, started_at, ended_at, cost_minor::int from usage_records where allocation_id = $1', [id]))
-      .rows[0];
+    (
+      await sql.query('select id, started_at, ended_at, cost_minor::int from usage_records where allocation_id = $1', [
+        id,
+      ])
+    ).rows[0];
   /** A time after the start of the charge. */
   const minutesIn = async (id: string, minutes: number): Promise<string> =>
     new Date(Date.parse((await usageOf(id)).started_at) + minutes * 60_000).toISOString();
@@ -95,7 +98,9 @@ describe('an allocation that its host ended before the restore', () => {
       assert.equal(errors[0].pointer, '/body/charge_until');
     }
     assert.equal((await w.usageOf(id)).ended_at, null);
-    const { rows } = await w.sql.query('select state from allocations where id = any ($1) order by id', [[id, requested.id]]);
+    const { rows } = await w.sql.query('select state from allocations where id = any ($1) order by id', [
+      [id, requested.id],
+    ]);
     assert.deepEqual(rows.map(({ state }) => state).sort(), ['active', 'requested']);
   });
 

@@ -10,7 +10,11 @@ import { usageCost } from '../domain/usage.ts';
 import { AppError, conflict } from '../errors.ts';
 
 /** For the audit row: what was charged before, and what is charged now. The caller has locked the allocation. */
-export const endChargeAt = async (tx: Tx, allocationId: string, until: string): Promise<Readonly<Record<string, unknown>>> => {
+export const endChargeAt = async (
+  tx: Tx,
+  allocationId: string,
+  until: string,
+): Promise<Readonly<Record<string, unknown>>> => {
   const usage = await lockClosedUsage(tx, allocationId, until);
   const refusal = chargeEndRefusal(usage);
   if (refusal !== null) throw conflict(refusal.reason);
