@@ -46,13 +46,13 @@ const beside = (suffix: string): string => {
   other.pathname = `/${nameOf(url)}_${suffix}`;
   return other.href;
 };
-/** Nobody is connected meanwhile: the processes lose their connections, wait, and connect again. */
+/** No process is connected meanwhile: they lose their connections, wait, and connect again. */
 const whileOffline = async (fn: (cluster: Sql) => Promise<unknown>): Promise<void> => {
   const name = nameOf(url);
   await withSql(await testCluster(), async (cluster) => {
     await cluster.query(`alter database ${name} with allow_connections false`);
     await cluster.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
-    await eventually('nobody is connected', async () => {
+    await eventually('no process is connected', async () => {
       const { rowCount } = await cluster.query('select from pg_stat_activity where datname = $1', [name]);
       return rowCount === 0 || undefined;
     });

@@ -104,7 +104,7 @@ describe('an allocation that its host ended before the restore', () => {
     assert.deepEqual(rows.map(({ state }) => state).sort(), ['active', 'requested']);
   });
 
-  it('has a closed record that the database lets nobody change in another way', async (t) => {
+  it('has a closed record whose change in any other way the database refuses', async (t) => {
     const w = await world(t);
     const { id } = await w.make({ state: 'active' });
     await w.restore();
