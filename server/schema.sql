@@ -358,6 +358,11 @@ CREATE OR REPLACE FUNCTION refuse_usage_change()
  LANGUAGE plpgsql
 AS $function$
 begin
+  if new.ended_at <= old.ended_at and to_jsonb(new) - '{ended_at,cost_minor}'::text[] = to_jsonb(old) - '{ended_at,cost_minor}'::text[]
+    and exists (select from allocations a join nodes n on n.id = a.node_id where a.id = old.allocation_id
+      and a.charge_until = new.ended_at and n.restore_hold_id is not null) then
+    return new;
+  end if;
   raise exception 'usage record % is closed', old.id using errcode = 'insufficient_privilege';
 end $function$;
 
@@ -820,6 +825,7 @@ CASE
 END) stored,
   storage text default 'raw'::text not null,
   network text,
+  charge_until timestamp with time zone,
   constraint allocations_pkey PRIMARY KEY (id),
   constraint allocations_id_node_id_claimable_as_key UNIQUE (id, node_id, claimable_as),
   constraint allocations_id_organization_id_project_id_key UNIQUE (id, organization_id, project_id),
@@ -838,6 +844,7 @@ END) stored,
   constraint allocations_power_state_check CHECK (power_state = ANY (ARRAY['on'::text, 'stopping'::text, 'off'::text, 'starting'::text, 'rebooting'::text, 'reinstalling'::text, 'unknown'::text])),
   constraint allocations_state_check CHECK (state = ANY (ARRAY['requested'::text, 'provisioning'::text, 'active'::text, 'releasing'::text, 'released'::text, 'failed'::text, 'release_failed'::text])),
   constraint allocations_storage_check CHECK (storage = ANY (ARRAY['raw'::text, 'formatted'::text])),
+  constraint charge_ends_while_active CHECK (charge_until IS NULL OR COALESCE(charge_until >= activated_at AND charge_until <= release_requested_at, false)),
   constraint formatted_has_data_disks CHECK (storage = 'raw'::text OR capacity_shape = 'gpu_slice'::text AND gpu_count > 1),
   constraint network_of_slice CHECK (network IS NULL OR capacity_shape = 'gpu_slice'::text),
   constraint power_changes_by_a_run CHECK ((power_run_id IS NOT NULL) = COALESCE(power_state <> ALL (ARRAY['on'::text, 'off'::text, 'unknown'::text]), false)),
@@ -1372,9 +1379,12 @@ create table audit_sealer (
   lost_rows bigint default 0 not null,
   lost_line bigint default 0 not null,
   lost_at timestamp with time zone,
+  compared_at timestamp with time zone,
+  compared_in text,
   constraint audit_sealer_pkey PRIMARY KEY (singleton),
   constraint audit_sealer_heads_hash_check CHECK (octet_length(heads_hash) = 32),
-  constraint audit_sealer_singleton_check CHECK (singleton)
+  constraint audit_sealer_singleton_check CHECK (singleton),
+  constraint comparison_is_whole CHECK ((compared_at IS NULL) = (compared_in IS NULL))
 );
 grant select, update on audit_sealer to gpuaas_app;
 

@@ -213,6 +213,10 @@ export const placementCases: readonly Case[] = [
   line('admin-allocation-force-release', `admin allocation force-release ${id} --reason abuse --yes --wait ${T}`, {
     answers: { adminAllocationGet: { ...adminAllocation, allocation: released } },
   }),
+  line(
+    'admin-allocation-force-release-charge-until',
+    `admin allocation force-release ${id} --charge-until 2026-11-15T00:00:00Z --reason restored --yes ${T}`,
+  ),
   line('admin-allocation-force-cleanup', `admin allocation force-cleanup ${id} --reason seen --yes ${T}`),
   line(
     'admin-allocation-force-cleanup-adopt',

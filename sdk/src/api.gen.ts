@@ -4448,7 +4448,7 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** Release an allocation of an organization, even if protected. Cleanup and wipe proof are the same as for any release. */
+  /** Release an allocation of an organization, even if protected. Cleanup and wipe proof are the same as for any release. charge_until is for a database that was restored from a backup: it charges an allocation only until the time at which its host ended it, also where a release has closed the charge since. It is accepted while the node of the allocation is held by the restore. */
   adminAllocationForceRelease: {
     request: {
       params: {
@@ -4458,6 +4458,8 @@ export type Operations = {
       body: {
         /** Reason, recorded in the audit row. */
         reason: string;
+        /** When the charge ends: not before it began, and not after now or the end that it has (default: now). */
+        charge_until?: string | undefined;
       };
     };
     response: AdminAllocation;

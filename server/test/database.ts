@@ -12,6 +12,7 @@ import { Client } from 'pg';
 import { createDatabase, type Database } from '../src/db/client.ts';
 import { APP_ROLE, migrate } from '../src/db/migrate.ts';
 import { readMigrations } from '../src/db/migration-file.ts';
+import { databaseName } from '../src/db/predicates.ts';
 import { startTestCluster } from './cluster.ts';
 
 export type TestDatabase = Readonly<{
@@ -49,6 +50,14 @@ const withClient = async <T>(url: string, fn: (client: Client) => Promise<T>): P
   } finally {
     await client.end();
   }
+};
+
+/**
+ * As if a worker had compared the database with its heads just now, and for as long as the test takes: most tests have no
+ * worker, and hosts would get no task that destroys data.
+ */
+const neverRestored = async (client: Client): Promise<void> => {
+  await client.query(`update audit_sealer s set compared_at = 'infinity', compared_in = ${databaseName('s')}`);
 };
 
 let ownCluster: Promise<string> | undefined;
@@ -108,6 +117,7 @@ export const testDatabase = async (
   const name = `gpuaas_test_${process.pid}_${randomBytes(4).toString('hex')}`;
   await withClient(cluster, (client) => client.query(`create database ${name} template ${source} strategy file_copy`));
   const ownerUrl = withName(cluster, name);
+  await withClient(ownerUrl, neverRestored);
   const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: 5, ...options });
 
   let dropped: Promise<void> | undefined;

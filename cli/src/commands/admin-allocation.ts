@@ -140,12 +140,19 @@ export const adminAllocation: Group = {
       name: 'force-release',
       summary: 'Release for the organization, even if protected',
       args: allocation,
-      flags: changeFlags,
+      flags: {
+        'charge-until': text(
+          'After a restored backup: when the host ended it, like 2026-05-01T00:00:00Z (default: now)',
+          'time',
+        ),
+        ...changeFlags,
+      },
       run: async (cli, { args, flags }) => {
         await cli.confirm(`Release ${args.allocation} for its organization? Its data is wiped.`, flags.yes);
         const params = { allocation_id: args.allocation };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const request = { params, body: { reason: flags.reason } };
+        const { reason, chargeUntil: charge_until } = flags;
+        const request = { params, body: { reason, ...(charge_until === undefined ? {} : { charge_until }) } };
         const response = await (await cli.client()).call('adminAllocationForceRelease', request, options);
         await finishRelease(cli, response, flags, `Releasing ${args.allocation}.`);
       },

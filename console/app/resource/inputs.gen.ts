@@ -589,6 +589,10 @@ export const adminAllocationForceRelease = {
     "description": "Reason, recorded in the audit row.",
     "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$",
     "lengthMax": 240
+  },
+  "charge_until": {
+    "kind": "time",
+    "description": "When the charge ends: not before it began, and not after now or the end that it has (default: now)."
   }
 } as const satisfies Inputs;
 

@@ -1,11 +1,13 @@
 import { forceReleaseRefusal } from '../../../server/src/domain/allocation-actions.ts';
+import { chargeEndRefusal } from '../../../server/src/domain/restore.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { cleanupRefusal } from '../../../server/src/domain/slot-actions.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, refuse } from '../core/errors.ts';
+import { conflict, invalidField, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Allocation } from '../core/rows.ts';
 import { heldSlots, restartCleanup, startRelease } from '../life/allocation.ts';
+import { costMinor } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
 
 const view = (ctx: MockCtx) => {
@@ -26,6 +28,22 @@ const concerned = (ctx: MockCtx, id: string): Allocation => {
   return row;
 };
 
+/** Checked before anything changes; the returned function shortens the record that the release has closed. */
+const chargeEnd = (ctx: MockCtx, row: Allocation, until: string): (() => void) => {
+  const { world } = ctx;
+  const usage = world.usage.find((one) => one.allocation_id === row.id);
+  const is_node_held = row.node_id !== null && world.restoreHeld.has(row.node_id);
+  refuse(chargeEndRefusal(usage && { is_node_held }));
+  const end = usage?.ended_at ?? world.ago();
+  if (usage === undefined || until < usage.started_at || until > end)
+    throw invalidField('charge_until', `must be between ${usage?.started_at} and ${end}`, 'out_of_range');
+  return () => {
+    usage.ended_at = until;
+    usage.cost_minor = costMinor({ ...usage, cost_minor: null }, Date.parse(until));
+    ctx.note({ charge_until: until });
+  };
+};
+
 export const adminAllocation = {
   adminAllocationList: async (ctx: MockCtx, { query }: Req<'adminAllocationList'>) => {
     const rows = [...ctx.world.allocations.values()]
@@ -39,9 +57,11 @@ export const adminAllocation = {
   adminAllocationForceRelease: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
     const row = concerned(ctx, params.allocation_id);
     ctx.note({ reason: body.reason, from_state: row.state });
-    if (!refuse(forceReleaseRefusal(row.state)))
-      startRelease(ctx.world, row, `Released by an operator: ${body.reason}`, ctx.correlation_id);
+    const isDone = refuse(forceReleaseRefusal(row.state));
+    const endCharge = body.charge_until === undefined ? undefined : chargeEnd(ctx, row, body.charge_until);
+    if (!isDone) startRelease(ctx.world, row, `Released by an operator: ${body.reason}`, ctx.correlation_id);
     ctx.note({ workflow_run_id: row.run_id });
+    endCharge?.();
     return view(ctx)(row);
   },
   adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {

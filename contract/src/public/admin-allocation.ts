@@ -54,12 +54,20 @@ export const adminAllocationApi = define({
     ...operatorChange,
     path: '/api/v1/admin/allocations/{allocation_id}/force-release',
     summary: 'Release an allocation of an organization, even if protected',
-    description: 'Cleanup and wipe proof are the same as for any release.',
+    description:
+      'Cleanup and wipe proof are the same as for any release. charge_until is for a database that was restored from a ' +
+      'backup: it charges an allocation only until the time at which its host ended it, also where a release has closed the ' +
+      'charge since. It is accepted while the node of the allocation is held by the restore.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_release',
     freshSignIn: true,
     params: allocation,
-    body: Closed({ reason: Reason }),
+    body: Closed({
+      reason: Reason,
+      charge_until: Type.Optional(
+        Time('When the charge ends: not before it began, and not after now or the end that it has (default: now).'),
+      ),
+    }),
     status: 202,
     response: AdminAllocation,
     location: '/api/v1/admin/allocations/{allocation_id}',

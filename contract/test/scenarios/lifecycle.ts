@@ -39,6 +39,8 @@ export const lifeScenarios: readonly Scenario[] = [
         body: { reason: 'It seems stuck', runtime_verified_absent: false },
       });
       const body = { reason: 'The tenant asked for it' };
+      const charge_until = shown.activated_at ?? '';
+      await refused('conflict', 'operator', 'adminAllocationForceRelease', { params, body: { ...body, charge_until } });
       const { allocation } = await must('operator', 'adminAllocationForceRelease', { params, body });
       assert.equal(allocation.state, 'releasing');
       await must('owner', 'allocationRelease', { ...at, body: {} });

@@ -12,8 +12,8 @@ export type AllocationState = (typeof ALLOCATION_STATES)[number];
 export type PowerState = (typeof POWER_STATES)[number];
 
 export type AllocationRow = Readonly<
-  // Columns that only serve foreign keys.
-  Omit<Allocations, 'claimable_as' | 'needs_live'> &
+  // Columns that only serve foreign keys, and the end of the charge, which the usage record has.
+  Omit<Allocations, 'claimable_as' | 'needs_live' | 'charge_until'> &
     Pick<
       AllocationPlacements,
       'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'
@@ -274,4 +274,12 @@ export const applyInstall = async (tx: Tx, id: string, install: RequestedInstall
      where id = $1`,
     [id, install.install_number, install.image_name, install.image_digest, install.ssh_key_ids],
   );
+};
+
+/** An operator found that its host had ended it by then, before the database was restored from a backup. */
+export const setChargeUntil = async (tx: Tx, id: string, until: string): Promise<void> => {
+  await tx.query('update allocations set charge_until = $2::timestamptz, version = version + 1 where id = $1', [
+    id,
+    until,
+  ]);
 };

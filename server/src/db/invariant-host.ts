@@ -3,7 +3,7 @@
  * changes within minutes count for neither side.
  */
 import type { Invariant } from './invariant-rule.ts';
-import { claimIsLive, NODE_OVER, taskIsHeld } from './predicates.ts';
+import { claimIsLive, NODE_OVER, taskIsHeldByRestore } from './predicates.ts';
 
 const A_WHILE = "statement_timestamp() - interval '5 minutes'";
 
@@ -26,7 +26,7 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
     rule: 'After a restore, no task that destroys data or installs keys is sent to a host before an operator released it.',
     sql: `select t.id as subject_id, t.kind || ' was sent at ' || t.dispatched_at as detail
       from nodes n join restores r on r.id = n.restore_hold_id join node_tasks t on t.node_id = n.id
-      where t.dispatched_at > r.began_at and ${taskIsHeld('t')}`,
+      where t.dispatched_at > r.began_at and ${taskIsHeldByRestore('t')}`,
   },
   {
     name: 'host_has_live_node',

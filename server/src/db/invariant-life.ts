@@ -102,12 +102,12 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'charged_time_is_active_time',
-    rule: 'Charged time is the time from active to the accepted release, to the second, and runs only while active.',
+    rule: 'Charged time is the time from active to the accepted release, or to the end that an operator found after a restore, to the second, and runs only while active.',
     sql: `select x.id as subject_id, max(x.state) || ', charged ' || round(sum(x.charged), 3) || ' s, active ' || round(max(x.lived), 3) || ' s' as detail
-      from (select a.id, a.state, coalesce(extract(epoch from coalesce(a.release_requested_at, now()) - a.activated_at), 0) as lived,
+      from (select a.id, a.state, coalesce(extract(epoch from coalesce(a.charge_until, a.release_requested_at, now()) - a.activated_at), 0) as lived,
           a.activated_at as from_at, a.release_requested_at as to_at, 0::numeric as charged, null::boolean as is_open
         from allocations a where (a.state <> 'released' or a.released_at > ${RECENT})
-          and (a.release_requested_at is null or a.release_requested_at > ${RECENT})
+          and (a.release_requested_at is null or coalesce(a.charge_until, a.release_requested_at) > ${RECENT})
         union all select u.allocation_id, null, null, u.started_at + interval '1 second', u.ended_at - interval '1 second',
           extract(epoch from coalesce(u.ended_at, now()) - u.started_at), u.ended_at is null
         from usage_records u where u.ended_at is null or u.ended_at > ${RECENT} - interval '1 minute') x

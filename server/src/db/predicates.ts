@@ -16,6 +16,7 @@ import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OCCUPYING_ALLOCATION_STATES, STARTING_ALLOCATION_STATES } from '../domain/allocation.ts';
 import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
+import { COMPARED_WITHIN_S } from '../domain/restore.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
 import { HANDED_OUT_TASK_STATES, HELD_TASK_KINDS, UNDONE_TASK_STATES, UNSTARTED_TASK_STATES } from '../domain/task.ts';
 
@@ -49,9 +50,26 @@ export const CLOCK_TRUSTED = `(select coalesce(bool_and(g.hold_since is null
 /** The time of an open task is over: it ends without a result. */
 export const taskIsLate = (t: string): string => `(${t}.expires_at <= clock_timestamp() and ${CLOCK_TRUSTED})`;
 
+/**
+ * This database and no other: a dump that was restored, a copy, a replica that was promoted and a server that was started
+ * again have another name. `s` is the row of `audit_sealer`.
+ */
+export const databaseName = (s: string): string =>
+  `(extract(epoch from pg_postmaster_start_time()) || ' ' || (select d.oid from pg_database d where d.datname = current_database()) || ' ' || ${s}.tableoid)`;
+
+/** A worker has compared this database with the signed heads of its audit log, and not long ago. */
+export const HEADS_COMPARED = `(select coalesce(bool_and(s.compared_in = ${databaseName('s')}
+  and s.compared_at > clock_timestamp() - interval '${COMPARED_WITHIN_S} s'), false) from audit_sealer s)`;
+
+const destroysOrInstallsKeys = (t: string): string => `${t}.kind in ${list(HELD_TASK_KINDS)}`;
+
 /** It destroys data or installs keys, for a node that an operator has not released since the database was restored. */
+export const taskIsHeldByRestore = (t: string): string =>
+  `(${destroysOrInstallsKeys(t)} and exists (select from nodes h where h.id = ${t}.node_id and h.restore_hold_id is not null))`;
+
+/** The same, also while nobody knows whether the database was restored. */
 export const taskIsHeld = (t: string): string =>
-  `(${t}.kind in ${list(HELD_TASK_KINDS)} and exists (select from nodes h where h.id = ${t}.node_id and h.restore_hold_id is not null))`;
+  `(${destroysOrInstallsKeys(t)} and (not ${HEADS_COMPARED} or ${taskIsHeldByRestore(t)}))`;
 
 /** The parts of a slot's bundle, as the scheduler's fields name them. */
 export const SLOT_PARTS = {

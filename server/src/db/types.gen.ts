@@ -149,6 +149,7 @@ export interface Allocations {
   needs_live: boolean | null;
   storage: 'raw' | 'formatted';
   network: 'private_nat' | null;
+  charge_until: string | null;
 }
 
 export interface ApiTokens {
@@ -206,6 +207,8 @@ export interface AuditSealer {
   lost_rows: number;
   lost_line: number;
   lost_at: string | null;
+  compared_at: string | null;
+  compared_in: string | null;
 }
 
 export interface AuditSeals {

@@ -58,6 +58,40 @@ export const closeUsage = async (tx: Tx, id: string, costMinor: bigint): Promise
   );
 };
 
+export type ClosedUsage = UsageRow &
+  Readonly<{
+    /** From its start to the time that was given. */
+    micros: number;
+    is_within: boolean;
+    is_node_held: boolean;
+  }>;
+
+/** Locks the closed record, and compares it with a time at which the charge should have ended. */
+export const lockClosedUsage = async (
+  tx: Tx,
+  allocationId: string,
+  until: string,
+): Promise<ClosedUsage | undefined> => {
+  const { rows } = await tx.query<ClosedUsage>(
+    `select ${USAGE}, (extract(epoch from $2::timestamptz - u.started_at) * 1000000)::bigint as micros,
+       $2::timestamptz between u.started_at and u.ended_at as is_within,
+       exists (select from nodes n where n.id = a.node_id and n.restore_hold_id is not null) as is_node_held
+     from usage_records u join allocations a on a.id = u.allocation_id
+     where u.allocation_id = $1 and u.ended_at is not null for update of u`,
+    [allocationId, until],
+  );
+  return rows[0];
+};
+
+/** Moves the end back. The database refuses it unless the node is held by a restore and the allocation has the same end. */
+export const shortenUsage = async (tx: Tx, id: string, until: string, costMinor: bigint): Promise<void> => {
+  await tx.query('update usage_records set ended_at = $2::timestamptz, cost_minor = $3::bigint where id = $1', [
+    id,
+    until,
+    costMinor.toString(),
+  ]);
+};
+
 export type UsageFilter = Readonly<{
   project_id: string;
   allocation_id: string | null;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ID_PREFIXES, isMutation, type Operation } from '@gpuaas/contract';
 import { Client } from 'pg';
-import { type Caller, startTestApp, testClock } from '../../test/app.ts';
+import { type Caller, startTestApp, type TestResponse, testClock } from '../../test/app.ts';
 import { ask, assertProblem, idsOf, operations, type Parts, paramsOf, seen, tagged } from '../../test/request.ts';
 import { scenarios } from '../../test/scenarios.ts';
 import { auditRowsOf, makeTenants, strangeId, type Tenant, type Tenants } from '../../test/tenants.ts';
@@ -26,6 +26,37 @@ const KINDS = {
 const SHARED = ['sku_name', 'image_name'];
 const tested = new Set<string | undefined>(Object.values(KINDS));
 const kindOf = (name: string) => KINDS[name as keyof typeof KINDS];
+
+type Field = Readonly<{ name: string; kind: (typeof KINDS)[keyof typeof KINDS]; isList: boolean }>;
+/** The fields that are ids of which a tenant has one. */
+const idsIn = (properties: object | undefined): Field[] =>
+  Object.entries(properties ?? {}).flatMap(([name, field]) => {
+    const { pattern, items } = field as { pattern?: string; items?: { pattern?: string } };
+    const prefix = /^\^([a-z]{3})_/.exec(pattern ?? items?.pattern ?? '')?.[1];
+    const kind = Object.values(KINDS).find((one) => ID_PREFIXES[one] === prefix);
+    return kind === undefined ? [] : [{ name, kind, isList: pattern === undefined }];
+  });
+const ofTenants = operations.filter(([, { access }]) => access !== 'platform');
+const withIds = ofTenants.flatMap(([id, operation]) =>
+  idsIn(operation.body?.properties).map((field) => ({ id, operation, field })),
+);
+const withIdsInQuery = ofTenants.flatMap(([id, operation]) =>
+  idsIn(operation.query?.properties).map((field) => ({ id, operation, field })),
+);
+const withCursor = ofTenants.filter(
+  ([, { access, query }]) => access !== 'public' && query !== undefined && 'cursor' in query.properties,
+);
+/** The name of the id of this kind in the ids of a tenant. */
+const nameOf = (kind: Field['kind']): string => Object.entries(KINDS).find(([, one]) => one === kind)?.[0] ?? '';
+
+const PAIR_CURSORS = ['eventList', 'organizationEventList', 'capacityList', 'allocationTimeline'];
+/** As the list gives it to this owner: a user, an organization or a project. */
+const cursorOf = (id: string, owner: string): string =>
+  Buffer.from(JSON.stringify([id, owner, ...(PAIR_CURSORS.includes(id) ? ['1'] : []), 'a'])).toString('base64url');
+const ownerKindOf = ({ access }: Operation) =>
+  access === 'self' ? 'user' : access === 'tenant' ? 'organization' : 'project';
+const ownerOf = (operation: Operation, tenant: Tenant): string =>
+  operation.access === 'self' ? tenant.owner.me.id : (tenant.ids[`${ownerKindOf(operation)}_id`] ?? '');
 
 describe("another tenant's ids behave like ids that do not exist", () => {
   const closers: (() => Promise<void>)[] = [];
@@ -105,19 +136,6 @@ describe("another tenant's ids behave like ids that do not exist", () => {
       assert.equal(await digestOf(tenants.rival), before);
     });
 
-  type Field = Readonly<{ name: string; kind: keyof typeof ID_PREFIXES; isList: boolean }>;
-  /** The ids in the body of an operation of which a tenant has one. */
-  const idsInBody = (operation: Operation): Field[] =>
-    Object.entries(operation.body?.properties ?? {}).flatMap(([name, field]) => {
-      const { pattern, items } = field as { pattern?: string; items?: { pattern?: string } };
-      const prefix = /^\^([a-z]{3})_/.exec(pattern ?? items?.pattern ?? '')?.[1];
-      const kind = Object.values(KINDS).find((one) => ID_PREFIXES[one] === prefix);
-      return kind === undefined ? [] : [{ name, kind, isList: pattern === undefined }];
-    });
-  const withIds = operations.flatMap(([id, operation]) =>
-    operation.access === 'platform' ? [] : idsInBody(operation).map((field) => ({ id, operation, field })),
-  );
-
   it('in a body: every operation of tenants with an id in its body is tested', () => {
     const kinds = new Map(Object.entries(ID_PREFIXES).map(([kind, prefix]) => [prefix as string, kind]));
     const named = operations.flatMap(([, { access, body }]) =>
@@ -132,7 +150,7 @@ describe("another tenant's ids behave like ids that do not exist", () => {
 
   for (const { id, operation, field } of withIds)
     it(`in a body: ${field.name} of ${id} is theirs or nothing, with the same response`, async () => {
-      const name = Object.entries(KINDS).find(([, kind]) => kind === field.kind)?.[0] ?? '';
+      const name = nameOf(field.kind);
       const { as, ...rest } = await scenarios[id](tenants);
       const parts = rest as Parts & { body?: object };
       const before = await digestOf(tenants.rival);
@@ -194,15 +212,8 @@ describe("another tenant's ids behave like ids that do not exist", () => {
   });
 
   it('in a cursor: theirs is 404 in every list', async () => {
-    for (const [id, operation] of operations) {
-      if (operation.query === undefined || !('cursor' in operation.query.properties)) continue;
-      if (operation.access === 'platform' || operation.access === 'public') continue;
-      const owner =
-        operation.access === 'self'
-          ? tenants.rival.owner.me.id
-          : tenants.rival.ids[`${operation.access === 'tenant' ? 'organization' : 'project'}_id`];
-      const isPair = ['eventList', 'organizationEventList', 'capacityList', 'allocationTimeline'].includes(id);
-      const cursor = Buffer.from(JSON.stringify([id, owner, ...(isPair ? ['1'] : []), 'a'])).toString('base64url');
+    for (const [id, operation] of withCursor) {
+      const cursor = cursorOf(id, ownerOf(operation, tenants.rival));
       const answer = await ask(tenants.acme.owner, operation, { params: idsOf(tenants.acme), query: { cursor } });
       assertProblem(id, answer, [404]);
     }
@@ -215,6 +226,7 @@ describe('a request for an id of another tenant does the work of one for an id t
   let tenants: Tenants;
   const { query } = Client.prototype;
   let sent: string[] = [];
+  let compared = 0;
 
   before(async () => {
     const clock = testClock();
@@ -231,6 +243,38 @@ describe('a request for an id of another tenant does the work of one for an id t
     for (const close of closers) await close();
   });
 
+  const theirs = (name: string): string => (tenants.rival.ids as Readonly<Record<string, string>>)[name] ?? '';
+
+  /** One of the responses, and the same statements for what does not exist and for what another tenant has. */
+  const areSame = async (
+    send: (value: string) => Promise<TestResponse>,
+    statuses: readonly number[],
+    strange: string,
+    foreign: string,
+  ): Promise<void> => {
+    const statementsOf = async (value: string): Promise<string[]> => {
+      sent = [];
+      const { status, body } = await send(value);
+      assert.ok(statuses.includes(status), `${status} ${JSON.stringify(body)}`);
+      return sent;
+    };
+    await statementsOf(strange);
+    await statementsOf(foreign);
+    // A statement of a background loop may come between; a difference of the requests is in every round.
+    let rounds: [string[], string[]][] = [];
+    const isSame = ([one, other]: [string[], string[]]): boolean => JSON.stringify(one) === JSON.stringify(other);
+    for (let round = 0; round < 10 && !rounds.some(isSame); round++)
+      rounds = [...rounds, [await statementsOf(strange), await statementsOf(foreign)]];
+    if (!rounds.some(isSame)) assert.deepEqual(rounds[0]?.[1], rounds[0]?.[0]);
+    compared += rounds.flat(2).length;
+  };
+  /** Of requests that reach the database. A cursor of another owner is refused before. */
+  const compareAll = async (...given: Parameters<typeof areSame>): Promise<void> => {
+    const before = compared;
+    await areSame(...given);
+    assert.ok(compared > before, 'statements are seen');
+  };
+
   /** Their scenarios wait for a worker, which would send statements of its own. */
   const WITHOUT_WORKER: Readonly<Record<string, Parts & Readonly<{ as?: Caller }>>> = {
     allocationUpdate: { body: { tags: { team: 'vision' } }, if_match: 1 },
@@ -245,30 +289,54 @@ describe('a request for an id of another tenant does the work of one for an id t
     it(`${id}: the same statements for ${name}`, async () => {
       const { as, ...rest } = WITHOUT_WORKER[id] ?? (await scenarios[id](tenants));
       const parts = rest as Parts;
-      const statementsOf = async (value: string): Promise<string[]> => {
-        sent = [];
-        const answer = await ask(as ?? tenants.acme.owner, operation, {
-          ...parts,
-          params: { ...idsOf(tenants.acme), ...parts.params, [name]: value },
-        });
-        assert.equal(answer.status, 404);
-        return sent;
-      };
-      const [strange, theirs] = [
+      await compareAll(
+        (value) =>
+          ask(as ?? tenants.acme.owner, operation, {
+            ...parts,
+            params: { ...idsOf(tenants.acme), ...parts.params, [name]: value },
+          }),
+        [404],
         strangeId(kindOf(name)),
-        (tenants.rival.ids as Readonly<Record<string, string>>)[name] ?? '',
-      ];
-      await statementsOf(strange);
-      await statementsOf(theirs);
-      // A statement of a background loop may come between; a difference of the requests is in every round.
-      let rounds: [string[], string[]][] = [];
-      const isSame = ([one, other]: [string[], string[]]): boolean => JSON.stringify(one) === JSON.stringify(other);
-      for (let round = 0; round < 10 && !rounds.some(isSame); round++)
-        rounds = [...rounds, [await statementsOf(strange), await statementsOf(theirs)]];
-      assert.ok(
-        rounds.every(([nothing]) => nothing.length > 0),
-        'statements are seen',
+        theirs(name),
       );
-      if (!rounds.some(isSame)) assert.deepEqual(rounds[0]?.[1], rounds[0]?.[0]);
     });
+
+  for (const { id, operation, field } of withIds)
+    it(`${id}: the same statements for ${field.name} in the body`, async () => {
+      const { as, ...rest } = await scenarios[id](tenants);
+      const parts = rest as Parts & { body?: object };
+      await compareAll(
+        (value) =>
+          ask(as ?? tenants.acme.owner, operation, {
+            ...parts,
+            body: { ...parts.body, [field.name]: field.isList ? [value] : value },
+          }),
+        [400, 401, 404, 409, 422],
+        strangeId(field.kind),
+        theirs(nameOf(field.kind)),
+      );
+    });
+
+  for (const { id, operation, field } of withIdsInQuery)
+    it(`${id}: the same statements and the same response for ${field.name} in the query`, async () => {
+      const { as, ...rest } = await scenarios[id](tenants);
+      const parts = rest as Parts;
+      const send = (value: string) =>
+        ask(as ?? tenants.acme.owner, operation, { ...parts, query: { ...parts.query, [field.name]: value } });
+      const [strange, foreign] = [strangeId(field.kind), theirs(nameOf(field.kind))];
+      const [nothing, other] = [await send(strange), await send(foreign)];
+      const text = ({ status, body }: typeof nothing): string =>
+        status < 300 ? JSON.stringify(body) : JSON.stringify(seen({ status, body, headers: {} }));
+      assert.equal(text(other).replaceAll(foreign, 'ID'), text(nothing).replaceAll(strange, 'ID'));
+      await compareAll(send, [200, 404], strange, foreign);
+    });
+
+  for (const [id, operation] of withCursor)
+    it(`${id}: the same statements for a cursor`, () =>
+      areSame(
+        (cursor) => ask(tenants.acme.owner, operation, { params: idsOf(tenants.acme), query: { cursor } }),
+        [404],
+        cursorOf(id, strangeId(ownerKindOf(operation))),
+        cursorOf(id, ownerOf(operation, tenants.rival)),
+      ));
 });

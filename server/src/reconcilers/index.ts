@@ -24,9 +24,8 @@ import { purgeExpired } from './purge-expired.ts';
 import { releaseDue } from './release-due.ts';
 import { revokeGrants } from './revoke-grants.ts';
 import { sampleCapacity } from './sample-capacity.ts';
-import { type SealerDeps, sealAudit } from './seal-audit.ts';
+import { compareHeads, type SealerDeps, sealAudit } from './seal-audit.ts';
 import { createClockWatch } from './watch-clock.ts';
-import { watchHeads } from './watch-heads.ts';
 
 export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock' | 'log'> &
   Readonly<{ watch: InvariantWatch; nodes: NodeCounter; headsDisk: HeadsDisk }>;
@@ -71,13 +70,12 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     },
   },
   {
-    name: 'watch-heads',
-    interval_ms: 60_000,
-    does: 'reports audit rows that signed heads cover and the database has lost, after a failover or a restore',
+    name: 'compare-heads',
+    interval_ms: 2_000,
+    does: 'compares the database with its signed heads: holds the nodes of one that was restored, and reports audit rows that a failover lost',
     create: (deps) => {
-      const { database } = deps;
-      const heads = headsFileOf(deps);
-      return () => watchHeads({ database, heads });
+      const sealer = sealerDeps(deps);
+      return () => compareHeads(sealer);
     },
   },
   {

@@ -19,7 +19,6 @@ import { createIdentityFile } from '../ports/objects/identity-file.ts';
 import { verifyAudit } from '../services/audit-verify.ts';
 import { startReconciler } from './reconciler.ts';
 import { compareHeads, sealAudit } from './seal-audit.ts';
-import { watchHeads } from './watch-heads.ts';
 
 const headsFile = (t: TestContext) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-heads-'));
@@ -318,7 +317,7 @@ test('changes that a failover lost are reported from the heads outside the datab
       )
     ).rows;
   const seal = () => sealAudit({ database, heads });
-  const watch = () => watchHeads({ database, heads });
+  const watch = () => compareHeads({ database, heads });
   try {
     await write('org_a');
     await write('org_b');
@@ -377,7 +376,7 @@ test('heads that were written without their record, because the process died, ar
   };
   await assert.rejects(sealAudit({ database, heads: dying }), /killed/);
   assert.equal(await heads.lastLine(), 1);
-  await watchHeads({ database, heads });
+  await compareHeads({ database, heads });
   await sealAudit({ database, heads });
   assert.equal(await database.read(PLATFORM, countLostRows), 0);
   assert.equal(await heads.lastLine(), 2);

@@ -18,6 +18,7 @@ import {
 } from '../db/audit-seal.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { runExclusively } from '../db/lock.ts';
+import { noteCompared, readComparison } from '../db/statements/restore.ts';
 import { chainOf, sealRows } from '../domain/audit-chain.ts';
 import { isIdentityAction } from '../domain/identity-change.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
@@ -56,8 +57,10 @@ const sealBatch = (database: Database): Promise<boolean> =>
 
 /** Before a line is appended: it would hide that the file is ahead of the database. The loss is recorded first. */
 const checkHeads = async ({ database, heads, identities }: SealerDeps, call: FileCall): Promise<void> => {
+  const comparison = await database.read(PLATFORM, readComparison);
   await reportLostHeads(database, heads, call);
   await call(() => holdRestored({ database, heads, identities }));
+  if (comparison.is_due) await database.write(PLATFORM, (tx) => noteCompared(tx, comparison));
 };
 
 /**
@@ -90,7 +93,10 @@ const writeHeads = ({ database, heads, identities }: SealerDeps, call: FileCall)
 const hung = (seconds: number): string =>
   `The heads file has not responded for ${seconds} s. Sealing continues; check its file system.`;
 
-/** At the start of the worker, before any work: a database that was restored has nothing to seal yet. */
+/**
+ * Before the worker starts any work, and every two seconds after that, also where nothing is sealed: a database that was
+ * restored has nothing to seal yet. Until then no host gets a task that destroys data.
+ */
 export const compareHeads = (deps: SealerDeps): Promise<void> =>
   workOnFiles(
     deps.heads,

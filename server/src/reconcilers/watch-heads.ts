@@ -8,9 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { insertSystemAudit } from '../db/audit.ts';
 import { getSealer, listLostHeads, recordLostRows } from '../db/audit-seal.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
-import { runExclusively } from '../db/lock.ts';
 import type { HeadsFile, NewHead } from '../ports/objects/heads-file.ts';
-import { type FileCall, workOnFiles } from './file-work.ts';
+import type { FileCall } from './file-work.ts';
 
 /** Of each chain the highest head after this line. */
 const readAhead = async (heads: HeadsFile, after: number): Promise<readonly NewHead[]> => {
@@ -46,16 +45,3 @@ export const reportLostHeads = async (database: Database, heads: HeadsFile, call
       });
   });
 };
-
-const WAIT_MS = 5_000;
-
-/** Also where nothing is written, so that a loss is reported on an idle site. */
-export const watchHeads = ({ database, heads }: Readonly<{ database: Database; heads: HeadsFile }>): Promise<void> =>
-  workOnFiles(
-    heads,
-    {
-      wait_ms: WAIT_MS,
-      hung: (seconds) => `The heads file has not responded for ${seconds} s; check its file system.`,
-    },
-    (call) => runExclusively(database, 'write_heads', () => reportLostHeads(database, heads, call)),
-  );

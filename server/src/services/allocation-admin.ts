@@ -11,6 +11,7 @@ import { notFound } from '../errors.ts';
 import { onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { type ProgressRows, progressOfOne, progressOfPage } from '../views/allocation-progress.ts';
+import { endChargeAt } from '../workflows/end-charge.ts';
 import { restartCleanup, startRelease } from '../workflows/start-cleanup.ts';
 import { viewFor } from './allocation.ts';
 
@@ -80,6 +81,7 @@ export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAl
   await noteTarget(ctx, allocation_id, { reason: body.reason });
   const reason = `Released by an operator: ${body.reason}`;
   ctx.note({ workflow_run_id: await startRelease(ctx.tx, { allocation_id, reason, cause: ctx }) });
+  if (body.charge_until !== undefined) ctx.note(await endChargeAt(ctx.tx, allocation_id, body.charge_until));
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };
 

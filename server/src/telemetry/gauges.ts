@@ -11,6 +11,7 @@ import { countFailingNodes } from '../db/node.ts';
 import { commitOrderDelay, outboxLag } from '../db/outbox.ts';
 import { countHeldNodes } from '../db/restore.ts';
 import { countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';
+import { isCompared } from '../db/statements/restore.ts';
 import { countRunsByState } from '../db/workflow-run-view.ts';
 import { LAUNCH_FAILURES_MAX } from '../domain/launch-failures.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -127,6 +128,15 @@ export const addGauges = (
     async () => {
       const count = await ask(countHeldNodes, null);
       return count === null ? [] : [{ labels: {}, value: count }];
+    },
+  );
+  telemetry.gauge(
+    'gpuaas_heads_uncompared',
+    'Whether tasks that destroy data wait until a worker has compared the database with the signed heads of its audit log.',
+    [],
+    async () => {
+      const is = await ask(isCompared, null);
+      return is === null ? [] : [{ labels: {}, value: Number(!is) }];
     },
   );
   telemetry.gauge('gpuaas_allocations', 'Allocations by state, except released.', ['state'], async () =>

@@ -10,7 +10,7 @@ import { ReasonAction } from './action-controls.tsx';
 
 const POLL_MS = 30_000;
 
-const useRestore = () => {
+export const useRestore = () => {
   const whyNot = useMay();
   const isAllowed = whyNot('admin.trust.read') === null;
   return useRead('adminRestoreGet', {}, { enabled: isAllowed, everyMs: POLL_MS }).data;

@@ -1,12 +1,13 @@
 /**
- * The start of a restore, which ends credentials and holds tasks, and the release of one node. A backup restores
+ * The start of a restore, which ends credentials and holds tasks, the release of one node, and the record that the database
+ * was compared with the heads outside it. A backup restores
  * credentials that were revoked since, and tasks for disks that belong to other tenants since.
  */
 import { REASONS } from '../../domain/reasons.ts';
 import { HELD_TASK_KINDS } from '../../domain/task.ts';
 import { taskExpiresS } from '../../domain/task-limit.ts';
-import type { Tx } from '../client.ts';
-import { NODE_OVER } from '../predicates.ts';
+import type { Reader, Tx } from '../client.ts';
+import { databaseName, HEADS_COMPARED, NODE_OVER } from '../predicates.ts';
 import type { EndedCredentials, LostChanges, LostIdentityChange } from '../restore.ts';
 import { statement } from '../statement.ts';
 
@@ -111,6 +112,49 @@ export const holdNodes = async (
   await RECORD_HOLD.query(tx, { ...hold, ended: NOTHING_ENDED });
   await holdEveryNode(tx, hold.id);
 };
+
+/** The sealer locks the row too, so it is written no more often than needed. */
+const COMPARED_EVERY_S = 10;
+
+export type Comparison = Readonly<{
+  /** Of the database that answers now. */
+  name: string;
+  /** A worker has compared it. */
+  counts: boolean;
+  is_due: boolean;
+}>;
+
+/** Read before the comparison, so that a database that is exchanged meanwhile does not count as compared. */
+export const readComparison = async (reader: Reader): Promise<Comparison> => {
+  const { rows } = await reader.query<Comparison>(
+    `select ${databaseName('s')} as name, ${HEADS_COMPARED} as counts,
+       (s.compared_in = ${databaseName('s')} and s.compared_at > clock_timestamp() - interval '${COMPARED_EVERY_S} s') is not true as is_due
+     from audit_sealer s`,
+  );
+  const [found] = rows;
+  if (found === undefined) throw new Error('audit_sealer has no row');
+  return found;
+};
+
+const NOTE_COMPARED = statement(
+  { name: 'text', was_held: 'boolean', kinds: 'text[]', expires_in_s: 'float8[]' },
+  `with noted as (update audit_sealer set compared_at = clock_timestamp(), compared_in = :name)
+   update node_tasks t set expires_at = greatest(t.expires_at, clock_timestamp() + make_interval(secs => k.expires_in_s))
+   from unnest(:kinds, :expires_in_s) as k (kind, expires_in_s)
+   where :was_held and t.state = 'queued' and t.kind = k.kind`,
+);
+
+/** This database was compared with the heads outside it. Tasks that waited for that get their whole time. */
+export const noteCompared = async (tx: Tx, { name, counts }: Comparison): Promise<void> => {
+  await NOTE_COMPARED.query(tx, {
+    ...{ name, was_held: !counts, kinds: HELD_TASK_KINDS },
+    expires_in_s: HELD_TASK_KINDS.map(taskExpiresS),
+  });
+  if (!counts) tx.wake();
+};
+
+/** Whether tasks wait for a comparison. */
+export const isCompared = async (reader: Reader): Promise<boolean> => (await readComparison(reader)).counts;
 
 const RELEASE = statement(
   { node_id: 'text', kinds: 'text[]', expires_in_s: 'float8[]' },
