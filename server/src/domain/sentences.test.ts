@@ -13,6 +13,7 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   rotation_running: [[1]],
   no_newer_key: [['platform', 2]],
   key_not_everywhere: [[2, ['gpuaas-api']]],
+  site_blocked: [[['Region eu-1 is in use: 1 node (j22u15).']]],
   sign_up_closed: [[null]],
   sign_up_invited: [
     [null, 'x'],
@@ -22,6 +23,7 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     [null, 'x'],
     ['ada@example.com', 'x'],
   ],
+  sign_up_before_superadmin: [[null], ['ada@example.com']],
   quota_request_needless: [[null], [4]],
   pool_has_nodes: [
     ['shared', 1],
