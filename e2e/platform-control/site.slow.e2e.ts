@@ -48,7 +48,10 @@ const nextStep = async (label: string, place?: string): Promise<void> => {
   const { page } = operator;
   await link(page, 'Site', 'Setup').click();
   const steps = part(page, 'Steps');
-  await steps.getByRole('status').filter({ hasText: `Next: ${label}.` }).waitFor();
+  await steps
+    .getByRole('status')
+    .filter({ hasText: `Next: ${label}.` })
+    .waitFor();
   if (place !== undefined) await steps.locator('[aria-current="step"]').getByRole('link', { name: place }).click();
 };
 
@@ -87,7 +90,9 @@ after(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-test('the page that refuses a person names the setting of the first superadmin, until there is one', { skip }, async () => {
+test('the page that refuses a person names the setting of the first superadmin, until there is one', {
+  skip,
+}, async () => {
   tenant = await consoles.open();
   const { page } = tenant;
   await page.goto(platform.url);

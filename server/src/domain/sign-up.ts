@@ -51,7 +51,7 @@ const decideByPolicy = (policy: SignUpPolicy, person: Newcomer): SignUpDecision 
   };
 };
 
-/** Before the first superadmin nobody could approve a person or be asked: the way to become one replaces both. */
+/** Before the first superadmin no operator could approve a person or answer: the refusal names the way to become one. */
 export const decideSignUp = (policy: SignUpPolicy, person: Newcomer, hasSuperadmin: boolean): SignUpDecision => {
   if (person.is_superadmin) return admit(true);
   const decision = decideByPolicy(policy, person);
