@@ -157,7 +157,7 @@ export const generate = (seed: number, length: number): readonly Played[] => {
   const who = (): number => below(2);
   const node = (): number => below(3);
   const chance = (p: number): boolean => random() < p;
-  /** Faults of the worker and of the API tell most. */
+  /** Faults of the worker and of the API reveal most. */
   const process = (): ProcessRole => oneOf([...PROCESS_ROLES, 'api', 'worker', 'worker']);
   const makers: readonly (readonly [weight: number, make: () => Command])[] = [
     [18, () => ({ do: 'launch', who: who(), gpus: oneOf([1, 1, 1, 2, 2, 4, 8]), key: chance(0.5), project: pick() })],

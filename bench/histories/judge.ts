@@ -73,13 +73,13 @@ const judgeGrants = async ({ world, observed }: Player): Promise<string[]> => {
     if (status === 404 && project_id !== tenant.project_id) continue;
     const found = body?.items?.find((one: { id: string }) => one.id === id);
     const events = observed.events.get(project_id) ?? [];
-    const told = events.filter(({ data }) => data['access_grant_id'] === id).map(({ data }) => data['state']);
+    const states = events.filter(({ data }) => data['access_grant_id'] === id).map(({ data }) => data['state']);
     const last = events.findLast(({ type, subject }) => type === 'allocation.changed' && subject === allocation_id);
     // Grants end with the allocation, without an event of their own.
     const hasEnded = last !== undefined && !['requested', 'provisioning', 'active'].includes(stateOf(last));
     if (found === undefined) wrong.push(`grant ${id} is not listed: ${status}`);
-    else if (found.state !== told.at(-1) && !(hasEnded && found.state === 'revoked'))
-      wrong.push(`grant ${id} of ${allocation_id} is ${found.state}, and its events say ${told.join(', ')}`);
+    else if (found.state !== states.at(-1) && !(hasEnded && found.state === 'revoked'))
+      wrong.push(`grant ${id} of ${allocation_id} is ${found.state}, and its events say ${states.join(', ')}`);
     else if (is_revoked && found.state !== 'revoked' && found.state !== 'revoking')
       wrong.push(`grant ${id} was revoked and is ${found.state}`);
   }

@@ -1,4 +1,4 @@
-/** What the tenants of a history were told, in the order in which they were told it. */
+/** What the tenants of a history received, in the order of receipt. */
 import type { BaseTenant } from './base.ts';
 import type { Followed } from './stream.ts';
 import type { Reply } from './world.ts';

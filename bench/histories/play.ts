@@ -1,4 +1,4 @@
-/** Plays one command of a tenant or an operator, and records what the caller was told. */
+/** Plays one command of a tenant or an operator, and records the response. */
 import { judgeAnswer, judgeRefusal } from './answer.ts';
 import type { BaseTenant } from './base.ts';
 import { OPERATOR } from './base.ts';

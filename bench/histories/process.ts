@@ -51,7 +51,7 @@ export class Killed extends Error {
 
 const NO_LIMIT = '1000000';
 const STARTS_MAX = 20;
-/** Few connections: each prepares every statement anew, which is half of the work of PostgreSQL. */
+/** Few connections: each prepares every statement again, which is half of the work of PostgreSQL. */
 const POOL_MAX = '5';
 /** Above what any query takes on a busy computer, and below how long a database may be silent. */
 const QUERY_TIMEOUT_MS = '5000';

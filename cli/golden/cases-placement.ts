@@ -2,6 +2,7 @@
 
 import type { Allocation } from '@gpuaas/sdk';
 import { releaseRefusal } from '../../server/src/domain/allocation-actions.ts';
+import { launchChoices } from '../../server/src/domain/launch-choice.ts';
 import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { Refusal } from './api.ts';
@@ -71,7 +72,7 @@ export const placementCases: readonly Case[] = [
     args: [
       ...`allocation create train ${LAUNCH} --image ubuntu-24.04-h200-cuda --vm-profile h200_4g_96c_256g`.split(' '),
       ...'--ssh-key laptop --tag team=vision --protect --max-duration 4h --idempotency-key my-key-0002'.split(' '),
-      ...['--user-data', 'setup.sh'],
+      ...'--storage formatted --network private_nat --user-data setup.sh'.split(' '),
     ],
     files: { 'setup.sh': '#!/bin/sh\n' },
   },
@@ -94,7 +95,7 @@ export const placementCases: readonly Case[] = [
   {
     name: 'allocation-create-refused',
     args: [
-      ...`allocation create train ${LAUNCH} --vm-profile h200_4g_96c_256g --max-duration 90m --project default`.split(
+      ...`allocation create train ${LAUNCH} --vm-profile h200_4g_96c_256g --max-duration 90m --storage formatted --project default`.split(
         ' ',
       ),
       ...['--tag', "owner=Ada's team", T],
@@ -125,6 +126,24 @@ export const placementCases: readonly Case[] = [
       },
     },
   }),
+  line(
+    'allocation-create-dry-run-storage',
+    `launch one --sku h200-sxm-slice --region eu-north-1 --gpus 1 --storage formatted --dry-run ${T}`,
+    {
+      answers: {
+        allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 1 }) },
+      },
+    },
+  ),
+  line(
+    'allocation-create-dry-run-bare-metal',
+    `launch all --sku h200-sxm-bm --region eu-north-1 --gpus 8 --dry-run ${T}`,
+    {
+      answers: {
+        allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'baremetal', gpu_count: 8 }) },
+      },
+    },
+  ),
   line('allocation-list', `allocation list ${T}`),
   line('allocation-list-state', 'ls --state active --limit 1'),
   line('allocation-get', `allocation get train ${T}`, {

@@ -2,6 +2,7 @@
 
 import type { Allocation, Operations } from '@gpuaas/sdk';
 import { allocationActions } from '../../server/src/domain/allocation-actions.ts';
+import { launchChoices } from '../../server/src/domain/launch-choice.ts';
 import { progressOf } from '../../server/src/domain/progress.ts';
 import { PROVISION_SLICE } from '../../server/src/domain/workflow-steps.ts';
 
@@ -35,6 +36,8 @@ const active: Allocation = {
     memory_mib: 262_144,
     gpu_hourly_price: usd(450),
   },
+  storage: 'formatted',
+  network: 'private_nat',
   state: 'active',
   state_reason: null,
   state_since: time,
@@ -125,6 +128,7 @@ export const estimate: Operations['allocationEstimate']['response'] = {
   code: null,
   reasons: [],
   alternatives: [],
+  ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 4 }),
 };
 /** The reasons of a refused launch, in the words of the scheduler. */
 export const refused = {

@@ -60,6 +60,13 @@ export {
 } from './public/allocation.ts';
 export { SLOT_PARTS } from './public/catalog.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
+export {
+  DATA_DISK_FOLDER,
+  NETWORK_KINDS,
+  type NetworkKind,
+  STORAGE_KINDS,
+  type StorageKind,
+} from './public/launch-choice.ts';
 export { SESSION_STATES } from './public/terminal-session.ts';
 export {
   FAILED_STEP_OUTCOMES,

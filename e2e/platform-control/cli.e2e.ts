@@ -1,13 +1,14 @@
 /** The first hour of a new user, with the CLI alone against a real control plane. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Browser } from '../../server/test/browser.ts';
 import { eventually, type LabUnderTest, labUnderTest } from './lab.ts';
+import { ageSignIns } from './old-sign-in.ts';
 
 const GPUAAS = fileURLToPath(new URL('../../bin/gpuaas', import.meta.url));
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp ada@laptop\n';
@@ -50,6 +51,25 @@ const shell = (t: TestContext) => {
     return JSON.parse(stdout) as T;
   };
   return { home, env, run, json };
+};
+
+/** Signs in by the device flow: the CLI names an address, and the browser opens it and enters the password. */
+const logIn = async (env: NodeJS.ProcessEnv, browser: Browser, username: string, ...flags: string[]): Promise<void> => {
+  const login = spawn(GPUAAS, ['login', ...flags], { env });
+  const signedIn = new Promise<number | null>((resolve) => login.once('exit', resolve));
+  const address = await new Promise<string>((resolve) => {
+    let said = '';
+    login.stderr.on('data', (chunk) => {
+      said += chunk;
+      const [, url] = /Open (\S+)\n/.exec(said) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const password = readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim();
+  const form = await browser.submit(await browser.open(address));
+  assert.match(form.text, /name="password"/);
+  assert.equal((await browser.submit(form, { username, password })).status, 200);
+  assert.equal(await signedIn, 0);
 };
 
 const namesOf = (list: Listed, key: string) => list.items.map((item) => item[key]);
@@ -163,21 +183,7 @@ test('a tenant previews, launches, watches and releases; an operator replays the
 test('the device flow signs in through a browser; events are streamed, and Ctrl-C exits with 130', async (t) => {
   const { env } = shell(t);
   const gpuaas = (...words: string[]) => spawnSync(GPUAAS, words, { env, encoding: 'utf8' });
-  const login = spawn(GPUAAS, ['login'], { env });
-  const signedIn = new Promise<number | null>((resolve) => login.once('exit', resolve));
-  const address = await new Promise<string>((resolve) => {
-    let said = '';
-    login.stderr.on('data', (chunk) => {
-      said += chunk;
-      const [, url] = /Open (\S+)\n/.exec(said) ?? [];
-      if (url !== undefined) resolve(url);
-    });
-  });
-  const browser = new Browser(lab.url);
-  const password = readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim();
-  const form = await browser.submit(await browser.open(address));
-  assert.equal((await browser.submit(form, { username: 'dev-user', password })).status, 200);
-  assert.equal(await signedIn, 0);
+  await logIn(env, new Browser(lab.url), 'dev-user');
   assert.equal(JSON.parse(gpuaas('whoami').stdout).email, 'dev-user@gpuaas.local');
 
   // Resuming after the first event makes the test independent of when the stream opens.
@@ -195,4 +201,33 @@ test('the device flow signs in through a browser; events are streamed, and Ctrl-
   assert.equal(JSON.parse(line).type, 'project.updated');
   follower.kill('SIGINT');
   assert.equal(await ended, 130);
+});
+
+test('an old sign-in of an operator is refused with the way out, and login --fresh makes the command work', async (t) => {
+  const { home, env, run, json } = shell(t);
+  const browser = new Browser(lab.url);
+  await logIn(env, browser, 'dev-admin');
+  const { organization } = json<{ organization: { organization_id: string } }>('quota get');
+  const change = `admin quota set ${organization.organization_id} --gpus 7`;
+  await ageSignIns(lab);
+  // The next command renews its token, which keeps the time of the sign-in.
+  const file = join(home, 'gpuaas/config.toml');
+  const profile = readFileSync(file, 'utf8');
+  writeFileSync(file, profile.replace(/expires_at = "[^"]*"/, 'expires_at = "2000-01-01T00:00:00.000Z"'));
+  assert.equal(json('whoami')['email'], 'dev-admin@gpuaas.local');
+
+  const limit = () => json<{ organization: { gpu_limit: number } }>('quota get').organization.gpu_limit;
+  const before = limit();
+  const refused = run(`${change} --json`);
+  assert.equal(refused.code, 4);
+  const { error } = JSON.parse(refused.stderr) as { error: { code: string; detail: string; help: string } };
+  assert.equal(error.code, 'fresh_sign_in_required');
+  assert.match(error.detail, /^This change needs a sign-in of the last 15 minutes\. Yours is older\./);
+  assert.match(error.help, /gpuaas login --fresh/);
+  assert.deepEqual([before === 7, limit()], [false, before]);
+
+  // The browser is still signed in to the issuer; it asks for the password all the same.
+  await logIn(env, browser, 'dev-admin', '--fresh');
+  json(change);
+  assert.equal(limit(), 7);
 });

@@ -19,12 +19,14 @@ export type Person = Readonly<{
  */
 const EXPECTED = /the server responded with a status of 4\d\d/;
 
+type DevUser = 'dev-admin' | 'dev-user';
+
 export type Consoles = Readonly<{
   browser: Browser;
   open(): Promise<Person>;
-  /** Fills the issuer's form; what the control plane answers is the caller's. */
-  fillSignIn(page: Page, username: 'dev-admin' | 'dev-user'): Promise<void>;
-  signIn(username: 'dev-admin' | 'dev-user', path?: string): Promise<Person>;
+  signIn(username: DevUser, path?: string): Promise<Person>;
+  /** Fills in the page of the issuer, which the browser shows. */
+  enterPassword(page: Page, username: DevUser): Promise<void>;
 }>;
 
 export const openConsoles = async (t: TestLike, lab: Pick<LabUnderTest, 'url' | 'stateDir'>): Promise<Consoles> => {
@@ -38,7 +40,7 @@ export const openConsoles = async (t: TestLike, lab: Pick<LabUnderTest, 'url' | 
     const troubles = watch(page, lab.url, EXPECTED);
     return { page, context, assertCalm: () => assert.deepEqual(troubles, []) };
   };
-  const fillSignIn: Consoles['fillSignIn'] = async (page, username) => {
+  const enterPassword: Consoles['enterPassword'] = async (page, username) => {
     await page.getByLabel('Username').fill(username);
     await page.getByLabel('Password').fill(readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim());
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -46,11 +48,11 @@ export const openConsoles = async (t: TestLike, lab: Pick<LabUnderTest, 'url' | 
   return {
     browser,
     open,
-    fillSignIn,
+    enterPassword,
     signIn: async (username, path = '/') => {
       const person = await open();
       await person.page.goto(`${lab.url}${path}`);
-      await fillSignIn(person.page, username);
+      await enterPassword(person.page, username);
       await person.page.getByRole('navigation', { name: 'Project' }).waitFor();
       return person;
     },

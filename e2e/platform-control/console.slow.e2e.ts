@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { requires } from '../../tools/test/requires.ts';
 import { launch, link, openConsoles, price, release, tabTo, title } from './console-browser.ts';
 import { labUnderTest } from './lab.ts';
+import { ageSignIns } from './old-sign-in.ts';
 
 const GPUAAS_LAB = fileURLToPath(new URL('../../bin/gpuaas-lab', import.meta.url));
 const skip = requires('chromium');
@@ -113,8 +114,9 @@ test('users work with the console of a running control plane', { skip }, async (
     assert.equal(await page.getByText('Wiped and verified').count(), 4);
   });
 
-  await t.test('a discovered node is reviewed and approved, and becomes schedulable', async () => {
+  await t.test('a discovered node is approved after a fresh sign-in, and becomes schedulable', async () => {
     const { page } = operator;
+    await ageSignIns(lab);
     await link(page, 'Platform', 'Nodes').click();
     await page.getByRole('link', { name: 'j22u05' }).click();
     await page.getByRole('tab', { name: 'Topology' }).click();
@@ -123,9 +125,16 @@ test('users work with the console of a running control plane', { skip }, async (
       .first()
       .waitFor();
     await page.getByRole('tab', { name: 'Candidates' }).click();
-    await page.getByRole('button', { name: /^Approve (?:all|\d)/ }).click();
-    const dialog = page.getByRole('dialog');
-    if (await dialog.count()) await dialog.getByRole('button', { name: /^Approve/ }).click();
+    const approve = page.getByRole('button', { name: /^Approve (?:all|\d)/ });
+    await approve.click();
+    const refusal = page.getByRole('dialog', { name: 'Fresh sign-in required' });
+    await refusal.getByText('This change needs a sign-in of the last 15 minutes. Yours is older.').waitFor();
+    await refusal.getByRole('link', { name: 'Sign in again' }).click();
+    // The issuer has a session of this browser too; it is as old, so it asks for the password.
+    await consoles.enterPassword(page, 'dev-admin');
+    await page.waitForURL(/\/nodes\/nod_\w+\?.*candidates/);
+    assert.ok(await approve.isEnabled(), 'nothing was approved');
+    await approve.click();
     await page.getByRole('tab', { name: 'Slots' }).click();
     await page.locator('main').getByText('Available').nth(7).waitFor();
   });

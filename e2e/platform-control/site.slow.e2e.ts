@@ -96,12 +96,12 @@ test('the page that refuses a person names the setting of the first superadmin, 
   tenant = await consoles.open();
   const { page } = tenant;
   await page.goto(platform.url);
-  await consoles.fillSignIn(page, 'dev-user');
+  await consoles.enterPassword(page, 'dev-user');
   await title(page, 'You have no account here').waitFor();
   await page.getByText(/GPUAAS_SUPERADMIN_EMAILS.*doc\/operations\/setup\.md/).waitFor();
   operator = await consoles.signIn('dev-admin', '/site');
   await page.getByRole('link', { name: 'Sign in again' }).click();
-  await consoles.fillSignIn(page, 'dev-user');
+  await consoles.enterPassword(page, 'dev-user');
   await page.getByText(/Sign-up is by invitation/).waitFor();
   assert.equal(await page.getByText('GPUAAS_SUPERADMIN_EMAILS').count(), 0);
 });

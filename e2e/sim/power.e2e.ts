@@ -11,6 +11,7 @@ import { after, before } from 'node:test';
 import type { Allocation } from '@gpuaas/sdk';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
 import { addFault, clearFaults, type NewFault } from '../../node-agent/src/host/sim/fault.ts';
+import { EXT4_UUID } from '../../node-agent/src/host/sim/guest-disks.ts';
 import type { State } from '../../node-agent/src/host/sim/state.ts';
 import { emptyDatabase } from '../../server/test/database.ts';
 import { createStory, failureReport } from '../story.ts';
@@ -60,14 +61,26 @@ const launch = async (name: string): Promise<Allocation> => {
     region_name: 'us-buffalo-1',
     gpu_count: 2,
     user_data: '#!/bin/sh\n',
+    storage: 'formatted' as const,
   };
   const { id } = await platform.client.allocationCreate({ params, body });
   params = { ...params, allocation_id: id };
   return rests('on');
 };
 
+/** The file system of its data disk, and where it is mounted. */
+const dataDisk = () => {
+  const { plan, guest } = machine().domains[0] ?? assert.fail('the slice has no VM');
+  const serial = plan?.slots.find((slot) => slot.slot_id !== plan.boot_slot_id)?.nvme_serial ?? '';
+  const bytes = readFileSync(join(machineDir(fleetDir, HOST), 'disks', `${serial}.img`));
+  return { mounts: guest?.mounts, uuid: bytes.subarray(EXT4_UUID.offset, EXT4_UUID.offset + EXT4_UUID.length) };
+};
+
 test('a slice is stopped, started, rebooted and reinstalled at one address while its agent is killed', async () => {
   const first = await launch('power');
+  const disk = dataDisk();
+  assert.deepEqual([first.storage, disk.mounts], ['formatted', ['/data/1']]);
+  assert.ok(disk.uuid.some((byte) => byte !== 0));
   await platform.client.allocationStop({ params, body: { grace_s: 5 } });
   const off = await rests('off');
   assert.deepEqual([off.state, off.power?.is_charged, machine().domains[0]?.state], ['active', true, 'shut_off']);
@@ -87,6 +100,7 @@ test('a slice is stopped, started, rebooted and reinstalled at one address while
   assert.deepEqual([second.ssh?.address, second.power?.install_number], [first.ssh?.address, 1]);
   assert.notEqual(second.ssh?.host_key, first.ssh?.host_key);
   assert.equal(machine().domains.length, 1);
+  assert.deepEqual(dataDisk(), disk, 'a data disk is formatted once');
 });
 
 test('a start refused by the host leaves the slice off with a reason, and the next start succeeds', async () => {
@@ -110,6 +124,6 @@ test('a release during a reinstallation waits for the host and leaves nothing be
   await seen('it is released', ({ state }) => state === 'released');
   const { domains, ports, active_partitions } = machine();
   assert.deepEqual([domains, ports, active_partitions], [[], [], []]);
-  const told = await platform.client.adminInvariantCheck();
-  assert.deepEqual(told.violations, []);
+  const report = await platform.client.adminInvariantCheck();
+  assert.deepEqual(report.violations, []);
 });

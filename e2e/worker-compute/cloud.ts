@@ -40,7 +40,13 @@ export type Cloud = Readonly<{
   addKey(name: string, publicKey: string): Promise<string>;
   launch(
     name: string,
-    more?: Readonly<{ gpu_count?: number; ssh_key_ids?: string[]; image_name?: string }>,
+    more?: Readonly<{
+      gpu_count?: number;
+      ssh_key_ids?: string[];
+      image_name?: string;
+      storage?: Allocation['storage'];
+      user_data?: string;
+    }>,
   ): Promise<Allocation>;
   get(id: string): Promise<Allocation>;
   release(id: string): Promise<unknown>;

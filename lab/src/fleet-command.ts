@@ -106,7 +106,7 @@ const onSignal = (): Promise<void> =>
 const limitsFor = (hosts: number): Partial<Record<TaskKind, number>> =>
   Object.fromEntries(TASK_KINDS.map((kind) => [kind, TASKS[kind].timeout_s * Math.max(1, hosts / 50)]));
 
-const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready: number) => void): Promise<void> => {
+const runHere = async (values: Values, specs: readonly HostSpec[], onReady: (ready: number) => void): Promise<void> => {
   const stopped = onSignal();
   const ended = new AbortController();
   const url = values.url ?? process.env['GPUAAS_URL'] ?? 'http://localhost:8080';
@@ -140,7 +140,7 @@ const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready:
       ...(values.verbose ? { write_log: (line: string) => void process.stdout.write(line) } : {}),
     },
     say: (line) => process.stderr.write(`${line}\n`),
-    onReady: () => tell(++ready),
+    onReady: () => onReady(++ready),
   });
   await stopped;
   ended.abort();
@@ -158,7 +158,7 @@ const createTally = (total: number) => {
   };
 };
 
-const runShares = async (argv: readonly string[], shares: number, tell: (ready: number) => void): Promise<void> => {
+const runShares = async (argv: readonly string[], shares: number, onReady: (ready: number) => void): Promise<void> => {
   const stopped = onSignal();
   let isStopping = false;
   const ready = new Array<number>(shares).fill(0);
@@ -174,7 +174,7 @@ const runShares = async (argv: readonly string[], shares: number, tell: (ready: 
       children.set(share, child);
       child.on('message', (count) => {
         ready[share] = Number(count);
-        tell(ready.reduce((sum, one) => sum + one, 0));
+        onReady(ready.reduce((sum, one) => sum + one, 0));
       });
       await new Promise((done) => child.once('exit', done));
       if (isStopping) return;
@@ -204,9 +204,9 @@ export const fleetCommand = async (argv: readonly string[]): Promise<void> => {
   const wanted = Math.min(availableParallelism(), Math.ceil(specs.length / HOSTS_PER_PROCESS));
   const processes = values.processes === undefined ? wanted : countOf('--processes', values.processes, 64);
   const tally = createTally(specs.length);
-  const tell = (ready: number): void => {
+  const onReady = (ready: number): void => {
     tally(ready);
     process.send?.(ready);
   };
-  return processes === 1 ? runHere(values, specs, tell) : runShares(argv, processes, tell);
+  return processes === 1 ? runHere(values, specs, onReady) : runShares(argv, processes, onReady);
 };

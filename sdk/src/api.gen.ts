@@ -152,6 +152,10 @@ export type Allocation = {
     memory_mib: number | null;
     gpu_hourly_price: Money;
   };
+  /** As chosen at launch; a reinstallation keeps it. */
+  storage: 'raw' | 'formatted';
+  /** Network of a slice; null for bare metal, which uses that of its node. */
+  network: 'private_nat' | null;
   state: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed';
   state_reason: string | null;
   /** When this state began. */
@@ -2008,7 +2012,7 @@ export type OperationInfo = Readonly<{
   body?: true;
   bodyType?: 'application/x-www-form-urlencoded';
   stream?: 'application/jsonl' | 'text/event-stream';
-  /** Answers in cursor pages. */
+  /** The response is a page with a cursor. */
   page?: true;
 }>;
 
@@ -2995,6 +2999,26 @@ export type Operations = {
         [name: string]: unknown;
       }[];
       alternatives: LaunchAlternative[];
+      /** All choices in order. The first available one is the default of a launch. */
+      storage: {
+        name: 'raw' | 'formatted';
+        label: string;
+        /** What the tenant gets, as sentences. */
+        description: string;
+        available: boolean;
+        /** Why it is not available for this launch, as a sentence. */
+        reason: string | null;
+      }[];
+      /** All choices in order. The first available one is the default of a launch. */
+      network: {
+        name: 'private_nat';
+        label: string;
+        /** What the tenant gets, as sentences. */
+        description: string;
+        available: boolean;
+        /** Why it is not available for this launch, as a sentence. */
+        reason: string | null;
+      }[];
     };
   };
   /** Launch a bare-metal node or a GPU slice. Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives. */
@@ -3021,6 +3045,10 @@ export type Operations = {
         is_protected?: boolean | undefined;
         /** Released automatically this long after activation. */
         max_duration_s?: number | undefined;
+        /** Data disks as blank block devices (raw), or with ext4 and mounted at /data/1, /data/2 and so on (formatted). The default is the first choice that the estimate lists as available. */
+        storage?: 'raw' | 'formatted' | undefined;
+        /** Network of a slice. The default is the first choice that the estimate lists as available. */
+        network?: 'private_nat' | undefined;
         /** Cloud-config or script for its first start, at most 64 KiB. For slices. */
         user_data?: string | undefined;
       };

@@ -1,6 +1,6 @@
 // Written by `make gen` from contract/. Do not edit.
 
-/** Which role holds which permission. The server decides; this says what it will decide. */
+/** Which role holds which permission. The server decides by the same table. */
 export const ROLES = {
   "platform:superadmin": [
     "admin.organization.read",

@@ -10,7 +10,7 @@ export const SESSION_KINDS = ['terminal', 'console', 'ssh', 'forward'] as const;
 export const SESSION_END_REASONS = ['ended', 'client_disconnected', 'agent_disconnected', 'unreachable', 'released', 'revoked', 'idle', 'expired', 'gateway_stopped', 'protocol_error'] as const;
 export type SessionKind = (typeof SESSION_KINDS)[number];
 export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
-/** The code that a WebSocket is closed with, for an end that missed the word. */
+/** The code that a WebSocket is closed with, for an end that is not in the list. */
 export const SESSION_CLOSE_CODES: Readonly<Record<SessionEndReason, number>> = {"ended":1000,"client_disconnected":4001,"agent_disconnected":4002,"unreachable":4003,"released":4004,"revoked":4005,"idle":4006,"expired":4007,"gateway_stopped":4008,"protocol_error":4009};
 
 export type ClientMessage = {

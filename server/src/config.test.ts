@@ -22,6 +22,20 @@ it('production starts with an https issuer, an https public address and a key', 
   assert.deepEqual([config.public_url, config.oidc.issuer], ['https://api.example', 'https://id.example']);
 });
 
+it('production requires named hosts unless that is turned off, and development does not', () => {
+  const isRequired = (env: Readonly<Record<string, string>>): boolean => readConfig(env).requires_named_host;
+  assert.equal(isRequired(PRODUCTION), true);
+  assert.equal(isRequired({ ...PRODUCTION, GPUAAS_REQUIRE_NAMED_HOST: '0' }), false);
+  const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-config-'));
+  try {
+    const development = { DATABASE_URL: PRODUCTION.DATABASE_URL, GPUAAS_STATE_DIR: scratch };
+    assert.equal(isRequired(development), false);
+    assert.equal(isRequired({ ...development, GPUAAS_REQUIRE_NAMED_HOST: '1' }), true);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+});
+
 it('production refuses to start without any one of them, and names it', () => {
   const wrong: Readonly<Record<string, string>> = {
     DATABASE_URL: '',

@@ -360,7 +360,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       max_s: read.integer('GPUAAS_WEB_SESSION_MAX_S', 86_400, { min: 60, max: 2_592_000 }),
     },
     fresh_sign_in_max_age_s: read.integer('GPUAAS_FRESH_SIGN_IN_MAX_AGE_S', 900, { min: 60, max: 86_400 }),
-    requires_named_host: read.flag('GPUAAS_REQUIRE_NAMED_HOST', false),
+    requires_named_host: read.flag('GPUAAS_REQUIRE_NAMED_HOST', mode === 'production'),
     console_dir: consoleDir(read),
     superadmin_emails: listOf(read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '').map((email) => email.toLowerCase()),
     site: {

@@ -1,6 +1,7 @@
 /** The fault suites of launches that move to another host, and of the cleanup of the host that they left. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { TaskKind } from '@gpuaas/contract/node';
 import { mintId, silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { PLATFORM } from '../src/db/client.ts';
@@ -17,15 +18,24 @@ import { testDatabase } from './database.ts';
 import { playHost, truth } from './host.ts';
 import { assertInvariants } from './invariants.ts';
 import { cleanupCalls, type Launch } from './launch-faults.ts';
-import { aNode, anAllocation } from './placement.ts';
+import { aNode, anAllocation, type TestAllocation } from './placement.ts';
+import { sealUserData } from './secrets.ts';
 import { runFaults, undisturbedPath } from './workflow-faults.ts';
 
 /** The first task of a launch. */
 const FIRST_TASK = { gpu_slice: 'slice.bundle_lease', baremetal: 'allocation.provision_user' } as const;
 
-/** Launches on a host that fails their first task, each with one alternative host. */
-const suiteOn = async (t: TestContext, shape: Launch['shape']) => {
-  const failing = FIRST_TASK[shape];
+/** With user data it says nothing of the host. */
+const GUEST_TASK = 'slice.vm_readiness';
+
+const giveUserData = (sql: Client, { id, organization_id, project_id }: TestAllocation) =>
+  sql.query(
+    'insert into allocation_user_data (allocation_id, organization_id, project_id, sealed_user_data) values ($1, $2, $3, $4)',
+    [id, organization_id, project_id, sealUserData(id, '#!/bin/sh\n')],
+  );
+
+/** Launches on a host that fails this task, or their first one, each with one alternative host. */
+const suiteOn = async (t: TestContext, shape: Launch['shape'], failing: TaskKind = FIRST_TASK[shape]) => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { database, ownerUrl } = await testDatabase(t);
@@ -42,6 +52,7 @@ const suiteOn = async (t: TestContext, shape: Launch['shape']) => {
     const facts = shape === 'baremetal' ? {} : { gpu_count: 2, partitions: false };
     const [from, to] = [await aNode(sql, facts), await aNode(sql, facts)];
     const made = await anAllocation(sql, { node: from, shape });
+    if (failing === GUEST_TASK) await giveUserData(sql, made);
     for (const { id } of [from, to]) await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
     bad = from.id;
     return { deps, subject_id: made.id, from: from.id, to: to.id };
@@ -68,11 +79,18 @@ const suiteOn = async (t: TestContext, shape: Launch['shape']) => {
   return { database, sql, deps, fresh, answer, look };
 };
 
-export const playMoveFaults = async (t: TestContext, { workflow, shape }: Launch): Promise<void> => {
-  const { database, fresh, answer, look } = await suiteOn(t, shape);
+type Failing = Readonly<{ failing?: TaskKind }>;
+
+/** The launch has user data, and its guest OS does not become ready on the first host. */
+export const playGuestMoveFaults = (t: TestContext): Promise<void> =>
+  playMoveFaults(t, { workflow: provisionSlice, shape: 'gpu_slice', failing: GUEST_TASK });
+
+export const playMoveFaults = async (t: TestContext, { workflow, shape, failing }: Launch & Failing): Promise<void> => {
+  const { database, fresh, answer, look } = await suiteOn(t, shape, failing);
   const path = undisturbedPath(workflow, shape);
   const gpus = shape === 'baremetal' ? 8 : 1;
-  const expected = [...path.slice(0, 2), ...path];
+  const before = failing === GUEST_TASK ? path.slice(0, -1) : path.slice(0, 2);
+  const expected = [...before, ...path];
   await runFaults<ReturnType<typeof createAllocationDeps>, never, string, Awaited<ReturnType<typeof fresh>>>({
     database,
     workflow: workflow as never,
@@ -94,7 +112,8 @@ export const playMoveFaults = async (t: TestContext, { workflow, shape }: Launch
       if (isWhole(run)) assert.deepEqual([at.state, at.usage, statuses.get(to)], ['active', 1, 'in_use']);
       else assert.deepEqual([at.state, at.usage, statuses.get(at.node_id)], ['failed', 0, 'cleaning']);
       // Faults around the move; the later steps are those of any launch.
-      if (fault === null || fault.at <= 5) await assertInvariants(database);
+      if (fault === null || (fault.at >= before.length - 2 && fault.at <= before.length + 3))
+        await assertInvariants(database);
     },
     // Each execution loads; each but the last requests its host task; the second decides and moves; the last
     // activates.

@@ -32,11 +32,12 @@ const SCALARS: Readonly<Record<string, string>> = {
 const pascal = (name: string): string =>
   name.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** `check (state in ('a', 'b'))` as PostgreSQL prints it; the values of other checks are not an enumeration. */
+/** `check (state in ('a', 'b'))` as PostgreSQL prints it, also with one value; the values of other checks are not an enumeration. */
 const wordsOf = (table: Table, column: string): string[] | undefined => {
   for (const { kind, columns, definition } of table.constraints) {
     if (kind !== 'c' || columns.join() !== column) continue;
-    const list = /^CHECK \(\w+ = ANY \(ARRAY\[(.+)\]\)\)$/.exec(definition)?.[1];
+    const [, many, one] = /^CHECK \(\w+ = (?:ANY \(ARRAY\[(.+)\]\)|('[^']*'::text))\)$/.exec(definition) ?? [];
+    const list = many ?? one;
     const words = list?.split(', ').map((word) => /^'([^']*)'::text$/.exec(word)?.[1]);
     if (words?.every((word) => word !== undefined)) return words;
   }

@@ -78,6 +78,7 @@ describe('schema.sql', () => {
             { ...column, name: 'seen_at', type: 'timestamp with time zone', not_null: false },
             { ...column, name: 'total', type: 'bigint', generated: 's', default: '1' },
             { ...column, name: 'feeling', type: 'mood', not_null: false },
+            { ...column, name: 'way' },
           ],
           constraints: [
             {
@@ -87,6 +88,7 @@ describe('schema.sql', () => {
               columns: ['state'],
               target: null,
             },
+            { name: 'd', kind: 'c', definition: "CHECK (way = 'only'::text)", columns: ['way'], target: null },
           ],
           indexes: [],
           triggers: [],
@@ -97,6 +99,7 @@ describe('schema.sql', () => {
     });
     assert.match(text, /export interface SomeThings \{/);
     assert.match(text, /state: 'on' \| 'off';/);
+    assert.match(text, /way: 'only';/);
     assert.match(text, /seen_at: string \| null;/);
     assert.match(text, /total: number;/);
     assert.match(text, /feeling: 'good' \| 'bad' \| null;/);

@@ -142,7 +142,7 @@ ${Object.entries(lists)
   .join('\n')}
 export type SessionKind = (typeof SESSION_KINDS)[number];
 export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
-/** The code that a WebSocket is closed with, for an end that missed the word. */
+/** The code that a WebSocket is closed with, for an end that is not in the list. */
 export const SESSION_CLOSE_CODES: Readonly<Record<SessionEndReason, number>> = ${JSON.stringify(SESSION_CLOSE_CODES)};
 
 ${Object.entries(words)
@@ -153,7 +153,7 @@ ${Object.entries(words)
 
 const rolesText = (): string => `// Written by \`make gen\` from contract/. Do not edit.
 
-/** Which role holds which permission. The server decides; this says what it will decide. */
+/** Which role holds which permission. The server decides by the same table. */
 export const ROLES = ${JSON.stringify(ROLES, null, 2)} as const;
 
 export type RoleName = keyof typeof ROLES;
@@ -196,7 +196,7 @@ export type OperationInfo = Readonly<{
   body?: true;
   bodyType?: 'application/x-www-form-urlencoded';
   stream?: 'application/jsonl' | 'text/event-stream';
-  /** Answers in cursor pages. */
+  /** The response is a page with a cursor. */
   page?: true;
 }>;
 

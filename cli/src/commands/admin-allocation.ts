@@ -65,13 +65,13 @@ const slotsBehindHost = async (cli: Cli, allocation_id: string): Promise<readonl
 };
 
 const adoptionQuestion = (id: string, slots: readonly SlotBehindHost[]): string => {
-  const told = slots.map(
+  const claims = slots.map(
     ({ slot_index, generation, host_generation }) =>
       `slot ${slot_index}: ${generation} in the database, ${host_generation} on the host`,
   );
-  if (told.length === 0)
+  if (claims.length === 0)
     return `The host of ${id} may have newer claims than the database. Wipe the disks of the node?`;
-  return `The host of ${id} has newer claims than the database (${told.join('; ')}). Wipe their data?`;
+  return `The host of ${id} has newer claims than the database (${claims.join('; ')}). Wipe their data?`;
 };
 
 const confirmed = ({ id, host_generation }: SlotBehindHost) => ({ slot_id: id, host_generation });

@@ -65,8 +65,8 @@ const partText = (name: string, part: Part, virtual: ReadonlySet<unknown>): stri
     if (name === 'nics') return withoutVirtual(value, virtual);
     return words === undefined ? String(value.length) : `${value.length}: ${value.map(words).join('; ')}`;
   }
-  const tell = RECORDS[name];
-  return tell === undefined ? JSON.stringify(value) : tell(value as Item);
+  const format = RECORDS[name];
+  return format === undefined ? JSON.stringify(value) : format(value as Item);
 };
 
 const ORDER = ['observed_at', 'system', 'gpus', 'disks', 'nics', 'fabric', 'network', 'tools', 'images'];

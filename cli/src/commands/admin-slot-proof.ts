@@ -15,8 +15,8 @@ const proofColumns: readonly Column<WipeProof>[] = [
   { header: 'ALLOCATION', value: ({ allocation_id }) => allocation_id, optional: true },
   { header: 'HASH', value: ({ proof_hash }) => proof_hash, shrink: 'cut', optional: true },
 ];
-const reasonIn = ({ reason: told }: WipeProof['evidence'] & { reason?: unknown }): string | null =>
-  typeof told === 'string' ? told : null;
+const reasonIn = ({ reason: stated }: WipeProof['evidence'] & { reason?: unknown }): string | null =>
+  typeof stated === 'string' ? stated : null;
 
 export const proofs = command({
   name: 'proofs',

@@ -67,8 +67,8 @@ const show = command({
   run: async (cli, { args }) => {
     const slot = await slotOf(cli, await nodeId(cli, args.node), args.slot);
     const { drift, health_detail, ...fields } = slot;
-    const told = Object.entries(health_detail).filter(([name]) => name !== 'alerts');
-    cli.out.item(slot, { ...fields, ...Object.fromEntries(told.map(([name, value]) => [`last ${name}`, value])) });
+    const details = Object.entries(health_detail).filter(([name]) => name !== 'alerts');
+    cli.out.item(slot, { ...fields, ...Object.fromEntries(details.map(([name, value]) => [`last ${name}`, value])) });
     if (cli.out.json || drift === null) return;
     for (const { field, approved, found } of differencesOf(drift))
       cli.out.print(`${field} changed: approved ${approved}, discovered ${found}`);

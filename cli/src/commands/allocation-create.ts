@@ -2,9 +2,28 @@
  * Launching. A refusal is followed by commands that would succeed now; --dry-run shows the same result and the price
  * without launching; after Ctrl-C the CLI still prints the ID of the started allocation.
  */
-import { ERRORS, GpuaasError, type GpuaasErrorCode, newIdempotencyKey, type Operations } from '@gpuaas/sdk';
+import {
+  ERRORS,
+  GpuaasError,
+  type GpuaasErrorCode,
+  NETWORK_KINDS,
+  newIdempotencyKey,
+  type Operations,
+  STORAGE_KINDS,
+} from '@gpuaas/sdk';
 import { commandLine } from '../clean.ts';
-import { command, duration, type FlagsOf, formatDuration, integer, list, required, text, toggle } from '../command.ts';
+import {
+  choice,
+  command,
+  duration,
+  type FlagsOf,
+  formatDuration,
+  integer,
+  list,
+  required,
+  text,
+  toggle,
+} from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError, Interrupted, RefusedError, UsageError } from '../exit.ts';
 import { sshKeyId } from '../find.ts';
@@ -40,6 +59,8 @@ const flags = {
   tag: list('Tag, like team=vision; repeatable', 'key=value'),
   protect: toggle('Block release until unprotected'),
   'max-duration': duration('Release automatically this long after activation, like 4h'),
+  storage: choice('Data disks: blank, or ext4 at /data/1, /data/2 and so on (default raw)', STORAGE_KINDS),
+  network: choice('Network of a slice; --dry-run lists what is available', NETWORK_KINDS),
   'user-data': text('Cloud-config or script for the first boot of a slice', 'file'),
   'dry-run': toggle('Show price, quota and fit without launching'),
   ...waitFlags,
@@ -69,6 +90,8 @@ const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): strin
     ...(asked.tag ?? []).flatMap((tag) => ['--tag', tag]),
     ...(asked.protect ? ['--protect'] : []),
     ...option('max-duration', asked.maxDuration === undefined ? undefined : formatDuration(asked.maxDuration)),
+    ...option('storage', asked.storage),
+    ...option('network', asked.network),
     ...option('user-data', asked.userData),
     ...(asked.wait ? ['--wait'] : []),
     ...cli.scope_words,
@@ -87,9 +110,9 @@ const isKnownCode = (code: string): code is GpuaasErrorCode => Object.hasOwn(ERR
 
 /** The refusal that a create request would get now. */
 const refusalOf = (estimate: Estimate, launch: Launch): GpuaasError => {
-  const told = estimate.reasons[0]?.['detail'];
+  const stated = estimate.reasons[0]?.['detail'];
   const asked = `${gpus(launch.flags.gpus)} of ${launch.flags.sku} in ${launch.flags.region}`;
-  const detail = typeof told === 'string' ? told : `${asked} cannot be launched now.`;
+  const detail = typeof stated === 'string' ? stated : `${asked} cannot be launched now.`;
   const code = estimate.code ?? 'insufficient_capacity';
   const { reasons, alternatives } = estimate;
   return new GpuaasError(isKnownCode(code) ? code : 'unexpected_answer', detail, { reasons, alternatives });
@@ -99,6 +122,25 @@ const fitsText = ({ fits_now, fits_on_nodes }: Estimate): string => {
   if (!fits_now) return 'no';
   if (fits_on_nodes >= 100) return 'yes, on 100 nodes or more';
   return `yes, on ${fits_on_nodes === 1 ? '1 node' : `${fits_on_nodes} nodes`}`;
+};
+
+type Choice = Estimate['storage' | 'network'][number];
+
+/** What the launch gets, what else is available, and the server's reason for each choice that is not. */
+const choicesText = (choices: readonly Choice[], asked: string | undefined): string => {
+  const available = choices.filter((one) => one.available).map(({ name }) => name);
+  const chosen = available.find((name) => asked === undefined || name === asked) ?? 'none';
+  const others = available.filter((name) => name !== chosen);
+  return [
+    others.length === 0 ? chosen : `${chosen} (${chosen === 'none' ? '' : 'also '}available: ${others.join(', ')})`,
+    ...choices.flatMap(({ name, reason }) => (reason === null ? [] : [`${name} is not available: ${reason}`])),
+  ].join('. ');
+};
+
+/** The refusal of a choice that is not available for the launch. */
+const choiceRefusal = (word: string, choices: readonly Choice[], asked: string | undefined): GpuaasError | null => {
+  const reason = choices.find(({ name }) => name === asked)?.reason ?? null;
+  return reason === null ? null : new GpuaasError('invalid_request', `--${word} ${asked} is not available. ${reason}`);
 };
 
 const dryRun = async (cli: Cli, project_id: string, launch: Launch): Promise<void> => {
@@ -114,8 +156,14 @@ const dryRun = async (cli: Cli, project_id: string, launch: Launch): Promise<voi
     'per hour': price(estimate.price_per_hour),
     'per day': price(estimate.price_per_day),
     'per month': price(estimate.price_per_month),
+    storage: choicesText(estimate.storage, launch.flags.storage),
+    network: choicesText(estimate.network, launch.flags.network),
     'quota after': left === null ? 'no limit' : left < 0 ? `${gpus(-left)} too few` : `${gpus(left)} left`,
   });
+  const refusal =
+    choiceRefusal('storage', estimate.storage, launch.flags.storage) ??
+    choiceRefusal('network', estimate.network, launch.flags.network);
+  if (refusal !== null) throw refusal;
   if (!estimate.fits_now) throw withCommands(cli, launch, refusalOf(estimate, launch));
   if (!cli.out.json) cli.out.say('Nothing was launched.');
 };
@@ -153,6 +201,8 @@ export const create = command({
       tags,
       is_protected: asked.protect,
       max_duration_s: asked.maxDuration === undefined ? undefined : asked.maxDuration / 1000,
+      storage: asked.storage,
+      network: asked.network,
       user_data,
     };
     const idempotencyKey = asked.idempotencyKey ?? newIdempotencyKey();

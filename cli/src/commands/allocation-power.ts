@@ -23,15 +23,15 @@ type Flags = Readonly<{
 const followed = (
   cli: Cli,
   response: ApiResponse<Allocation>,
-  told: Readonly<{ flags: Flags; goal: 'on' | 'off'; doing: string; note?: string }>,
+  words: Readonly<{ flags: Flags; goal: 'on' | 'off'; doing: string; note?: string }>,
 ): Promise<void> => {
   const { id, name, project_id } = response.data;
-  const { undo: _, ...waited } = ownAllocation(cli, { project_id, allocation_id: id }, told.goal, told.flags.timeout);
-  const note = told.note === undefined ? '' : ` ${told.note}`;
+  const { undo: _, ...waited } = ownAllocation(cli, { project_id, allocation_id: id }, words.goal, words.flags.timeout);
+  const note = words.note === undefined ? '' : ` ${words.note}`;
   return finish(cli, response, {
     ...waited,
-    sentence: `${told.doing} ${name} (${id}).${note}`,
-    wait: told.flags.wait,
+    sentence: `${words.doing} ${name} (${id}).${note}`,
+    wait: words.flags.wait,
     dataOf: (allocation) => allocation,
   });
 };

@@ -109,6 +109,8 @@ export const allocationFields = (found: Allocation, nowMs: number, { isOwn = tru
     reason: found.state_reason,
     deadline: found.state_deadline_at === null ? null : shortTime(found.state_deadline_at),
     image: found.image_name,
+    storage: found.storage,
+    network: found.network,
     'time left': timeLeft(found, nowMs),
     tags: tags.length === 0 ? null : tags,
     ssh: found.ssh === null ? null : sshText(found.ssh, isOwn ? found.name : null),

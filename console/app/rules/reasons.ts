@@ -17,6 +17,6 @@ export const reasonLines = ({
     if (typeof sentence === 'string') return detail.includes(sentence) ? [] : [sentence];
     const values = Object.values(facts).flatMap((value) => (Array.isArray(value) ? value : [value]));
     if (values.length > 0 && values.every((value) => detail.includes(String(value)))) return [];
-    const told = Object.entries(facts).map(([name, value]) => `${name.replaceAll('_', ' ')} ${factText(value)}`);
-    return [[code.replaceAll('_', ' '), told.join(', ')].filter((part) => part !== '').join(': ')];
+    const texts = Object.entries(facts).map(([name, value]) => `${name.replaceAll('_', ' ')} ${factText(value)}`);
+    return [[code.replaceAll('_', ' '), texts.join(', ')].filter((part) => part !== '').join(': ')];
   });

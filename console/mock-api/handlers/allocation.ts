@@ -24,7 +24,8 @@ export const getAllocation = (ctx: MockCtx, id: string): Allocation => {
   return must(row?.project_id === projectOf(ctx) ? row : undefined, 'allocation');
 };
 
-type Launch = Req<'allocationEstimate'>['body'] & Readonly<{ vm_profile?: string }>;
+type Launch = Req<'allocationEstimate'>['body'] &
+  Pick<Partial<Req<'allocationCreate'>['body']>, 'vm_profile' | 'storage' | 'network'>;
 
 /** The catalog and quota facts of a launch, as the launch rule needs them. */
 const findFacts = (ctx: MockCtx, body: Launch) => {
@@ -73,6 +74,8 @@ const checked = (ctx: MockCtx, body: Launch) => {
     gpu_count: body.gpu_count,
     image_name: body.image_name ?? null,
     vm_profile: body.vm_profile ?? null,
+    storage: body.storage ?? null,
+    network: body.network ?? null,
     organization_id: organizationOf(ctx),
   };
   const launch = checkLaunch(ask, facts);
@@ -93,7 +96,7 @@ const assertNameFree = (ctx: MockCtx, name: string, except?: string): void => {
 
 export const allocation = {
   allocationEstimate: async (ctx: MockCtx, { body }: Req<'allocationEstimate'>) => {
-    const { sku, request, snapshot, refused, quota_gpus_remaining } = checked(ctx, body);
+    const { sku, request, snapshot, refused, quota_gpus_remaining, choices } = checked(ctx, body);
     const fit = fitsNow(request, snapshot);
     const price = (hours: number) => ({
       amount_minor: sku.gpu_hourly_price_minor * body.gpu_count * hours,
@@ -110,11 +113,12 @@ export const allocation = {
       code: refused?.code ?? null,
       reasons: refused?.reasons ?? [],
       alternatives: refused?.alternatives ?? [],
+      ...choices,
     };
   },
   allocationCreate: async (ctx: MockCtx, { body }: Req<'allocationCreate'>) => {
     const { world, principal } = ctx;
-    const { sku, region, decision, refused, ...found } = checked(ctx, body);
+    const { sku, region, decision, refused, storage, network, ...found } = checked(ctx, body);
     const keys = body.ssh_key_ids ?? [];
     if (keys.some((id) => world.sshKeys.get(id)?.user_id !== principal.id)) throw notFound('SSH key');
     if (refused !== null) {
@@ -149,6 +153,8 @@ export const allocation = {
         memory_mib: profile?.memory_mib ?? null,
         gpu_hourly_price: { amount_minor: sku.gpu_hourly_price_minor, currency: sku.currency },
       },
+      storage,
+      network,
       state: 'requested',
       state_reason: null,
       state_since: world.ago(),

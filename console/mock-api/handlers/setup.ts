@@ -63,6 +63,7 @@ const factsOf = (world: World): SiteFacts => {
       keys: world.trustKeys.map(({ purpose, state }) => ({ purpose, state, state_age_s: DAY_MS / 1000 })),
       ca_ends_at: at(3_600 * DAY_MS),
     },
+    named_hosts: { is_required: true, is_production: true },
     gateway: {
       is_running: true,
       public_url: 'wss://gateway.example.com',

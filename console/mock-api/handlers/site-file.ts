@@ -10,6 +10,7 @@ import {
   type Site,
   type SiteRow,
   type SiteSection,
+  type WholeSite,
 } from '../../../server/src/domain/site.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
@@ -35,7 +36,7 @@ const placeNames = (world: World, organizationId: string, projectId: string | nu
   project: projectId === null ? null : (world.projects.get(projectId)?.name ?? ''),
 });
 
-const readSite = (world: World): Site => {
+const readSite = (world: World): WholeSite => {
   const { sign_up, mail_domains, default_gpu_limit, contact } = world.sitePolicy;
   const live = new Set(world.skus.filter(isLive).map(({ name }) => name));
   const prices = world.prices
@@ -245,7 +246,7 @@ export const siteFile = {
     const all = readSite(world);
     const initial = world.sitePolicy.default_gpu_limit;
     const differs = (one: SiteRow<'quotas'>) => one.gpu_limit !== (one.project === null ? initial : null);
-    return fileOf({ ...all, quotas: (all.quotas ?? []).filter(differs) });
+    return fileOf({ ...all, quotas: all.quotas.filter(differs) });
   },
   adminSitePlan: async ({ world }: MockCtx, { body }: Req<'adminSitePlan'>) => viewOf(world, planOf(world, body.site)),
   adminSiteApply: async (ctx: MockCtx, { body }: Req<'adminSiteApply'>) => {

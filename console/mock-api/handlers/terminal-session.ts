@@ -2,6 +2,7 @@
 
 import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import {
+  acceptsInput,
   isRecorded,
   recordingRefusal,
   sessionNotice,
@@ -36,8 +37,8 @@ export const terminalSession = {
     const { world, principal } = ctx;
     const row = getAllocation(ctx, params.allocation_id);
     assertPort(body.kind, body.port);
-    const is_writable = ctx.holds('allocation.connect', row.organization_id, row.project_id);
-    if (!is_writable && body.kind !== 'console') throw new Refusal('permission_denied', REFUSALS.console_only);
+    const mayConnect = ctx.holds('allocation.connect', row.organization_id, row.project_id);
+    if (!mayConnect && body.kind !== 'console') throw new Refusal('permission_denied', REFUSALS.console_only);
     const policy = must(world.policies.get(row.organization_id), 'organization');
     const policies = { organization: policy, project: must(world.projects.get(row.project_id), 'project') };
     const unrecorded = recordingRefusal(policies, body.kind);
@@ -45,6 +46,7 @@ export const terminalSession = {
     const refusal = sessionRefusal(powerFacts(row), body.kind);
     if (refusal !== null) throw conflict(refusal);
     const is_recorded = isRecorded(policies, body.kind);
+    const is_writable = mayConnect && acceptsInput(row);
     const id = world.mint('terminal_session');
     const session: Session = {
       id,

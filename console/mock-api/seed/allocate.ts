@@ -52,6 +52,8 @@ export const newAllocation = (world: World, past: Past): Allocation => {
       memory_mib: profile?.memory_mib ?? null,
       gpu_hourly_price: { amount_minor: 450, currency: 'USD' },
     },
+    storage: 'raw',
+    network: isSlice ? 'private_nat' : null,
     state: 'active',
     state_reason: null,
     state_since: new Date(at + 95_000).toISOString(),

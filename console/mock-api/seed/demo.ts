@@ -111,7 +111,10 @@ const seedTenant = (world: World, seedIds: SeedIds, nodes: readonly Node[]): voi
     over: { ssh_key_ids: [seedIds.ssh_key_id], ...over },
   });
 
-  addActive(world, past('train-llama', 1, 4, 71, { is_protected: true, tags: { team: 'vision', cost: 'r-17' } }));
+  addActive(
+    world,
+    past('train-llama', 1, 4, 71, { storage: 'formatted', is_protected: true, tags: { team: 'vision', cost: 'r-17' } }),
+  );
   planRelease(
     world,
     addActive(world, past('notebook-anna', 2, 1, 6, { max_duration_s: 8 * 3_600, tags: { owner: 'anna' } })),

@@ -29,7 +29,13 @@ export const allocationScenarios = {
   allocationEstimate: (api) => ({ params: ofProject(api), body: LAUNCH }),
   allocationCreate: (api) => ({
     params: ofProject(api),
-    body: { ...LAUNCH, name: 'brand-new', ssh_key_ids: [api.seedIds.ssh_key_id], tags: { team: 'a' } },
+    body: {
+      ...LAUNCH,
+      name: 'brand-new',
+      network: 'private_nat',
+      ssh_key_ids: [api.seedIds.ssh_key_id],
+      tags: { team: 'a' },
+    },
   }),
   allocationList: (api) => ({ params: ofProject(api) }),
   allocationGet: (api) => ({ params: at(api, 'train-llama') }),

@@ -45,8 +45,10 @@ export const tenantScenarios = {
   }),
   invitationAccept: async (api) => {
     const body = { email: 'olga@acme.example', role: 'viewer' };
+    // Another owner invites, and the invited user is not a member yet.
+    api.signInAs('owner');
     const { token } = await must<{ token: string }>(api, 'invitationCreate', { params: ofOrganization(api), body });
-    // The invited user is already a member; another organization invites.
+    api.signInAs('operator');
     for (const one of api.world.members.filter((row) => row.user_id === api.seedIds.users.operator))
       api.world.members.splice(api.world.members.indexOf(one), 1);
     return { body: { token } };

@@ -150,14 +150,39 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   test('regions, storage and networks that are not available are shown with the reason', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
-      for (const name of [
-        /^Frankfurt.*No hosts/,
-        /^Persistent volume.*Not available yet/,
-        /^Public address.*Not available yet/,
-      ])
+      for (const name of [/^Frankfurt.*No hosts/, /^Formatted data disks.*A slice of 1 GPU has only its boot disk/])
         assert.ok(await page.getByRole('radio', { name }).isDisabled(), String(name));
+      const network = page.getByRole('group', { name: 'Network' }).getByRole('radio', { name: /^Private, behind NAT/ });
+      assert.ok(await network.isChecked());
       await page.getByRole('radio', { name: /^Bare metal/ }).check();
       assert.ok(await page.getByRole('radio', { name: /^2.*A node has 8 GPUs/ }).isDisabled());
+      await page
+        .getByRole('radio', { name: /^Private, behind NAT.*Bare metal uses the network of its node/ })
+        .waitFor();
+      assert.ok((await network.isDisabled()) && !(await network.isChecked()));
+    }));
+
+  test('storage is chosen by keyboard, stays in the URL and is launched and launched again', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page, 'gpus=2&name=with-disks');
+      const storage = page.getByRole('group', { name: 'Storage' });
+      await storage.getByRole('radio', { name: /^Raw data disks/ }).focus();
+      await page.keyboard.press('ArrowRight');
+      await page.waitForURL(/storage=formatted/);
+      await summary(page)
+        .getByText(/--storage formatted/)
+        .waitFor();
+      // Fewer GPUs have no data disk: the choice stays, with its reason, and the form is not sent.
+      await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^1/ }).check();
+      await summary(page).getByText('Formatted data disks: A slice of 1 GPU has only its boot disk.').waitFor();
+      assert.equal(await button(page).getAttribute('aria-disabled'), 'true');
+      await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^2/ }).check();
+      await summary(page).getByText('Available now on').waitFor();
+      await button(page).click();
+      await page.getByRole('heading', { level: 1, name: 'with-disks' }).waitFor();
+      await page.getByRole('link', { name: 'Launch again' }).click();
+      await page.waitForURL(/storage=formatted/);
+      assert.ok(await storage.getByRole('radio', { name: /^Formatted data disks/ }).isChecked());
     }));
 
   test('a launch works by keyboard alone', () =>

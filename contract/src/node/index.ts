@@ -38,6 +38,8 @@ import type {
 import type { BundlePlan as PlanSchema, TaskSlot as SlotSchema, TaskDisk as TaskDiskSchema } from './task-shapes.ts';
 import type { DiskEvidence as EvidenceSchema } from './wipe-evidence.ts';
 
+/** Of a launch, in the public contract. */
+export { DATA_DISK_FOLDER, type NetworkKind, type StorageKind } from '../public/launch-choice.ts';
 export {
   type HostReport,
   type NodeApi,

@@ -17,11 +17,13 @@ import {
   ReadinessChecks,
   SlotGeneration,
   SshKeys,
+  Storage,
   slots,
   TaskDisk,
   TaskImage,
   TaskSlot,
   Username,
+  VmNetwork,
   wipe_minimum,
 } from './task-shapes.ts';
 import { CLEANUP_LIMIT_S } from './wipe.ts';
@@ -170,6 +172,8 @@ export const TASKS = {
       user_data: Nullable(Type.String()),
       install: Install,
       readiness_checks: Type.Optional(ReadinessChecks),
+      storage: Storage,
+      network: VmNetwork,
     }),
     output: Closed({ domain: Type.String() }),
     effect: 'change',
@@ -178,7 +182,7 @@ export const TASKS = {
   }),
   'slice.vm_readiness': defineTask({
     label: 'Wait for SSH',
-    params: Closed({ ...allocation, slots, readiness_checks: Type.Optional(ReadinessChecks) }),
+    params: Closed({ ...allocation, slots, readiness_checks: Type.Optional(ReadinessChecks), storage: Storage }),
     output: Closed({
       mac: Type.String(),
       expected_ip: Type.String(),

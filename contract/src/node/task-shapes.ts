@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { Closed, INT_MAX, Nullable, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
+import { NETWORK_KINDS, STORAGE_KINDS } from '../public/launch-choice.ts';
 import { WIPE_METHODS } from './candidate.ts';
 import { PciAddress } from './facts.ts';
 import { WipeLevelShape } from './wipe.ts';
@@ -66,6 +67,10 @@ export const BundlePlan = Closed({
 });
 
 export const SshKeys = Type.Array(Type.String({ maxLength: 16_384 }), { maxItems: 100 });
+/** What the guest OS does with its data disks; absent in tasks of an older control plane: nothing. */
+export const Storage = Type.Optional(StringEnum(STORAGE_KINDS));
+/** What the agent connects the VM to; absent in tasks of an older control plane, which knew `private_nat` only. */
+export const VmNetwork = Type.Optional(StringEnum(NETWORK_KINDS));
 /** What the image promises of a guest: its own program answers for each, and all must hold. */
 export const ReadinessChecks = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), { maxItems: 32 });
 /** The weakest wipe level that the region allows (default `clear`). A host may require more. */

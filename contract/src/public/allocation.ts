@@ -3,6 +3,7 @@ import { Action, Closed, Money, Name, Nullable, Page, PageQuery, StringEnum, Tim
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { CAPACITY_SHAPES, imageName } from './catalog.ts';
+import { launchChoices, NETWORK_KINDS, networkChoice, STORAGE_KINDS, storageChoice } from './launch-choice.ts';
 import { STEP_OUTCOMES } from './workflow-run.ts';
 
 export const ALLOCATION_STATES = [
@@ -170,6 +171,10 @@ export const Allocation = Closed({
   image_digest: Nullable(Type.String({ description: 'The version of the image, pinned at launch.' })),
   gpu_count: Type.Integer(),
   placement: Placement,
+  storage: StringEnum(STORAGE_KINDS, { description: 'As chosen at launch; a reinstallation keeps it.' }),
+  network: Nullable(
+    StringEnum(NETWORK_KINDS, { description: 'Network of a slice; null for bare metal, which uses that of its node.' }),
+  ),
   state: StringEnum(ALLOCATION_STATES),
   state_reason: Nullable(Type.String()),
   state_since: Time('When this state began.'),
@@ -283,6 +288,7 @@ export const allocationApi = define({
         description: `The result, then one entry for each reason why GPUs are unavailable: ${UNAVAILABLE_REASONS.join(', ')}.`,
       }),
       alternatives: Type.Array(LaunchAlternative),
+      ...launchChoices,
     }),
   },
   allocationCreate: {
@@ -304,6 +310,8 @@ export const allocationApi = define({
       tags: Type.Optional(Tags),
       is_protected: Type.Optional(Type.Boolean()),
       max_duration_s: Type.Optional(MaxDuration),
+      storage: storageChoice,
+      network: networkChoice,
       user_data: Type.Optional(userData('For slices.')),
     }),
     status: 202,

@@ -85,6 +85,52 @@ export const launchScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'an estimate lists storage and network with a reason for each that is not available, and a launch with that one is refused by its field',
+    play: async ({ addNode, must, refused, launch, project_id }) => {
+      await addNode('slice');
+      const offered = async (over: Readonly<Record<string, unknown>>) => {
+        const { name: _, ...body } = launch('x', over).body as Record<string, unknown>;
+        const { storage, network } = await must('viewer', 'allocationEstimate', { params: { project_id }, body });
+        return [...storage, ...network].map((one: { name: string; reason: string | null }) => [
+          one.name,
+          one.reason === null,
+        ]);
+      };
+      const whole = { sku_name: BAREMETAL_SKU, gpu_count: 8 };
+      const told = (raw: boolean, formatted: boolean, private_nat: boolean) =>
+        Object.entries({ raw, formatted, private_nat });
+      assert.deepEqual(await offered({ gpu_count: 2 }), told(true, true, true));
+      assert.deepEqual(await offered({ gpu_count: 1 }), told(true, false, true));
+      assert.deepEqual(await offered(whole), told(true, false, false));
+      const pointer = async (over: Readonly<Record<string, unknown>>) =>
+        (await refused('invalid_request', 'owner', 'allocationCreate', launch('wrong', over))).errors[0].pointer;
+      assert.equal(await pointer({ gpu_count: 1, storage: 'formatted' }), '/body/storage');
+      assert.equal(await pointer({ ...whole, storage: 'formatted' }), '/body/storage');
+      assert.equal(await pointer({ ...whole, network: 'private_nat' }), '/body/network');
+      assert.equal(await pointer({ storage: 'floppy' }), '/body/storage');
+    },
+  },
+  {
+    name: 'an allocation keeps the storage and the network of its launch, also through a reinstallation',
+    play: async ({ addNode, must, active, settle }) => {
+      await addNode('flexible');
+      const { at } = await active('disks', { gpu_count: 2, storage: 'formatted' });
+      const chosen = async (of = at) => {
+        const { storage, network } = await must('owner', 'allocationGet', of);
+        return [storage, network];
+      };
+      assert.deepEqual(await chosen(), ['formatted', 'private_nat']);
+      await must('owner', 'allocationReinstall', { ...at, body: {} });
+      await settle();
+      assert.deepEqual(await chosen(), ['formatted', 'private_nat']);
+      const plain = await active('plain', { gpu_count: 2 });
+      assert.deepEqual(await chosen(plain.at), ['raw', 'private_nat']);
+      await addNode('baremetal');
+      const whole = await active('whole', { sku_name: BAREMETAL_SKU, gpu_count: 8 });
+      assert.deepEqual(await chosen(whole.at), ['raw', null]);
+    },
+  },
+  {
     name: 'a name is taken while its allocation lives, and free again after',
     play: async ({ addNode, must, refused, launch, active, settle }) => {
       await addNode('slice');

@@ -11,6 +11,7 @@ import type { Allocation } from '@gpuaas/sdk';
 import { domainName } from '../../../node-agent/src/tasks/names.ts';
 import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
 import { METADATA, OUTSIDE } from '../../../node-agent/test/network-lab.ts';
+import { eventually } from '../../sim/platform.ts';
 import { createStory } from '../../story.ts';
 import { PROFILE, REGION, SKU } from '../cloud.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
@@ -19,6 +20,7 @@ import { countOnDrive, type Held, tracesOf } from './seen.ts';
 const GPUAAS = fileURLToPath(new URL('../../../bin/gpuaas', import.meta.url));
 const EVERYWHERE = ['domain', 'port', 'flows', 'rules', 'lease', 'reservation', 'seed'];
 const CANARY = 'canary-of-the-first-tenant';
+const SLOW_MS = 240_000;
 const skip = composedHostLacks();
 
 let lab: HostLab;
@@ -236,4 +238,42 @@ test('a disk that falsely reports a wipe is detected and blocked, and free only 
   assert.equal(await countOnDrive(lab.host, serial, CANARY), 0);
   const { is_clean } = await lab.cloud.client.adminInvariantCheck({});
   assert.equal(is_clean, true);
+});
+
+test('data disks are formatted and mounted, and a reinstallation that keeps them formats nothing again', {
+  skip,
+}, async () => {
+  const { id } = await lab.cloud.launch('disks', {
+    ssh_key_ids: [lab.key_id],
+    image_name: lab.image.name,
+    gpu_count: 2,
+    storage: 'formatted',
+    user_data: '#cloud-config\nruncmd:\n  - echo booted >>/data/1/boots\n',
+  });
+  await lab.cloud.reaches(id, 'active');
+  /** The commands of the tenant run after the VM is ready. */
+  const hasBooted = (times: number) =>
+    eventually(
+      `it has booted ${times} times with its data disk`,
+      async () => {
+        const text = await lab.ssh(await lab.cloud.get(id), 'grep " /data/1 " /proc/mounts; cat /data/1/boots; true');
+        return /^\/dev\/\w+ \/data\/1 ext4 /.test(text) && text.split('booted').length === times + 1 ? true : undefined;
+      },
+      SLOW_MS,
+    );
+  await hasBooted(1);
+  const params = { project_id: lab.cloud.project_id, allocation_id: id };
+  await lab.cloud.client.allocationReinstall({ params, body: {} });
+  await eventually(
+    'it is reinstalled',
+    async () => {
+      const { power } = await lab.cloud.get(id);
+      assert.equal(power?.reason, null);
+      return (power?.install_number === 1 && power.state === 'on') || undefined;
+    },
+    SLOW_MS,
+  );
+  await hasBooted(2);
+  await lab.cloud.release(id);
+  await lab.cloud.reaches(id, 'released');
 });

@@ -108,12 +108,12 @@ const eventually = async <T>(what: string, look: () => Promise<T | undefined>): 
 let isBroken = false;
 
 /** A failed test shows the logs of the node, and the tests after it are skipped. */
-const story = (name: string, tell: () => Promise<void>): void => {
+const story = (name: string, run: () => Promise<void>): void => {
   test(name, { skip, timeout: 1_200_000 }, async () => {
     assert.equal(isBroken, false, 'an earlier story failed');
     const startedAt = Date.now();
     try {
-      await Promise.race([tell(), vm.hung]);
+      await Promise.race([run(), vm.hung]);
       console.log(`${Math.round((Date.now() - startedAt) / 1000)} s: ${name}`);
     } catch (error) {
       isBroken = true;

@@ -10,7 +10,7 @@ export const readStdinLine = (prompt: string): Promise<string> => {
   if (stdin.isTTY) stderr.write(prompt);
   const lines = createInterface({ input: stdin, output: NOWHERE, terminal: stdin.isTTY === true });
   return new Promise<string>((resolve, reject) => {
-    lines.once('SIGINT', () => reject(new UsageError('Canceled.')));
+    lines.once('SIGINT', () => reject(new UsageError('Cancelled.')));
     lines.once('line', resolve);
     lines.once('close', () => resolve(''));
   }).finally(() => {

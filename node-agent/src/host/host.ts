@@ -18,6 +18,7 @@ import type {
   NetworkFacts,
   NicFacts,
   PciFunction,
+  StorageKind,
   SystemFacts,
   TaskKind,
   Tool,
@@ -88,7 +89,7 @@ export type Disks = Readonly<{
   open(disk: DiskIdentity): Promise<OpenDisk>;
 }>;
 
-export type Progress = (told: Readonly<{ percent: number; bytes_per_s: number | null }>) => void;
+export type Progress = (state: Readonly<{ percent: number; bytes_per_s: number | null }>) => void;
 export type ImageName = Readonly<{ name: string; digest: string | null }>;
 
 export type Images = Readonly<{
@@ -115,6 +116,8 @@ export type Seed = Readonly<{
   user_data: string | null;
   /** The checks that the image declares; the guest report has a result for each. */
   readiness_checks?: readonly string[];
+  /** Of its data disks: `raw` if absent. */
+  storage?: StorageKind;
   /** How often the VM was reinstalled; a guest with another number sets itself up again. */
   install?: number;
 }>;

@@ -130,8 +130,8 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
         privateKey: given.key.private_key,
         // Deferred by one turn: a server in this process would otherwise receive our next message before it finished
         // its own. Never after the end: the library throws where it cannot be caught.
-        hostVerifier: (key: Buffer, tell: (isKnown: boolean) => void) =>
-          void setImmediate(() => isOver || tell(expected.length > 0 && key.equals(expected))),
+        hostVerifier: (key: Buffer, decide: (isKnown: boolean) => void) =>
+          void setImmediate(() => isOver || decide(expected.length > 0 && key.equals(expected))),
         algorithms: { serverHostKey: algorithmsOf(type) },
         readyTimeout: READY_MS,
         keepaliveInterval: 30_000,

@@ -68,15 +68,13 @@ const groupProblems = (live: Pick<Devices, 'pci' | 'groups'>, pci: PciFunction, 
   const group = live.groups.find((each) => each.addresses.includes(pci.address));
   if (group === undefined) return [drift(`${pci.address} is in no IOMMU group; switch the IOMMU on and reboot`)];
   const own = new Set([slot.gpu_pci_address, slot.fabric_vf_pci_address]);
-  const strangers = group.addresses.filter((address) => {
+  const others = group.addresses.filter((address) => {
     const member = live.pci.find((each) => each.address === address);
     return !own.has(address) && !member?.class_code.startsWith('0604');
   });
-  if (strangers.length === 0) return [];
+  if (others.length === 0) return [];
   return [
-    drift(
-      `IOMMU group ${group.group} of ${pci.address} is shared beyond the slot: it also holds ${strangers.join(', ')}`,
-    ),
+    drift(`IOMMU group ${group.group} of ${pci.address} is shared beyond the slot: it also holds ${others.join(', ')}`),
   ];
 };
 

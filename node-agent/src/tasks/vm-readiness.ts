@@ -7,6 +7,7 @@ import type { TaskOutput } from '@gpuaas/contract/node';
 import { pause } from '@gpuaas/kit';
 import { type GuestReport, HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases } from '../leases.ts';
+import { DATA_DISKS_CHECK, platformChecks } from '../vm/data-disks.ts';
 import { readAddress } from './address.ts';
 import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -22,6 +23,7 @@ const WRONG_ADDRESS = 'the VM has another address than reserved';
 const NO_HOST_KEY = 'the guest has not reported its SSH host key';
 const NO_GPU_COUNT = 'the guest has not reported its GPU count';
 const UNMET_CHECKS = 'the readiness checks of the image have not passed';
+const NO_DATA_DISKS = 'the data disks are not formatted and mounted';
 
 /** A slow host is polled less often: polling must not take the resources that the guest OS needs to boot. */
 const delayAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
@@ -34,7 +36,7 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
     const check = await withinTime(
       ctx.signal,
       'checking the VM',
-      checkOnce(ctx, lease, params.readiness_checks ?? []),
+      checkOnce(ctx, lease, [...platformChecks(params.storage), ...(params.readiness_checks ?? [])]),
     ).catch((err: unknown): Check => {
       if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing };
       throw err;
@@ -64,10 +66,11 @@ const checkOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string
   if (guest === null) return { missing: NO_HOST_KEY, note: NO_HOST_KEY };
   const wanted = lease.slots.length;
   const unmet = checks.flatMap((name) => unmetBy(guest, name));
+  const hasDisks = checks[0] !== DATA_DISKS_CHECK || unmetBy(guest, DATA_DISKS_CHECK).length === 0;
   if (guest.gpu_count === null) return { missing: [NO_GPU_COUNT, ...unmet].join('; '), note: NO_GPU_COUNT };
   if (guest.gpu_count !== wanted)
     throw new HostError('drift', `the guest sees ${guest.gpu_count} GPUs instead of ${wanted}`);
-  if (unmet.length > 0) return { missing: unmet.join('; '), note: UNMET_CHECKS };
+  if (unmet.length > 0) return { missing: unmet.join('; '), note: hasDisks ? UNMET_CHECKS : NO_DATA_DISKS };
   return {
     ready: {
       mac,

@@ -4,6 +4,8 @@
  * devices stay on vfio-pci, where a slice host keeps them. A stopped VM is started in the same way, because the host
  * may have changed meanwhile; if that fails, it keeps its definition and is off.
  */
+
+import type { NetworkKind } from '@gpuaas/contract/node';
 import { noteKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases, recordPower, touchLease } from '../leases.ts';
@@ -36,7 +38,7 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
     const { allocation_id, ssh_public_keys: keys } = params;
     await noteKeys(ctx.state, { allocation_id, username: null, keys });
     try {
-      await prepare(ctx, act, lease);
+      await prepare(ctx, act, lease, params.network ?? 'private_nat');
       ctx.progress({ percent: 60, note: 'starting the VM' });
       await act(
         `the start of ${name}`,
@@ -50,6 +52,7 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
             user_data: params.user_data,
             install: params.install ?? 0,
             readiness_checks: params.readiness_checks ?? [],
+            storage: params.storage ?? 'raw',
           },
         }),
       );
@@ -78,14 +81,9 @@ const refuseDrift = async (ctx: TaskContext, act: Act, lease: Lease): Promise<vo
   if (first !== undefined) throw new HostError(first.code, problems.map((problem) => problem.message).join('; '));
 };
 
-const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> => {
+/** A port behind the host's NAT, which no other allocation reaches. */
+const attachPrivate = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> => {
   const { plan } = lease;
-  if (plan.fabric_partition_id !== null) await joinPartition(ctx, act, plan.fabric_partition_id);
-  ctx.progress({ percent: 20, note: 'binding devices' });
-  for (const slot of plan.slots)
-    for (const address of [slot.gpu_pci_address, slot.fabric_vf_pci_address])
-      await act(`binding ${address}`, ctx.host.pci.bind(address, 'vfio-pci'));
-  ctx.progress({ percent: 40, note: 'attaching the network' });
   await renewPort(ctx, act, lease);
   await act(
     `port ${plan.ovs_port}`,
@@ -96,6 +94,20 @@ const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> 
       allocation_id: lease.allocation_id,
     }),
   );
+};
+
+/** How the VM is connected, for each network of a launch. */
+const ATTACH: Readonly<Record<NetworkKind, typeof attachPrivate>> = { private_nat: attachPrivate };
+
+const prepare = async (ctx: TaskContext, act: Act, lease: Lease, network: NetworkKind): Promise<void> => {
+  const { plan } = lease;
+  if (plan.fabric_partition_id !== null) await joinPartition(ctx, act, plan.fabric_partition_id);
+  ctx.progress({ percent: 20, note: 'binding devices' });
+  for (const slot of plan.slots)
+    for (const address of [slot.gpu_pci_address, slot.fabric_vf_pci_address])
+      await act(`binding ${address}`, ctx.host.pci.bind(address, 'vfio-pci'));
+  ctx.progress({ percent: 40, note: 'attaching the network' });
+  await ATTACH[network](ctx, act, lease);
 };
 
 /**

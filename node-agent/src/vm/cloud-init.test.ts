@@ -27,6 +27,8 @@ const withData = (user_data: string | null): VmPlan => ({
 const filesOf = (data: string | null) => cloudInit(withData(data), GUEST);
 const read = (text: string): Config => parse(text, { version: '1.1' }) as Config;
 const configOf = (data: string | null): Config => read(filesOf(data)['user-data']);
+const formatted: VmPlan = { ...machineOf(4), seed: { ...machineOf(4).seed, storage: 'formatted' } };
+const formattedConfig = (): Config => read(cloudInit(formatted, GUEST)['user-data']);
 const refuses = (data: string, pattern: RegExp) =>
   assert.throws(
     () => filesOf(data),
@@ -82,6 +84,17 @@ describe('the seed of a VM', () => {
     assert.equal(status, 0, stderr.toString('utf8'));
     for (const [, , start = ''] of configOf(null).bootcmd)
       assert.equal(spawnSync('sh', ['-n'], { input: start }).status, 0);
+  });
+
+  it('formats data disks by a last command before sshd starts, on no other path than by serial number', () => {
+    const config = formattedConfig();
+    assert.deepEqual(config.bootcmd.slice(0, -1), configOf(null).bootcmd);
+    assert.match(config.bootcmd.at(-1)?.at(-1) ?? '', /^serials='S6XYNE0T90001 S6XYNE0T90002 S6XYNE0T90003'\n/);
+    for (const key of ['fs_setup', 'disk_setup', 'mounts']) assert.equal(config[key], undefined);
+    const report = config.write_files.find(({ path }) => path === REPORT_PATH);
+    assert.match(report?.content ?? '', /^own='data_disks'$/m);
+    const raw: VmPlan = { ...formatted, seed: { ...formatted.seed, storage: 'raw' } };
+    assert.deepEqual(cloudInit(raw, GUEST), cloudInit(machineOf(4), GUEST));
   });
 
   it('tunes the network of a tuned guest kernel, and leaves a kernel without support unchanged', () => {
@@ -220,7 +233,7 @@ for (const { name, skip, read: readSchema } of SCHEMAS)
       const check = compiled();
       const merged = '#cloud-config\npackages: [htop]\nruncmd: [ls]\nusers: [{name: ann}]\n';
       const beside = read(partsOf(filesOf('#!/bin/sh\n')['user-data'])[0]?.body ?? '');
-      for (const config of [configOf(null), configOf(merged), configOf(LARGE), beside])
+      for (const config of [configOf(null), configOf(merged), configOf(LARGE), beside, formattedConfig()])
         assert.equal(check(config), true, JSON.stringify(check.errors?.slice(0, 2)));
     });
 

@@ -3,6 +3,7 @@
  * OS gets nothing else; nothing in it gives access to the control plane, which the guest OS never contacts.
  */
 import type { VmPlan } from '../host/host.ts';
+import { dataDisksStart, platformChecks } from './data-disks.ts';
 import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
 import { KEYS_PATH, KEYS_START, keysScript } from './guest-keys.ts';
 import { NETWORK_START } from './guest-network.ts';
@@ -55,10 +56,16 @@ const platformConfig = (machine: VmPlan, guest: GuestOptions): PlatformConfig =>
       path: REPORT_PATH,
       owner: 'root:root',
       permissions: '0755',
-      content: reportScript(guest.accelerators, machine.seed.readiness_checks),
+      content: reportScript(guest.accelerators, machine.seed.readiness_checks, platformChecks(machine.seed.storage)),
     },
   ],
-  bootcmd: [[...REPORT_START], [...KEYS_START], ...(guest.is_network_tuned === true ? [[...NETWORK_START]] : [])],
+  bootcmd: [
+    REPORT_START,
+    KEYS_START,
+    ...(guest.is_network_tuned === true ? [NETWORK_START] : []),
+    // Last: the others are at work if a disk is slow.
+    ...dataDisksStart(machine),
+  ],
 });
 
 const BOUNDARY = '==gpuaas-part==';

@@ -5,6 +5,7 @@
  * connects to, and its output also goes to a file that the log daemon rotates.
  */
 import { HostError, type VmPlan } from '../host/host.ts';
+import { type DiskSlot, drivesOf } from './drives.ts';
 import { diskSerial, interfaceName, macAddress, path, pciAddress } from './grammar.ts';
 import { KEYS_CHANNEL } from './guest-keys.ts';
 import { REPORT_CHANNEL } from './guest-report.ts';
@@ -12,28 +13,14 @@ import { type HostProfile, vmPaths } from './host-profile.ts';
 import type { GuestComplex, GuestPort, PciPlan } from './pci-plan.ts';
 import { element, type XmlElement } from './xml.ts';
 
-type Slot = VmPlan['plan']['slots'][number];
-
 const hex = (value: number, digits: number): string => `0x${value.toString(16).padStart(digits, '0')}`;
-
-/** The boot slot's first, the others in the order of the plan. */
-export const drivesOf = (plan: VmPlan['plan']): readonly Slot[] => {
-  const boot = plan.slots.filter((slot) => slot.slot_id === plan.boot_slot_id);
-  const serials = plan.slots.map((slot) => slot.nvme_serial);
-  const paths = plan.slots.map((slot) => slot.nvme_device);
-  if (boot.length !== 1)
-    throw new HostError('conflict', `slot ${plan.boot_slot_id} is to boot and is not in the plan once`);
-  if (new Set(serials).size !== serials.length || new Set(paths).size !== paths.length)
-    throw new HostError('conflict', 'a disk is in the plan twice');
-  return [...boot, ...plan.slots.filter((slot) => slot.slot_id !== plan.boot_slot_id)];
-};
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 /** vda to vdz, then vdaa. */
 export const driveName = (index: number): string =>
   `vd${index < LETTERS.length ? '' : LETTERS[Math.floor(index / LETTERS.length) - 1]}${LETTERS[index % LETTERS.length]}`;
 
-const drive = (slot: Slot, index: number, profile: HostProfile): XmlElement => {
+const drive = (slot: DiskSlot, index: number, profile: HostProfile): XmlElement => {
   const device = path(slot.nvme_device);
   if (!profile.disk_folders.some((folder) => device.startsWith(`${folder}/`)))
     throw new HostError('blocked', `${device} is not a persistent disk name (${profile.disk_folders.join(', ')})`);

@@ -3,7 +3,7 @@
  * defaults; every device that reaches the host or the network counts, so an unplanned one is a difference too.
  */
 import { HostError, type VmPlan } from '../host/host.ts';
-import { drivesOf } from './domain-devices.ts';
+import { drivesOf } from './drives.ts';
 import type { HostProfile } from './host-profile.ts';
 import { OWNER_NAMESPACE, planHash } from './identity.ts';
 import { devicesOf } from './pci-plan.ts';
@@ -33,7 +33,7 @@ export type ParsedDomain = Readonly<{
   /** Arguments that bypass libvirt, without those. */
   arguments: readonly string[];
   /** Devices of kinds that no plan contains. */
-  strangers: readonly string[];
+  others: readonly string[];
 }>;
 
 /** They reach nothing outside the VM, or are checked one by one. */
@@ -126,7 +126,7 @@ export const parseDomain = (xml: string): ParsedDomain => {
         plugs: elementsOf(nic).flatMap(({ name }) => (PLUGS.has(name) ? name : [])),
       })),
     ...splitArguments(elementsOf(elementAt(domain, 'qemu:commandline')).map((arg) => arg.attributes['value'] ?? '')),
-    strangers: [
+    others: [
       ...elementsOf(devices).filter((device) => !isKnown(device)),
       ...all('disk').filter((disk) => !isDrive(disk) && !isCdrom(disk)),
       ...all('hostdev').filter((hostdev) => !isPci(hostdev)),
@@ -172,7 +172,7 @@ const differences = (
       parsed.nics.map((one) => [one.mac, one.port, ...one.plugs]),
       [[plan.mac_address, plan.ovs_port]],
     ),
-    ...difference('what else it has', parsed.strangers, []),
+    ...difference('what else it has', parsed.others, []),
     ...difference(
       'what goes past libvirt',
       parsed.arguments.filter((arg) => arg !== '-fw_cfg' && !/^name=opt\/ovmf\/X-PciMmio64Mb,string=\d+$/.test(arg)),

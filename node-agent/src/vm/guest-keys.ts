@@ -72,15 +72,15 @@ apply() {
   file="$home/.ssh/authorized_keys"
   mkdir -p "$home/.ssh" &&
     {
-      cat "$known.told"
+      cat "$known.new"
       if [ ! -e "$file" ]; then :
       elif [ -s "$known" ]; then grep -vxFf "$known" "$file"
       else cat "$file"; fi
       :
     } >"$file.gpuaas" &&
     chown "$(field 1):$(field 2)" "$home/.ssh" "$file.gpuaas" && chmod 700 "$home/.ssh" && chmod 600 "$file.gpuaas" &&
-    cat "$known" "$known.told" >"$known.both" && mv -f "$known.both" "$known" &&
-    mv -f "$file.gpuaas" "$file" && mv -f "$known.told" "$known"
+    cat "$known" "$known.new" >"$known.both" && mv -f "$known.both" "$known" &&
+    mv -f "$file.gpuaas" "$file" && mv -f "$known.new" "$known"
 }
 
 until is_set_up && [ -e "$port" ]; do sleep 1; done
@@ -94,8 +94,8 @@ while :; do
   case "$mark" in '' | *[!0-9a-f]*) continue ;; esac
   case "$bytes" in '' | *[!0-9]* | ????????*) continue ;; esac
   [ "$bytes" -le ${KEYS_BYTES_MAX} ] || continue
-  head -c "$bytes" <&3 >"$known.told"
-  [ "$(sha256sum <"$known.told" | cut -d ' ' -f 1)" = "$digest" ] || continue
+  head -c "$bytes" <&3 >"$known.new"
+  [ "$(sha256sum <"$known.new" | cut -d ' ' -f 1)" = "$digest" ] || continue
   if apply; then echo "done $mark $digest" >&3; else echo "failed $mark" >&3; fi
 done
 `;

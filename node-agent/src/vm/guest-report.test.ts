@@ -17,6 +17,7 @@ const openGuest = (
   t: TestContext,
   files: Readonly<Record<string, string>>,
   checks: readonly string[] = [],
+  own: readonly string[] = [],
 ): (() => Buffer) => {
   const root = mkdtempSync(join(tmpdir(), 'gpuaas-guest-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -27,7 +28,7 @@ const openGuest = (
     if (/^\/(bin|usr)\//.test(path)) chmodSync(join(root, path), 0o755);
   }
   mkdirSync(join(root, 'run'), { recursive: true });
-  const script = reportScript(['10de:2335'], checks)
+  const script = reportScript(['10de:2335'], checks, own)
     .replaceAll(
       /\/(dev\/virtio-ports|sys\/bus|proc\/net|etc\/ssh|var\/lib\/cloud|run\/gpuaas|run\/cloud-init|usr\/local)/g,
       `${root}/$1`,
@@ -79,6 +80,19 @@ describe('the report of a guest', () => {
       [false, false],
     );
     assert.deepEqual(answers({ [READINESS_PATH]: '#!/bin/sh\nexit 1\n' }), []);
+  });
+
+  it('contains the check of its data disks first, also without a check of its image, and none before their result', (t) => {
+    const answers = (files: object, checks: readonly string[] = []) =>
+      readReport(openGuest(t, { ...GUEST, ...files }, checks, ['data_disks'])())?.checks;
+    const result = { '/run/gpuaas-data-disks': 'not ok data_disks: data disk 1 is missing\n' };
+    const failed = { name: 'data_disks', is_ok: false, why: 'data disk 1 is missing' };
+    assert.deepEqual(answers(result), [failed]);
+    assert.deepEqual(answers({ ...result, [READINESS_PATH]: '#!/bin/sh\necho "ok $1"\n' }, ['cuda']), [
+      failed,
+      { name: 'cuda', is_ok: true, why: null },
+    ]);
+    assert.deepEqual(answers({}), []);
   });
 
   it('ignores malformed checks', () => {

@@ -10,6 +10,7 @@
 
 import type { GuestCheck, GuestReport } from '../host/host.ts';
 import { GPU_VENDORS } from '../host/linux/gpu/vendors.ts';
+import { DATA_DISKS_RESULT } from './data-disks.ts';
 import { checkName, pciId, sshPublicKey } from './grammar.ts';
 
 export const REPORT_CHANNEL = 'org.gpuaas.report';
@@ -34,7 +35,8 @@ export const SSHD_SETTINGS = 'PasswordAuthentication no\n';
 export const READINESS_PATH = '/usr/local/lib/gpuaas/readiness';
 
 const GPUS_MAX = 64;
-const CHECKS_MAX = 32;
+/** Those of the image, and the platform's own. */
+const CHECKS_MAX = 33;
 const CHECK = /^(not )?ok ([a-z][a-z0-9_]{0,31})(?:: ([ -~]{1,160}))?$/;
 
 const checksOf = (report: unknown): readonly GuestCheck[] =>
@@ -118,11 +120,16 @@ const COUNT_BY_TOOL = GPU_VENDORS.flatMap(({ guest_count: by }) =>
  * by the driver if there is one (not at all while it does not respond), otherwise on the bus. POSIX sh and /proc,
  * because images differ; few programs, because an emulated guest is slow.
  */
-export const reportScript = (accelerators: readonly string[], checks: readonly string[] = []): string => `#!/bin/sh
+export const reportScript = (
+  accelerators: readonly string[],
+  checks: readonly string[] = [],
+  own: readonly string[] = [],
+): string => `#!/bin/sh
 # Reports to the host: the SSH host key of this VM, its GPU count and the readiness checks of its image.
 port=/dev/virtio-ports/${REPORT_CHANNEL}
 accelerators='${accelerators.map(pciId).join(' ')}'
 checks='${checks.map(checkName).join(' ')}'
+own='${own.map(checkName).join(' ')}'
 answers=/run/gpuaas-checks
 
 count_on_bus() {
@@ -138,15 +145,19 @@ ${COUNT_BY_TOOL}
   count_on_bus
 }
 judge() {
-  if [ -x ${READINESS_PATH} ]; then ${READINESS_PATH} $checks </dev/null 2>/dev/null
-  else for check in $checks; do echo "not ok $check: the image has no ${READINESS_PATH}"; done; fi |
+  {
+    [ -z "$own" ] || cat ${DATA_DISKS_RESULT} 2>/dev/null
+    if [ -z "$checks" ]; then :
+    elif [ -x ${READINESS_PATH} ]; then ${READINESS_PATH} $checks </dev/null 2>/dev/null
+    else for check in $checks; do echo "not ok $check: the image has no ${READINESS_PATH}"; done; fi
+  } |
     sed -e 's/[^A-Za-z0-9 _.,:()\\/-]//g' -e 's/^\\(.\\{200\\}\\).*/\\1/' -e 's/.*/"&"/' | head -n ${CHECKS_MAX}
 }
 judge_until_all_hold() {
   while :; do
     judge >"$answers.new"
     mv "$answers.new" "$answers"
-    [ "$(grep -c '^"ok ' "$answers")" -ge "$(echo "$checks" | wc -w)" ] && break
+    [ "$(grep -c '^"ok ' "$answers")" -ge "$(echo "$own $checks" | wc -w)" ] && break
     sleep 5
   done
 }
@@ -167,7 +178,7 @@ is_listening() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ':0016 [
 
 until is_key_final && is_listening; do sleep 1; done
 rm -f "$answers"
-[ -z "$checks" ] || judge_until_all_hold &
+[ -z "$own$checks" ] || judge_until_all_hold &
 while :; do
   for type in ed25519 ecdsa rsa; do
     file=/etc/ssh/ssh_host_\${type}_key.pub

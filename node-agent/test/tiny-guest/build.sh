@@ -16,8 +16,8 @@ cp "$work"/kernel/boot/vmlinuz-* "$out/vmlinuz"
 
 root=$work/root
 cp "$(command -v busybox)" "$root/bin/busybox"
-for program in /usr/sbin/dropbear /usr/bin/dropbearkey /usr/bin/rsync /usr/lib/openssh/sftp-server; do
-  cp "$program" "$root/usr/sbin/"
+for program in /usr/sbin/dropbear /usr/bin/dropbearkey /usr/bin/rsync /usr/lib/openssh/sftp-server /usr/sbin/mkfs.ext4; do
+  cp -L "$program" "$root/usr/sbin/"
   for library in $(ldd "$program" | grep -o '/[^ ]*'); do
     mkdir -p "$root$(dirname "$library")"
     cp -L "$library" "$root$library"

@@ -27,7 +27,7 @@ export type Heartbeats = Readonly<{
    * Returns why this agent receives no tasks; null if it does. `unbound`: the host to bind to the node; null if the node
    * has its host.
    */
-  record(nodeId: string, standing: NodeBody<'taskWait'>, unbound?: HostIdentity | null): string | null;
+  record(nodeId: string, heartbeat: NodeBody<'taskWait'>, unbound?: HostIdentity | null): string | null;
   /** Writes the heartbeats received since the last flush. */
   flush(): Promise<void>;
 }>;
@@ -138,8 +138,8 @@ export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
     });
 
   return {
-    record: (nodeId, standing, unbound = null) => {
-      const { agent_version, boot_id, booted_at: bootedAt, kinds, clock: hostClock, trust_version } = standing;
+    record: (nodeId, heartbeat, unbound = null) => {
+      const { agent_version, boot_id, booted_at: bootedAt, kinds, clock: hostClock, trust_version } = heartbeat;
       const at_ms = clock.now().getTime();
       const text = agent_version + boot_id + trust_version;
       // One statement writes all nodes: a value that cannot be stored would fail every other node.

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { type HostPlay, settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
-import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { type AllocationFacts, aNode, anAllocation, type TestNode } from '../../test/placement.ts';
 import { sealUserData } from '../../test/secrets.ts';
 import { PLATFORM } from '../db/client.ts';
 import { tripBreaker } from '../db/health-report.ts';
@@ -31,8 +31,8 @@ const world = async (t: TestContext) => {
     await database.write(PLATFORM, (tx) => refreshSummary(tx, made.id));
     return made;
   };
-  const launch = async (on: TestNode, userData?: string) => {
-    const made = await anAllocation(sql, { node: on });
+  const launch = async (on: TestNode, userData?: string, tenant?: AllocationFacts['tenant']) => {
+    const made = await anAllocation(sql, { node: on, ...(tenant === undefined ? {} : { tenant }) });
     const { organization_id, project_id } = made;
     await database.write(PLATFORM, async (tx) => {
       await refreshSummary(tx, on.id);
@@ -177,33 +177,81 @@ test('a host that refuses an image is blamed once another host copies it; a dama
   await assertInvariants(w.database);
 });
 
-for (const code of ['timeout', 'drift'])
-  test(`user data that makes a guest OS fail with ${code} moves no launch, blames no host and holds nothing`, async (t) => {
+const CAUSE = 'The VM did not become ready. Its user data may be the cause';
+for (const [code, hosts, why] of [
+  ['timeout', 2, ': it was tried on 2 hosts.'],
+  ['drift', 1, ', so no other host is tried.'],
+] as const)
+  test(`user data that makes a guest OS fail with ${code} ${hosts === 2 ? 'moves its launch once' : 'moves no launch'}, blames no host and holds nothing`, async (t) => {
     const w = await world(t);
-    const [first, second] = [await w.node(), await w.node()];
+    const nodes = [await w.node(), await w.node(), await w.node()];
+    const [first] = nodes;
+    assert.ok(first);
     const made = await w.launch(first, '#cloud-config\nbootcmd: [poweroff]');
     await w.sql.query(`create function say() returns trigger language plpgsql as
       $$ begin new.error_code := '${code}'; return new; end $$;
       create trigger say before update of state on node_tasks for each row
         when (new.kind = 'slice.vm_readiness' and new.state = 'failed') execute function say()`);
     const play: HostPlay = { answer: (task) => (task.kind === 'slice.vm_readiness' ? null : truth(task)) };
-    await settle(w.database, { ...play, rounds: 5 });
-    const state = await w.sql.query('select state from allocations where id = $1', [made.id]);
-    assert.deepEqual(state.rows, [{ state: 'failed' }], 'its cleanup begins');
+    await settle(w.database, { ...play, rounds: 5 * hosts });
+    const ended = await w.sql.query('select state, state_reason from allocations where id = $1', [made.id]);
+    assert.deepEqual(ended.rows, [{ state: 'failed', state_reason: `${CAUSE}${why}` }], 'its cleanup begins');
     await purgeExpired({ database: w.database, history_days: 90, certificate_years: 7 });
     await settle(w.database, play);
-    assert.deepEqual([(await w.look(first)).failures, (await w.look(second)).failures], [0, 0]);
+    for (const node of nodes) assert.equal((await w.look(node)).failures, 0);
     const { rows } = await w.sql.query(
-      `select a.state, a.node_id, t.error_code,
+      `select a.state, q.gpu_used, (select count(*)::int from usage_records u where u.allocation_id = a.id) as usage,
+         (select jsonb_agg(t.error_code) from node_tasks t where t.allocation_id = a.id and t.kind = 'slice.vm_readiness') as codes,
+         (select count(distinct c.node_id)::int from allocation_resource_claims c where c.allocation_id = a.id) as hosts,
          (select count(*)::int from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null) as held
-       from allocations a join node_tasks t on t.allocation_id = a.id and t.kind = 'slice.vm_readiness' where a.id = $1`,
+       from allocations a join quotas q on q.organization_id = a.organization_id and q.project_id = '' where a.id = $1`,
       [made.id],
     );
-    assert.deepEqual(rows, [{ state: 'failed', node_id: first.id, error_code: code, held: 0 }]);
+    const codes = Array(hosts).fill(code);
+    assert.deepEqual(rows, [{ state: 'failed', gpu_used: 0, usage: 0, codes, hosts, held: 0 }]);
     await purgeExpired({ database: w.database, history_days: 90, certificate_years: 7 });
     assert.equal(await w.database.read(PLATFORM, (reader) => findUserData(reader, made.id)), null);
     await assertInvariants(w.database);
   });
+
+test('a host on which no guest OS becomes ready does not fail a launch with user data, which is charged once', async (t) => {
+  const w = await world(t);
+  const [bad, good] = [await w.node(), await w.node()];
+  const made = await w.launch(bad, '#!/bin/sh\n');
+  await settle(w.database, failing(bad, 'slice.vm_readiness'));
+  const { rows } = await w.sql.query(
+    `select a.state, a.node_id, (select count(*)::int from usage_records u where u.allocation_id = a.id) as usage
+     from allocations a where a.id = $1`,
+    [made.id],
+  );
+  assert.deepEqual(rows, [{ state: 'active', node_id: good.id, usage: 1 }]);
+  assert.equal((await w.look(bad)).failures, 0);
+  await assertInvariants(w.database);
+});
+
+test('launches with user data hold no more than one host beyond the quota of their organization', async (t) => {
+  const w = await world(t);
+  const [bad] = [await w.node(), await w.node()];
+  const launches = [await w.launch(bad, '#!/bin/sh\n')];
+  // The host that the first launch left is not cleaned up while the second one fails.
+  const play: HostPlay = {
+    answer: (task) =>
+      task.node_id === bad.id &&
+      (task.kind === 'slice.vm_readiness' || (task.kind === 'slice.cleanup' && task.allocation_id === launches[0]?.id))
+        ? null
+        : truth(task),
+  };
+  await settle(w.database, play);
+  const { organization_id, project_id } = launches[0] ?? assert.fail();
+  launches.push(await w.launch(bad, '#!/bin/sh\n', { organization_id, project_id }));
+  await settle(w.database, play);
+  const { rows } = await w.sql.query('select state, state_reason from allocations order by id');
+  assert.deepEqual(
+    rows.map(({ state }) => state),
+    ['active', 'failed'],
+  );
+  assert.match(rows[1].state_reason, /No other host is tried while a host that a launch left is cleaned up\.$/);
+});
 
 test('an agent cannot speak for the launches of the control plane', async (t) => {
   const w = await world(t);

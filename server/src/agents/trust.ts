@@ -5,7 +5,7 @@
  *
  * Only a process that holds the trust key can open the CA of hosts and the signer of tasks, and only it creates them:
  * the API asks for a key, and this process makes it. It trusts a key of the database only if its private half opens, so
- * a row that another process wrote is never part of what agents are told to trust. A process without the trust key
+ * a row that another process wrote is never given to agents to trust. A process without the trust key
  * reads the public halves. Both check once a second for changes.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
@@ -150,10 +150,7 @@ const listOurs = (secrets: Secrets, keys: readonly TrustKeySecret[], log: Log): 
     if (!mine.includes(key.purpose)) return false;
     if (isOurs(secrets, key)) return true;
     if (key.state === 'active') openKey(secrets, key);
-    log.error(
-      { trust_key_id: key.id, purpose: key.purpose },
-      'a trust key does not open; agents are not told to trust it',
-    );
+    log.error({ trust_key_id: key.id, purpose: key.purpose }, 'a trust key does not open; it is not given to agents');
     return false;
   });
 };

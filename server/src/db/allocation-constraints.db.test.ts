@@ -22,7 +22,7 @@ const T2 = '2026-01-01T02:00:00Z';
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   nodes: ['state', 'host_role', 'capacity_mode', 'occupancy', 'health'],
   node_resource_slots: ['approval', 'status', 'health', 'fabric_claim_mode', 'wipe_method'],
-  allocations: ['state', 'capacity_shape'],
+  allocations: ['state', 'capacity_shape', 'storage', 'network'],
   allocation_resource_claims: ['claim_kind'],
   node_tasks: ['state'],
 };
@@ -97,6 +97,21 @@ describe('the schema of allocations, quota and usage', () => {
       { state: 'failed' },
     ])
       await raw.allowed(attempt(right));
+  });
+
+  it('only slices of 2 or more GPUs have formatted data disks, and only slices a network of their own', async () => {
+    const nodeId = await raw.node();
+    const attempt = (row: Row) => adding('allocations', raw.allocationRow(nodeId, row));
+    const whole = { capacity_shape: 'baremetal', gpu_count: 8 };
+    const slice = { capacity_shape: 'gpu_slice', gpu_count: 2 };
+    for (const wrong of [{ ...whole }, { ...slice, gpu_count: 1 }])
+      await raw.refused(
+        { code: CHECK, constraint: 'formatted_has_data_disks' },
+        attempt({ ...wrong, storage: 'formatted' }),
+      );
+    await raw.refused({ code: CHECK, constraint: 'network_of_slice' }, attempt({ ...whole, network: 'private_nat' }));
+    await raw.allowed(attempt({ ...slice, name: 'both', storage: 'formatted', network: 'private_nat' }));
+    await raw.allowed(attempt({ ...whole, name: 'neither' }));
   });
 
   it('live allocations of a project have unique names', async () => {

@@ -48,6 +48,15 @@ export const listDisproved = async (
     )
   ).rows;
 
+/** Whether a host that a launch of the organization left is not proven wiped yet. */
+export const hasLeftHosts = async (reader: Reader, organizationId: string): Promise<boolean> =>
+  (
+    await reader.query(
+      `select from allocation_resource_claims c where c.move_id is not null and ${claimIsLive('c')} and c.organization_id = $1 limit 1`,
+      [organizationId],
+    )
+  ).rowCount === 1;
+
 /** Hosts that the launch left and that are not proven wiped yet. */
 export const listLeftStays = async (reader: Reader, allocationId: string): Promise<Stay[]> =>
   (

@@ -22,7 +22,7 @@ const CHANGED = `(select a.* from allocations a where a.state in ('requested', '
     and a.state_since > ${FRESH}
   union all select a.* from allocations a where a.released_at > ${FRESH}) a`;
 
-const TOLD = `told as materialized (select e.subject, e.id, coalesce(e.writer_xid, e.xid) as xid, e.created_at, e.correlation_id, e.data ->> 'state' as state
+const EMITTED = `emitted as materialized (select e.subject, e.id, coalesce(e.writer_xid, e.xid) as xid, e.created_at, e.correlation_id, e.data ->> 'state' as state
   from outbox_events e where e.event_type = 'allocation.changed' and e.created_at > ${AROUND})`;
 
 /**
@@ -33,17 +33,17 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'change_has_event',
     rule: 'Every state change of an allocation has an event in the same transaction.',
-    sql: `with ${TOLD}
+    sql: `with ${EMITTED}
       select x.id as subject_id, 'no event for ' || x.state as detail from (
-        select a.id, a.state, false as is_event from ${CHANGED} union all select subject, state, true from told) x
+        select a.id, a.state, false as is_event from ${CHANGED} union all select subject, state, true from emitted) x
       group by x.id, x.state having bool_and(not x.is_event)`,
   },
   {
     name: 'change_is_audited',
     rule: 'Every launch, release, failure and proof has an audit row in the transaction of its event.',
-    sql: `with ${TOLD}
+    sql: `with ${EMITTED}
       select x.id as subject_id, min(x.state) || ' without an audit row' as detail from (
-        select subject as id, xid, state from told where state in ${ANSWERED_FOR} and created_at > ${FRESH}
+        select subject as id, xid, state from emitted where state in ${ANSWERED_FOR} and created_at > ${FRESH}
         union all select l.target_id, l.xid, null from audit_logs l
           where l.created_at > ${AROUND} and l.target_kind = 'allocation' and l.result = 'success') x
       group by x.id, x.xid having bool_and(x.state is not null)`,
@@ -51,8 +51,8 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'states_follow_the_graph',
     rule: 'An allocation starts as requested, follows the state graph, and every state change has a correlation ID.',
-    sql: `with ${TOLD}, moved as (
-        select told.*, lag(told.state) over (partition by told.subject order by told.created_at, told.id) as before from told)
+    sql: `with ${EMITTED}, moved as (
+        select emitted.*, lag(emitted.state) over (partition by emitted.subject order by emitted.created_at, emitted.id) as before from emitted)
       select m.subject as subject_id, case when m.correlation_id = '' then m.state || ' without a correlation id'
         else 'from ' || coalesce(m.before, 'nothing') || ' to ' || m.state end as detail
       from moved m where m.correlation_id = ''

@@ -10,7 +10,7 @@ export const LOOK_AGAIN = "interval '7 days'";
 
 export type KeptRows = Readonly<{
   table: string;
-  /** The column that tells the age, and what `kept_until` reads of a row. */
+  /** The column that states the age, and what `kept_until` reads of a row. */
   age: string;
   columns: string;
   /** SQL about row `o`: until when it is kept; null deletes it. May use $2, the days of history. */

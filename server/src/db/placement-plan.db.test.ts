@@ -129,6 +129,8 @@ const aClaimSet = (
     image_name: null,
     image_digest: null,
     gpu_count: slotIds.length,
+    storage: 'raw',
+    network: 'private_nat',
     requested_by: 'usr_00000000000000000000000000',
     ssh_key_ids: [],
     tags: {},

@@ -1,5 +1,5 @@
 /**
- * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.db.test.ts`
+ * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates*.db.test.ts`
  * compares every fragment with its function in TypeScript, on generated rows. An argument is the alias of a table.
  */
 import {

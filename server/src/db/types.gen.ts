@@ -147,6 +147,8 @@ export interface Allocations {
   power_grace_s: number | null;
   install_number: number;
   needs_live: boolean | null;
+  storage: 'raw' | 'formatted';
+  network: 'private_nat' | null;
 }
 
 export interface ApiTokens {
@@ -498,7 +500,7 @@ export interface NodeResourceSlots {
   mac_address: string | null;
   private_ip: string | null;
   network_id: string;
-  fabric_claim_mode: string | null;
+  fabric_claim_mode: 'per_slot_vf' | null;
   fabric_vf_pci_address: string | null;
   wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
   last_claimed_at: string | null;
@@ -600,7 +602,7 @@ export interface OidcRecords {
 
 export interface OidcSigningKeys {
   kid: string;
-  algorithm: string;
+  algorithm: 'RS256';
   sealed_jwk: Buffer;
   created_at: string;
   retired_at: string | null;
@@ -852,7 +854,7 @@ export interface SkuVmProfiles {
 export interface SlotOverrides {
   id: string;
   slot_id: string;
-  kind: string;
+  kind: 'mark_wiped';
   generation: number;
   reason: string;
   requested_by: string;

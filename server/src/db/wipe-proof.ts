@@ -107,14 +107,14 @@ export const listMissingProofs = async (
 ): Promise<Readonly<{ last: string | null; missing: readonly AuditedProof[] }>> => {
   const { rows } = await queryByIndex<{ last: string | null; missing: readonly AuditedProof[] }>(
     reader,
-    `with page as (select l.id, l.correlation_id, l.metadata -> 'wipe_proofs' as told from audit_logs l
+    `with page as (select l.id, l.correlation_id, l.metadata -> 'wipe_proofs' as listed from audit_logs l
          where l.action = any (${PROOF_ACTIONS}) and l.id > $1
            and l.created_at > coalesce((select least(c.at, now() - interval '1 year') + interval '1 hour'
              from (select max(last_proof_at) as at from wipe_chain_cuts) c where c.at is not null), '-infinity')
          order by l.id limit $2)
      select (select case when count(*) = $2 then max(id) end from page) as last,
        coalesce((select jsonb_agg(jsonb_build_object('audit_log_id', page.id, 'wipe_proof_id', t.id, 'is_there', p.id is not null) order by page.id, t.id)
-         from page cross join lateral jsonb_object_keys(page.told) as t (id)
+         from page cross join lateral jsonb_object_keys(page.listed) as t (id)
            left join wipe_proofs p on p.id = t.id
          where p.id is null or p.correlation_id <> page.correlation_id), '[]') as missing`,
     [afterId, limit],

@@ -50,6 +50,8 @@ export type SiteFacts = Readonly<{
     keys: readonly Readonly<{ purpose: string; state: string; state_age_s: number }>[];
     ca_ends_at: string | null;
   }>;
+  /** Whether an enrollment token is created only for a host that an operator named. */
+  named_hosts: Readonly<{ is_required: boolean; is_production: boolean }>;
   gateway: Readonly<{
     is_running: boolean;
     public_url: string;

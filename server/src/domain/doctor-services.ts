@@ -75,6 +75,16 @@ const judgeAgents = ({ server_version, agents }: SiteFacts['agents']): Verdict =
   return ok(`${plural(agents.length, 'agent')} connected, none older than ${server_version}.`);
 };
 
+const judgeNamedHosts = ({ is_required, is_production }: SiteFacts['named_hosts']): Verdict => {
+  if (is_required) return ok('An enrollment token is created only for a host that an operator named.');
+  if (!is_production)
+    return notConfigured('In development the first host that has an enrollment token becomes the node.');
+  return warning(
+    'The first host that has an enrollment token becomes the node, also if the token was stolen.',
+    'Remove GPUAAS_REQUIRE_NAMED_HOST=0, and name each host: gpuaas admin node create NAME --serial SERIAL',
+  );
+};
+
 const judgeImages = ({ images, active_nodes }: SiteFacts['images']): Verdict => {
   if (images.length === 0)
     return warning(
@@ -157,6 +167,13 @@ export const SERVICE_CHECKS: readonly AnyCheck[] = [
     judge: judgeProcesses,
   }),
   check({ key: 'agents', label: 'Agents', fact: 'agents', runbook: 'agent-offline.md', judge: judgeAgents }),
+  check({
+    key: 'named_hosts',
+    label: 'Enrollment of hosts',
+    fact: 'named_hosts',
+    runbook: 'onboard-host.md',
+    judge: judgeNamedHosts,
+  }),
   check({ key: 'images', label: 'Images', fact: 'images', runbook: null, judge: judgeImages }),
   check({ key: 'outbox', label: 'Event delivery', fact: 'outbox', runbook: 'outbox-lag.md', judge: judgeOutbox }),
   check({ key: 'sealer', label: 'Audit seals', fact: 'sealer', runbook: 'audit-verify-failed.md', judge: judgeSealer }),

@@ -57,6 +57,7 @@ const HEALTHY: SiteFacts = {
     keys: [trust('node_ca'), trust('task_signer'), trust('certificate_signer')],
     ca_ends_at: at(3_000 * DAY_S),
   },
+  named_hosts: { is_required: true, is_production: true },
   gateway: {
     is_running: true,
     public_url: 'wss://gateway.example.com',
@@ -206,6 +207,8 @@ const OUTCOMES: readonly Outcome[] = [
   ],
   ['agents', { agents: [agent({ clock_skew_ms: -6_000 })] }, 'warning', /Clocks of hosts .* j22u15/],
   ['agents', { server_version: '0.2.0' }, 'warning', /1 agent of 2 older than the server \(0\.2\.0\): j22u15/],
+  ['named_hosts', { is_required: false }, 'warning', /also if the token was stolen/],
+  ['named_hosts', { is_required: false, is_production: false }, 'not_configured', /In development the first host/],
   ['images', { images: [] }, 'warning', /No image is registered/],
   ['images', { active_nodes: 0 }, 'not_configured', /1 image registered/],
   ['images', { images: [{ name: 'debian', nodes_with_it: 0 }] }, 'warning', /No host has debian/],

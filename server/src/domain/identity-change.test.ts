@@ -29,6 +29,8 @@ test('changes of members, credentials, keys and certificates are changes of iden
     'quota.update',
     'quota_request.approve',
     'organization.create',
+    'access_policy.update',
+    'project.update',
   ])
     assert.ok(kept.includes(action), action);
   for (const action of kept) assert.doesNotMatch(action, /^(allocation\.(?!access_grant)|sku|node\.(slot|disk|drain))/);

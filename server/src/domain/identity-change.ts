@@ -17,7 +17,8 @@ export type IdentityChange = Readonly<{
 
 /**
  * The nouns, or whole names, of audit actions about who may do what: people, credentials, keys and certificates, and the
- * policies, mappings and limits that admit people and decide how much they may have.
+ * policies, mappings and limits that admit people and decide how much they may have. A change of a project may be that of
+ * what it records of sessions.
  */
 const NOUNS = [
   'access_policy',
@@ -34,6 +35,7 @@ const NOUNS = [
   'organization.member',
   'platform_key',
   'project.member',
+  'project.update',
   'quota',
   'quota_request',
   'service_account',

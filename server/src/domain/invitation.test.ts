@@ -9,6 +9,17 @@ const asked = (facts: Partial<Acceptance>): string | null =>
     ...facts,
   });
 
+test('an invitation ends where who made it may no longer make it', () => {
+  assert.equal(asked({ inviter_role: 'owner' }), null);
+  for (const inviter_role of ['member', 'viewer'] as const)
+    assert.equal(asked({ inviter_role, role: 'viewer' }), REFUSALS.inviter_demoted, inviter_role);
+  assert.equal(
+    asked({ inviter_role: 'admin', role: 'owner' }),
+    REFUSALS.inviter_demoted,
+    'an owner who was made an admin',
+  );
+});
+
 test('no one accepts their own invitation, and only an owner makes a membership by a group permanent', () => {
   assert.equal(asked({}), null);
   assert.equal(asked({ inviter_role: null }), null, 'an operator invites the first owner');

@@ -6,12 +6,17 @@
  * the image as well, the image is at fault; if it uses the image, the first host was.
  *
  * User data of the tenant runs in the guest OS, so what such a guest OS reports is the tenant's word. With it a tenant
- * must be able neither to stop placement on healthy hosts nor to hold GPUs on one host after another.
+ * must be able neither to stop placement on healthy hosts nor to hold GPUs on one host after another. So it blames no
+ * host, and moves a launch to one other host at most; and only while no host that a launch of the organization left is
+ * being cleaned up, because what is claimed there is beyond the quota (two launches at the same moment may both move). A
+ * host that fails such launches by itself then does not fail each of them for the tenant.
  */
 import type { TaskKind } from '@gpuaas/contract/node';
 
 /** Including the first. */
 export const LAUNCH_HOSTS_MAX = 3;
+/** Of a launch whose guest OS runs user data and does not become ready. */
+export const GUEST_HOSTS_MAX = 2;
 
 export type FailedLaunchTask = Readonly<{
   kind: TaskKind;
@@ -41,13 +46,29 @@ export const isImageAtFault = (task: FailedLaunchTask): boolean =>
 export const isHostAtFault = (task: FailedLaunchTask): boolean =>
   !isRequestAtFault(task) && !isGuestAtFault(task) && !isImageRefused(task);
 
+export type TriedHosts = Readonly<{
+  /** Including the one that failed now. */
+  count: number;
+  /** A host that some launch of the organization left is not proven wiped yet. */
+  is_one_left: boolean;
+}>;
+
+const guestRefusal = ({ error_code }: FailedLaunchTask, { count, is_one_left }: TriedHosts): string | null => {
+  // Such a report keeps a host that the launch left from its wipe until an operator has checked it. A tenant must not.
+  if (error_code === 'drift') return 'Its user data may be the cause, so no other host is tried.';
+  if (count >= GUEST_HOSTS_MAX) return `Its user data may be the cause: it was tried on ${count} hosts.`;
+  return is_one_left
+    ? 'Its user data may be the cause. No other host is tried while a host that a launch left is cleaned up.'
+    : null;
+};
+
 /** Why the launch fails here and now, after the sentence of its step; null when another host may be tried. */
-export const moveRefusal = (task: FailedLaunchTask, hostsTried: number): string | null => {
+export const moveRefusal = (task: FailedLaunchTask, tried: TriedHosts): string | null => {
   if (isRequestAtFault(task)) return 'Another host would refuse it as well.';
-  if (isGuestAtFault(task)) return 'Its user data may be the cause, so no other host is tried.';
+  if (isGuestAtFault(task)) return guestRefusal(task, tried);
   if (isImageAtFault(task))
     return `${IMAGE_REFUSALS_MAX} hosts refused the image. Choose another image; operators see the cause.`;
-  return hostsTried >= LAUNCH_HOSTS_MAX ? `It was tried on ${hostsTried} hosts.` : null;
+  return tried.count >= LAUNCH_HOSTS_MAX ? `It was tried on ${tried.count} hosts.` : null;
 };
 
 export const NO_OTHER_HOST = 'No other host has the capacity for it now.';

@@ -34,6 +34,8 @@ const ASK: LaunchAsk = {
   gpu_count: 2,
   image_name: null,
   vm_profile: null,
+  storage: null,
+  network: null,
   organization_id: 'org_a',
 };
 const FOUND: LaunchFound<LaunchSku, LaunchRegion> = {
@@ -61,6 +63,10 @@ test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(wrong({ image_name: 'none' }, {}), 'image_name');
   assert.equal(wrong({ gpu_count: 3 }, {}), 'gpu_count');
   assert.equal(wrong({ vm_profile: 'none' }, { profile: null }), 'vm_profile');
+  assert.equal(wrong({ storage: 'formatted' }, {}), 'nothing');
+  assert.equal(wrong({ storage: 'formatted', gpu_count: 1 }, {}), 'storage');
+  const bareMetal = { sku: { ...launch.sku, capacity_shape: 'baremetal' as const } };
+  assert.equal(wrong({ network: 'private_nat' }, bareMetal), 'network');
 });
 
 test('the unavailable reasons of the contract are the scheduler’s', () => {

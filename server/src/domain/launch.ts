@@ -3,9 +3,10 @@
  * refused by field; one that might work later is refused by the scheduler, with reasons and alternatives.
  */
 
-import type { ErrorCode } from '@gpuaas/contract';
+import type { ErrorCode, NetworkKind, StorageKind } from '@gpuaas/contract';
 import { explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
 import { skuBlockers } from './catalog.ts';
+import { choose, type LaunchChoices, launchChoices } from './launch-choice.ts';
 import { FIELD_MESSAGES, REFUSALS } from './sentences.ts';
 
 export type LaunchSku = Readonly<{
@@ -29,6 +30,9 @@ export type LaunchAsk = Readonly<{
   gpu_count: number;
   image_name: string | null;
   vm_profile: string | null;
+  /** Null for the default. */
+  storage: StorageKind | null;
+  network: NetworkKind | null;
   organization_id: string;
 }>;
 
@@ -45,6 +49,13 @@ export type CheckedLaunch<Sku extends LaunchSku = LaunchSku, Region extends Laun
   sku: Priced<Sku>;
   region: Region;
   request: PlacementRequest;
+}>;
+
+export type ChosenLaunch = Readonly<{
+  choices: LaunchChoices;
+  storage: StorageKind;
+  /** Null for bare metal. */
+  network: NetworkKind | null;
 }>;
 
 export type LaunchRefusal = Readonly<
@@ -81,10 +92,21 @@ const refusalOf = (
     : null;
 };
 
+/** What the launch chose, or the refusal of a choice that is not available for it. */
+const chosenOf = (launch: LaunchAsk, choices: LaunchChoices) => {
+  const storage = choose(choices.storage, launch.storage, 'raw' as const);
+  if ('reason' in storage)
+    return field('storage', 'unavailable', FIELD_MESSAGES.choice_unavailable(launch.storage, storage.reason));
+  const network = choose(choices.network, launch.network, null);
+  if ('reason' in network)
+    return field('network', 'unavailable', FIELD_MESSAGES.choice_unavailable(launch.network, network.reason));
+  return { storage: storage.name, network: network.name };
+};
+
 export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   launch: LaunchAsk,
   found: LaunchFound<Sku, Region>,
-): CheckedLaunch<Sku, Region> | LaunchRefusal => {
+): (CheckedLaunch<Sku, Region> & ChosenLaunch) | LaunchRefusal => {
   const { sku, region } = found;
   if (sku === null) return { kind: 'missing', noun: 'SKU', name: launch.sku_name };
   if (region === null) return { kind: 'missing', noun: 'region', name: launch.region_name };
@@ -92,9 +114,14 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   if (refusal !== null) return refusal;
   const { gpu_hourly_price_minor, currency } = sku;
   if (gpu_hourly_price_minor === null || currency === null) return notOffered(sku, skuBlockers(sku).join(' '));
+  const choices = launchChoices({ capacity_shape: sku.capacity_shape, gpu_count: launch.gpu_count });
+  const chosen = chosenOf(launch, choices);
+  if ('kind' in chosen) return chosen;
   return {
     sku: { ...sku, gpu_hourly_price_minor, currency },
     region,
+    choices,
+    ...chosen,
     request: {
       shape: sku.capacity_shape,
       sku: sku.name,

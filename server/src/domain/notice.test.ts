@@ -27,6 +27,10 @@ test('a text that names a host, a device or an address is replaced', () => {
     'See 10.1.2.3 for the cause.',
     'Port 0c:42:a1:00:00:01 is down.',
     '\u202e\u0007 ',
+    'j22\u200bu15 is slow.',
+    '\uff4a\uff12\uff12\uff55\uff11\uff15 is slow.',
+    'See 10\uff0e1\uff0e2\uff0e3 for the cause.',
+    'GPU 9b:\u00ad00.0 is slow.',
   ])
     assert.deepEqual(
       noticesOf([fact(text)]).map(({ message }) => message),

@@ -31,13 +31,15 @@ const SHAPELESS = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu;
 /** The target of an alert about the whole host. */
 export const WHOLE_HOST = 'node';
 
-export const namesHost = (text: string, hidden: readonly string[]): boolean => {
-  const lower = text.toLowerCase();
-  return (
-    HOST_FACTS.some((fact) => fact.test(text)) ||
-    hidden.some((name) => name !== '' && name !== WHOLE_HOST && lower.includes(name.toLowerCase()))
-  );
-};
+/** Also as people read it: without what hides between its letters, and with wide and other forms as plain ones. */
+export const namesHost = (text: string, hidden: readonly string[]): boolean =>
+  [text, text.replace(SHAPELESS, '').normalize('NFKC')].some((reading) => {
+    const lower = reading.toLowerCase();
+    return (
+      HOST_FACTS.some((fact) => fact.test(reading)) ||
+      hidden.some((name) => name !== '' && name !== WHOLE_HOST && lower.includes(name.toLowerCase()))
+    );
+  });
 
 /** The first message of these alerts that names the host; null if none does. */
 export const messageNamingHost = (
@@ -49,7 +51,7 @@ export const messageNamingHost = (
 
 const textOf = ({ message, hidden }: NoticeFacts): string => {
   const text = message.replace(SHAPELESS, ' ').replace(/ +/g, ' ').trim();
-  return text === '' || namesHost(text, hidden) ? GENERAL_NOTICE : text;
+  return text === '' || namesHost(message, hidden) || namesHost(text, hidden) ? GENERAL_NOTICE : text;
 };
 
 /** One notice per text, with the earliest time; oldest first. */

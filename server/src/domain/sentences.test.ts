@@ -13,7 +13,6 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   rotation_running: [[1]],
   no_newer_key: [['platform', 2]],
   key_not_everywhere: [[2, ['gpuaas-api']]],
-  site_blocked: [[['Region eu-1 is in use: 1 node (j22u15).']]],
   sign_up_closed: [[null]],
   sign_up_invited: [
     [null, 'x'],
@@ -32,6 +31,8 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   node_serves_others: [['shared', ['train']]],
   run_without_step: [['provision-slice', 'dance', ['bootVm']]],
   sku_unknown: [[['h100']]],
+  site_blocked: [[['Pool train has nodes.']]],
+  site_file_problems: [[1], [2]],
 };
 
 const textsOf = (sentences: Readonly<Record<string, unknown>>): string[] =>

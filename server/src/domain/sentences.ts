@@ -81,6 +81,8 @@ export const REFUSALS = {
   invitation_ended: (state: string) => `The invitation is already ${state}.`,
   already_member: 'You are already a member of this organization.',
   invited_by_self: 'You created this invitation, so you cannot accept it. Ask another owner or admin to invite you.',
+  inviter_demoted:
+    'Who invited you may not invite to this role any more. Ask an owner or admin of the organization to invite you.',
   kept_by_owner:
     'A group of the identity provider gives your membership, and only an owner can make it independent of the group. Ask an owner to invite you.',
   project_name_taken: (name: string) => `A project named "${name}" exists in this organization.`,
@@ -183,6 +185,8 @@ export const FIELD_MESSAGES = {
   not_with_hard: 'cannot be combined with is_hard',
   image_unusable: (sku: string) => `names no image that runs on ${sku}`,
   user_data_of_slice: 'is for slices only',
+  /** A sentence follows, whose period the caller adds. */
+  choice_unavailable: (name: string | null, reason: string) => `cannot be ${name}. ${reason.replace(/\.$/, '')}`,
   forward_needs_port: 'is needed for a forward',
   port_needs_forward: 'is for a forward only',
   sku_unknown: (names: readonly string[]) => `names no SKU: ${names.join(', ')}`,

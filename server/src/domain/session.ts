@@ -1,7 +1,8 @@
 /**
  * Which sessions are allowed. A shell, the SSH port and forwards need a running VM. The serial console also serves a VM
  * that does not run, so it can be viewed as soon as a slice has a node. Bare metal has no serial console. A viewer can
- * watch the console without input.
+ * watch the console without input, and so does everyone until the slice is active: what its VM does until then is held
+ * against the host, and who types at the boot loader could make it fail on one healthy host after another.
  */
 import type { SESSION_STATES } from '@gpuaas/contract';
 import type { SessionKind } from '@gpuaas/contract/stream';
@@ -52,6 +53,9 @@ export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string |
     ? null
     : `The VM is ${facts.power_state}. Wait until that completes, or open its console.`;
 };
+
+/** Whether what the caller types may reach the VM. */
+export const acceptsInput = ({ state }: Pick<SessionFacts, 'state'>): boolean => state === 'active';
 
 /** Of the organization, or of one of its projects. */
 export type RecordingPolicy = Readonly<{ records_terminals: boolean; requires_recording: boolean }>;

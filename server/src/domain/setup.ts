@@ -140,7 +140,7 @@ const STEPS: readonly Declared[] = [
       return done(nodes === 1 ? `Node ${newest_node} exists.` : `Several nodes exist, the newest is ${newest_node}.`);
     },
     command: ({ region_name }) =>
-      `gpuaas admin node create NAME --region ${region_name ?? 'REGION'} --gpu-model MODEL --gpus 8 --mode slice`,
+      `gpuaas admin node create NAME --region ${region_name ?? 'REGION'} --gpu-model MODEL --gpus 8 --mode slice --serial SERIAL`,
   },
   {
     key: 'node_enrolled',

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideSignUp as decide, type Newcomer, organizationRefusal, type SignUpPolicy } from './sign-up.ts';
+import {
+  decideSignUp as decide,
+  type Newcomer,
+  organizationRefusal,
+  ownGpuLimit,
+  type SignUpPolicy,
+} from './sign-up.ts';
 
 const policy = (over: Partial<SignUpPolicy> = {}): SignUpPolicy => ({
   sign_up: 'open',
@@ -96,4 +102,10 @@ test('a person whom the policy admits needs no superadmin', () => {
 test('only under `open` do users create further organizations', () => {
   for (const sign_up of POLICIES)
     assert.equal(organizationRefusal(policy({ sign_up })) === null, sign_up === 'open', sign_up);
+});
+
+test('the first organization of a user has the default limit, every other one 0 GPUs, and no limit stays none', () => {
+  assert.equal(ownGpuLimit({ default_gpu_limit: 8 }, false), 8);
+  assert.equal(ownGpuLimit({ default_gpu_limit: 8 }, true), 0);
+  for (const hasCreated of [false, true]) assert.equal(ownGpuLimit({ default_gpu_limit: null }, hasCreated), null);
 });

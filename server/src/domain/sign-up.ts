@@ -1,6 +1,6 @@
 /**
  * Who may sign up: the policy of the site, applied to a person at the first sign-in. Configured superadmins always get in,
- * or nobody could change the policy. An invitation is to a verified address: otherwise anyone could claim it.
+ * or no one could change the policy. An invitation is to a verified address: otherwise anyone could claim it.
  */
 import { REFUSALS } from './sentences.ts';
 

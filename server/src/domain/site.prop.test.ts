@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { wholeSites } from '../../test/arbitrary-site.ts';
-import { canonicalSite, fileOf, type PlannedChange, planSite, type Site, type SiteWorld } from './site.ts';
+import {
+  canonicalSite,
+  changeView,
+  fileOf,
+  type PlannedChange,
+  planSite,
+  type Site,
+  type SiteWorld,
+  type WholeSite,
+} from './site.ts';
 
 const NOW = Date.parse('2026-11-19T12:00:00.000Z');
 const WORLD: SiteWorld = {
@@ -24,14 +33,14 @@ const EMPTY = canonicalSite(
 
 const whole = wholeSites(NOW);
 
-const planned = (file: Site, actual: Site) => {
+const planned = (file: Site, actual: WholeSite) => {
   const plan = planSite(file, actual, WORLD);
   assert.ok('changes' in plan, JSON.stringify(plan.problems));
   return plan;
 };
 
 /** What the changes say, carried out on values. */
-const carryOut = (actual: Site, changes: readonly PlannedChange[]): Site => {
+const carryOut = (actual: WholeSite, changes: readonly PlannedChange[]): WholeSite => {
   const next = structuredClone(actual) as Record<string, unknown>;
   for (const { section, before, after } of changes) {
     if (section === 'policy') {
@@ -44,23 +53,23 @@ const carryOut = (actual: Site, changes: readonly PlannedChange[]): Site => {
     next[section] = after === null ? rest : [...rest, after];
   }
   // The prices of a retired SKU are history.
-  const site = next as Required<Site>;
+  const site = next as WholeSite;
   const live = site.prices.filter(({ sku_name }) => site.skus.some(({ name }) => name === sku_name));
   return canonicalSite({ ...site, prices: live }, NOW);
 };
 
 /** What a file never removes. */
-const kept = (actual: Site, file: Required<Site>): Site => ({
+const kept = (actual: WholeSite, file: WholeSite): WholeSite => ({
   ...file,
   quotas: [
     ...file.quotas,
-    ...(actual.quotas ?? []).filter(
+    ...actual.quotas.filter(
       (old) => !file.quotas.some((one) => one.organization === old.organization && one.project === old.project),
     ),
   ],
   pools: [
     ...file.pools,
-    ...(actual.pools ?? []).filter(({ name }) => name === 'shared' && !file.pools.some((one) => one.name === name)),
+    ...actual.pools.filter(({ name }) => name === 'shared' && !file.pools.some((one) => one.name === name)),
   ],
 });
 
@@ -228,4 +237,26 @@ describe('the problems of a site file', () => {
     assert.ok('changes' in plan);
     assert.deepEqual(plan.changes, []);
   });
+});
+
+test('a change reads as its fields before and after, an empty list as none, what does not exist as null', () => {
+  const plan = planned({ version: 1, skus: [SKU], regions: [] }, EMPTY);
+  const [created] = plan.changes.map((change) => changeView(change, []));
+  assert.deepEqual([created?.section, created?.name, created?.action], ['skus', 's-a', 'create']);
+  assert.deepEqual(created?.fields.find(({ name }) => name === 'gpu_model')?.before, null);
+  const before = { ...IMAGE, sku_names: [] };
+  const view = changeView({ section: 'images', name: 'debian', action: 'update', before, after: IMAGE } as never, [
+    'x',
+  ]);
+  assert.deepEqual(view.fields, [{ name: 'sku_names', before: 'none', after: 's-a' }]);
+  assert.deepEqual(view.blockers, ['x']);
+  const gone = changeView(
+    { section: 'pools', name: 'p', action: 'retire', before: { name: 'p' }, after: null } as never,
+    [],
+  );
+  assert.deepEqual(gone.fields, []);
+});
+
+test('a whole site without SKUs in the file checks its rows against those that exist', () => {
+  assert.deepEqual(planSite({ version: 1, prices: [PRICE] }, SITE, WORLD).problems, []);
 });

@@ -10,6 +10,8 @@ import { SITE_FILE_VERSION, SITE_SECTIONS, type SiteChange, type SiteFile, type 
 import { gpuCountsProblem, switchAfter, vmProfileProblem } from './catalog.ts';
 
 export type Site = Static<typeof SiteFile>;
+/** A site with every section. */
+export type WholeSite = Required<Site>;
 type Complete = Required<Site>;
 export type SiteSection = (typeof SITE_SECTIONS)[number];
 type Action = Static<typeof SiteChange>['action'];
@@ -187,6 +189,8 @@ const rowsOf = (site: Site, section: SiteSection): readonly AnyRow[] | undefined
   if (section === 'policy') return site.policy === undefined ? undefined : [site.policy];
   return site[section];
 };
+const allRowsOf = (site: WholeSite, section: SiteSection): readonly AnyRow[] =>
+  section === 'policy' ? [site.policy] : site[section];
 
 /**
  * Prices as rows of today: the current one of each SKU without a time, then the future ones. What an earlier time of the same
@@ -206,7 +210,7 @@ const pricesAt = (prices: readonly SiteRow<'prices'>[], nowMs: number): SiteRow<
 };
 
 /** Every field stated, every list in order; equal sites are equal values. */
-export const canonicalSite = (site: Site, nowMs: number): Site => {
+export const canonicalSite = <S extends Site>(site: S, nowMs: number): S extends WholeSite ? WholeSite : Site => {
   const out: Record<string, unknown> = { version: SITE_FILE_VERSION };
   for (const section of SITE_SECTIONS) {
     const { canonical, nameOf } = rulesOf(section);
@@ -216,7 +220,7 @@ export const canonicalSite = (site: Site, nowMs: number): Site => {
     const inOrder = now.toSorted((a, b) => (nameOf(a as AnyRow) < nameOf(b as AnyRow) ? -1 : 1));
     out[section] = section === 'policy' ? inOrder[0] : inOrder;
   }
-  return out as Site;
+  return out as WholeSite;
 };
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -231,13 +235,13 @@ export const changedRow = <Row extends object>(before: Row, after: Row): Partial
   return Object.fromEntries(Object.entries(after).filter(([name]) => names.includes(name))) as Partial<Row>;
 };
 
-const listProblems = (site: Site, actual: Site, world: SiteWorld): SiteProblem[] => {
+const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProblem[] => {
   const problems: SiteProblem[] = [];
   const complain = (pointer: string, message: string, code = 'invalid') => problems.push({ pointer, code, message });
 
   for (const section of SITE_SECTIONS) {
     const { nameOf, canonical, fixed, noun } = rulesOf(section);
-    const before = new Map((rowsOf(actual, section) ?? []).map((row) => [nameOf(canonical(row)), canonical(row)]));
+    const before = new Map(allRowsOf(actual, section).map((row) => [nameOf(canonical(row)), canonical(row)]));
     const seen = new Set<string>();
     for (const [index, given] of (rowsOf(site, section) ?? []).entries()) {
       const row = canonical(given);
@@ -255,7 +259,7 @@ const listProblems = (site: Site, actual: Site, world: SiteWorld): SiteProblem[]
     }
   }
 
-  const skus = new Map(((site.skus ?? actual.skus ?? []) as SiteRow<'skus'>[]).map((sku) => [sku.name, sku]));
+  const skus = new Map(((site.skus ?? actual.skus) as SiteRow<'skus'>[]).map((sku) => [sku.name, sku]));
   const needSku = (pointer: string, name: string): SiteRow<'skus'> | undefined => {
     const sku = skus.get(name);
     if (sku === undefined) complain(pointer, `names no SKU: ${name}`, 'unknown');
@@ -283,7 +287,7 @@ const listProblems = (site: Site, actual: Site, world: SiteWorld): SiteProblem[]
 
   const priced = new Set(site.prices?.map(({ sku_name }) => sku_name));
   for (const [index, row] of (site.prices ?? []).entries()) needSku(`/prices/${index}/sku_name`, row.sku_name);
-  for (const { sku_name, valid_from } of site.prices === undefined ? [] : (actual.prices ?? []))
+  for (const { sku_name, valid_from } of site.prices === undefined ? [] : actual.prices)
     if (!valid_from && skus.has(sku_name) && !priced.has(sku_name))
       complain(
         '/prices',
@@ -291,7 +295,7 @@ const listProblems = (site: Site, actual: Site, world: SiteWorld): SiteProblem[]
         'required',
       );
 
-  const current = new Map((actual.images ?? []).map((image) => [image.name, image as AnyRow]));
+  const current = new Map(actual.images.map((image) => [image.name, image as AnyRow]));
   for (const [index, image] of (site.images ?? []).entries()) {
     for (const [at, name] of image.sku_names.entries()) needSku(`/images/${index}/sku_names/${at}`, name);
     const row = SITE_RULES.images.canonical(image);
@@ -331,13 +335,13 @@ const listProblems = (site: Site, actual: Site, world: SiteWorld): SiteProblem[]
 
 const stays = (section: SiteSection, row: AnyRow): boolean => section === 'pools' && row['name'] === SHARED_POOL;
 
-const listChanges = (site: Site, actual: Site): PlannedChange[] => {
+const listChanges = (site: Site, actual: WholeSite): PlannedChange[] => {
   const phases: Record<'first' | 'middle' | 'last', PlannedChange[]> = { first: [], middle: [], last: [] };
   for (const section of SITE_SECTIONS) {
     const { nameOf, removal, removed } = rulesOf(section);
     const wanted = rowsOf(site, section);
     if (wanted === undefined) continue;
-    const before = new Map((rowsOf(actual, section) ?? []).map((row) => [nameOf(row), row]));
+    const before = new Map(allRowsOf(actual, section).map((row) => [nameOf(row), row]));
     for (const after of wanted) {
       const name = nameOf(after);
       const old = before.get(name) ?? null;
@@ -362,8 +366,8 @@ export type SitePlan =
 const only = (site: Site, sections: Site): Site =>
   Object.fromEntries(Object.entries(site).filter(([section]) => section in sections)) as Site;
 
-/** `actual` has all sections, in canonical form. */
-export const planSite = (file: Site, actual: Site, world: SiteWorld): SitePlan => {
+/** `actual` is in canonical form. */
+export const planSite = (file: Site, actual: WholeSite, world: SiteWorld): SitePlan => {
   const problems = listProblems(file, actual, world);
   if (problems.length > 0) return { problems };
   const wanted = canonicalSite(file, world.now_ms);
@@ -392,9 +396,7 @@ export const changeView = (change: PlannedChange, blockers: readonly string[]): 
 };
 
 /** The file of a site: prices without a time have none. */
-export const fileOf = (site: Site): Site => ({
+export const fileOf = (site: WholeSite): WholeSite => ({
   ...site,
-  ...(site.prices === undefined
-    ? {}
-    : { prices: site.prices.map(({ valid_from, ...row }) => (valid_from ? { ...row, valid_from } : row)) }),
+  prices: site.prices.map(({ valid_from, ...row }) => (valid_from ? { ...row, valid_from } : row)),
 });

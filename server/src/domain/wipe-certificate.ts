@@ -1,7 +1,7 @@
 /**
  * The wipe certificate: what the proofs of an allocation's disks show, in a form that a tenant may see and publish. It
  * is deterministic for the same proofs. Missing evidence is null, never guessed. Serial numbers, PCI addresses, hosts,
- * slots and the place of a proof in its chain are omitted: anything shared by two certificates of one disk would tell
+ * slots and the place of a proof in its chain are omitted: anything shared by two certificates of one disk would show
  * two tenants that they used the same disk.
  */
 import { createHmac } from 'node:crypto';
@@ -35,20 +35,20 @@ export type CertificateFacts = Readonly<{
 type Reported = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Reported =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectIn = (told: Reported, name: string): Reported | null => {
-  const value = told[name];
+const objectIn = (report: Reported, name: string): Reported | null => {
+  const value = report[name];
   return isObject(value) ? value : null;
 };
-const listIn = (told: Reported, name: string): readonly unknown[] => {
-  const value = told[name];
+const listIn = (report: Reported, name: string): readonly unknown[] => {
+  const value = report[name];
   return Array.isArray(value) ? value : [];
 };
-const countIn = (told: Reported, name: string): number | null => {
-  const value = told[name];
+const countIn = (report: Reported, name: string): number | null => {
+  const value = report[name];
   return Number.isSafeInteger(value) ? Number(value) : null;
 };
-const textIn = (told: Reported, name: string): string | null => {
-  const value = told[name];
+const textIn = (report: Reported, name: string): string | null => {
+  const value = report[name];
   return typeof value === 'string' ? value : null;
 };
 const oneOf = <const T extends string>(values: readonly T[], value: unknown): T | null =>

@@ -6,6 +6,7 @@ import { scanDatabase, secretsIn } from '../../test/canary.ts';
 import { startConsoleApp } from '../../test/console.ts';
 import { DEV_GRANT, PASSWORD, SCOPE } from '../../test/embedded-issuer.ts';
 import { until } from '../../test/until.ts';
+import { loadSigningKeys } from '../identity/issuer/keys.ts';
 
 it('no cookie of a web session and no token of the embedded issuer is found in a dump, an event, an audit row or a log line', async (t) => {
   const closers: (() => Promise<void>)[] = [];
@@ -41,7 +42,13 @@ it('no cookie of a web session and no token of the embedded issuer is found in a
 
   const leaver = await at.signed('dev-user', at.browser());
   assert.ok((await leaver.call('POST', '/auth/sign-out')).status < 400);
-  const secrets = {
+  const signing = await loadSigningKeys(at.test.db.database, at.test.app.deps.secrets);
+  const halves = signing.flatMap((key) =>
+    (['d', 'p', 'q', 'dp', 'dq', 'qi'] as const).map((part) => [part, key[part]]),
+  );
+  assert.ok(halves.length >= 6);
+  const secrets: Record<string, string> = {
+    ...Object.fromEntries(halves.map(([part, value]) => [`signing key ${part}`, value ?? ''])),
     ...{ cookie: cookie ?? '', bearer: bearer ?? '', code: code ?? '', password: PASSWORD },
     ...{ session: signed.token, ended_session: leaver.token },
     ...Object.fromEntries(
@@ -59,4 +66,9 @@ it('no cookie of a web session and no token of the embedded issuer is found in a
   await until('the log of the refusals', () => at.test.logs.some(({ status }) => status === 401));
   assert.deepEqual(await scanDatabase(at.sql, secrets), []);
   assert.deepEqual(secretsIn(JSON.stringify(at.test.logs), secrets), []);
+  for (const path of ['/oidc/jwks', '/oidc/.well-known/openid-configuration', '/api/v1/platform', '/']) {
+    const answer = await fetch(`${at.origin}${path}`);
+    assert.ok(answer.status < 500, path);
+    assert.deepEqual(secretsIn(await answer.text(), secrets), [], path);
+  }
 });

@@ -65,6 +65,19 @@ describe('only holders of a permission can delegate it', () => {
     assert.deepEqual(coded(await promoteSelf(admin, 'admin')), DENIED);
   });
 
+  it('a demoted admin cannot return with an invitation to another address, and an owner’s works', async () => {
+    const inviter = await remembered('inviter', 'admin');
+    const invite = async (as: User): Promise<string> =>
+      must(await as.post(`${organization()}/invitations`, { email: 'second-self@example.com', role: 'admin' }), 201)
+        .body.token;
+    const token = await invite(inviter);
+    await setRole(inviter, 'viewer');
+    const self = await test.user('second-self');
+    const refused = must(await self.post('/api/v1/invitations/accept', { token }), 409);
+    assert.match(refused.body.detail, /may not invite to this role any more/);
+    must(await self.post('/api/v1/invitations/accept', { token: await invite(owner) }), 200);
+  });
+
   it('a removed admin cannot create an invitation, member or service account while cached', async () => {
     const admin = await remembered('leaver', 'admin');
     await sql.query('delete from tenant_memberships where user_id = $1 and organization_id = $2', [

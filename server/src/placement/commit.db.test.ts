@@ -67,6 +67,8 @@ describe('committing a placement', () => {
       image_name: null,
       image_digest: null,
       gpu_count: 2,
+      storage: 'raw',
+      network: 'private_nat',
       requested_by: 'usr_operator',
       ssh_key_ids: [],
       tags: {},

@@ -10,6 +10,8 @@ const LAUNCH: Launch = {
   gpu_count: 2,
   image_name: null,
   vm_profile: null,
+  storage: null,
+  network: null,
   organization_id: 'org_a',
   project_id: 'prj_a',
 };

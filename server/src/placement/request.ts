@@ -6,7 +6,7 @@ import * as domain from '../domain/launch.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError } from '../errors.ts';
 
-export type Launch = Omit<LaunchQuery, 'ssh_key_ids'>;
+export type Launch = Omit<LaunchQuery, 'ssh_key_ids'> & Pick<domain.LaunchAsk, 'storage' | 'network'>;
 
 export type CheckedLaunch = domain.CheckedLaunch<NonNullable<LaunchFacts['sku']>, NonNullable<LaunchFacts['region']>>;
 
@@ -28,7 +28,7 @@ const errorOf = (refusal: domain.LaunchRefusal): AppError => {
   }
 };
 
-export const checkLaunch = (launch: Launch, facts: LaunchFacts): CheckedLaunch => {
+export const checkLaunch = (launch: Launch, facts: LaunchFacts): CheckedLaunch & domain.ChosenLaunch => {
   const checked = domain.checkLaunch(launch, facts);
   if ('kind' in checked) throw errorOf(checked);
   return checked;

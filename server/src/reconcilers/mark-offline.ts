@@ -30,7 +30,7 @@ const mayMoveOffline = (deps: MarkOfflineDeps): Promise<boolean> =>
   deps.database.write(PLATFORM, async (tx) => {
     if (!(await isClockTrusted(tx))) return false;
     const { unseen, fallen, seen, nodes } = await countUnseenNodes(tx, BREAKER_WINDOW_MIN);
-    // A site of one host cannot tell the two apart.
+    // A site of one host cannot distinguish the two.
     if (unseen === 0 || (seen === 0 && nodes > 1)) return false;
     const breaker = await lockBreaker(tx);
     if (breaker?.is_tripped === true) return false;

@@ -133,6 +133,7 @@ export const RETENTION: Readonly<Record<string, Retention>> = {
   tenant_memberships: { kept: MEMBERSHIP },
   project_memberships: { kept: MEMBERSHIP },
   group_mappings: { kept: MEMBERSHIP },
+  group_access_blocks: { kept: 'until a person lets the member in again' },
   ssh_keys: { kept: 'until its user removes it' },
 
   access_policies: { kept: BOUNDED },

@@ -57,7 +57,7 @@ const startWorkflows = ({ deps, hub, loops, shutdown, workflows }: RoleContext):
   shutdown.add('workflows', () => worker.stop());
 };
 
-/** A file that cannot be read keeps nobody from working: the sealer reports it at every turn. */
+/** A file that cannot be read stops no work: the sealer reports it at every turn. */
 const compareAtStart = async ({ deps }: RoleContext): Promise<void> => {
   try {
     await compareHeads(sealerDeps(deps));

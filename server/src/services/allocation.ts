@@ -49,12 +49,17 @@ export const viewFor =
     );
   };
 
-const launchOf = (ctx: Ctx, body: Req<'allocationEstimate'>['body'] & { vm_profile?: string }): Launch => ({
+type LaunchBody = Req<'allocationEstimate'>['body'] &
+  Pick<Partial<Req<'allocationCreate'>['body']>, 'vm_profile' | 'storage' | 'network'>;
+
+const launchOf = (ctx: Ctx, body: LaunchBody): Launch => ({
   sku_name: body.sku_name,
   region_name: body.region_name,
   gpu_count: body.gpu_count,
   image_name: body.image_name ?? null,
   vm_profile: body.vm_profile ?? null,
+  storage: body.storage ?? null,
+  network: body.network ?? null,
   organization_id: organizationOf(ctx),
   project_id: projectOf(ctx),
 });
@@ -87,6 +92,7 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
       code: refusal?.code ?? null,
       reasons: refusal?.reasons ?? [],
       alternatives: refusal?.alternatives ?? [],
+      ...checked.choices,
     };
   });
 
@@ -133,6 +139,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     // A host without a managed operating system needs no default image.
     ...pinned(isSlice || launch.image_name !== null ? facts.image : null),
     gpu_count: request.gpu_count,
+    storage: checked.storage,
+    network: checked.network,
     requested_by: principalOf(ctx).id,
     ssh_key_ids: sshKeyIds,
     tags: body.tags ?? {},

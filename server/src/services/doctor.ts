@@ -118,6 +118,10 @@ const readersOf = (ctx: ReadCtx): Readers => {
       const keys = await read(db.listTrustKeyFacts);
       return { keys, ca_ends_at: endOf(keys.find(({ ca_pem }) => ca_pem !== null)?.ca_pem ?? null) };
     },
+    named_hosts: async () => ({
+      is_required: config.requires_named_host,
+      is_production: config.mode === 'production',
+    }),
     gateway: () => gatewayFact(ctx),
     public_tls: () => publicTls(config.public_url),
     wildcard_tls: () => wildcardTls(config.site.wildcard_tls_name),

@@ -159,6 +159,25 @@ describe('a project', () => {
     await assertInvariants(database);
   });
 
+  it('that is being deleted takes neither a member nor a service account: they wait and find it deleted', async () => {
+    const { connect, id, path, owner, blocked } = await newProject(world, 'closing');
+    const deletion = await connect();
+    await deletion.query('begin');
+    await deletion.query('select from projects where id = $1 for update', [id]);
+    const member = owner.call('PUT', `${path}/members/${owner.me.id}`, { role: 'viewer' });
+    const account = owner.post(`${path}/service-accounts`, { name: 'robot' });
+    await blocked(2);
+    await deletion.query('update projects set deleted_at = now() where id = $1', [id]);
+    await deletion.query('commit');
+    for (const answer of [await member, await account]) assert.equal(must(answer, 404).body.code, 'not_found');
+    const { rows } = await world.sql.query(
+      `select (select count(*)::int from project_memberships where project_id = $1) as members,
+         (select count(*)::int from service_accounts where project_id = $1) as accounts`,
+      [id],
+    );
+    assert.deepEqual(rows, [{ members: 0, accounts: 0 }]);
+  });
+
   it('with a launch in progress is not deleted: the deletion waits and finds the claim', async () => {
     const { database, connect, id, launch, remove, blocked } = await newProject(world, 'launching');
     const holder = await connect();

@@ -5,6 +5,9 @@ import type { TestAgent } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
 import { aCatalog, anAllocation, aSlot } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
+import { listNodesLacking, listQueuedTasks, lockQueuedTasks } from '../db/agent-task.ts';
+import { PLATFORM } from '../db/client.ts';
+import { redispatchTasks } from '../db/node-task.ts';
 import { createIdentityFile, identityFileOf } from '../ports/objects/identity-file.ts';
 import { expireTasks } from '../reconcilers/expire-tasks.ts';
 
@@ -91,6 +94,35 @@ describe('after a restore', () => {
     assert.equal((await release(agent.node_id)).status, 200);
     assert.equal((await release(agent.node_id)).status, 200, 'twice is once');
     await until('the wipe is sent', async () => (await received(agent)).includes(wipe));
+    agent.close();
+  });
+
+  it('each query for tasks leaves the held ones out, so that none relies on another that ran before the hold', async () => {
+    const { database } = channel().test.db;
+    const agent = await channel().join();
+    const sent = await channel().ask(agent.node_id, WIPE);
+    await until('it is sent', async () => (await received(agent)).includes(sent));
+    await until('it is marked', async () => (await channel().stateOf(sent)).state === 'dispatched');
+    const queued = await channel().ask(agent.node_id, WIPE);
+    const lost = [{ node_id: agent.node_id, journaled_task_ids: [] }];
+    /** As by a process that found or took them at this moment; nothing of it is kept. */
+    const seen = () =>
+      database
+        .write(PLATFORM, async (tx) => {
+          const found = (await listQueuedTasks(tx, [agent.node_id], 10)).get(agent.node_id) ?? [];
+          const taken = (await lockQueuedTasks(tx, [queued])).map(({ id }) => id);
+          const lacking = await listNodesLacking(tx, lost);
+          const again = (await redispatchTasks(tx, lost, 0)).map(({ id }) => id);
+          throw Object.assign(new Error('undone'), { seen: { found, taken, lacking, again } });
+        })
+        .catch((err: Error & { seen?: object }) => err.seen ?? assert.fail(err));
+    const all = { found: [queued], taken: [queued], lacking: [agent.node_id], again: [sent] };
+    assert.deepEqual(await seen(), all);
+    await begin();
+    assert.deepEqual(await seen(), { found: [], taken: [], lacking: [], again: [] });
+    await findings(agent.node_id, 0);
+    assert.equal((await release(agent.node_id)).status, 200);
+    assert.deepEqual(await seen(), all);
     agent.close();
   });
 

@@ -39,6 +39,7 @@ import {
   type SiteRow,
   type SiteSection,
   type SiteWorld,
+  type WholeSite,
 } from '../domain/site.ts';
 import { AppError, conflict } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
@@ -59,7 +60,7 @@ const ALL = { after: null, limit: 1_000_000 };
 
 /** The site with what changes of it need besides the values. */
 type Reading = Readonly<{
-  site: Site;
+  site: WholeSite;
   world: SiteWorld;
   places: readonly NamedPlace[];
   mappings: readonly NamedMapping[];
@@ -120,13 +121,13 @@ const readSite = async (reader: Reader, file: Site | null): Promise<Reading> => 
 };
 
 /** Limits that follow from the policy are not part of the file. */
-const differsFromDefault = (site: Site) => (quota: SiteRow<'quotas'>) =>
-  quota.gpu_limit !== (quota.project === null ? (site.policy?.default_gpu_limit ?? null) : null);
+const differsFromDefault = (site: WholeSite) => (quota: SiteRow<'quotas'>) =>
+  quota.gpu_limit !== (quota.project === null ? (site.policy.default_gpu_limit ?? null) : null);
 
 export const exportSite = (ctx: ReadCtx) =>
   ctx.read(async (reader) => {
     const { site } = await readSite(reader, null);
-    return fileOf({ ...site, quotas: (site.quotas ?? []).filter(differsFromDefault(site)) });
+    return fileOf({ ...site, quotas: site.quotas.filter(differsFromDefault(site)) });
   });
 
 const planOf = (file: Site, reading: Reading) => {

@@ -117,7 +117,7 @@ export const retireSku = async (
   assertCurrent('SKU', found(await db.lockSku(tx, name, 'update')));
   assertUnused('SKU', name, await listSkuUses(tx, name));
   await retiring('SKU', name, () => db.retireSku(tx, name));
-  // A SKU that comes back must not be sold at a price or in sizes that nobody has decided since.
+  // A SKU that comes back must not be sold at a price or in sizes that no operator has decided since.
   await endPrices(tx, name);
   const vm_profiles = await retireProfilesOf(tx, name);
   return { after: found(await db.findSku(tx, name)), vm_profiles };

@@ -33,7 +33,7 @@ const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked>
   const slot = (await db.lockSlots(ctx.tx, node.id)).find(({ id }) => id === params.slot_id);
   if (slot === undefined) throw notFound('slot');
   const view = (await slotContexts(ctx, ctx.tx, node, [slot])).get(slot.id);
-  invariant(view !== undefined, 'a locked slot has a standing');
+  invariant(view !== undefined, 'a locked slot has a view');
   return { node, slot, stand: view };
 };
 

@@ -94,6 +94,15 @@ describe('a ticket', () => {
       assert.equal(must(await ask(actor(name), { kind: 'console' }), 201).body.is_writable, true);
   });
 
+  it('is for a read-only console until the slice is active, whoever asks', async () => {
+    for (const state of ['requested', 'provisioning'] as const) {
+      const booting = await inState({ state });
+      const early = await ask(tenants.acme.owner, { kind: 'console' }, booting);
+      assert.deepEqual([must(early, 201).body.is_writable, (await rowOf(early)).is_writable], [false, false]);
+    }
+    assert.equal(must(await ask(tenants.acme.owner, { kind: 'console' }), 201).body.is_writable, true);
+  });
+
   it('is issued to service accounts exactly where the organization allows them', async () => {
     const machine = actor('service_account');
     const refused = await ask(machine, { kind: 'ssh' });

@@ -14,6 +14,7 @@ import { findProject } from '../db/project.ts';
 import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
 import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import {
+  acceptsInput,
   isRecorded,
   type RecordingPolicies,
   recordingRefusal,
@@ -79,7 +80,7 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicke
   assertPort(kind, body.port);
   const policy = policyRow ?? ACCESS_DEFAULTS;
   const policies = { organization: policy, project };
-  const is_writable = assertAllowed(ctx, kind, policy, policies);
+  const is_writable = assertAllowed(ctx, kind, policy, policies) && acceptsInput(row);
   const refusal = sessionRefusal(row, kind);
   if (refusal !== null) throw conflict(refusal);
   if (live >= SESSIONS_MAX)

@@ -104,8 +104,8 @@ const aboutSession = (session: GatewaySessionRow) => ({
   correlation_id: session.correlation_id,
 });
 
-const auditOpen = (session: GatewaySessionRow, standing: SessionAccessRow, userAgent: string): AuditRow => {
-  const role = roleOfSession(standing) ?? null;
+const auditOpen = (session: GatewaySessionRow, access: SessionAccessRow, userAgent: string): AuditRow => {
+  const role = roleOfSession(access) ?? null;
   return {
     ...aboutSession(session),
     actor_kind: session.principal_kind,
@@ -162,14 +162,14 @@ export const createGatewaySessions = (
       database.write(PLATFORM, async (tx): Promise<RedeemedTicket> => {
         const session = await takeTicket(tx, { ticket_hash, gateway_url: deps.gateway_url(), source_ip });
         if (session === undefined) return { refusal: await findTicketRefusal(tx, ticket_hash) };
-        const [standing] = await listSessionAccess(tx, [session.id]);
-        if (standing === undefined) return { refusal: 'unknown' };
-        const end = endOf(standing, null);
+        const [access] = await listSessionAccess(tx, [session.id]);
+        if (access === undefined) return { refusal: 'unknown' };
+        const end = endOf(access, null);
         if (end !== null) {
           await closeIn(tx, { ...end, id: session.id, bytes_in: 0, bytes_out: 0, user_agent });
           return { end };
         }
-        await insertAuditLog(tx, auditOpen(session, standing, user_agent));
+        await insertAuditLog(tx, auditOpen(session, access, user_agent));
         // It names no allocation, so that it waits behind no other work of the allocation.
         const task = await insertTask(tx, {
           node_id: session.node_id,

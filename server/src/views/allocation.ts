@@ -4,6 +4,7 @@ import type { ShownAllocation } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
 import { allocationActions } from '../domain/allocation-actions.ts';
 import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
+import { networkOf } from '../domain/launch-choice.ts';
 import { noticesOf } from '../domain/notice.ts';
 import type { Progress } from '../domain/progress.ts';
 import { costSoFar } from '../domain/usage.ts';
@@ -59,6 +60,8 @@ export const allocationView = (
     memory_mib: row.memory_mib,
     gpu_hourly_price: { amount_minor: row.gpu_hourly_price_minor, currency: row.currency },
   },
+  storage: row.storage,
+  network: networkOf(row),
   state: row.state,
   state_reason: row.state_reason,
   state_since: row.state_since,

@@ -96,6 +96,15 @@ test('a slot that lacks a binding is not named to a host', () => {
   );
 });
 
+test('every start names the storage and the network of the launch, also after a reinstallation', () => {
+  for (const install_number of [0, 1]) {
+    const given = facts({ capacity_shape: 'gpu_slice', storage: 'formatted', network: 'private_nat', install_number });
+    const { storage, network } = taskParams('slice.vm_start', given);
+    assert.deepEqual([storage, network], ['formatted', 'private_nat']);
+    assert.equal(taskParams('slice.vm_readiness', given).storage, 'formatted');
+  }
+});
+
 test('user data is sent with each start, and with a copy only when it replaces a system', () => {
   const later = { install_number: 1 };
   const sealed = Buffer.from('sealed');

@@ -9,6 +9,7 @@ import type { AllocationRow } from '../db/allocation.ts';
 import type { GuestImage } from '../db/guest.ts';
 import type { HeldNode, HeldSlot } from '../db/lifecycle.ts';
 import { hostnameOf, usernameOf } from '../domain/host-name.ts';
+import { networkOf } from '../domain/launch-choice.ts';
 import type { AllocationTaskKind } from '../domain/workflow-steps.ts';
 
 export type TaskFacts = Readonly<{
@@ -35,7 +36,7 @@ const BINDING = [
 type BoundSlot = HeldSlot & { readonly [B in (typeof BINDING)[number]]: string };
 
 /**
- * Whether the host can be told which devices to work on. This is not the scheduler's `isComplete`, which decides whether a
+ * Whether a task can name the devices. This is not the scheduler's `isComplete`, which decides whether a
  * slice may be placed: a held slot that could not be placed again must still be wiped. A slot without a binding has no
  * devices to work on; the wipe verdict reports it as missing.
  */
@@ -90,6 +91,8 @@ const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTa
   ssh_public_keys: ({ ssh_public_keys }) => [...ssh_public_keys],
   // Sent sealed beside the params, and opened for the host when the task is sent.
   user_data: (_, kind) => (kind === 'slice.image_clone' ? undefined : null),
+  storage: ({ allocation }) => allocation.storage,
+  network: ({ allocation }) => networkOf(allocation) ?? undefined,
   readiness_checks: ({ image }) => image?.readiness_checks ?? [],
   is_hard: ({ allocation }) => allocation.power_grace_s === 0,
   grace_s: ({ allocation }) => allocation.power_grace_s ?? STOP_GRACE_S,

@@ -5,7 +5,7 @@
  */
 import { mintId } from '@gpuaas/kit';
 import type { AllocationRow } from '../db/allocation.ts';
-import { listImageRefusals, listMoves } from '../db/allocation-move.ts';
+import { hasLeftHosts, listImageRefusals, listMoves } from '../db/allocation-move.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { findNode } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
@@ -27,12 +27,13 @@ export const whyNotMove = async (
   row: AllocationRow,
   { run_id, node_id, kind }: Omit<HostFailure, 'reason'>,
 ): Promise<string | null> => {
-  const [task, moves, userData, node, refusals] = await Promise.all([
+  const [task, moves, userData, node, refusals, is_one_left] = await Promise.all([
     findRunTask(reader, { run_id, node_id, kind }),
     listMoves(reader, [row.id]),
     findUserData(reader, row.id),
     findNode(reader, node_id),
     listImageRefusals(reader, row.id),
+    hasLeftHosts(reader, row.organization_id),
   ]);
   const failed = {
     kind,
@@ -40,7 +41,7 @@ export const whyNotMove = async (
     has_user_data: userData !== null,
     image_refusals: refusals.length,
   };
-  const refusal = moveRefusal(failed, moves.length + 1);
+  const refusal = moveRefusal(failed, { count: moves.length + 1, is_one_left });
   if (refusal !== null) return refusal;
   const except = [node_id, ...moves.map(({ from_node_id }) => from_node_id)];
   return (await fitsElsewhere(reader, row, node?.gpu_model ?? '', except)) ? null : NO_OTHER_HOST;

@@ -1,5 +1,5 @@
 /**
- * The GPU limits of an organization and of its projects that the user sees. The API tells both with the quota of a
+ * The GPU limits of an organization and of its projects that the user sees. The API returns both with the quota of a
  * project, so a user who sees no project learns no limit, except an operator.
  */
 import type { GpuaasError, Quota } from '@gpuaas/sdk';

@@ -11,7 +11,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { TabList } from '../../ui/tab-list.tsx';
 import { AllocationActions } from './allocation-actions.tsx';
-import { Standing } from './allocation-status.tsx';
+import { AllocationStatus } from './allocation-status.tsx';
 import { AuditTab } from './audit-tab.tsx';
 import { ConnectTab } from './connect-tab.tsx';
 import { DetailsTab } from './details-tab.tsx';
@@ -73,7 +73,7 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
       subtitle={`${shapeWords(allocation)} of ${allocation.sku_name} in ${allocation.region_name}`}
       actions={<AllocationActions allocation={allocation} onConnect={() => openTab('connect')} />}
     >
-      <Standing allocation={allocation} readAtMs={readAtMs} />
+      <AllocationStatus allocation={allocation} readAtMs={readAtMs} />
       <FailurePanel allocation={allocation} timeline={timeline.data} />
       <OffNotice allocation={allocation} />
       <HostNotices allocation={allocation} />

@@ -25,7 +25,7 @@ const endNote = ({ state, release_at, is_protected }: Allocation): string => {
   return is_protected ? 'protected: not released until unprotected' : 'then released automatically';
 };
 
-export const Standing = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; readAtMs: number }>) => {
+export const AllocationStatus = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; readAtMs: number }>) => {
   const now = useNow();
   const { state, state_since, state_reason, power, release_at, is_protected } = allocation;
   return (

@@ -82,6 +82,8 @@ export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
               ['Memory', placement.memory_mib === null ? NONE : bytes(placement.memory_mib * 1024 ** 2)],
               ['Image', allocation.image_name ?? NONE],
               ['Image digest', copied(allocation.image_digest, 'image digest')],
+              ['Storage', allocation.storage],
+              ['Network', allocation.network ?? NONE],
               ['Reinstalled', power === null ? NONE : `${power.install_number} times`],
               ['User', ssh?.username ?? 'available while active'],
               ['Price per hour', money(pricePerHour(allocation))],

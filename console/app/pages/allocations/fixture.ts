@@ -22,6 +22,8 @@ export const allocation = (over: Partial<Allocation> = {}): Allocation => ({
     memory_mib: 1024,
     gpu_hourly_price: { amount_minor: 300, currency: 'USD' },
   },
+  storage: 'formatted',
+  network: 'private_nat',
   state: 'active',
   state_reason: null,
   state_since: AT,

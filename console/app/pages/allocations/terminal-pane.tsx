@@ -52,7 +52,7 @@ export const TerminalPane = ({
         theme: theme.current,
         connect: async ({ cols, rows }, signal) => {
           // Sessions emit no events, so the list is read again when one opens or ends.
-          const tell = () => void queries.invalidateQueries({ queryKey: ['terminalSessionList'] });
+          const refresh = () => void queries.invalidateQueries({ queryKey: ['terminalSessionList'] });
           const session = await backend.connect(backend.client, {
             project_id,
             allocation_id: id,
@@ -61,8 +61,8 @@ export const TerminalPane = ({
             rows,
             signal,
           });
-          void session.ready.then(tell, tell);
-          void session.closed.then(tell, tell);
+          void session.ready.then(refresh, refresh);
+          void session.closed.then(refresh, refresh);
           return session;
         },
       });

@@ -20,6 +20,8 @@ export const cliCommand = (form: LaunchForm, projectId: string): string => {
     ...Object.entries(body.tags ?? {}).map(([key, value]): Flag => ['tag', `${key}=${value}`]),
     ['protect', body.is_protected],
     ['max-duration', duration === null ? null : durationFlag(duration)],
+    ['storage', body.storage],
+    ['network', body.network],
     ['user-data', body.user_data === undefined ? null : USER_DATA_FILE],
   ];
   return command(['allocation', 'create', body.name], flags);

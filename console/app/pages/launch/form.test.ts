@@ -4,7 +4,16 @@ import { durationFlag } from '../../format/time.ts';
 import { nameProblem } from '../../rules/name.ts';
 import { cliCommand, curlCommand } from './equivalents.ts';
 import { CATALOG, region, sku } from './fixture.ts';
-import { bodyOf, formOf, type LaunchSearch, launchSearch, maxDurationOf, problemsOf } from './form.ts';
+import {
+  bodyOf,
+  choiceProblem,
+  chosenOf,
+  formOf,
+  type LaunchSearch,
+  launchSearch,
+  maxDurationOf,
+  problemsOf,
+} from './form.ts';
 import { durationProblem, suggestName, userDataProblem } from './rules.ts';
 import { parseTags, tagsText } from './tags.ts';
 import type { Allocation } from './types.ts';
@@ -38,6 +47,8 @@ test('every choice in the URL is sent with the request', () => {
     name: 'train',
     tags: 'team=vision, run=42',
     protected: '1',
+    storage: 'formatted',
+    network: 'private_nat',
   };
   assert.deepEqual(bodyOf(form(search, '#cloud-config\n')), {
     name: 'train',
@@ -50,6 +61,8 @@ test('every choice in the URL is sent with the request', () => {
     tags: { team: 'vision', run: '42' },
     is_protected: true,
     max_duration_s: 259_200,
+    storage: 'formatted',
+    network: 'private_nat',
     user_data: '#cloud-config\n',
   });
 });
@@ -62,6 +75,8 @@ test('values that the catalog does not have or allow fall back to the default', 
     image: 'gone',
     profile: 'p_4g_96c',
     keys: 'ssh_of_another',
+    storage: 'floppy',
+    network: 'token_ring',
   });
   assert.deepEqual(bodyOf(made), bodyOf(form()));
 });
@@ -132,6 +147,8 @@ test('launching again fills the form from the allocation, with its name if that 
     max_duration_s: 5_400,
     tags: { team: 'vision' },
     is_protected: true,
+    storage: 'formatted',
+    network: 'private_nat',
   } as unknown as Allocation;
   assert.deepEqual(bodyOf(form(launchSearch(allocation))), {
     name: 'calm-otter-42',
@@ -144,6 +161,8 @@ test('launching again fills the form from the allocation, with its name if that 
     tags: { team: 'vision' },
     is_protected: true,
     max_duration_s: 5_400,
+    storage: 'formatted',
+    network: 'private_nat',
   });
   const bare = { ...allocation, ssh_key_ids: [], max_duration_s: null, tags: {}, is_protected: false } as Allocation;
   assert.equal(bodyOf(form(launchSearch(bare)))?.ssh_key_ids, undefined);
@@ -151,14 +170,39 @@ test('launching again fills the form from the allocation, with its name if that 
     assert.equal(bodyOf(form(launchSearch({ ...allocation, state })))?.name, 'train');
 });
 
+const choice = <Name extends string>(name: Name, reason: string | null = null) => ({
+  name,
+  label: name.toUpperCase(),
+  description: '',
+  available: reason === null,
+  reason,
+});
+const OFFERED = {
+  storage: [choice('raw' as const), choice('formatted' as const, 'Only one disk.')],
+  network: [choice('private_nat' as const, 'Bare metal.')],
+};
+
+test('the first available choice is the default, and none is chosen where none is available', () => {
+  assert.equal(chosenOf(OFFERED.storage, null), 'raw');
+  assert.equal(chosenOf(OFFERED.storage, 'formatted'), 'formatted');
+  assert.equal(chosenOf(OFFERED.network, null), null);
+});
+
+test('a choice that is not available blocks the launch with the reason of the server, and a default never does', () => {
+  assert.equal(choiceProblem(form({ storage: 'formatted' }), OFFERED), 'FORMATTED: Only one disk.');
+  assert.equal(choiceProblem(form({ network: 'private_nat' }), OFFERED), 'PRIVATE_NAT: Bare metal.');
+  assert.equal(choiceProblem(form({ storage: 'raw' }), OFFERED), null);
+  assert.equal(choiceProblem(form(), OFFERED), null);
+});
+
 test('the equivalent command and request match the form', () => {
   const made = form(
-    { gpus: '4', hours: '36', tags: 'note=a b', protected: '1', name: 'train' },
+    { gpus: '4', hours: '36', tags: 'note=a b', protected: '1', name: 'train', storage: 'formatted' },
     `#!/bin/sh\necho 'x'\n`,
   );
   assert.equal(
     cliCommand(made, 'prj_1'),
-    "gpuaas allocation create train --project prj_1 --sku slice --region us-1 --gpus 4 --image base --vm-profile p_4g_96c --ssh-key laptop --ssh-key desk --tag 'note=a b' --protect --max-duration 36h --user-data user-data.txt",
+    "gpuaas allocation create train --project prj_1 --sku slice --region us-1 --gpus 4 --image base --vm-profile p_4g_96c --ssh-key laptop --ssh-key desk --tag 'note=a b' --protect --max-duration 36h --storage formatted --user-data user-data.txt",
   );
   const curl = curlCommand(made, 'prj_1', 'https://gpu.example');
   assert.match(curl, /POST https:\/\/gpu\.example\/api\/v1\/projects\/prj_1\/allocations/);

@@ -3,17 +3,29 @@
  * and unknown ones are ignored. So a link fills the form. User data is not in the address, because it may hold secrets.
  */
 
-import { SSH_KEYS_MAX } from '@gpuaas/sdk';
+import { NETWORK_KINDS, SSH_KEYS_MAX, STORAGE_KINDS } from '@gpuaas/sdk';
 import { nameProblem } from '../../rules/name.ts';
 import { isLive } from '../allocations/list.ts';
 import { durationProblem, userDataProblem } from './rules.ts';
 import { parseTags, tagsText } from './tags.ts';
-import type { Allocation, OsImage, Region, RequestOf, Sku, SshKey } from './types.ts';
+import type { Allocation, OsImage, Region, RequestOf, ResponseOf, Sku, SshKey } from './types.ts';
 
 export type LaunchSearch = Readonly<
   Partial<
     Record<
-      'shape' | 'sku' | 'region' | 'gpus' | 'image' | 'profile' | 'keys' | 'hours' | 'name' | 'tags' | 'protected',
+      | 'shape'
+      | 'sku'
+      | 'region'
+      | 'gpus'
+      | 'image'
+      | 'profile'
+      | 'keys'
+      | 'hours'
+      | 'name'
+      | 'tags'
+      | 'protected'
+      | 'storage'
+      | 'network',
       string | undefined
     >
   >
@@ -43,6 +55,9 @@ export type LaunchForm = Readonly<{
   name: string;
   tagsText: string;
   isProtected: boolean;
+  /** Null for the default of the server. */
+  storage: (typeof STORAGE_KINDS)[number] | null;
+  network: (typeof NETWORK_KINDS)[number] | null;
   userData: string;
 }>;
 
@@ -110,6 +125,8 @@ export const formOf = (
     name: search.name ?? typed.suggestedName,
     tagsText: search.tags ?? '',
     isProtected: search.protected === '1',
+    storage: STORAGE_KINDS.find((kind) => kind === search.storage) ?? null,
+    network: NETWORK_KINDS.find((kind) => kind === search.network) ?? null,
     userData: typed.userData,
   };
 };
@@ -152,6 +169,26 @@ export const problemsOf = (form: LaunchForm): Problems => ({
 
 export type LaunchBody = RequestOf<'allocationCreate'>['body'];
 
+/** The part of an estimate that lists the choices of a launch. */
+type Offered = Pick<ResponseOf<'allocationEstimate'>, 'storage' | 'network'>;
+type Choices = Offered['storage' | 'network'];
+
+/** What a launch gets: the chosen one, else the first available one. */
+export const chosenOf = (choices: Choices, chosen: Choices[number]['name'] | null): string | null =>
+  chosen ?? choices.find(({ available }) => available)?.name ?? null;
+
+/** Why the launch would be refused for its storage or network, in the words of the server. */
+export const choiceProblem = (
+  { storage, network }: Pick<LaunchForm, 'storage' | 'network'>,
+  offered: Offered,
+): string | null => {
+  const wrong = [
+    ...offered.storage.filter(({ name }) => name === storage),
+    ...offered.network.filter(({ name }) => name === network),
+  ].find(({ available }) => !available);
+  return wrong === undefined ? null : `${wrong.label}: ${wrong.reason}`;
+};
+
 /** The request body; null while SKU or region is missing. */
 export const bodyOf = (form: LaunchForm): LaunchBody | null => {
   const { sku, region, image, profile, keys } = form;
@@ -169,6 +206,8 @@ export const bodyOf = (form: LaunchForm): LaunchBody | null => {
     ...(Object.keys(tags).length === 0 ? {} : { tags }),
     ...(form.isProtected ? { is_protected: true } : {}),
     ...(maxDuration === null ? {} : { max_duration_s: maxDuration }),
+    ...(form.storage === null ? {} : { storage: form.storage }),
+    ...(form.network === null ? {} : { network: form.network }),
     ...(sku.capacity_shape === 'gpu_slice' && form.userData !== '' ? { user_data: form.userData } : {}),
   };
 };
@@ -187,5 +226,7 @@ export const launchSearch = (allocation: Allocation): LaunchSearch => ({
       : String(Number((allocation.max_duration_s / SECONDS_PER_HOUR).toFixed(4))),
   tags: tagsText(allocation.tags) || undefined,
   protected: allocation.is_protected ? '1' : undefined,
+  storage: allocation.storage,
+  network: allocation.network ?? undefined,
   name: isLive(allocation) ? undefined : allocation.name,
 });

@@ -13,12 +13,13 @@ import { ActionButton } from '../../ui/action-button.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
+import { StorageAndNetwork } from './choice-fields.tsx';
 import { DetailsFields } from './details-fields.tsx';
-import { bodyOf, formOf, type LaunchForm, type LaunchSearch, problemsOf } from './form.ts';
+import { bodyOf, choiceProblem, formOf, type LaunchForm, type LaunchSearch, problemsOf } from './form.ts';
 import { HardwareFields } from './hardware-fields.tsx';
 import { KeysField } from './keys-field.tsx';
 import { MaxDurationField } from './max-duration-field.tsx';
-import { ImageField, RegionField, StorageAndNetwork } from './place-fields.tsx';
+import { ImageField, RegionField } from './place-fields.tsx';
 import { suggestName } from './rules.ts';
 import { Summary } from './summary.tsx';
 import type { Sku } from './types.ts';
@@ -30,10 +31,12 @@ import { Alternatives, Reasons } from './verdict-panel.tsx';
 const FORM_ID = 'launch-form';
 
 /** Only a request that is known to be refused is not sent. */
-const notFitting = (estimate: EstimateQuery): string | null =>
-  !estimate.isCurrent || estimate.data === undefined || estimate.data.fits_now
-    ? null
-    : `Not available now. ${reasonsInWords(estimate.data.reasons)[0]?.text ?? ''}`.trim();
+const notFitting = (form: LaunchForm, estimate: EstimateQuery): string | null => {
+  if (!estimate.isCurrent || estimate.data === undefined) return null;
+  const problem = choiceProblem(form, estimate.data);
+  if (problem !== null || estimate.data.fits_now) return problem;
+  return `Not available now. ${reasonsInWords(estimate.data.reasons)[0]?.text ?? ''}`.trim();
+};
 
 const Refused = ({
   launch,
@@ -73,7 +76,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
 
   const problems = isLoadingImages ? {} : problemsOf(form);
   const disabledReason =
-    mayLaunch('allocation.create', { project: projectId }) ?? Object.values(problems)[0] ?? notFitting(estimate);
+    mayLaunch('allocation.create', { project: projectId }) ?? Object.values(problems)[0] ?? notFitting(form, estimate);
   /** A refusal belongs to the request that was sent: it disappears when the form changes. */
   const update = (patch: LaunchSearch): void => {
     if (launch.error !== null) launch.reset();
@@ -107,7 +110,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
           <KeysField {...fields} />
           <MaxDurationField {...fields} />
           <DetailsFields {...fields} />
-          <StorageAndNetwork />
+          <StorageAndNetwork form={form} estimate={estimate} update={update} />
           <UserDataField
             value={userData}
             problem={problems.userData}

@@ -1,9 +1,8 @@
-/** Region, image, storage and network. Unavailable ones are shown with the reason. */
-import { Stack } from '@mantine/core';
+/** Region and image. Unavailable ones are shown with the reason. */
 import { bytes } from '../../format/size.ts';
 import { Loading } from '../../ui/loading.tsx';
 import { Section } from '../../ui/page.tsx';
-import { type Choice, ChoiceCards } from './choice-cards.tsx';
+import { ChoiceCards } from './choice-cards.tsx';
 import type { FieldProps } from './fields.ts';
 import type { OsImage } from './types.ts';
 import { gpus } from './verdict.ts';
@@ -76,47 +75,5 @@ export const ImageField = ({ form, catalog, update, isLoading }: FieldProps & Re
         onChange={(image) => update({ image })}
       />
     )}
-  </Section>
-);
-
-const STORAGE: readonly Choice[] = [
-  {
-    value: 'local',
-    title: 'Local NVMe',
-    detail: 'One disk per GPU. Wiped at release, with a wipe certificate.',
-  },
-  {
-    value: 'file',
-    title: 'Shared file storage',
-    disabledReason: 'Not available yet. Copy shared data to each VM.',
-  },
-  {
-    value: 'volume',
-    title: 'Persistent volume',
-    disabledReason: 'Not available yet. Copy data you need before release.',
-  },
-];
-const NETWORK: readonly Choice[] = [
-  {
-    value: 'nat',
-    title: 'Private, behind NAT',
-    detail: 'Outbound internet access. Inbound by gpuaas ssh, gpuaas forward and browser terminal.',
-  },
-  { value: 'public', title: 'Public address', disabledReason: 'Not available yet. Use gpuaas forward.' },
-  {
-    value: 'project',
-    title: 'Project network',
-    disabledReason: 'Not available yet. Allocations of a project cannot reach each other.',
-  },
-];
-
-const nothing = (): void => undefined;
-
-export const StorageAndNetwork = () => (
-  <Section title="Storage and network">
-    <Stack gap="md">
-      <ChoiceCards legend="Storage" name="storage" value="local" choices={STORAGE} onChange={nothing} />
-      <ChoiceCards legend="Network" name="network" value="nat" choices={NETWORK} onChange={nothing} />
-    </Stack>
   </Section>
 );

@@ -26,6 +26,8 @@ const estimate = (rest: Partial<Estimate>): Estimate => ({
   code: null,
   reasons: [],
   alternatives: [],
+  storage: [],
+  network: [],
   ...rest,
 });
 

@@ -130,7 +130,7 @@ export const SlotGrid = ({
     const { left, right, top, bottom } = (event.target as Element).getBoundingClientRect();
     setTip({ cell, at: { left, right, top, bottom } });
   };
-  const told = find(tip?.cell ?? null);
+  const hovered = find(tip?.cell ?? null);
 
   const slotsMax = rows.reduce((most, row) => (row.kind === 'node' ? Math.max(most, row.node.slots.length) : most), 8);
 
@@ -205,7 +205,7 @@ export const SlotGrid = ({
           </tbody>
         </table>
       </div>
-      {tip !== null && told?.slot !== undefined && <SlotTip slot={told.slot} node={told.node} at={tip.at} />}
+      {tip !== null && hovered?.slot !== undefined && <SlotTip slot={hovered.slot} node={hovered.node} at={tip.at} />}
     </>
   );
 };

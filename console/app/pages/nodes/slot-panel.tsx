@@ -29,7 +29,7 @@ const Bindings = ({ slot }: Readonly<{ slot: Slot }>) => (
   />
 );
 
-const Standing = ({ slot }: Readonly<{ slot: Slot }>) => (
+const Status = ({ slot }: Readonly<{ slot: Slot }>) => (
   <Facts
     facts={[
       [
@@ -74,14 +74,14 @@ const Standing = ({ slot }: Readonly<{ slot: Slot }>) => (
 );
 
 const HealthDetail = ({ detail }: Readonly<{ detail: Slot['health_detail'] }>) => {
-  const told = Object.entries(detail);
-  if (told.length === 0) return null;
+  const entries = Object.entries(detail);
+  if (entries.length === 0) return null;
   return (
     <div>
       <Title order={3} className="part-title">
         Health details
       </Title>
-      <Facts facts={told.map(([name, value]) => [fieldLabel(name), valueText(value)])} />
+      <Facts facts={entries.map(([name, value]) => [fieldLabel(name), valueText(value)])} />
     </div>
   );
 };
@@ -97,7 +97,7 @@ export const SlotPanel = ({ node, slot, slots }: Readonly<{ node: Node; slot: Sl
           <Title order={3} className="part-title">
             Status
           </Title>
-          <Standing slot={slot} />
+          <Status slot={slot} />
         </div>
         <div>
           <Title order={3} className="part-title">

@@ -37,10 +37,10 @@ const useOverview = (projectId: string) => {
   };
 };
 
-type StandingProps = Readonly<{ projectId: string }> & Omit<ReturnType<typeof useOverview>, 'isLoading'>;
+type SummaryProps = Readonly<{ projectId: string }> & Omit<ReturnType<typeof useOverview>, 'isLoading'>;
 
 /** Rendered at once, so that content that arrives later does not shift what is being read. */
-const Standing = ({ projectId, live, isEmpty, attention }: StandingProps) => (
+const Summary = ({ projectId, live, isEmpty, attention }: SummaryProps) => (
   <>
     {attention.length > 0 && <AttentionList rows={attention} projectId={projectId} />}
     {isEmpty ? (
@@ -73,7 +73,7 @@ const Standing = ({ projectId, live, isEmpty, attention }: StandingProps) => (
 export const OverviewPage = () => {
   const { projectId = '' } = useParams({ strict: false });
   const project = useMe().projects.find(({ id }) => id === projectId);
-  const { isLoading, ...standing } = useOverview(projectId);
+  const { isLoading, ...summary } = useOverview(projectId);
   return (
     <Page
       title={project?.name ?? 'Overview'}
@@ -88,7 +88,7 @@ export const OverviewPage = () => {
           </Link>
         }
       />
-      {isLoading ? <Loading rows={12} /> : <Standing projectId={projectId} {...standing} />}
+      {isLoading ? <Loading rows={12} /> : <Summary projectId={projectId} {...summary} />}
     </Page>
   );
 };

@@ -82,7 +82,7 @@ const Versions = ({ image }: Readonly<{ image: OsImage }>) => {
             setAsked({
               form: { ...IMAGE_REGISTER, title: `New version of ${image.name}` },
               row: null,
-              // Another file, which nobody has verified yet.
+              // Another file, which no operator has verified yet.
               from: { ...image, digest: undefined, size_bytes: undefined, trust: undefined },
             })
           }

@@ -22,7 +22,7 @@ const guestThat = (given: Readonly<{ down_at?: number; answers_in?: number }>) =
     },
     signal: controller.signal,
     virsh: {
-      tell: () => answer(() => asked.push(clock.ms) > 0),
+      request: () => answer(() => asked.push(clock.ms) > 0),
       state: () => answer(stateNow),
     },
   };

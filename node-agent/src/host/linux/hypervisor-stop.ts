@@ -11,7 +11,7 @@ const POLL_MS = 250;
 const REPEAT_MS = 5_000;
 
 export type ShutdownRequest = Readonly<{
-  virsh: Pick<Virsh, 'tell' | 'state'>;
+  virsh: Pick<Virsh, 'request' | 'state'>;
   signal?: AbortSignal | undefined;
   /** A monotonic clock. */
   now?: () => number;
@@ -31,7 +31,7 @@ export const requestShutdown = async (
   while (now() < deadline) {
     if (now() - askedAt >= REPEAT_MS) {
       askedAt = now();
-      await virsh.tell('shutdown', uuid);
+      await virsh.request('shutdown', uuid);
     }
     await rest(Math.max(0, Math.min(POLL_MS, deadline - now())), signal);
     if (isDown(await virsh.state(uuid))) return true;

@@ -15,11 +15,11 @@ test('a device group held by another process is named; other failures show the m
     'error: internal error: process exited while connecting to monitor: qemu-system-x86_64: -device vfio-pci,host=1b:00.0:',
     'vfio 0000:1b:00.0: failed to open /dev/vfio/45: Device or resource busy',
   ].join('\n');
-  await assert.rejects(createVirsh(failing(busy), 'qemu:///system').tell('start', UUID), {
+  await assert.rejects(createVirsh(failing(busy), 'qemu:///system').request('start', UUID), {
     code: 'vfio_group_unavailable',
     message: /\/dev\/vfio\/45: Device or resource busy/,
   });
-  await assert.rejects(createVirsh(failing('error: out of memory'), 'qemu:///system').tell('start', UUID), {
+  await assert.rejects(createVirsh(failing('error: out of memory'), 'qemu:///system').request('start', UUID), {
     code: 'host_error',
     message: 'virsh start failed: error: out of memory',
   });

@@ -19,7 +19,7 @@ export type Virsh = Readonly<{
   state(uuid: string): Promise<Domain['state'] | null>;
   define(file: string): Promise<void>;
   /** Returns whether it acted; false for a domain that is already in that state or gone. */
-  tell(verb: 'start' | 'shutdown' | 'destroy' | 'reset' | 'resume', uuid: string): Promise<boolean>;
+  request(verb: 'start' | 'shutdown' | 'destroy' | 'reset' | 'resume', uuid: string): Promise<boolean>;
   undefine(uuid: string): Promise<void>;
   /** True if it shut down and started again, false if it did not within this time. */
   reboot(uuid: string, graceS: number): Promise<boolean>;
@@ -97,7 +97,7 @@ export const createVirsh = (run: Run, connect: string): Virsh => {
       return found.filter((domain) => domain !== null);
     },
     define: async (file) => void (await act('define', '--file', file, '--validate')),
-    tell: async (verb, uuid) => {
+    request: async (verb, uuid) => {
       const { status, stderr } = await run({
         argv: argv(verb, uuid, ...(verb === 'shutdown' ? ['--mode', 'acpi'] : [])),
         recorded: `virsh-${verb}.txt`,

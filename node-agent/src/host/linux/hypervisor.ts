@@ -137,8 +137,8 @@ const start = async (given: Given, machine: VmPlan): Promise<void> => {
   const there = all.find((one) => one.parsed.name === machine.name);
   if (there !== undefined) refuseOther(given, machine, there);
   if (there?.state === 'running') return;
-  if (there?.state === 'paused') return void (await virsh.tell('resume', there.uuid));
-  if (there?.state === 'crashed') await virsh.tell('destroy', there.uuid);
+  if (there?.state === 'paused') return void (await virsh.request('resume', there.uuid));
+  if (there?.state === 'crashed') await virsh.request('destroy', there.uuid);
   const { xml, seed, paths } = await compile(given, machine, all);
   try {
     for (const folder of [config.folder, join(config.folder, machine.name), config.report_folder]) {
@@ -147,7 +147,7 @@ const start = async (given: Given, machine: VmPlan): Promise<void> => {
     }
     await put(paths.seed, seed);
     const uuid = await define(given, machine, xml);
-    await virsh.tell('start', uuid);
+    await virsh.request('start', uuid);
     const state = await virsh.state(uuid);
     if (state !== 'running') throw new HostError('host_error', `${machine.name} was started and is ${state}.`);
   } catch (error) {
@@ -160,7 +160,7 @@ const start = async (given: Given, machine: VmPlan): Promise<void> => {
 const undo = async (given: Given, machine: VmPlan): Promise<void> => {
   const domain = await findManaged(given, machine.name);
   if (domain !== undefined) {
-    await given.virsh.tell('destroy', domain.uuid);
+    await given.virsh.request('destroy', domain.uuid);
     await given.virsh.undefine(domain.uuid);
   }
   await removeFiles(given, machine.name);
@@ -170,9 +170,9 @@ const reboot = async (given: Given, name: string, isHard: boolean): Promise<void
   const domain = await findManaged(given, name);
   if (domain === undefined || domain.state === 'shut_off') throw new HostError('drift', `${name} is not running.`);
   if (isHard) {
-    if (!(await given.virsh.tell('reset', domain.uuid))) throw new HostError('drift', `${name} is not running.`);
+    if (!(await given.virsh.request('reset', domain.uuid))) throw new HostError('drift', `${name} is not running.`);
     // A paused guest stays paused through a reset.
-    if (domain.state !== 'running') await given.virsh.tell('resume', domain.uuid);
+    if (domain.state !== 'running') await given.virsh.request('resume', domain.uuid);
     return;
   }
   const { reboot_grace_s } = given.config;
@@ -191,7 +191,7 @@ const stop = async (
   const { virsh } = given;
   // Only a running guest OS can receive the power button.
   if (domain.state === 'running' && (await requestShutdown({ virsh, signal }, domain.uuid, graceS))) return 'graceful';
-  const wasOn = await virsh.tell('destroy', domain.uuid);
+  const wasOn = await virsh.request('destroy', domain.uuid);
   const state = await virsh.state(domain.uuid);
   if (!isDown(state)) throw new HostError('host_error', `${name} was destroyed and is ${state}.`);
   return wasOn ? 'hard' : 'graceful';

@@ -6,7 +6,7 @@
  * An entry records the file's metadata at verification. An unchanged file needs no second hash; a changed one is hashed
  * again before use, and removed if it differs or cannot be read. An entry that cannot be parsed is not listed.
  *
- * Errors tell the image from this host: `bad_image` is about the bytes that the source serves, `bad_image_cache` about
+ * Errors distinguish the image from this host: `bad_image` is about the bytes that the source serves, `bad_image_cache` about
  * the file system of the cache.
  */
 import { createHash } from 'node:crypto';

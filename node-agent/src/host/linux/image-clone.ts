@@ -36,13 +36,13 @@ export const percentsIn = (text: string): readonly number[] =>
 /** Reports the bytes copied since the start, never decreasing. */
 const progressOf = (bytes: number, onProgress: Progress): ((text: string) => void) => {
   const startedAt = performance.now();
-  let told = 0;
+  let reported = 0;
   let rest = '';
   return (text) => {
     rest = (rest + text).slice(-100);
     const percent = percentsIn(rest).at(-1) ?? 0;
-    if (percent <= told) return;
-    told = percent;
+    if (percent <= reported) return;
+    reported = percent;
     const seconds = Math.max(0.001, (performance.now() - startedAt) / 1000);
     onProgress({ percent, bytes_per_s: Math.round(((percent / 100) * bytes) / seconds) });
   };

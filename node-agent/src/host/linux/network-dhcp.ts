@@ -96,8 +96,8 @@ export const createAddressServer = (run: Run, config: NetworkConfig, network: Pr
         names
           .filter((name) => !name.startsWith('.'))
           .map(async (name) => {
-            const told = await reservationIn(name);
-            return { name, mac_address: told?.mac_address ?? '', private_ip: told?.private_ip ?? '' };
+            const reserved = await reservationIn(name);
+            return { name, mac_address: reserved?.mac_address ?? '', private_ip: reserved?.private_ip ?? '' };
           }),
       );
       return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));

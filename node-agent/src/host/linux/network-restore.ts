@@ -29,40 +29,40 @@ export const removeStale = async (
   own: readonly Port[],
   hasBridge: boolean,
 ): Promise<readonly string[]> => {
-  const told: string[] = [];
+  const repairs: string[] = [];
   for (const one of await dhcp.reservations()) {
     const port = own.find(({ name }) => name === one.name);
     if (port?.mac_address === one.mac_address && port.private_ip === one.private_ip) continue;
     await dhcp.release(one.name);
-    told.push(`removed the reservation of ${one.private_ip || 'no address'} for ${one.name}`);
+    repairs.push(`removed the reservation of ${one.private_ip || 'no address'} for ${one.name}`);
   }
   const gone = await dhcp.forget(
     ({ mac, ip }) => !own.some((port) => port.mac_address === mac && port.private_ip === ip),
   );
-  if (gone > 0) told.push(`removed ${gone} DHCP leases without a port`);
+  if (gone > 0) repairs.push(`removed ${gone} DHCP leases without a port`);
   const known = new Set([BASE_COOKIE, ...own.map(({ name }) => portCookie(name))]);
   for (const cookie of hasBridge ? await ovs.cookies() : [])
     if (!known.has(cookie)) {
       await ovs.removeFlows(cookie);
-      told.push(`removed flows ${cookie} of a port that is gone`);
+      repairs.push(`removed flows ${cookie} of a port that is gone`);
     }
   const table = await nat.read();
   for (const ip of table === null ? [] : translatedAddresses(table))
     if (!own.some((port) => port.private_ip === ip)) {
       const count = await nat.forget(ip);
-      told.push(`ended the translation of ${ip}${count > 0 ? ' and its connections' : ''}`);
+      repairs.push(`ended the translation of ${ip}${count > 0 ? ' and its connections' : ''}`);
     }
-  return told;
+  return repairs;
 };
 
 const putBack = async ({ ovs, nat, dhcp }: Parts, own: readonly Port[]): Promise<readonly string[]> => {
-  const told: string[] = [];
+  const repairs: string[] = [];
   await ovs.ensureBase();
-  if (await dhcp.ensure()) told.push('started the address server');
+  if (await dhcp.ensure()) repairs.push('started the address server');
   for (const port of own) {
     await dhcp.reserve(port);
-    if (await ovs.ensureFlows(port, await ovs.ensurePort(port))) told.push(`restored the flows of ${port.name}`);
+    if (await ovs.ensureFlows(port, await ovs.ensurePort(port))) repairs.push(`restored the flows of ${port.name}`);
   }
-  if (await nat.ensure(own)) told.push('rewrote address translation');
-  return told;
+  if (await nat.ensure(own)) repairs.push('rewrote address translation');
+  return repairs;
 };

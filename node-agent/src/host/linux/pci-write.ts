@@ -88,9 +88,9 @@ export const resetPci = async (files: Files, address: string, allowed: readonly 
   );
   if (method === undefined) throw new HostError('unsupported', `${address} offers no reset.`);
   const scope = method === 'bus' ? onBus(address, all) : [address];
-  const strangers = scope.filter((one) => one !== address && !allowed.includes(one));
-  if (strangers.length > 0)
-    throw new HostError('blocked', `A ${method} reset of ${address} would also reset ${strangers.join(', ')}.`);
+  const others = scope.filter((one) => one !== address && !allowed.includes(one));
+  if (others.length > 0)
+    throw new HostError('blocked', `A ${method} reset of ${address} would also reset ${others.join(', ')}.`);
   await refuseInGuest(
     files,
     all.filter((one) => scope.includes(one.address)),

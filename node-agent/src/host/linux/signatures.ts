@@ -41,16 +41,16 @@ export const readSignatures = async (
   own: readonly string[],
   known: Signatures,
 ): Promise<Readonly<{ filesystems: string[]; unreadable?: string }>> => {
-  const told = own.flatMap((one) => known.get(one) ?? []);
+  const knownTypes = own.flatMap((one) => known.get(one) ?? []);
   try {
     const text = await outputOf(run, {
       argv: ['wipefs', '--no-act', '--json', ...own.map((one) => join(files.root, 'dev', one))],
       recorded: `wipefs-${name}.json`,
     });
-    return { filesystems: [...new Set([...wipefsTypesOf(text), ...told])].sort() };
+    return { filesystems: [...new Set([...wipefsTypesOf(text), ...knownTypes])].sort() };
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    return { filesystems: told.toSorted(), unreadable: error.message };
+    return { filesystems: knownTypes.toSorted(), unreadable: error.message };
   }
 };
 

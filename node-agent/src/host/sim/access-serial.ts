@@ -20,7 +20,7 @@ export type Boot = Readonly<{
 export type Serial = Readonly<{
   open(): SerialLine;
   /** Null: the VM is off; connected clients read to the end. */
-  tell(boot: Boot | null): void;
+  setBoot(boot: Boot | null): void;
 }>;
 
 const HISTORY_BYTES = 64 * 1024;
@@ -81,7 +81,7 @@ export const createSerial = (onDeserted: () => void): Serial => {
   };
 
   return {
-    tell: (next) => {
+    setBoot: (next) => {
       if (next === null) {
         boot = null;
         asks = 'nothing';

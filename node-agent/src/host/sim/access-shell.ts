@@ -33,12 +33,12 @@ export const written = (to: NodeJS.WritableStream, bytes: string | Uint8Array): 
 
 export const createShell = (inside: Inside) => {
   let last = 0;
-  const told = (word: string): string => word.replaceAll(LAST, String(last));
+  const expand = (word: string): string => word.replaceAll(LAST, String(last));
   const variable = (name: string): string =>
     ({ '?': LAST, HOME: inside.files.home, USER: inside.username, HOSTNAME: inside.hostname })[name] ?? '';
 
   const runSimple = async ({ argv, input, output, append }: Simple, io: Streams): Promise<number> => {
-    const [name = '', ...args] = argv.map(told);
+    const [name = '', ...args] = argv.map(expand);
     const run = COMMANDS[name];
     if (run === undefined || !Object.hasOwn(COMMANDS, name)) {
       await io.err(`${SHELL}: ${name}: command not found\n`);
@@ -107,7 +107,7 @@ export const createShell = (inside: Inside) => {
         if (after === 'success' ? last !== 0 : after === 'failure' && last === 0) continue;
         const [first] = pipe;
         if (pipe.length === 1 && first?.argv[0] === 'exit') {
-          return { code: Number(told(first.argv[1] ?? LAST)) & 0xff, isExit: true };
+          return { code: Number(expand(first.argv[1] ?? LAST)) & 0xff, isExit: true };
         }
         last = await runPipe(pipe, io);
         if (io.signal.aborted) last = INTERRUPTED;

@@ -154,11 +154,11 @@ export const createAccess = (core: Core): Access => {
     const domain = core.store.read().domains.find((one) => one.name === name);
     const isOn = core.store.read().is_on && domain?.state === 'running';
     if (!isOn) {
-      serial.tell(null);
+      serial.setBoot(null);
       return false;
     }
     const inside = guestInside(domain);
-    serial.tell({
+    serial.setBoot({
       hostname: inside.hostname,
       kernel: inside.kernel,
       gpus: inside.gpus.map((gpu) => gpu.address),

@@ -5,10 +5,12 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkUserData } from '../../vm/cloud-init.ts';
+import { platformChecks } from '../../vm/data-disks.ts';
 import { type Domain, HostError, type Hypervisor, type VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';
 import { domainNames, findSame, planDevices, refuseStart } from './domain-check.ts';
+import { setUpDataDisks } from './guest-disks.ts';
 import { sshKeyOf } from './identity.ts';
 import { signaturesOn } from './signature.ts';
 import type { SimDomain } from './state.ts';
@@ -32,13 +34,18 @@ const edit = (core: Core, name: string, change: Partial<SimDomain>): void =>
 const bootSerial = (plan: VmPlan['plan']): string | undefined =>
   plan.slots.find((slot) => slot.slot_id === plan.boot_slot_id)?.nvme_serial;
 
-/** The GPUs that the guest OS finds. If its partition was not active before the boot, the fabric never comes up. */
-const bootGuest = async (core: Core, plan: VmPlan['plan']): Promise<SimDomain['guest']> => {
+/** The GPUs that the guest OS finds, and the data disks that it mounts. If its partition was not active before the boot, the fabric never comes up. */
+const bootGuest = async (
+  core: Core,
+  plan: VmPlan['plan'],
+  storage: SimDomain['storage'],
+): Promise<SimDomain['guest']> => {
   const serial = bootSerial(plan);
   if (serial === undefined || !(await signaturesOn(blockOf(core, serial))).includes('ext4')) return null;
   const { fabric_partition_id: partition } = plan;
   const hasFabric = partition === null || core.store.read().active_partitions.includes(partition);
-  return { gpu_count: hasFabric ? plan.slots.length : 0 };
+  const mounts = storage === 'formatted' ? await setUpDataDisks(core, plan) : [];
+  return { gpu_count: hasFabric ? plan.slots.length : 0, mounts };
 };
 
 /** Three quarters in, away from everything an image writes. */
@@ -51,7 +58,7 @@ const leaveTenantData = async (core: Core, machine: VmPlan): Promise<void> => {
 const start = async (core: Core, machine: VmPlan): Promise<void> => {
   if (findSame(core, machine)?.state === 'running') return;
   refuseStart(core, machine);
-  const guest = await bootGuest(core, machine.plan);
+  const guest = await bootGuest(core, machine.plan, machine.seed.storage);
   if (guest !== null) await leaveTenantData(core, machine);
   findSame(core, machine);
   mkdirSync(join(core.dir, 'seeds'), { recursive: true });
@@ -64,6 +71,7 @@ const start = async (core: Core, machine: VmPlan): Promise<void> => {
     started_at: core.now().toISOString(),
     guest,
     install: machine.seed.install ?? 0,
+    storage: machine.seed.storage ?? 'raw',
     readiness_checks: machine.seed.readiness_checks ?? [],
     hostname: machine.seed.hostname,
     ssh_public_keys: machine.seed.ssh_public_keys,
@@ -86,7 +94,7 @@ const reboot = async (core: Core, name: string, isHard: boolean): Promise<void> 
   if (!isHard && (domain.state !== 'running' || core.fault('guest_ignores_shutdown', ...domainNames(domain)))) {
     throw new HostError('timeout', `${name} did not respond to the reboot request.`);
   }
-  const guest = domain.plan === null ? null : await bootGuest(core, domain.plan);
+  const guest = domain.plan === null ? null : await bootGuest(core, domain.plan, domain.storage);
   edit(core, name, { state: 'running', started_at: core.now().toISOString(), guest });
 };
 
@@ -169,7 +177,7 @@ export const createHypervisor = (core: Core): Hypervisor => {
         return {
           ssh_host_key: sshKeyOf(...hostKeyName(core, domain)),
           gpu_count: isLie ? Math.max(0, count - 1) : count,
-          checks: (domain.readiness_checks ?? []).map((check) =>
+          checks: [...platformChecks(domain.storage), ...(domain.readiness_checks ?? [])].map((check) =>
             core.fault('guest_check_fails', ...domainNames(domain)) === undefined
               ? { name: check, is_ok: true, why: null }
               : { name: check, is_ok: false, why: 'a fault was laid for it' },

@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BundlePlan, CachedImage } from '@gpuaas/contract/node';
+import type { BundlePlan, CachedImage, StorageKind } from '@gpuaas/contract/node';
 import type { Domain, Port } from '../host.ts';
 
 export type SimDomain = {
@@ -18,7 +18,8 @@ export type SimDomain = {
   /** The installation on its boot disk, which determines its host key. */
   install?: number;
   /** What the guest OS found when it booted; null if its boot disk has nothing to boot. */
-  guest: { gpu_count: number } | null;
+  guest: { gpu_count: number; mounts?: string[] } | null;
+  storage?: StorageKind;
   readiness_checks?: readonly string[];
   hostname?: string;
   /** Those that the control plane installed for its account. */

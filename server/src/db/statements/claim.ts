@@ -23,6 +23,8 @@ export type NewClaimSet = Readonly<
         | 'image_name'
         | 'image_digest'
         | 'gpu_count'
+        | 'storage'
+        | 'network'
         | 'requested_by'
         | 'is_protected'
         | 'max_duration_s'
@@ -64,6 +66,8 @@ const PARAMETERS = {
   image_name: 'text | null',
   image_digest: 'text | null',
   gpu_count: 'integer',
+  storage: 'text',
+  network: 'text | null',
   requested_by: 'text',
   ssh_key_ids: 'text[]',
   tags: 'jsonb',
@@ -116,9 +120,9 @@ const claimStatement = (occupy: string, claims: string) =>
     `with project as (
     select 1 from projects where id = :project_id and deleted_at is null for key share),
   allocation as (
-    insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, image_digest, gpu_count, node_id,
+    insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, image_digest, gpu_count, storage, network, node_id,
       state, requested_by, ssh_key_ids, tags, is_protected, max_duration_s, correlation_id, created_at, state_since, state_deadline_at)
-    values (:allocation_id, :organization_id, :project_id, :name, :capacity_shape, :sku_name, :region_name, :image_name, :image_digest, :gpu_count, :node_id,
+    values (:allocation_id, :organization_id, :project_id, :name, :capacity_shape, :sku_name, :region_name, :image_name, :image_digest, :gpu_count, :storage, :network, :node_id,
       'requested', :requested_by, :ssh_key_ids, :tags, :is_protected, :max_duration_s, :correlation_id, :created_at, :created_at,
       :created_at + make_interval(secs => :deadline_s))),
   slot as (

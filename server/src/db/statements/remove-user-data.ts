@@ -26,7 +26,7 @@ export const deleteEndedUserData = async (tx: Tx, limit: number): Promise<number
 
 /**
  * It may hold secrets, so the tasks that carried it to a host forget it too: once its row is gone nothing leads to them any
- * more. What a host has in hand stays what it was told.
+ * more. What a host has in hand does not change.
  */
 export const removeUserData = async (tx: Tx, allocationId: string): Promise<void> => {
   await tx.query(

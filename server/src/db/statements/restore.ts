@@ -103,7 +103,7 @@ const RECORD_HOLD = statement(
    values (:id, 'the control plane', :reason, 'epoch', :ended, :lost_changes, :identity_changes, :correlation_id)`,
 );
 
-/** Holds every node and ends no credential: nobody has said yet from when the backup is. */
+/** Holds every node and ends no credential: the time of the backup is not known yet. */
 export const holdNodes = async (
   tx: Tx,
   hold: Pick<NewRestore, 'id' | 'reason' | 'lost_changes' | 'identity_changes' | 'correlation_id'>,

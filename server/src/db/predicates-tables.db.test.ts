@@ -1,0 +1,297 @@
+/**
+ * The shared fragments that read other tables, compared with the same rule on values. A common table expression takes the
+ * place of each table, so that no constraint excludes a generated row.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { OPEN_DISK_APPROVAL_STATES, SESSION_STATES } from '@gpuaas/contract';
+import fc from 'fast-check';
+import { type TestDatabase, testDatabase } from '../../test/database.ts';
+import { priceAt, skuBlockers } from '../domain/catalog.ts';
+import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
+import { LIVE_SESSION_STATES } from '../domain/session.ts';
+import { isTaskUndone, UNSTARTED_TASK_STATES } from '../domain/task.ts';
+import { PLATFORM } from './client.ts';
+import {
+  claimCounts,
+  DISK_OPEN,
+  deviceIsHeldElsewhere,
+  isInProject,
+  launchKeyCounts,
+  SESSION_LIVE,
+  skuIsOpen,
+  slotIsProven,
+  TASK_UNDONE,
+  TASK_UNSTARTED,
+  taskIsLate,
+} from './predicates.ts';
+
+type Tables = Readonly<Record<string, Readonly<{ columns: string; rows: readonly object[] }>>>;
+
+const RUNS = 250;
+/** A rule that is nearly always one of true and false is not tested. */
+const SEEN_MIN = 20;
+const DAYS = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'].map((day) => `${day}T00:00:00Z`);
+const day = fc.constantFrom(...DAYS);
+const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 2 });
+const rarely = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
+
+describe('a shared predicate over other tables', () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await testDatabase();
+  });
+  after(() => database.drop());
+
+  /** The value of `select` with `tables` in place of those of the database. */
+  const evaluate = (tables: Tables, select: string): Promise<unknown> => {
+    const names = Object.keys(tables);
+    const parts = names.map(
+      (name, at) =>
+        `${name} as (select x.* from jsonb_to_recordset($${at + 1}::jsonb) as x (${tables[name]?.columns ?? ''}))`,
+    );
+    return database.database.read(PLATFORM, async (reader) => {
+      const found = await reader.query<{ value: unknown }>(
+        `with ${parts.join(', ')} select (${select}) as value`,
+        names.map((name) => JSON.stringify(tables[name]?.rows ?? [])),
+      );
+      return found.rows[0]?.value;
+    });
+  };
+
+  const holds = async <World>(
+    world: fc.Arbitrary<World>,
+    tables: (world: World) => Tables,
+    select: string,
+    expected: (world: World) => boolean,
+  ): Promise<void> => {
+    const seen = { true: 0, false: 0 };
+    await fc.assert(
+      fc.asyncProperty(world, async (one) => {
+        const wanted = expected(one);
+        assert.equal(await evaluate(tables(one), select), wanted);
+        seen[`${wanted}`]++;
+      }),
+      { numRuns: RUNS },
+    );
+    assert.ok(seen.true >= SEEN_MIN && seen.false >= SEEN_MIN, JSON.stringify(seen));
+  };
+
+  it('knows the states of tasks, sessions and data disks that the domain and the contract list', async () => {
+    const within = (list: readonly string[]) => (state: string) => list.includes(state);
+    const cases: readonly (readonly [string, readonly string[], (state: string) => boolean])[] = [
+      [TASK_UNSTARTED, ['queued', 'dispatched', 'running', 'completed', 'unknown'], within(UNSTARTED_TASK_STATES)],
+      [TASK_UNDONE, ['queued', 'running', 'completed', 'failed', 'expired', 'unknown', 'cancelled'], isTaskUndone],
+      [SESSION_LIVE, SESSION_STATES, within(LIVE_SESSION_STATES)],
+      [DISK_OPEN, ['approved', 'wiping', 'blocked', 'owned', 'revoked'], within(OPEN_DISK_APPROVAL_STATES)],
+    ];
+    for (const [fragment, states, isIn] of cases)
+      for (const state of states)
+        assert.equal(
+          await evaluate(
+            { one: { columns: 'state text', rows: [{ state }] } },
+            `select one.state ${fragment} from one`,
+          ),
+          isIn(state),
+          `${state} ${fragment}`,
+        );
+  });
+
+  it('ends a task by its time only while the clock is trusted', () => {
+    // Seconds from now, never within the time that a query may take of a limit.
+    const off = fc.constantFrom(-3600, -60, 60, 3600);
+    const step = CLOCK_STEP_MAX_MS / 1000;
+    return holds(
+      fc.record({
+        expires: off,
+        seen_ago: fc.constantFrom(0, step - 60, step + 1, 10 * step),
+        held: fc.boolean(),
+        guard: fc.boolean(),
+      }),
+      ({ expires, seen_ago, held, guard }) => {
+        const at = (s: number) => new Date(Date.now() + s * 1000).toISOString();
+        return {
+          t: { columns: 'expires_at timestamptz', rows: [{ expires_at: at(expires) }] },
+          clock_guard: {
+            columns: 'hold_since timestamptz, seen_at timestamptz',
+            rows: guard ? [{ hold_since: held ? at(0) : null, seen_at: at(-seen_ago) }] : [],
+          },
+        };
+      },
+      `select ${taskIsLate('t')} from t`,
+      ({ expires, seen_ago, held, guard }) => expires < 0 && (!guard || (!held && seen_ago < step)),
+    );
+  });
+
+  it('lets a SKU be launched exactly when it is live, enabled and the domain finds no blocker', () => {
+    const price = fc.record({
+      valid_from: day,
+      gpu_hourly_price_minor: fc.nat({ max: 3 }),
+      cancelled_at: rarely(day),
+      ended_at: rarely(day),
+    });
+    return holds(
+      fc.record({
+        enabled: fc.constantFrom(true, true, false),
+        retired_at: rarely(day),
+        prices: fc.uniqueArray(price, { maxLength: 3, selector: ({ valid_from }) => valid_from }),
+      }),
+      ({ enabled, retired_at, prices }) => ({
+        k: {
+          columns: 'name text, enabled boolean, retired_at timestamptz',
+          rows: [{ name: 'h200', enabled, retired_at }],
+        },
+        sku_prices: {
+          columns: `id text, sku_name text, valid_from timestamptz, gpu_hourly_price_minor integer, currency text,
+            cancelled_at timestamptz, ended_at timestamptz`,
+          rows: prices.map((one, at) => ({ id: `prc_${at}`, sku_name: 'h200', currency: 'USD', ...one })),
+        },
+      }),
+      `select ${skuIsOpen('k')} from k`,
+      ({ enabled, retired_at, prices }) => {
+        const current = priceAt(
+          prices.map((one, at) => ({ id: `prc_${at}`, ...one })),
+          Date.now(),
+        );
+        const sku = { gpu_hourly_price_minor: current?.gpu_hourly_price_minor ?? null };
+        return enabled && retired_at === null && skuBlockers(sku).length === 0;
+      },
+    );
+  });
+
+  it('counts a claim towards quota only while it is live and on the current node of its allocation', () =>
+    holds(
+      fc.record({ released_at: orNull(day), move_id: orNull(fc.constant('mov_1')) }),
+      (claim) => ({ c: { columns: 'released_at timestamptz, move_id text', rows: [claim] } }),
+      `select ${claimCounts('c')} from c`,
+      ({ released_at, move_id }) => released_at === null && move_id === null,
+    ));
+
+  const people = fc.record({
+    state: fc.constantFrom('active', 'active', 'disabled'),
+    role: fc.constantFrom(null, 'owner', 'admin', 'member', 'member'),
+    role_elsewhere: fc.constantFrom(null, 'owner'),
+    project: fc.constantFrom(null, 'prj_1', 'prj_2'),
+  });
+  const memberships = ({
+    state,
+    role,
+    role_elsewhere,
+    project,
+  }: typeof people extends fc.Arbitrary<infer T> ? T : never) => ({
+    u: { columns: 'id text, state text', rows: [{ id: 'usr_1', state }] },
+    a: { columns: 'organization_id text, project_id text', rows: [{ organization_id: 'org_1', project_id: 'prj_1' }] },
+    tenant_memberships: {
+      columns: 'organization_id text, user_id text, role text',
+      rows: [
+        ...(role === null ? [] : [{ organization_id: 'org_1', user_id: 'usr_1', role }]),
+        ...(role_elsewhere === null ? [] : [{ organization_id: 'org_2', user_id: 'usr_1', role: role_elsewhere }]),
+        { organization_id: 'org_1', user_id: 'usr_2', role: 'owner' },
+      ],
+    },
+    project_memberships: {
+      columns: 'project_id text, user_id text',
+      rows: [
+        ...(project === null ? [] : [{ project_id: project, user_id: 'usr_1' }]),
+        { project_id: 'prj_1', user_id: 'usr_2' },
+      ],
+    },
+  });
+  const reaches = ({ role, project }: { role: string | null; project: string | null }): boolean =>
+    role !== null && (role !== 'member' || project === 'prj_1');
+
+  it('finds a user in a project by a role in its organization, of plain members only by one in the project', () =>
+    holds(people, memberships, `select ${isInProject('u', 'a')} from u, a`, reaches));
+
+  it('lets a launch key open an allocation while its user is active and in the project', () =>
+    holds(
+      people,
+      memberships,
+      `select ${launchKeyCounts('u', 'a')} from u, a`,
+      (one) => one.state === 'active' && reaches(one),
+    ));
+
+  const slot = fc.record({
+    id: fc.constantFrom('slt_1', 'slt_2', 'slt_3'),
+    node_id: fc.constantFrom('nod_1', 'nod_2'),
+    nvme_serial: fc.constantFrom(null, 'S1', 'S2'),
+    gpu_uuid: fc.constantFrom(null, 'G1', 'G2'),
+    status: fc.constantFrom('available', 'available', 'in_use', 'quarantined'),
+    last_claimed_at: orNull(day),
+    wiped_at: fc.option(day, { nil: null, freq: 5 }),
+  });
+  const disk = fc.record({
+    node_id: fc.constantFrom('nod_1', 'nod_2'),
+    serial: fc.constantFrom('S1', 'S2'),
+    wipe_proof_id: fc.constantFrom(null, 'wpf_1'),
+    state: fc.constantFrom('owned', 'owned', 'revoked'),
+    state_since: day,
+  });
+  const claim = fc.record({
+    node_id: fc.constantFrom('nod_1', 'nod_2'),
+    claim_kind: fc.constantFrom('node_exclusive', 'node_exclusive', 'slot'),
+    created_at: day,
+    released_at: orNull(day),
+  });
+  const devices = fc.record({
+    own: slot.map((one) => ({ ...one, id: 'slt_1' })),
+    others: fc.array(slot, { minLength: 1, maxLength: 4 }),
+    disks: fc.array(disk, { minLength: 1, maxLength: 3 }),
+    claims: fc.array(claim, { minLength: 1, maxLength: 3 }),
+  });
+  type Devices = typeof devices extends fc.Arbitrary<infer T> ? T : never;
+  const SLOT = `id text, node_id text, nvme_serial text, gpu_uuid text, status text, last_claimed_at timestamptz, wiped_at timestamptz`;
+  const tablesOf = ({ own, others, disks, claims }: Devices): Tables => ({
+    s: { columns: SLOT, rows: [own] },
+    node_resource_slots: { columns: SLOT, rows: [own, ...others] },
+    disk_ownerships: {
+      columns: 'node_id text, serial text, wipe_proof_id text, state text, state_since timestamptz',
+      rows: disks,
+    },
+    allocation_resource_claims: {
+      columns: 'node_id text, claim_kind text, created_at timestamptz, released_at timestamptz',
+      rows: claims,
+    },
+  });
+  /** Other slots with the disk or the GPU, and claims on whole nodes that had the disk as a data disk. */
+  const usesOf = ({ own, others, disks, claims }: Devices) => ({
+    slots: others.filter(
+      (one) =>
+        one.id !== own.id &&
+        ((one.nvme_serial !== null && one.nvme_serial === own.nvme_serial) ||
+          (one.gpu_uuid !== null && one.gpu_uuid === own.gpu_uuid)),
+    ),
+    nodes: disks
+      .filter(({ serial, wipe_proof_id }) => serial === own.nvme_serial && wipe_proof_id !== null)
+      .flatMap((held) =>
+        claims
+          .filter(
+            (one) =>
+              one.claim_kind === 'node_exclusive' &&
+              one.node_id === held.node_id &&
+              (held.state !== 'revoked' || one.created_at < held.state_since),
+          )
+          .map((one) => ({ ...one, isElsewhere: held.node_id !== own.node_id })),
+      ),
+  });
+  const isHeldElsewhere = (world: Devices): boolean => {
+    const { slots, nodes } = usesOf(world);
+    return (
+      slots.some(({ status }) => status === 'in_use') ||
+      nodes.some(({ isElsewhere, released_at }) => isElsewhere && released_at === null)
+    );
+  };
+
+  it('finds a device of a slot that an allocation holds elsewhere', () =>
+    holds(devices, tablesOf, `select ${deviceIsHeldElsewhere('s')} from s`, isHeldElsewhere));
+
+  it('accepts the wipe of a slot only if no allocation had its disk or GPU since', () =>
+    holds(devices, tablesOf, `select ${slotIsProven('s')} from s`, (world) => {
+      const { own } = world;
+      const { slots, nodes } = usesOf(world);
+      if (own.wiped_at === null || isHeldElsewhere(world)) return false;
+      const isLater = (time: string | null): boolean => time !== null && own.wiped_at !== null && time > own.wiped_at;
+      return !slots.some((one) => isLater(one.last_claimed_at)) && !nodes.some((one) => isLater(one.created_at));
+    }));
+});

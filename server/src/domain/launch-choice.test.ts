@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { choose, launchChoices, networkOf } from './launch-choice.ts';
+
+const slice = (gpu_count: number) => launchChoices({ capacity_shape: 'gpu_slice', gpu_count });
+const BARE_METAL = launchChoices({ capacity_shape: 'baremetal', gpu_count: 8 });
+const availableIn = ({ storage, network }: typeof BARE_METAL) =>
+  [...storage, ...network].filter(({ available }) => available).map(({ name }) => name);
+
+test('data disks can be formatted where a slice has any, and bare metal has neither choice', () => {
+  assert.deepEqual(availableIn(slice(1)), ['raw', 'private_nat']);
+  assert.deepEqual(availableIn(slice(2)), ['raw', 'formatted', 'private_nat']);
+  assert.deepEqual(availableIn(slice(8)), ['raw', 'formatted', 'private_nat']);
+  assert.deepEqual(availableIn(BARE_METAL), ['raw']);
+});
+
+test('each choice that is not available has a reason, and no other', () => {
+  for (const { storage, network } of [slice(1), slice(2), BARE_METAL])
+    for (const { available, reason } of [...storage, ...network]) assert.equal(reason === null, available);
+});
+
+test('a launch gets the choice that it names, else the first available one, else none', () => {
+  assert.deepEqual(choose(slice(2).storage, 'formatted', null), { name: 'formatted' });
+  assert.deepEqual(choose(slice(2).storage, null, null), { name: 'raw' });
+  assert.deepEqual(choose(BARE_METAL.network, null, null), { name: null });
+  assert.deepEqual(choose(BARE_METAL.network, 'private_nat', null), { reason: BARE_METAL.network[0]?.reason });
+});
+
+test('a slice without a stored network is behind NAT, and bare metal has none', () => {
+  assert.equal(networkOf({ capacity_shape: 'gpu_slice', network: null }), 'private_nat');
+  assert.equal(networkOf({ capacity_shape: 'gpu_slice', network: 'private_nat' }), 'private_nat');
+  assert.equal(networkOf({ capacity_shape: 'baremetal', network: null }), null);
+});
