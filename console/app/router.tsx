@@ -106,7 +106,7 @@ const platform = createRoute({ getParentRoute: () => gate, path: '/platform', co
 const nodes = createRoute({
   getParentRoute: () => platform,
   path: '/nodes',
-  validateSearch: textSearch('q', 'region', 'state', 'occupancy', 'health', 'slot', 'attention'),
+  validateSearch: textSearch('q', 'region', 'state', 'occupancy', 'health', 'slot', 'attention', 'add'),
   component: lazyRouteComponent(() => import('./pages/nodes/nodes-page.tsx'), 'NodesPage'),
 });
 const node = createRoute({
@@ -158,6 +158,11 @@ const catalog = createRoute({
   validateSearch: textSearch('tab', 'sku', 'image'),
   component: lazyRouteComponent(() => import('./pages/site/catalog-page.tsx'), 'CatalogPage'),
 });
+const siteFile = createRoute({
+  getParentRoute: () => site,
+  path: '/file',
+  component: lazyRouteComponent(() => import('./pages/site/file-page.tsx'), 'SiteFilePage'),
+});
 const siteAccess = createRoute({
   getParentRoute: () => site,
   path: '/access',
@@ -196,7 +201,7 @@ const routeTree = rootRoute.addChildren([
     organizationLimits,
     organizationAudit,
     platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformTrace, platformAudit]),
-    site.addChildren([setup, catalog, siteAccess, requests, organizations]),
+    site.addChildren([setup, catalog, siteFile, siteAccess, requests, organizations]),
     settings,
     nowhere,
   ]),

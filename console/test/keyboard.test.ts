@@ -17,6 +17,8 @@ const PAGES = [
   'node-slots',
   'settings-ssh-keys',
   'catalog-sku',
+  'setup',
+  'site-file',
   'requests',
 ];
 

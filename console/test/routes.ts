@@ -108,6 +108,8 @@ export const routesOf = ({ seedIds: cast, world }: MockApi): readonly PageRoute[
     ...tabs('catalog', '/site/catalog', ['regions', 'skus', 'images', 'pools']),
     { name: 'catalog-sku', path: `/site/catalog?tab=skus&sku=${SLICE_SKU}` },
     { name: 'catalog-image', path: '/site/catalog?tab=images&image=ubuntu-24.04-h200-cuda' },
+    { name: 'site-file', path: '/site/file' },
+    { name: 'site-file-empty', path: '/site/file', seed: 'empty' },
     { name: 'requests', path: '/site/requests?show=all' },
     { name: 'organizations', path: '/site/organizations' },
     { name: 'organization-gpus', path: `/site/organizations?organization=${cast.organization_id}` },

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { contextOptions, launchBrowser, watch } from '../../console/test/browser.ts';
-import type { LabUnderTest } from './lab.ts';
+import type { LabUnderTest, TestLike } from './lab.ts';
 
 export type Person = Readonly<{
   page: Page;
@@ -30,7 +29,7 @@ export type Consoles = Readonly<{
   enterPassword(page: Page, username: DevUser): Promise<void>;
 }>;
 
-export const openConsoles = async (t: TestContext, lab: LabUnderTest): Promise<Consoles> => {
+export const openConsoles = async (t: TestLike, lab: Pick<LabUnderTest, 'url' | 'stateDir'>): Promise<Consoles> => {
   const browser = await launchBrowser();
   t.after(() => browser.close());
   const open = async (): Promise<Person> => {
@@ -58,6 +57,30 @@ export const openConsoles = async (t: TestContext, lab: LabUnderTest): Promise<C
       return person;
     },
   };
+};
+
+export const link = (page: Page, area: string, name: string): Locator =>
+  page.getByRole('navigation', { name: area }).getByRole('link', { name, exact: true });
+export const title = (page: Page, name: string | RegExp): Locator => page.getByRole('heading', { level: 1, name });
+export const price = (page: Page): Locator => page.getByRole('region', { name: 'Price and capacity' });
+
+/** Launches what the URL contains, and waits without a reload until it is active. */
+export const launch = async (page: Page, query: string): Promise<void> => {
+  await link(page, 'Project', 'Launch').click();
+  await page.getByRole('form', { name: 'Launch' }).waitFor();
+  await page.goto(`${page.url().split('?')[0]}?${query}`);
+  await price(page).getByText('Available now on').waitFor();
+  await price(page).getByRole('button', { name: 'Launch', exact: true }).click();
+  await page.waitForURL(/\/allocations\/alc_/);
+  await page.getByText('Active', { exact: true }).waitFor();
+};
+
+export const release = async (page: Page, name: string): Promise<void> => {
+  await page.getByRole('button', { name: 'Release', exact: true }).click();
+  await page
+    .getByRole('dialog', { name: `Release ${name}` })
+    .getByRole('button', { name: 'Release' })
+    .click();
 };
 
 /** Presses the key until the wanted element has the focus: as a keyboard user does. */

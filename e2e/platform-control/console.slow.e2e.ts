@@ -6,38 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
 import { requires } from '../../tools/test/requires.ts';
-import { openConsoles, tabTo } from './console-browser.ts';
+import { launch, link, openConsoles, price, release, tabTo, title } from './console-browser.ts';
 import { labUnderTest } from './lab.ts';
 import { ageSignIns } from './old-sign-in.ts';
 
 const GPUAAS_LAB = fileURLToPath(new URL('../../bin/gpuaas-lab', import.meta.url));
 const skip = requires('chromium');
-
-const link = (page: Page, area: string, name: string) =>
-  page.getByRole('navigation', { name: area }).getByRole('link', { name, exact: true });
-const title = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
-const price = (page: Page) => page.getByRole('region', { name: 'Price and capacity' });
-
-/** Launches what the URL contains, and waits without a reload until it is active. */
-const launch = async (page: Page, query: string): Promise<void> => {
-  await link(page, 'Project', 'Launch').click();
-  await page.getByRole('form', { name: 'Launch' }).waitFor();
-  await page.goto(`${page.url().split('?')[0]}?${query}`);
-  await price(page).getByText('Available now on').waitFor();
-  await price(page).getByRole('button', { name: 'Launch', exact: true }).click();
-  await page.waitForURL(/\/allocations\/alc_/);
-  await page.getByText('Active', { exact: true }).waitFor();
-};
-
-const release = async (page: Page, name: string): Promise<void> => {
-  await page.getByRole('button', { name: 'Release', exact: true }).click();
-  await page
-    .getByRole('dialog', { name: `Release ${name}` })
-    .getByRole('button', { name: 'Release' })
-    .click();
-};
 
 const fault = (stateDir: string, ...words: string[]): void => {
   const done = spawnSync(GPUAAS_LAB, ['fault', ...words, '--dir', join(stateDir, 'fleet')], { encoding: 'utf8' });

@@ -6094,6 +6094,8 @@ export type Operations = {
       next: 'sign_in' | 'superadmin' | 'trust_keys' | 'backups' | 'catalog' | 'sign_up' | 'node_created' | 'node_enrolled' | 'node_discovered' | 'node_approved' | 'first_launch' | null;
       /** When the data was read. */
       read_at: string;
+      /** The newest node that is not retired: that of the steps of a node. */
+      node_id: string | null;
       steps: {
         key: 'sign_in' | 'superadmin' | 'trust_keys' | 'backups' | 'catalog' | 'sign_up' | 'node_created' | 'node_enrolled' | 'node_discovered' | 'node_approved' | 'first_launch';
         label: string;

@@ -1,7 +1,7 @@
+import { siteText } from '@gpuaas/sdk/site-file';
 import { command, type Group, required, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { keyFlags } from '../flags.ts';
-import { siteText } from '../site-file.ts';
 import { applyFile, planFile } from '../site-plan.ts';
 
 const fileFlags = { file: { ...required(text('Site file, or - for standard input', 'file')), short: 'f' } } as const;
@@ -16,9 +16,9 @@ export const adminSite: Group = {
       examples: ['gpuaas admin site export > site.yaml'],
       run: async (cli) => {
         const site = await (await cli.client()).adminSiteExport({}, { signal: cli.signal });
-        const schema = new URL('/site.schema.json', (await cli.settings()).url).href;
+        const { url } = await cli.settings();
         // A site file in both forms: YAML also into a pipe.
-        cli.io.stdout.write(cli.out.jsonAsked ? `${JSON.stringify(site, null, 2)}\n` : siteText(site, schema));
+        cli.io.stdout.write(cli.out.jsonAsked ? `${JSON.stringify(site, null, 2)}\n` : siteText(site, url));
       },
     }),
     command({

@@ -5,6 +5,7 @@ import {
   IconChartAreaLine,
   IconChecklist,
   IconCpu,
+  IconFileCode,
   IconGauge,
   IconHistory,
   IconInbox,
@@ -73,6 +74,7 @@ const platformEntries: readonly Entry[] = [
 const SITE_ENTRIES: readonly Entry[] = [
   { label: 'Setup', to: '/site', icon: IconChecklist, isExact: true },
   { label: 'Catalog', to: '/site/catalog', icon: IconTags },
+  { label: 'Site file', to: '/site/file', icon: IconFileCode },
   { label: 'Requests', to: '/site/requests', icon: IconInbox },
   { label: 'Organizations', to: '/site/organizations', icon: IconBuilding },
   { label: 'Sign-up and groups', to: '/site/access', icon: IconUserCheck },

@@ -139,7 +139,8 @@ export const setup = {
   adminSetupGet: async ({ world }: MockCtx) => {
     const steps = setupOf(world);
     const next = steps.find(({ state }) => state === 'next')?.key ?? null;
-    return { is_complete: next === null, next, read_at: world.ago(), steps };
+    const node_id = nodesOf(world).at(-1)?.id ?? null;
+    return { is_complete: next === null, next, read_at: world.ago(), node_id, steps };
   },
   adminBackupList: async (ctx: MockCtx, { query }: Req<'adminBackupList'>) =>
     pageOf(ctx, query, newestFirst(ctx.world.backups), ({ id }) => id, asIs),

@@ -14,6 +14,7 @@ import {
 } from '../../../server/src/domain/site.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
+import { digestOf } from '../core/random.ts';
 import type { World } from '../core/world.ts';
 import { priceView } from '../views/catalog.ts';
 import { admin } from './admin.ts';
@@ -85,6 +86,7 @@ const planOf = (world: World, file: Site) => {
         ({ name, organization_id }) => `${world.organizations.get(organization_id)?.name}/${name}`,
       ),
     ),
+    digest: digestOf,
     image_versions: world.images.flatMap(({ name, versions }) =>
       versions.map(({ digest, retired_at }) => ({ image_name: name, digest, is_retired: retired_at !== null })),
     ),

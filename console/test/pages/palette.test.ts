@@ -65,6 +65,7 @@ describe('the palette', { skip: needsBrowser }, () => {
         ['globex-tr', /^globex-training\s*pool/],
         ['sign-up pol', /^Sign-up policy\s*Site/],
         ['requests', /^Requests\s*Site/],
+        ['plan apply', /^Site file\s*Site/],
         ['limits', /^Limits\s*Acme Research/],
       ] as const) {
         await box(page).fill(typed);

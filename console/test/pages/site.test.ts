@@ -44,6 +44,30 @@ describe('the site', { skip: needsBrowser }, () => {
   });
   after(() => demo?.close());
 
+  test('every step of the setup leads to a page that does it', () =>
+    demo.page('/site#seed=empty', async (page) => {
+      const steps = page.getByRole('region', { name: 'Steps' }).getByRole('listitem');
+      await steps.first().waitFor();
+      const places = new Set<string>();
+      for (const step of await steps.all()) {
+        const found = await step.getByRole('link').all();
+        assert.ok(found.length > 0, (await step.textContent()) ?? '');
+        for (const place of found) places.add((await place.getAttribute('href')) ?? '');
+      }
+      for (const place of places) {
+        // Within the loaded console, as a link does; an unknown page has this heading.
+        await page.evaluate((to) => history.pushState(null, '', to), place);
+        await page.getByRole('heading', { level: 1 }).first().waitFor();
+        assert.equal(await page.getByRole('heading', { level: 1, name: /not found/i }).count(), 0, place);
+      }
+      await page.evaluate(() => history.pushState(null, '', '/site'));
+      await page.getByRole('link', { name: 'Add node' }).click();
+      await page.getByRole('dialog', { name: 'Add node' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      assert.doesNotMatch(page.url(), /add=/);
+    }));
+
   test('a region is created, disabled with a reason, retired and brought back', () =>
     demo.page('/site/catalog', async (page) => {
       const form = await open(page, 'New region');

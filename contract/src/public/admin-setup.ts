@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { Closed, Nullable, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
+import { Id } from '../ids.ts';
 import { operatorReads } from './operator.ts';
 
 /** `next`: do this now. `blocked`: an earlier step comes first. `optional`: open, and possible at any time. */
@@ -43,6 +44,7 @@ export const adminSetupApi = define({
       is_complete: Type.Boolean({ description: 'Every step that is not optional is done.' }),
       next: Nullable(StringEnum(SETUP_STEPS)),
       read_at: Time('When the data was read.'),
+      node_id: Nullable(Id('node', 'The newest node that is not retired: that of the steps of a node.')),
       steps: Type.Array(SetupStep),
     }),
   },

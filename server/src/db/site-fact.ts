@@ -104,7 +104,8 @@ export const findImageFacts = async (reader: Reader): Promise<SiteFacts['images'
   return { images: images.rows, active_nodes: only(nodes.rows).count };
 };
 
-type ReadSetupFacts = Omit<SetupFacts, 'issuer' | 'newest_backup_at' | 'sign_up' | 'superadmin_emails'>;
+type ReadSetupFacts = Omit<SetupFacts, 'issuer' | 'newest_backup_at' | 'sign_up' | 'superadmin_emails'> &
+  Readonly<{ newest_node_id: string | null }>;
 
 /** Counts stop at two: a step asks for one, and its detail says whether there are more. */
 const someOf = (from: string): string => `(select count(*) from (select ${from} limit 2) counted)`;
@@ -120,13 +121,14 @@ export const findSetupFacts = async (reader: Reader): Promise<ReadSetupFacts> =>
        ${someOf('from os_image_versions where retired_at is null')} as images,
        (select min(name) from regions where enabled and retired_at is null) as region_name,
        (select min(name) from sku_catalog where enabled and retired_at is null) as sku_name,
-       (select n.name ${ofNode} order by n.created_at desc limit 1) as newest_node,
+       newest.name as newest_node, newest.id as newest_node_id,
        ${someOf(ofNode)} as nodes,
        ${someOf(`${ofNode} and exists (select from node_agents a where a.node_id = n.id)`)} as enrolled_nodes,
        ${someOf(`${ofNode} and exists (select from topology_discoveries d where d.node_id = n.id)`)} as discovered_nodes,
        ${someOf(`${ofNode} and (exists (select from node_resource_slots s where s.node_id = n.id and s.approval = 'approved')
          or n.capacity_mode = 'baremetal' and n.state = 'active' and n.data_disks <> '[]')`)} as approved_nodes,
-       exists (select from usage_records) as has_launched`,
+       exists (select from usage_records) as has_launched
+     from (select) one left join lateral (select n.id, n.name ${ofNode} order by n.created_at desc limit 1) newest on true`,
   );
   return only(rows);
 };

@@ -22,6 +22,7 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     [null, 'x'],
     ['ada@example.com', 'x'],
   ],
+  sign_up_before_superadmin: [[null], ['ada@example.com']],
   quota_request_needless: [[null], [4]],
   pool_has_nodes: [
     ['shared', 1],

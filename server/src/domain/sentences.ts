@@ -47,6 +47,11 @@ export const REFUSALS = {
     email === null
       ? `Sign-up needs an e-mail address that your identity provider has verified. ${askText(contact)}`
       : `Sign-up is open to other e-mail domains than that of ${email}. ${askText(contact)}`,
+  /** In place of the others until there is a superadmin; afterwards no refusal names the setting. */
+  sign_up_before_superadmin: (email: string | null) =>
+    `This site has no superadmin yet. Other users can sign up afterwards. The first superadmin is a user with a verified address of GPUAAS_SUPERADMIN_EMAILS of gpuaas-api: set it, restart, then sign in with that address. ${
+      email === null ? 'Your identity provider has not verified an e-mail address of yours.' : `Yours is ${email}.`
+    } See doc/operations/setup.md.`,
   sign_up_decided: (state: string) => `The sign-up is already ${state}.`,
   organization_by_operator: (contact: string | null) =>
     `The policy of this site lets only operators create organizations. ${askText(contact)}`,

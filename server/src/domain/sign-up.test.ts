@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideSignUp, type Newcomer, organizationRefusal, ownGpuLimit, type SignUpPolicy } from './sign-up.ts';
+import {
+  decideSignUp as decide,
+  type Newcomer,
+  organizationRefusal,
+  ownGpuLimit,
+  type SignUpPolicy,
+} from './sign-up.ts';
 
 const policy = (over: Partial<SignUpPolicy> = {}): SignUpPolicy => ({
   sign_up: 'open',
@@ -15,6 +21,7 @@ const person = (over: Partial<Newcomer> = {}): Newcomer => ({
   is_invited: false,
   ...over,
 });
+const decideSignUp = (of: SignUpPolicy, who: Newcomer) => decide(of, who, true);
 const POLICIES = ['closed', 'invited', 'approved', 'open'] as const;
 const WITH = { kind: 'admit', has_organization: true };
 const WITHOUT = { kind: 'admit', has_organization: false };
@@ -71,6 +78,25 @@ test('open admits any address, or with a list only verified ones of its domains'
     assert.ok(decision.kind === 'refuse', JSON.stringify(other));
     assert.match(decision.sentence, /e-mail/);
   }
+});
+
+test('before the first superadmin a refusal names the way to become one, and afterwards none does', () => {
+  for (const sign_up of ['closed', 'invited', 'approved'] as const)
+    for (const email_verified of [false, true]) {
+      const [of, who] = [policy({ sign_up }), person({ email_verified })];
+      const decision = decide(of, who, false);
+      assert.ok(decision.kind === 'refuse', sign_up);
+      assert.match(decision.sentence, /GPUAAS_SUPERADMIN_EMAILS.*doc\/operations\/setup\.md\.$/);
+      assert.equal(decision.sentence.includes('ada@example.com'), email_verified);
+      assert.doesNotMatch(JSON.stringify(decide(of, who, true)), /superadmin|GPUAAS_/i);
+    }
+});
+
+test('a person whom the policy admits needs no superadmin', () => {
+  assert.deepEqual(decide(policy(), person(), false), WITH);
+  assert.deepEqual(decide(policy({ sign_up: 'invited' }), person({ is_invited: true }), false), WITHOUT);
+  for (const sign_up of POLICIES)
+    assert.deepEqual(decide(policy({ sign_up }), person({ is_superadmin: true }), false), WITH);
 });
 
 test('only under `open` do users create further organizations', () => {

@@ -36,8 +36,7 @@ const isOfDomain = ({ email, email_verified }: Newcomer, domains: readonly strin
   return email !== null && email_verified && domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
 };
 
-export const decideSignUp = (policy: SignUpPolicy, person: Newcomer): SignUpDecision => {
-  if (person.is_superadmin) return admit(true);
+const decideByPolicy = (policy: SignUpPolicy, person: Newcomer): SignUpDecision => {
   if (policy.sign_up === 'closed') return { kind: 'refuse', sentence: REFUSALS.sign_up_closed(policy.contact) };
   if (policy.sign_up === 'open' && isOfDomain(person, policy.mail_domains)) return admit(true);
   if (person.is_invited) return admit(false);
@@ -50,6 +49,14 @@ export const decideSignUp = (policy: SignUpPolicy, person: Newcomer): SignUpDeci
         ? REFUSALS.sign_up_invited(person.email_verified ? person.email : null, contact)
         : REFUSALS.sign_up_domain(person.email_verified ? person.email : null, contact),
   };
+};
+
+/** Before the first superadmin no operator could approve a person or answer: the refusal names the way to become one. */
+export const decideSignUp = (policy: SignUpPolicy, person: Newcomer, hasSuperadmin: boolean): SignUpDecision => {
+  if (person.is_superadmin) return admit(true);
+  const decision = decideByPolicy(policy, person);
+  if (hasSuperadmin || decision.kind === 'admit') return decision;
+  return { kind: 'refuse', sentence: REFUSALS.sign_up_before_superadmin(person.email_verified ? person.email : null) };
 };
 
 /**

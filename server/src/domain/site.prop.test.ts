@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { wholeSites } from '../../test/arbitrary-site.ts';
@@ -19,6 +20,7 @@ const WORLD: SiteWorld = {
   organizations: new Set(['acme', 'globex']),
   projects: new Set(['acme/default', 'globex/vision']),
   image_versions: [],
+  digest: (text) => createHash('sha256').update(text).digest('hex'),
 };
 const EMPTY = canonicalSite(
   {

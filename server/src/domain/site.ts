@@ -3,9 +3,9 @@
  * names that the file may use go in; changes in the order in which they are made, or the problems of the file, come out.
  *
  * A section that the file leaves out is not compared. A section that it has is complete: what it does not list is retired,
- * deleted or cancelled. Quotas are the exception, because sign-ups and approved requests set others.
+ * deleted or cancelled. Quotas are the exception, because sign-ups and approved requests set others. The digest is an
+ * argument, so that these rules also run without node:crypto.
  */
-import { createHash } from 'node:crypto';
 import { SITE_FILE_VERSION, SITE_SECTIONS, type SiteChange, type SiteFile, type Static } from '@gpuaas/contract';
 import { gpuCountsProblem, switchAfter, vmProfileProblem } from './catalog.ts';
 
@@ -45,7 +45,11 @@ export type SiteWorld = Readonly<{
   projects: ReadonlySet<string>;
   /** Every version of every image, newest first. */
   image_versions: readonly Readonly<{ image_name: string; digest: string; is_retired: boolean }>[];
+  /** Of text, as hexadecimal digits; a plan is known by the first of them. */
+  digest(text: string): string;
 }>;
+
+const HASH_DIGITS = 16;
 
 export const SHARED_POOL = 'shared';
 
@@ -369,7 +373,7 @@ export const planSite = (file: Site, actual: WholeSite, world: SiteWorld): SiteP
   const wanted = canonicalSite(file, world.now_ms);
   const changes = listChanges(wanted, actual);
   const text = JSON.stringify([wanted, only(actual, wanted), changes]);
-  return { problems: [], changes, hash: createHash('sha256').update(text).digest('hex').slice(0, 16) };
+  return { problems: [], changes, hash: world.digest(text).slice(0, HASH_DIGITS) };
 };
 
 const textOf = (value: unknown): string | null => {

@@ -226,6 +226,23 @@ describe('signing in with a browser', () => {
     assert.deepEqual([body.state, body.organizations.length], ['active', 1]);
   });
 
+  it('names the setting of the first superadmin on the refusal, only while there is none', async () => {
+    await at.sql.query(
+      "update users set subject = 'another', email = 'another@gpuaas.local' where subject = 'dev-user'",
+    );
+    await at.sql.query("update site_policy set sign_up = 'invited'");
+    await at.sql.query("update users set platform_role = 'ops' where platform_role = 'superadmin'");
+    const early = await at.signIn(at.browser());
+    assert.deepEqual([early.status, /GPUAAS_SUPERADMIN_EMAILS/.test(early.text)], [403, true]);
+    assert.match(early.text, /doc\/operations\/setup\.md/);
+
+    await at.sql.query("update users set platform_role = 'superadmin' where platform_role = 'ops'");
+    const later = await at.signIn(at.browser());
+    assert.deepEqual([later.status, /GPUAAS_SUPERADMIN_EMAILS/.test(later.text)], [403, false]);
+    await at.sql.query("update site_policy set sign_up = 'open'");
+    await at.signed();
+  });
+
   it('refuses a disabled account on the page, at the session and in the list of sessions', async () => {
     const open = await at.signed();
     await at.sql.query("update users set state = 'disabled' where email = 'dev-user@gpuaas.local'");

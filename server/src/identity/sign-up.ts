@@ -11,10 +11,11 @@ import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { listMappedRoles } from '../db/group-mapping.ts';
 import { isInvited } from '../db/invitation.ts';
+import { hasSuperadmin } from '../db/principal.ts';
 import { decideSignUpRequest, insertSignUpRequest, lockSignUpRequestOf } from '../db/sign-up-request.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
 import { approveUser, insertUser } from '../db/user.ts';
-import { decideSignUp, type SignUpDecision } from '../domain/sign-up.ts';
+import { decideSignUp, type SignUpDecision, type SignUpPolicy } from '../domain/sign-up.ts';
 import { AppError } from '../errors.ts';
 import type { VerifiedToken } from '../ports/identity/verifier.ts';
 import { createPersonalOrganization, emitInto, isNameTaken } from './new-organization.ts';
@@ -88,14 +89,15 @@ const auditRefused = (tx: Tx, { email, issuer, subject }: VerifiedToken, request
     }),
   );
 
+const decide = async (tx: Tx, policy: SignUpPolicy, token: VerifiedToken, request: Request) => {
+  const { email, email_verified } = token;
+  const person = { email, email_verified, is_superadmin: request.superadmin };
+  return decideSignUp(policy, { ...person, is_invited: await hasInvitation(tx, token) }, await hasSuperadmin(tx));
+};
+
 const attempt = async (tx: Tx, token: VerifiedToken, request: Request, isNews: boolean): Promise<SignUpDecision> => {
   const policy = await getSitePolicy(tx);
-  const decision = decideSignUp(policy, {
-    email: token.email,
-    email_verified: token.email_verified,
-    is_superadmin: request.superadmin,
-    is_invited: await hasInvitation(tx, token),
-  });
+  const decision = await decide(tx, policy, token, request);
   if (decision.kind !== 'refuse') await create(tx, token, request, decision, policy.default_gpu_limit);
   else if (isNews) await auditRefused(tx, token, request, decision.sentence);
   return decision;
@@ -146,12 +148,7 @@ const reconsider = async (tx: Tx, user: Waiting, token: VerifiedToken, request: 
   if (asked === undefined || asked.state === 'approved') return false;
   if (asked.state === 'rejected' && !request.superadmin) return false;
   const policy = await getSitePolicy(tx);
-  const decision = decideSignUp(policy, {
-    email: token.email,
-    email_verified: token.email_verified,
-    is_superadmin: request.superadmin,
-    is_invited: await hasInvitation(tx, token),
-  });
+  const decision = await decide(tx, policy, token, request);
   if (decision.kind !== 'admit') return false;
   const { emit, sent } = emitInto(tx, request.correlation_id);
   const { has_organization } = decision;

@@ -15,5 +15,6 @@ export const get = async (ctx: ReadCtx) => {
   }));
   const steps = setupSteps(facts);
   const next = steps.find(({ state }) => state === 'next')?.key ?? null;
-  return { is_complete: next === null, next, read_at: clock.now().toISOString(), steps };
+  const read_at = clock.now().toISOString();
+  return { is_complete: next === null, next, read_at, node_id: facts.newest_node_id, steps };
 };

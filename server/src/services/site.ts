@@ -2,6 +2,7 @@
  * The site as one file: export, plan, apply. Applying uses the changes of the single resources, in one transaction, and then
  * plans the file again: only a site that is as the file says is committed, whatever was changed beside it.
  */
+import { createHash } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { insertAuditLog } from '../db/audit.ts';
@@ -54,6 +55,7 @@ import { createVmProfile, retireVmProfile, updateVmProfile, vmProfileSpecOf } fr
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const ALL = { after: null, limit: 1_000_000 };
 
 /** The site with what changes of it need besides the values. */
@@ -113,6 +115,7 @@ const readSite = async (reader: Reader, file: Site | null): Promise<Reading> => 
       places.flatMap(({ organization, project }) => (project === null ? [] : `${organization}/${project}`)),
     ),
     image_versions: await listImageVersions(reader),
+    digest: sha256,
   };
   return { site, world, places, mappings, prices };
 };

@@ -102,7 +102,10 @@ const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd:
 
 export const NodesPage = () => {
   const nodes = useAll('adminSlotMapList', {}, { everyMs: POLL_MS });
-  const [isAdding, setAdding] = useState(false);
+  const isAdding = useSearch({ from: '/console/platform/nodes' }).add !== undefined;
+  const navigate = useNavigate({ from: '/platform/nodes' });
+  const setAdding = (isOpen: boolean) =>
+    void navigate({ search: (before) => ({ ...before, add: isOpen ? 'node' : undefined }), replace: true });
   const whyNot = useMay();
   return (
     <div className="fleet">

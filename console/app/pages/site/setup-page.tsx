@@ -4,6 +4,7 @@ import { IconRefresh } from '@tabler/icons-react';
 import { useRead } from '../../api/read.ts';
 import { Async } from '../../ui/async.tsx';
 import { Page, Section } from '../../ui/page.tsx';
+import { HEALTH_ID } from './setup-places.ts';
 import { SetupSteps } from './setup-steps.tsx';
 import { SiteChecks } from './site-checks.tsx';
 
@@ -50,7 +51,11 @@ export const SetupPage = () => {
           </Async>
         </Section>
         {/* Below a section that grows it would move. */}
-        {setup.isPending ? null : <Health />}
+        {setup.isPending ? null : (
+          <div id={HEALTH_ID} className="site-health">
+            <Health />
+          </div>
+        )}
       </Stack>
     </Page>
   );

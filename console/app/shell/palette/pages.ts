@@ -51,6 +51,7 @@ const sitePages = (me: Me): readonly Entry[] =>
         page('SKUs', '/site/catalog?tab=skus', ['catalog', 'prices', 'vm profiles', 'offer'], 'Site'),
         page('Images', '/site/catalog?tab=images', ['catalog', 'operating systems', 'digest', 'trust'], 'Site'),
         page('Pools', '/site/catalog?tab=pools', ['catalog', 'dedicated', 'nodes'], 'Site'),
+        page('Site file', '/site/file', ['yaml', 'export', 'plan', 'apply', 'version control', 'upload'], 'Site'),
         page('Requests', '/site/requests', ['approve', 'reject', 'sign-up requests', 'quota requests'], 'Site'),
         page('Organizations', '/site/organizations', ['tenants', 'customers', 'gpu limits', 'quota'], 'Site'),
         page('Sign-up policy', '/site/access?tab=sign-up', ['registration', 'mail domains', 'invited'], 'Site'),
