@@ -53,6 +53,13 @@ export const adminImage: Group = {
             header: 'ENABLED',
             value: ({ enabled, retired_at }) => (retired_at === null ? enabled : 'retired'),
           },
+          { header: 'DEFAULT IN', value: ({ default_regions }) => default_regions.join(', '), shrink: 'wrap' },
+          {
+            header: 'CANNOT BE THE DEFAULT',
+            value: ({ default_blockers }) => default_blockers.join(' '),
+            shrink: 'wrap',
+            optional: true,
+          },
           { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
         ]);
       },
@@ -81,7 +88,14 @@ export const adminImage: Group = {
         };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminOsImageRegister', { body }, options);
-        cli.out.done(`New launches of ${response.data.name} use ${response.data.digest}.`, response);
+        const { name, digest, default_blockers } = response.data;
+        cli.out.done(
+          [
+            `Launches that name ${name} use ${digest}.`,
+            ...default_blockers.map((sentence) => `Cannot be the default: ${sentence}`),
+          ].join('\n'),
+          response,
+        );
       },
     }),
     command({

@@ -1,9 +1,10 @@
 import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
-import { asIs, pageOf } from '../core/page.ts';
+import { pageOf } from '../core/page.ts';
 import type { OsImage } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { operatorImage } from '../views/catalog.ts';
 
 type Version = OsImage['versions'][number];
 
@@ -31,10 +32,10 @@ export const adminImage = {
       query,
       ctx.world.images.filter((one) => query.include_retired === true || one.retired_at === null),
       (one) => one.name,
-      asIs,
+      (one) => operatorImage(ctx.world, one),
     ),
   adminOsImageGet: async (ctx: MockCtx, { params }: Req<'adminOsImageGet'>) =>
-    must(imageNamed(ctx.world, params.image_name), 'image'),
+    operatorImage(ctx.world, must(imageNamed(ctx.world, params.image_name), 'image')),
   adminOsImageRegister: async (ctx: MockCtx, { body }: Req<'adminOsImageRegister'>) => {
     const { world } = ctx;
     assertSkus(world, body.sku_names);
@@ -57,11 +58,11 @@ export const adminImage = {
         version: 1,
       };
       world.images.push(image);
-      return image;
+      return operatorImage(world, image);
     }
     Object.assign(before, words, { channel: channel ?? before.channel, retired_at: null, version: before.version + 1 });
     if (known === undefined) before.versions.unshift(made);
-    return settle(before);
+    return operatorImage(world, settle(before));
   },
   adminOsImageUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
     const image = must(imageNamed(ctx.world, params.image_name), 'image');
@@ -70,7 +71,7 @@ export const adminImage = {
     if (body.sku_names !== undefined) assertSkus(ctx.world, body.sku_names);
     Object.assign(image, body);
     image.version += 1;
-    return image;
+    return operatorImage(ctx.world, image);
   },
   adminOsImageRetire: async (ctx: MockCtx, { params, body }: Req<'adminOsImageRetire'>) => {
     const image = must(imageNamed(ctx.world, params.image_name), 'image');
@@ -78,7 +79,7 @@ export const adminImage = {
       if (image.retired_at !== null) throw conflict(REFUSALS.image_gone(image.name));
       image.retired_at = ctx.world.ago();
       image.version += 1;
-      return settle(image);
+      return operatorImage(ctx.world, settle(image));
     }
     const version = must(
       image.versions.find((one) => one.digest === body.digest),
@@ -86,6 +87,6 @@ export const adminImage = {
     );
     if (version.retired_at !== null) throw conflict(REFUSALS.image_retired);
     Object.assign(version, { retired_at: ctx.world.ago(), retired_reason: body.reason });
-    return settle(image);
+    return operatorImage(ctx.world, settle(image));
   },
 };

@@ -23,12 +23,22 @@ test('disabled needs a reason, kept until it is enabled, which has none', () => 
   assert.deepEqual(switchAfter(OFF, { enabled: true, disabled_reason: 'Ignored.' }), SWITCHED_ON);
 });
 
-test('a SKU is available when operators enabled it and it has a price', () => {
-  const priced = { ...SWITCHED_ON, gpu_hourly_price_minor: 0 };
-  assert.deepEqual([skuAvailability(priced), skuBlockers(priced)], [SWITCHED_ON, []]);
-  const unpriced = { ...SWITCHED_ON, gpu_hourly_price_minor: null };
+const COMPLETE = { ...SWITCHED_ON, gpu_hourly_price_minor: 0, has_image: true, has_default_image: true };
+
+test('a SKU is available when operators enabled it and it has a price and an image', () => {
+  assert.deepEqual([skuAvailability(COMPLETE), skuBlockers(COMPLETE)], [SWITCHED_ON, []]);
+  const unpriced = { ...COMPLETE, gpu_hourly_price_minor: null };
   assert.deepEqual(skuAvailability(unpriced), { enabled: false, disabled_reason: 'It has no price yet.' });
-  assert.deepEqual(skuAvailability({ ...OFF, gpu_hourly_price_minor: null }), OFF);
+  assert.deepEqual(skuAvailability({ ...unpriced, ...OFF }), OFF);
+  const bare = { ...COMPLETE, has_image: false, has_default_image: false };
+  assert.deepEqual(skuAvailability(bare), { enabled: false, disabled_reason: 'It has no image yet.' });
+  assert.deepEqual(skuBlockers(bare), ['It has no image yet.']);
+});
+
+test('a SKU without a default image can be launched by naming one, and operators read so', () => {
+  const unnamed = { ...COMPLETE, has_default_image: false };
+  assert.deepEqual(skuAvailability(unnamed), SWITCHED_ON);
+  assert.match(skuBlockers(unnamed).join(), /None of its images can be the default, so a launch must name one/);
 });
 
 test('GPU counts fit the node: bare metal is all of it, slices are at most that', () => {

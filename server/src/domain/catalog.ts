@@ -18,15 +18,34 @@ export const switchAfter = (
 /** As it is without a word about the switch. */
 export const SWITCHED_ON: Switched = { enabled: true, disabled_reason: null };
 
-/** Why a SKU cannot be launched although it is enabled. */
-export const skuBlockers = (sku: Readonly<{ gpu_hourly_price_minor: number | null }>): string[] =>
-  sku.gpu_hourly_price_minor === null ? ['It has no price yet.'] : [];
+export type SkuNeeds = Readonly<{
+  gpu_hourly_price_minor: number | null;
+  /** Bare metal has what it needs: it keeps the operating system of the node. */
+  has_image: boolean;
+  has_default_image: boolean;
+}>;
+
+export const NO_PRICE = 'It has no price yet.';
+
+/** What no launch can do without. */
+const missingParts = (sku: SkuNeeds): string[] => [
+  ...(sku.gpu_hourly_price_minor === null ? [NO_PRICE] : []),
+  ...(sku.has_image ? [] : ['It has no image yet.']),
+];
+
+/** Why a SKU cannot be launched although it is enabled, or only by a launch that names an image. */
+export const skuBlockers = (sku: SkuNeeds): string[] => [
+  ...missingParts(sku),
+  ...(sku.has_image && !sku.has_default_image
+    ? ['None of its images can be the default, so a launch must name one. The reasons: gpuaas admin image list']
+    : []),
+];
 
 /** Whether tenants can launch a SKU, with the reason where they cannot. */
-export const skuAvailability = (sku: Switched & Readonly<{ gpu_hourly_price_minor: number | null }>): Switched => {
+export const skuAvailability = (sku: Switched & SkuNeeds): Switched => {
   if (!sku.enabled) return { enabled: false, disabled_reason: sku.disabled_reason };
-  const blockers = skuBlockers(sku);
-  return blockers.length === 0 ? SWITCHED_ON : { enabled: false, disabled_reason: blockers.join(' ') };
+  const missing = missingParts(sku);
+  return missing.length === 0 ? SWITCHED_ON : { enabled: false, disabled_reason: missing.join(' ') };
 };
 
 type Shape = 'baremetal' | 'gpu_slice';

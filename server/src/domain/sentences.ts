@@ -177,6 +177,8 @@ export const REFUSALS = {
 export const FIELD_MESSAGES = {
   not_with_hard: 'cannot be combined with is_hard',
   image_unusable: (sku: string) => `names no image that runs on ${sku}`,
+  image_needed: (sku: string, region: string) =>
+    `is required: ${sku} has no default image in ${region}. Choose one: gpuaas image list --sku ${sku}`,
   user_data_of_slice: 'is for slices only',
   forward_needs_port: 'is needed for a forward',
   port_needs_forward: 'is for a forward only',

@@ -7,6 +7,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
+import { imageDefault } from '../domain/image-default.ts';
 import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
@@ -34,17 +35,27 @@ const versionView = ({ registered_at, retired_at, ...version }: db.OsImageVersio
 });
 
 /** The first version is the one for a launch; where all are retired, the last usable one. */
-const imageView = (row: db.OsImageRow) => {
+const viewsOf = (row: db.OsImageRow) => {
   const [current] = row.versions;
   if (current === undefined) throw new Error(`image ${row.name} has no version`);
   const { registered_at: _, retired_at, retired_reason: __, ...version } = current;
-  return {
-    ...row,
+  const { regions, ...image } = row;
+  const enabled = retired_at === null && row.retired_at === null;
+  const { default_regions, default_blockers } = imageDefault({ ...row, enabled });
+  const view = {
+    ...image,
     ...version,
-    enabled: retired_at === null && row.retired_at === null,
+    enabled,
+    default_regions,
     retired_at: row.retired_at,
     versions: row.versions.map(versionView),
   };
+  return { view, default_blockers };
+};
+const tenantView = (row: db.OsImageRow) => viewsOf(row).view;
+const operatorView = (row: db.OsImageRow) => {
+  const { view, default_blockers } = viewsOf(row);
+  return { ...view, default_blockers };
 };
 
 export const list = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
@@ -53,7 +64,7 @@ export const list = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
     query,
     (reader, page) => db.listOsImages(reader, page, query.sku_name ?? null),
     (row) => row.name,
-    imageView,
+    tenantView,
   );
 
 export const adminList = (ctx: ReadCtx, { query }: Req<'adminOsImageList'>) =>
@@ -62,7 +73,7 @@ export const adminList = (ctx: ReadCtx, { query }: Req<'adminOsImageList'>) =>
     query,
     (reader, page) => db.listOsImages(reader, page, null, query.include_retired ?? false),
     (row) => row.name,
-    imageView,
+    operatorView,
   );
 
 const getImage = async (reader: Parameters<typeof db.findOsImage>[0], name: string): Promise<db.OsImageRow> => {
@@ -75,11 +86,11 @@ export const get = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
   ctx.read(async (reader) => {
     const row = await getImage(reader, params.image_name);
     if (row.retired_at !== null) throw notFound('image');
-    return imageView(row);
+    return tenantView(row);
   });
 
 export const adminGet = (ctx: ReadCtx, { params }: Req<'adminOsImageGet'>) =>
-  ctx.read(async (reader) => imageView(await getImage(reader, params.image_name)));
+  ctx.read(async (reader) => operatorView(await getImage(reader, params.image_name)));
 
 const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Promise<void> => {
   const known = await db.replaceOsImageSkus(tx, { name, sku_names });
@@ -146,7 +157,7 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
     trust,
     sku_names,
   });
-  return imageView(row);
+  return operatorView(row);
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
@@ -161,7 +172,7 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
     sku_names_before: before.sku_names,
     sku_names_after: after.sku_names,
   });
-  return imageView(after);
+  return operatorView(after);
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageRetire'>) => {
@@ -172,5 +183,5 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageR
       ? await retireImage(ctx.tx, image_name)
       : await retireVersion(ctx.tx, image_name, digest, reason);
   ctx.note({ image_name, digest: digest ?? null, reason });
-  return imageView(row);
+  return operatorView(row);
 };

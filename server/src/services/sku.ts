@@ -34,7 +34,7 @@ export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
   disabled_reason: row.disabled_reason,
 });
 
-const view = ({ gpu_hourly_price_minor, currency, ...sku }: db.SkuRow) => ({
+const view = ({ gpu_hourly_price_minor, currency, has_image: _, has_default_image: __, ...sku }: db.SkuRow) => ({
   ...sku,
   required_parts: sku.capacity_shape === 'gpu_slice' ? [...SLOT_PARTS] : [],
   gpu_hourly_price:
