@@ -1,10 +1,13 @@
+import { useOf } from '../../../server/src/domain/catalog.ts';
+import { skusLosingDefault } from '../../../server/src/domain/image-default.ts';
 import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
 import { pageOf } from '../core/page.ts';
 import type { OsImage } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { operatorImage } from '../views/catalog.ts';
+import { defaultImages, operatorImage, tenantImage } from '../views/catalog.ts';
+import { assertUnused } from './admin-catalog.ts';
 
 type Version = OsImage['versions'][number];
 
@@ -23,6 +26,28 @@ const imageNamed = (world: World, name: string): OsImage | undefined =>
 const assertSkus = (world: World, names: readonly string[]): void => {
   const unknown = names.filter((name) => !world.skus.some((sku) => sku.name === name && sku.retired_at === null));
   if (unknown.length > 0) throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown');
+};
+
+export const retireImage = (ctx: MockCtx, name: string): OsImage => {
+  const image = must(imageNamed(ctx.world, name), 'image');
+  if (image.retired_at !== null) throw conflict(REFUSALS.image_gone(image.name));
+  Object.assign(image, { retired_at: ctx.world.ago(), version: image.version + 1 });
+  return settle(image);
+};
+
+/** Without the image, or without one version of it. */
+const assertDefaultsStay = (world: World, image: OsImage, digest: string | undefined): void => {
+  const versions = image.versions.filter((one) => digest !== undefined && one.digest !== digest);
+  const without = settle({ ...image, versions, enabled: false });
+  const after = world.images
+    .map((one) => (one === image ? without : one))
+    .filter(({ retired_at }) => retired_at === null);
+  const losing = skusLosingDefault(
+    world.skus.filter(({ retired_at }) => retired_at === null),
+    defaultImages(world),
+    after.map((one) => tenantImage(world, one)),
+  );
+  assertUnused('image', image.name, useOf('SKU', losing));
 };
 
 export const adminImage = {
@@ -74,19 +99,16 @@ export const adminImage = {
     return operatorImage(ctx.world, image);
   },
   adminOsImageRetire: async (ctx: MockCtx, { params, body }: Req<'adminOsImageRetire'>) => {
-    const image = must(imageNamed(ctx.world, params.image_name), 'image');
-    if (body.digest === undefined) {
-      if (image.retired_at !== null) throw conflict(REFUSALS.image_gone(image.name));
-      image.retired_at = ctx.world.ago();
-      image.version += 1;
-      return operatorImage(ctx.world, settle(image));
-    }
+    const { world } = ctx;
+    const image = must(imageNamed(world, params.image_name), 'image');
+    assertDefaultsStay(world, image, body.digest);
+    if (body.digest === undefined) return operatorImage(world, retireImage(ctx, image.name));
     const version = must(
       image.versions.find((one) => one.digest === body.digest),
       'version of this image',
     );
     if (version.retired_at !== null) throw conflict(REFUSALS.image_retired);
-    Object.assign(version, { retired_at: ctx.world.ago(), retired_reason: body.reason });
-    return operatorImage(ctx.world, settle(image));
+    Object.assign(version, { retired_at: world.ago(), retired_reason: body.reason });
+    return operatorImage(world, settle(image));
   },
 };

@@ -1,7 +1,7 @@
 /** SKUs with their current price and VM profiles, as tenants and operators see them. */
 import { SLOT_PARTS } from '@gpuaas/contract';
 import { priceAt, skuAvailability, skuBlockers } from '../../../server/src/domain/catalog.ts';
-import { imageDefault } from '../../../server/src/domain/image-default.ts';
+import { type DefaultImage, imageDefault } from '../../../server/src/domain/image-default.ts';
 import type { OsImage, Price, Sku, VmProfile } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
@@ -56,6 +56,9 @@ export const operatorImage = (world: World, image: OsImage) => {
   const { view, default_blockers } = imageViews(world, image);
   return { ...view, default_blockers };
 };
+
+export const defaultImages = (world: World): DefaultImage[] =>
+  world.images.filter(({ retired_at }) => retired_at === null).map((one) => tenantImage(world, one));
 
 /** What a launch in the region gets that names no image. */
 export const isDefaultImage = (world: World, image: OsImage, region: string): boolean =>

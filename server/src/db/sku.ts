@@ -18,7 +18,10 @@ export type SkuRow = Readonly<
     vm_profiles: VmProfile[];
   }
 >;
-export type SkuValues = Omit<SkuRow, 'retired_at' | 'version' | 'gpu_hourly_price_minor' | 'currency' | 'has_image' | 'has_default_image' | 'vm_profiles'>;
+export type SkuValues = Omit<
+  SkuRow,
+  'retired_at' | 'version' | 'gpu_hourly_price_minor' | 'currency' | 'has_image' | 'has_default_image' | 'vm_profiles'
+>;
 
 const SKU = `s.name, s.display_name, s.vendor, s.gpu_model, s.capacity_shape, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
   s.retired_at, s.version, c.gpu_hourly_price_minor, c.currency, ${skuHasImage('s')} as has_image,
@@ -53,6 +56,15 @@ export const lockSku = async (
 ): Promise<SkuRow | undefined> => {
   await tx.query(`select from sku_catalog where name = $1 for ${strength}`, [name]);
   return findSku(tx, name);
+};
+
+/** Orders what depends on which images the SKUs have. */
+export const lockSkusOfImage = async (tx: Tx, imageName: string): Promise<void> => {
+  await tx.query(
+    `select from sku_catalog k where k.name in (select x.sku_name from os_image_skus x where x.image_name = $1)
+     order by k.name for no key update`,
+    [imageName],
+  );
 };
 
 const COLUMNS = {

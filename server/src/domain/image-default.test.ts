@@ -13,7 +13,10 @@ const IMAGE: ImageFacts = {
 test('an image is the default where a host has fetched it, if it is stable, verified and in use', () => {
   assert.deepEqual(imageDefault(IMAGE), { default_regions: ['north', 'south'], default_blockers: [] });
   for (const [change, sentence] of [
-    [{ channel: 'candidate' }, 'Its channel is candidate. To change it: gpuaas admin image update debian --channel stable'],
+    [
+      { channel: 'candidate' },
+      'Its channel is candidate. To change it: gpuaas admin image update debian --channel stable',
+    ],
     [{ trust: 'unverified' }, 'It is unverified. Once it is tested: gpuaas admin image update debian --trust verified'],
     [{ enabled: false }, 'It has no version in use. Register one.'],
   ] as const)

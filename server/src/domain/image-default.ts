@@ -39,11 +39,17 @@ const regionBlocker = (image: string, { region_name, failure, node_name }: Image
 
 const ownBlockers = ({ name, channel, trust, enabled }: ImageFacts): string[] => [
   ...(enabled ? [] : ['It has no version in use. Register one.']),
-  ...(channel === 'stable' ? [] : [`Its channel is ${channel}. To change it: gpuaas admin image update ${name} --channel stable`]),
-  ...(trust === 'verified' ? [] : [`It is ${trust}. Once it is tested: gpuaas admin image update ${name} --trust verified`]),
+  ...(channel === 'stable'
+    ? []
+    : [`Its channel is ${channel}. To change it: gpuaas admin image update ${name} --channel stable`]),
+  ...(trust === 'verified'
+    ? []
+    : [`It is ${trust}. Once it is tested: gpuaas admin image update ${name} --trust verified`]),
 ];
 
-export const imageDefault = (image: ImageFacts): Readonly<{ default_regions: string[]; default_blockers: string[] }> => {
+export const imageDefault = (
+  image: ImageFacts,
+): Readonly<{ default_regions: string[]; default_blockers: string[] }> => {
   const own = ownBlockers(image);
   const missing = image.regions.filter(({ is_available }) => !is_available);
   return {
@@ -52,3 +58,22 @@ export const imageDefault = (image: ImageFacts): Readonly<{ default_regions: str
     default_blockers: [...own, ...missing.map((region) => regionBlocker(image.name, region))],
   };
 };
+
+export type DefaultImage = Readonly<{ name: string; sku_names: readonly string[]; default_regions: readonly string[] }>;
+type OfferedSku = Readonly<{ name: string; enabled: boolean; capacity_shape: 'baremetal' | 'gpu_slice' }>;
+
+/** Enabled SKUs that had a default image in a region before and have none there after. */
+export const skusLosingDefault = (
+  skus: readonly OfferedSku[],
+  before: readonly DefaultImage[],
+  after: readonly DefaultImage[],
+): string[] =>
+  skus
+    .filter(({ enabled, capacity_shape }) => enabled && capacity_shape === 'gpu_slice')
+    .map(({ name }) => name)
+    .filter((name) => {
+      const regionsOf = (images: readonly DefaultImage[]) =>
+        new Set(images.flatMap((one) => (one.sku_names.includes(name) ? one.default_regions : [])));
+      const kept = regionsOf(after);
+      return [...regionsOf(before)].some((region) => !kept.has(region));
+    });

@@ -15,7 +15,10 @@ type FetchDeps = Readonly<{ database: Database }>;
 const list = ({ database }: FetchDeps): Promise<ImageToFetch[]> =>
   database.read(PLATFORM, (reader) => listImagesToFetch(reader, FETCH_RETRY_MIN));
 
-const ask = ({ database }: FetchDeps, { image_name: name, digest, region_name, node_id }: ImageToFetch): Promise<void> =>
+const ask = (
+  { database }: FetchDeps,
+  { image_name: name, digest, region_name, node_id }: ImageToFetch,
+): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
     const correlation_id = `c-${randomUUID()}`;
     const task = await insertTask(tx, {

@@ -59,7 +59,11 @@ describe('the default image', () => {
   let images = 0;
   /** Each sorts before the earlier ones, so that it is the default as soon as it can be. */
   const aVerifiedImage = async (over: object = {}) => {
-    const image = { ...newImage(`A${String(99 - images++).padStart(2, '0')}-image`), trust: 'verified' as const, ...over };
+    const image = {
+      ...newImage(`A${String(99 - images++).padStart(2, '0')}-image`),
+      trust: 'verified' as const,
+      ...over,
+    };
     return { name: image.name, digest: image.digest, made: must(await root.post(IMAGES, image), 201).body };
   };
   const stateOf = async (name: string) => {
@@ -70,7 +74,15 @@ describe('the default image', () => {
   const hasInCache = (node: string, digests: readonly string[]) =>
     record({ database: test.db.database, clock: systemClock, log: silentLog() }, node, {
       inventory: {
-        ...{ observed_at: new Date().toISOString(), boot_id: 'b', vms: [], leases: [], drift: [], leftovers: [], repaired: [] },
+        ...{
+          observed_at: new Date().toISOString(),
+          boot_id: 'b',
+          vms: [],
+          leases: [],
+          drift: [],
+          leftovers: [],
+          repaired: [],
+        },
         images: { value: digests.map((digest) => ({ digest, name: null, size_bytes: 1 })) },
       },
     });
@@ -124,7 +136,10 @@ describe('the default image', () => {
     await works(null, 'bad_image');
     const { default_regions, default_blockers } = await stateOf(name);
     assert.deepEqual(default_regions, []);
-    assert.match(default_blockers.join(), /^node-\S+ in us-buffalo-1 could not fetch it: .*gpuaas admin node image pull NODE A\d\d-image$/);
+    assert.match(
+      default_blockers.join(),
+      /^node-\S+ in us-buffalo-1 could not fetch it: .*gpuaas admin node image pull NODE A\d\d-image$/,
+    );
 
     await hasInCache(other, [digest]);
     await pull(node, name);
@@ -159,10 +174,17 @@ describe('the default image', () => {
     await Promise.all([turn(), turn()]);
     await turn();
     const asked = await ofImage();
-    assert.deepEqual(asked.map(({ kind }) => kind), ['image.pull'], 'once, while the task is open');
+    assert.deepEqual(
+      asked.map(({ kind }) => kind),
+      ['image.pull'],
+      'once, while the task is open',
+    );
     await turn();
     assert.deepEqual(await ofImage(), [], 'it failed just now');
-    await sql.query("update os_image_availability set failed_at = failed_at - interval '16 minutes' where digest = $1", [digest]);
+    await sql.query(
+      "update os_image_availability set failed_at = failed_at - interval '16 minutes' where digest = $1",
+      [digest],
+    );
     await turn();
     const again = (await works(fetched)).filter((task) => task.digest === digest);
     assert.notEqual(again[0]?.node_id, asked[0]?.node_id, 'another host is asked');
@@ -173,11 +195,24 @@ describe('the default image', () => {
   });
 
   it('is missing: the launch is refused with the field to fill, and operators see the blocker at the SKU', async () => {
-    const body = { name: 'lone-slice', display_name: 'Lone', vendor: 'NVIDIA', gpu_model: 'H200 SXM', capacity_shape: 'gpu_slice' };
+    const body = {
+      name: 'lone-slice',
+      display_name: 'Lone',
+      vendor: 'NVIDIA',
+      gpu_model: 'H200 SXM',
+      capacity_shape: 'gpu_slice',
+    };
     must(await root.post('/api/v1/admin/skus', { ...body, gpus_per_node: 8, allowed_gpu_counts: [1] }), 201);
     const price = { sku_name: 'lone-slice', gpu_hourly_price_minor: 1, currency: 'USD' };
     must(await root.post('/api/v1/admin/prices', price), 201);
-    const profile = { name: 'lone_1g', sku_name: 'lone-slice', gpu_count: 1, vcpu_count: 1, memory_mib: 1024, is_default: true };
+    const profile = {
+      name: 'lone_1g',
+      sku_name: 'lone-slice',
+      gpu_count: 1,
+      vcpu_count: 1,
+      memory_mib: 1024,
+      is_default: true,
+    };
     must(await root.post('/api/v1/admin/vm-profiles', profile), 201);
     const blockers = async () => must(await root.get('/api/v1/admin/skus/lone-slice'), 200).body.blockers;
     const offered = async () => must(await ada.get('/api/v1/skus/lone-slice'), 200).body;
@@ -190,10 +225,16 @@ describe('the default image', () => {
     const request = { name: 'a', sku_name: 'lone-slice', region_name: REGION, gpu_count: 1 };
     for (const path of ['allocations', 'allocations:estimate']) {
       const { name: _, ...estimate } = request;
-      const refused = await ada.post(`/api/v1/projects/${ada.project_id}/${path}`, path === 'allocations' ? request : estimate);
+      const refused = await ada.post(
+        `/api/v1/projects/${ada.project_id}/${path}`,
+        path === 'allocations' ? request : estimate,
+      );
       assert.equal(refused.status, 400, JSON.stringify(refused.body));
       assert.equal(refused.body.errors[0].pointer, '/body/image_name');
-      assert.match(refused.body.detail, /lone-slice has no default image in us-buffalo-1\. Choose one: gpuaas image list/);
+      assert.match(
+        refused.body.detail,
+        /lone-slice has no default image in us-buffalo-1\. Choose one: gpuaas image list/,
+      );
     }
     await hasInCache(await aHost(), [digest]);
     assert.deepEqual([await blockers(), (await stateOf(name)).default_regions], [[], [REGION]]);

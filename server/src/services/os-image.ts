@@ -4,15 +4,17 @@
  */
 import type { ImageSpec as ImageSpecSchema, PublicApi, RequestOf, Static } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import type { Tx } from '../db/client.ts';
+import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
-import { imageDefault } from '../domain/image-default.ts';
+import { listSkus, lockSkusOfImage } from '../db/sku.ts';
+import { useOf } from '../domain/catalog.ts';
+import { type DefaultImage, imageDefault, skusLosingDefault } from '../domain/image-default.ts';
 import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
-import { assertCurrent } from './catalog-rules.ts';
+import { assertCurrent, assertUnused } from './catalog-rules.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 export type ImageSpec = Static<typeof ImageSpecSchema>;
@@ -130,6 +132,25 @@ export const updateImage = async (tx: Tx, name: string, change: ImageChange, ifM
   return { before, after: await getImage(tx, name) };
 };
 
+const ALL = { after: null, limit: 1_000_000 };
+
+/** Which image is the default where, as far as launches are concerned. */
+export const listDefaults = async (reader: Reader): Promise<DefaultImage[]> =>
+  (await db.listOsImages(reader, ALL, null)).map((row) => {
+    const { name, sku_names, default_regions } = tenantView(row);
+    return { name, sku_names, default_regions };
+  });
+
+/** Refused where an enabled SKU would be left without a default image that it has; two such changes wait for each other. */
+const keepingDefaults = async <R>(tx: Tx, name: string, change: () => Promise<R>): Promise<R> => {
+  await lockSkusOfImage(tx, name);
+  const before = await listDefaults(tx);
+  const changed = await change();
+  const losing = skusLosingDefault(await listSkus(tx, ALL), before, await listDefaults(tx));
+  assertUnused('image', name, useOf('SKU', losing));
+  return changed;
+};
+
 export const retireImage = async (tx: Tx, name: string): Promise<db.OsImageRow> => {
   await getImage(tx, name);
   if (!(await db.retireOsImage(tx, name))) throw conflict(REFUSALS.image_gone(name));
@@ -178,10 +199,9 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageRetire'>) => {
   const { image_name } = params;
   const { digest, reason } = body;
-  const row =
-    digest === undefined
-      ? await retireImage(ctx.tx, image_name)
-      : await retireVersion(ctx.tx, image_name, digest, reason);
+  const row = await keepingDefaults(ctx.tx, image_name, () =>
+    digest === undefined ? retireImage(ctx.tx, image_name) : retireVersion(ctx.tx, image_name, digest, reason),
+  );
   ctx.note({ image_name, digest: digest ?? null, reason });
   return operatorView(row);
 };

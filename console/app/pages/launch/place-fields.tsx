@@ -63,7 +63,8 @@ export const ImageField = ({ form, catalog, update, isLoading }: FieldProps & Re
           title: image.display_name,
           detail: (
             <>
-              {DRIVER_STRATEGY_LABELS[image.driver_strategy]}, {bytes(image.size_bytes)}. <span className="mono">{image.name}</span>
+              {DRIVER_STRATEGY_LABELS[image.driver_strategy]}, {bytes(image.size_bytes)}.{' '}
+              <span className="mono">{image.name}</span>
             </>
           ),
           disabledReason: whyRetired(image),
