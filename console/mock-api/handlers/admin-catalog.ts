@@ -190,8 +190,19 @@ const replaceDefault = (world: World, row: VmProfile): void => {
     }
 };
 
+const assertUnneeded = (world: World, row: VmProfile): void => {
+  const sku = world.skus.find((one) => one.name === row.sku_name && one.retired_at === null);
+  assertUnused('VM profile', row.name, profileUses(row, sku, []));
+};
+
 export const retireVmProfile = (ctx: MockCtx, name: string): VmProfile =>
   retired(ctx, current(ctx.world.vmProfiles, name, 'VM profile'));
+
+export const changeVmProfile = (world: World, row: VmProfile, change: Partial<VmProfile>): VmProfile => {
+  Object.assign(row, change, { version: row.version + 1 });
+  replaceDefault(world, row);
+  return row;
+};
 
 const vmProfiles = {
   adminVmProfileList: async (ctx: MockCtx, { query }: Req<'adminVmProfileList'>) => {
@@ -222,15 +233,12 @@ const vmProfiles = {
   },
   adminVmProfileUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminVmProfileUpdate'>) => {
     const row = current(ctx.world.vmProfiles, params.vm_profile_name, 'VM profile', if_match);
-    Object.assign(row, body);
-    row.version += 1;
-    replaceDefault(ctx.world, row);
-    return vmProfileView(row);
+    if (body.is_default === false) assertUnneeded(ctx.world, row);
+    return vmProfileView(changeVmProfile(ctx.world, row, body));
   },
   adminVmProfileRetire: async (ctx: MockCtx, { params }: Req<'adminVmProfileRetire'>) => {
     const row = current(ctx.world.vmProfiles, params.vm_profile_name, 'VM profile');
-    const sku = ctx.world.skus.find((one) => one.name === row.sku_name && one.retired_at === null);
-    assertUnused('VM profile', row.name, profileUses(row, sku, []));
+    assertUnneeded(ctx.world, row);
     return vmProfileView(retireVmProfile(ctx, row.name));
   },
 };

@@ -18,7 +18,7 @@ import { conflict, Refusal } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import { defaultImages, priceView } from '../views/catalog.ts';
 import { admin } from './admin.ts';
-import { adminCatalog, allocationsIn, nodesIn, retireVmProfile } from './admin-catalog.ts';
+import { adminCatalog, allocationsIn, changeVmProfile, current, nodesIn, retireVmProfile } from './admin-catalog.ts';
 import { adminImage, retireImage } from './admin-image.ts';
 import { adminPool } from './admin-pool.ts';
 import { site as siteHandlers } from './site.ts';
@@ -176,11 +176,7 @@ const CARRY_OUT: {
     const at = { vm_profile_name: (after ?? before)?.name ?? '' };
     if (after === null) return retireVmProfile(ctx, at.vm_profile_name);
     if (before === null) return adminCatalog.adminVmProfileCreate(ctx, { ...request, body: after } as never);
-    const { name, sku_name: _, gpu_count: __, ...body } = after;
-    return adminCatalog.adminVmProfileUpdate(ctx, {
-      ...{ ...request, params: at, body },
-      if_match: versionIn(ctx.world.vmProfiles, name),
-    });
+    return changeVmProfile(ctx.world, current(ctx.world.vmProfiles, after.name, 'VM profile'), after);
   },
   prices: async (ctx, before, after) => {
     if (before !== null && before.valid_from !== '') await endPrice(ctx, before);

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   gpuCountsProblem,
+  gpuCountUses,
   inUseSentence,
   priceAt,
+  profileUses,
   SWITCHED_ON,
   skuAvailability,
   skuBlockers,
@@ -102,4 +104,30 @@ test('the size of a host counts the CPUs of its NUMA nodes and the largest pages
   });
   assert.equal(hostSize({ numa, hugepages: [pages(0, gib, 2), pages(1, gib, 0)] }).hugepages_mib, 0);
   assert.equal(hostSize({ numa: [], hugepages: [] }).numa_nodes, 1);
+});
+
+test('a VM profile is needed as the only default of a GPU count that an enabled SKU allows', () => {
+  const sku = { name: 's', enabled: true, allowed_gpu_counts: [1, 2] };
+  const profile = { name: 'p', sku_name: 's', gpu_count: 1, is_default: true };
+  const use = [{ kind: 'SKU' as const, count: 1, names: ['s'] }];
+  const other = { ...profile, name: 'q' };
+  assert.deepEqual(profileUses(profile, sku, []), use);
+  assert.deepEqual(profileUses(profile, sku, [profile]), use);
+  assert.deepEqual(profileUses(profile, sku, [other]), []);
+  for (const different of [{ sku_name: 't' }, { gpu_count: 2 }, { is_default: false }])
+    assert.deepEqual(profileUses(profile, sku, [{ ...other, ...different }]), use, JSON.stringify(different));
+  assert.deepEqual(profileUses({ ...profile, is_default: false }, sku, []), []);
+  assert.deepEqual(profileUses(profile, { ...sku, enabled: false }, []), []);
+  assert.deepEqual(profileUses(profile, { ...sku, allowed_gpu_counts: [2] }, []), []);
+  assert.deepEqual(profileUses(profile, undefined, []), []);
+});
+
+test('a GPU count that a SKU drops is used by the VM profiles that have it', () => {
+  const profiles = [
+    { name: 'b', gpu_count: 2 },
+    { name: 'a', gpu_count: 2 },
+    { name: 'c', gpu_count: 1 },
+  ];
+  assert.deepEqual(gpuCountUses([1], profiles), [{ kind: 'VM profile', count: 2, names: ['a', 'b'] }]);
+  assert.deepEqual(gpuCountUses([1, 2], profiles), []);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ImageFacts, imageDefault, withdrawsImage } from './image-default.ts';
+import { type ImageFacts, imageDefault, skusLosingDefault, withdrawsImage } from './image-default.ts';
 
 const region = (region_name: string, is_available: boolean) => ({
   ...{ region_name, is_available, failure: null, node_name: null },
@@ -42,4 +42,26 @@ test('a failure withdraws an image only where it is about its source, not about 
     ...[true, true],
     ...[false, false, false],
   ]);
+});
+
+test('a SKU loses its default in a region where no other image of it is the default there', () => {
+  const sku = (name: string, more: object = {}) => ({
+    name,
+    enabled: true,
+    capacity_shape: 'gpu_slice' as const,
+    ...more,
+  });
+  const image = (name: string, default_regions: string[], sku_names = ['s']) => ({ name, sku_names, default_regions });
+  const losing = (skus: readonly ReturnType<typeof sku>[], gone: string) =>
+    skusLosingDefault(
+      skus,
+      images,
+      images.filter(({ name }) => name !== gone),
+    );
+  const images = [image('a', ['north', 'south']), image('b', ['north']), image('c', [], ['s', 't'])];
+  assert.deepEqual(losing([sku('s'), sku('t')], 'a'), ['s'], 'b is none in the south');
+  assert.deepEqual(losing([sku('s'), sku('t')], 'b'), []);
+  assert.deepEqual(losing([sku('t')], 'c'), [], 'it never had one');
+  assert.deepEqual(losing([sku('s', { enabled: false })], 'a'), []);
+  assert.deepEqual(losing([{ ...sku('s'), capacity_shape: 'baremetal' as never }], 'a'), []);
 });

@@ -274,7 +274,10 @@ const listProblems = (site: Site, actual: Site, world: SiteWorld): SiteProblem[]
     const problem = gpuCountsProblem(sku);
     if (problem !== null) complain(`/skus/${index}/allowed_gpu_counts`, problem);
     const profiles = (actual.vm_profiles ?? []).filter(({ sku_name }) => sku_name === sku.name);
-    const use = site.vm_profiles === undefined ? gpuCountUses(sku.allowed_gpu_counts, profiles)[0] : undefined;
+    const use =
+      problem === null && site.vm_profiles === undefined
+        ? gpuCountUses(sku.allowed_gpu_counts, profiles)[0]
+        : undefined;
     if (use !== undefined)
       complain(
         `/skus/${index}/allowed_gpu_counts`,

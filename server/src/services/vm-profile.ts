@@ -102,7 +102,7 @@ export const updateVmProfile = async (tx: Tx, name: string, change: VmProfileCha
   return { before, after };
 };
 
-/** Refused where the SKU needs it. */
+/** Refused where the SKU needs it as the default of a GPU count. */
 const assertUnneeded = async (tx: Tx, name: string): Promise<void> => {
   const sku = await lockSku(tx, found(await db.findVmProfile(tx, name)).sku_name, 'no key update');
   const profile = found(await db.findVmProfile(tx, name));
@@ -123,6 +123,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminVmProfileCreate'
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminVmProfileUpdate'>) => {
+  if (body.is_default === false) await assertUnneeded(ctx.tx, params.vm_profile_name);
   const { before, after } = await updateVmProfile(ctx.tx, params.vm_profile_name, body, if_match);
   ctx.note({
     vcpu_count_before: before.vcpu_count,
