@@ -96,6 +96,8 @@ const image: AdminOsImage = {
   retired_at: null,
   version: 2,
 };
+const notFetched =
+  'No host in eu-north-1 has fetched it yet. An active host is asked automatically; to ask one yourself: gpuaas admin node image pull NODE ubuntu-24.04-h200-cuda';
 const { default_blockers: _, ...tenantImage } = image;
 const auditLog: AuditLog = {
   id: id('aud', '1a'),
@@ -309,7 +311,7 @@ export const answers: Answers = {
   adminUserGet: user,
   adminUserUpdate: { ...user, state: 'disabled', platform_role: null },
   ...catalogAnswers(region, sku, image),
-  adminOsImageRegister: image,
+  adminOsImageRegister: { ...image, default_regions: [], default_blockers: [notFetched] },
   adminOsImageRetire: { ...image, enabled: false },
 };
 

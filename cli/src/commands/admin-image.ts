@@ -32,6 +32,9 @@ const useFlags = {
   trust: choice('Launches that name no image get a verified one', IMAGE_TRUST),
 } as const;
 
+const blockerLines = (image: Readonly<{ name: string; default_blockers: readonly string[] }>): string[] =>
+  image.default_blockers.map((sentence) => `${image.name} cannot be the default: ${sentence}`);
+
 export const adminImage: Group = {
   name: 'image',
   summary: 'Manage images and their versions',
@@ -44,7 +47,8 @@ export const adminImage: Group = {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
           client.adminOsImageList({ query: { ...query, include_retired: flags.retired } }, { signal: cli.signal });
-        cli.out.list(await collect(flags, read), [
+        const found = await collect(flags, read);
+        cli.out.list(found, [
           { header: 'IMAGE', value: ({ name }) => name, shrink: 'cut' },
           { header: 'CHANNEL', value: ({ channel }) => channel },
           { header: 'TRUST', value: ({ trust }) => trust },
@@ -54,14 +58,11 @@ export const adminImage: Group = {
             value: ({ enabled, retired_at }) => (retired_at === null ? enabled : 'retired'),
           },
           { header: 'DEFAULT IN', value: ({ default_regions }) => default_regions.join(', '), shrink: 'wrap' },
-          {
-            header: 'CANNOT BE THE DEFAULT',
-            value: ({ default_blockers }) => default_blockers.join(' '),
-            shrink: 'wrap',
-            optional: true,
-          },
           { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
         ]);
+        if (cli.out.json) return;
+        const lines = found.items.filter(({ retired_at }) => retired_at === null).flatMap(blockerLines);
+        if (lines.length > 0) cli.out.print(`\n${lines.join('\n')}`);
       },
     }),
     command({
@@ -92,7 +93,7 @@ export const adminImage: Group = {
         cli.out.done(
           [
             `Launches that name ${name} use ${digest}.`,
-            ...default_blockers.map((sentence) => `Cannot be the default: ${sentence}`),
+            ...blockerLines({ name, default_blockers }),
           ].join('\n'),
           response,
         );
