@@ -4119,7 +4119,7 @@ export type Operations = {
     };
     response: AdminVmProfile;
   };
-  /** Retire a VM profile: launches no longer use it. Running allocations keep their size. Creating it again brings it back. */
+  /** Retire a VM profile: launches no longer use it. Refused for the only default of a GPU count of an enabled SKU. Running allocations keep their size. Creating it again brings it back. */
   adminVmProfileRetire: {
     request: {
       params: {
@@ -4292,7 +4292,7 @@ export type Operations = {
     };
     response: AdminOsImage;
   };
-  /** Retire an image, or one version of it. Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Running allocations continue. */
+  /** Retire an image, or one version of it. Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Refused where an enabled SKU would lose its last default image in a region. Running allocations continue. */
   adminOsImageRetire: {
     request: {
       params: {

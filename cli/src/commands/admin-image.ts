@@ -32,9 +32,6 @@ const useFlags = {
   trust: choice('Launches that name no image get a verified one', IMAGE_TRUST),
 } as const;
 
-const blockerLines = (image: Readonly<{ name: string; default_blockers: readonly string[] }>): string[] =>
-  image.default_blockers.map((sentence) => `${image.name} cannot be the default: ${sentence}`);
-
 export const adminImage: Group = {
   name: 'image',
   summary: 'Manage images and their versions',
@@ -61,8 +58,13 @@ export const adminImage: Group = {
           { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
         ]);
         if (cli.out.json) return;
-        const lines = found.items.filter(({ retired_at }) => retired_at === null).flatMap(blockerLines);
-        if (lines.length > 0) cli.out.print(`\n${lines.join('\n')}`);
+        const blocked = found.items.filter((one) => one.retired_at === null && one.default_blockers.length > 0);
+        if (blocked.length === 0) return;
+        cli.out.print('');
+        cli.out.table(blocked, [
+          { header: 'IMAGE', value: ({ name }) => name, shrink: 'cut' },
+          { header: 'CANNOT BE THE DEFAULT', value: (one) => one.default_blockers.join(' '), shrink: 'wrap' },
+        ]);
       },
     }),
     command({
@@ -93,7 +95,7 @@ export const adminImage: Group = {
         cli.out.done(
           [
             `Launches that name ${name} use ${digest}.`,
-            ...blockerLines({ name, default_blockers }),
+            ...default_blockers.map((sentence) => `${name} cannot be the default: ${sentence}`),
           ].join('\n'),
           response,
         );

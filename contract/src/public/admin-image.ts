@@ -94,7 +94,7 @@ export const adminImageApi = define({
     path: '/api/v1/admin/os-images/{image_name}/retire',
     summary: 'Retire an image, or one version of it',
     description:
-      'Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Running allocations continue.',
+      'Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Refused where an enabled SKU would lose its last default image in a region. Running allocations continue.',
     permission,
     audit: 'image.retire',
     freshSignIn: true,
