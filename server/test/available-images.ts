@@ -1,5 +1,6 @@
 /** Images that the hosts of a region have, for tests that are not about how they got them. */
-import type { Sql } from './placement.ts';
+
+type Sql = Readonly<{ query(text: string, values?: unknown[]): Promise<Readonly<{ rows: readonly unknown[] }>> }>;
 
 /** Every version in use. */
 export const haveImages = async (sql: Sql, regionName: string): Promise<void> => {
