@@ -5,7 +5,7 @@ create table os_image_availability (
   image_name text not null,
   digest text not null,
   region_name text not null references regions,
-  -- The host that showed it, or the last one that failed to. Null where no host did: written by a person or a test.
+  -- The host that showed it, or the last one that failed to; null where the row was entered without a host.
   node_id text references nodes,
   -- Null while no host of the region has shown it.
   available_since timestamptz,
