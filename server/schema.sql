@@ -721,7 +721,7 @@ create table os_image_versions (
   constraint os_image_versions_check CHECK ((retired_at IS NULL) = (retired_reason IS NULL)),
   constraint os_image_versions_digest_authority_check CHECK (digest_authority <> ''::text),
   constraint os_image_versions_digest_check CHECK (digest ~ '^sha256:[0-9a-f]{64}$'::text),
-  constraint os_image_versions_driver_strategy_check CHECK (driver_strategy = ANY (ARRAY['preinstalled'::text, 'cloud_init'::text, 'none'::text])),
+  constraint os_image_versions_driver_strategy_check CHECK (driver_strategy = ANY (ARRAY['preinstalled'::text, 'none'::text])),
   constraint os_image_versions_format_check CHECK (format = ANY (ARRAY['raw'::text, 'qcow2'::text])),
   constraint os_image_versions_size_bytes_check CHECK (size_bytes > 0),
   constraint os_image_versions_source_check CHECK (source <> ''::text),
@@ -1880,6 +1880,24 @@ create table oidc_signing_keys (
 );
 CREATE UNIQUE INDEX oidc_signing_keys_active ON oidc_signing_keys USING btree ((true)) WHERE (retired_at IS NULL);
 grant delete, insert, select, update on oidc_signing_keys to gpuaas_app;
+
+create table os_image_availability (
+  image_name text not null,
+  digest text not null,
+  region_name text not null,
+  node_id text,
+  available_since timestamp with time zone,
+  failed_at timestamp with time zone,
+  failure text,
+  constraint os_image_availability_pkey PRIMARY KEY (image_name, digest, region_name),
+  constraint availability_failure_has_time CHECK ((failed_at IS NULL) = (failure IS NULL)),
+  constraint availability_says_something CHECK (num_nonnulls(available_since, failed_at) > 0),
+  constraint os_image_availability_failure_check CHECK (failure <> ''::text),
+  constraint os_image_availability_image_name_digest_fkey FOREIGN KEY (image_name, digest) REFERENCES os_image_versions(image_name, digest),
+  constraint os_image_availability_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint os_image_availability_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name)
+);
+grant insert, select, update on os_image_availability to gpuaas_app;
 
 create table os_image_skus (
   image_name text not null,

@@ -62,7 +62,7 @@ describe('the base image', { skip: LACKS }, () => {
       contents.filter((path) => CUDA.test(path)),
       [],
     );
-    assert.equal(entry.driver_strategy, 'cloud_init');
+    assert.equal(entry.driver_strategy, 'none');
   });
 
   test('is ready when its checks hold in the guest OS, and cloud-init takes its seed', {

@@ -72,6 +72,8 @@ export const catalogCases: readonly Case[] = [
   line('admin-image-update', `admin image update ubuntu-24.04-h200-cuda --channel candidate ${T}`),
   {
     ...words('admin-image-retire-whole', 'admin image retire ubuntu-24.04-h200-cuda', WHY),
-    answers: { adminOsImageRetire: { ...answers.osImageGet, enabled: false, retired_at: '2026-11-16T09:00:00.000Z' } },
+    answers: {
+      adminOsImageRetire: { ...answers.adminOsImageGet, enabled: false, retired_at: '2026-11-16T09:00:00.000Z' },
+    },
   },
 ];

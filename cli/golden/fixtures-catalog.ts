@@ -1,5 +1,5 @@
 /** Regions, SKUs, VM profiles, prices, pools and images as operators see them. */
-import type { AdminSku, AdminVmProfile, Operations, OsImage, Pool, Price, Region, Sku } from '@gpuaas/sdk';
+import type { AdminOsImage, AdminSku, AdminVmProfile, Operations, Pool, Price, Region, Sku } from '@gpuaas/sdk';
 import { id, ids, time } from './fixtures-identity.ts';
 import { node } from './fixtures-placement.ts';
 
@@ -78,7 +78,10 @@ const dedicated: Pool = {
   node_count: 2,
 };
 
-export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sku }: Sku, image: OsImage) => {
+const noHost =
+  'demo-h200-01 in eu-north-1 could not fetch it: http://images.example/ has no image rocky-9. Correct the image source of the host, then: gpuaas admin node image pull NODE rocky-9';
+
+export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sku }: Sku, image: AdminOsImage) => {
   const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [] };
   const unpriced = { ...adminSku, gpu_hourly_price: null, blockers: ['It has no price yet.'] };
   const closed = { ...region, name: 'eu-west-1', enabled: false, disabled_reason: 'Hosts arrive next month.' };
@@ -106,9 +109,20 @@ export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sk
     adminPoolCreate: dedicated,
     adminPoolUpdate: { ...shared, purpose: 'For everybody' },
     adminPoolRetire: { ...dedicated, node_count: 0, retired_at },
-    adminOsImageList: page(image, { ...image, name: 'debian-12', trust: 'unverified' as const, retired_at }),
+    adminOsImageList: page(
+      image,
+      { ...image, name: 'debian-12', trust: 'unverified' as const, retired_at, default_regions: [] },
+      { ...image, name: 'rocky-9', default_regions: [], default_blockers: [noHost] },
+    ),
     adminOsImageGet: image,
-    adminOsImageUpdate: { ...image, channel: 'candidate' as const },
+    adminOsImageUpdate: {
+      ...image,
+      channel: 'candidate' as const,
+      default_regions: [],
+      default_blockers: [
+        'Its channel is candidate. To change it: gpuaas admin image update ubuntu-24.04-h200-cuda --channel stable',
+      ],
+    },
     adminNodeUpdate: { ...node, pool_name: 'research' },
   } satisfies Partial<{ [K in keyof Operations]: Operations[K]['response'] }>;
 };

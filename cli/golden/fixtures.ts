@@ -5,10 +5,10 @@
 
 import { LIMIT_NAMES, LIMITS } from '@gpuaas/contract';
 import type {
+  AdminOsImage,
   AuditLog,
   CallId,
   Operations,
-  OsImage,
   ProjectEvent,
   Region,
   Sku,
@@ -79,8 +79,8 @@ const version = {
   readiness_checks: ['cuda_compiler', 'gpu_driver'],
   source: 'build/slice-image at recipe 0123456789abcdef',
   digest_authority: 'the platform team',
-} as const satisfies Partial<OsImage>;
-const image: OsImage = {
+} as const satisfies Partial<AdminOsImage>;
+const image: AdminOsImage = {
   name: 'ubuntu-24.04-h200-cuda',
   display_name: 'Ubuntu 24.04 with CUDA',
   os_family: 'ubuntu',
@@ -90,10 +90,15 @@ const image: OsImage = {
   channel: 'stable',
   trust: 'verified',
   enabled: true,
+  default_regions: ['eu-north-1'],
+  default_blockers: [],
   versions: [{ ...version, registered_at: time, retired_at: null, retired_reason: null }],
   retired_at: null,
   version: 2,
 };
+const notFetched =
+  'No host in eu-north-1 has fetched it yet. An active host is asked automatically; to ask one yourself: gpuaas admin node image pull NODE ubuntu-24.04-h200-cuda';
+const { default_blockers: _, ...tenantImage } = image;
 const auditLog: AuditLog = {
   id: id('aud', '1a'),
   created_at: time,
@@ -282,8 +287,8 @@ export const answers: Answers = {
     disabled_reason: 'Every node is being moved to the new fabric this week.',
   }),
   skuGet: sku,
-  osImageList: page(image),
-  osImageGet: image,
+  osImageList: page(tenantImage),
+  osImageGet: tenantImage,
   auditLogList: {
     ...page(auditLog, {
       ...auditLog,
@@ -325,7 +330,7 @@ export const answers: Answers = {
   adminUserGet: user,
   adminUserUpdate: { ...user, state: 'disabled', platform_role: null },
   ...catalogAnswers(region, sku, image),
-  adminOsImageRegister: image,
+  adminOsImageRegister: { ...image, default_regions: [], default_blockers: [notFetched] },
   adminOsImageRetire: { ...image, enabled: false },
 };
 

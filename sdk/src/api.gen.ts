@@ -74,6 +74,44 @@ export type AdminAllocation = {
   }[];
 };
 
+/** An image as operators see it. */
+export type AdminOsImage = {
+  /** Image slug. */
+  name: string;
+  display_name: string;
+  os_family: string;
+  os_version: string;
+  /** Digest of the file that hosts download. */
+  digest: string;
+  format: 'raw' | 'qcow2';
+  size_bytes: number;
+  /** Whether the GPU driver is in the image. Nothing installs one later. */
+  driver_strategy: 'preinstalled' | 'none';
+  /** Readiness checks that the image runs in the guest OS; all must pass. */
+  readiness_checks: string[];
+  /** Source of the image. */
+  source: string;
+  /** Authority for the digest of this image. */
+  digest_authority: string;
+  /** SKUs that can use the image. */
+  sku_names: string[];
+  /** Only a stable image is chosen for a launch that names none. */
+  channel: 'stable' | 'candidate';
+  /** Only a verified image is chosen for a launch that names none. */
+  trust: 'unverified' | 'verified';
+  /** Whether it has a version that is not retired; launches use the newest. */
+  enabled: boolean;
+  /** Regions where it can be the default: a launch that names no image gets the first by name. It is stable and verified, and a host of the region has fetched it. */
+  default_regions: string[];
+  /** Newest first, up to 20. */
+  versions: OsImageVersion[];
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
+  version: number;
+  /** Why it cannot be the default, or not in a region, and what to do. */
+  default_blockers: string[];
+};
+
 /** A SKU as operators see it. */
 export type AdminSku = {
   /** SKU code. */
@@ -564,8 +602,8 @@ export type ImageSpec = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
-  /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
-  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  /** Whether the GPU driver is in the image. Nothing installs one later. */
+  driver_strategy: 'preinstalled' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
   readiness_checks: string[];
   /** Source of the image. */
@@ -856,8 +894,8 @@ export type OsImage = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
-  /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
-  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  /** Whether the GPU driver is in the image. Nothing installs one later. */
+  driver_strategy: 'preinstalled' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
   readiness_checks: string[];
   /** Source of the image. */
@@ -872,6 +910,8 @@ export type OsImage = {
   trust: 'unverified' | 'verified';
   /** Whether it has a version that is not retired; launches use the newest. */
   enabled: boolean;
+  /** Regions where it can be the default: a launch that names no image gets the first by name. It is stable and verified, and a host of the region has fetched it. */
+  default_regions: string[];
   /** Newest first, up to 20. */
   versions: OsImageVersion[];
   /** When it was retired; null while it is in use. */
@@ -884,8 +924,8 @@ export type OsImageVersion = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
-  /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
-  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  /** Whether the GPU driver is in the image. Nothing installs one later. */
+  driver_strategy: 'preinstalled' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
   readiness_checks: string[];
   /** Source of the image. */
@@ -1268,8 +1308,8 @@ export type SiteFile = {
     digest: string;
     format: 'raw' | 'qcow2';
     size_bytes: number;
-    /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
-    driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+    /** Whether the GPU driver is in the image. Nothing installs one later. */
+    driver_strategy: 'preinstalled' | 'none';
     /** Readiness checks that the image runs in the guest OS; all must pass. */
     readiness_checks: string[];
     /** Source of the image. */
@@ -4228,7 +4268,7 @@ export type Operations = {
     };
     response: AdminVmProfile;
   };
-  /** Retire a VM profile: launches no longer use it. Running allocations keep their size. Creating it again brings it back. */
+  /** Retire a VM profile: launches no longer use it. Refused for the only default of a GPU count of an enabled SKU. Running allocations keep their size. Creating it again brings it back. */
   adminVmProfileRetire: {
     request: {
       params: {
@@ -4359,7 +4399,7 @@ export type Operations = {
       } | undefined;
     };
     response: {
-      items: OsImage[];
+      items: AdminOsImage[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
@@ -4372,14 +4412,14 @@ export type Operations = {
         image_name: string;
       };
     };
-    response: OsImage;
+    response: AdminOsImage;
   };
-  /** Register an image, or a new version of one. New launches use the newest version that is not retired; allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request says otherwise. A retired image of this name returns with the values of the request. */
+  /** Register an image, or a new version of one. Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request says otherwise. A retired image of this name returns with the values of the request. */
   adminOsImageRegister: {
     request: {
       body: ImageSpec;
     };
-    response: OsImage;
+    response: AdminOsImage;
   };
   /** Change the name, channel, trust or SKUs of an image. Its versions do not change. */
   adminOsImageUpdate: {
@@ -4399,9 +4439,9 @@ export type Operations = {
         sku_names?: string[] | undefined;
       } | undefined;
     };
-    response: OsImage;
+    response: AdminOsImage;
   };
-  /** Retire an image, or one version of it. Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Running allocations continue. */
+  /** Retire an image, or one version of it. Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Refused where an enabled SKU would lose its last default image in a region. Running allocations continue. */
   adminOsImageRetire: {
     request: {
       params: {
@@ -4415,7 +4455,7 @@ export type Operations = {
         reason: string;
       };
     };
-    response: OsImage;
+    response: AdminOsImage;
   };
   /** List allocations of every organization, newest first */
   adminAllocationList: {

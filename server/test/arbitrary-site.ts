@@ -43,24 +43,27 @@ const pricesOf = (names: readonly string[], dates: readonly string[]) =>
       ]),
     ),
   );
+const profileOf = (key: string, size: number) => {
+  const [sku_name = '', count, which] = key.split('/');
+  return {
+    ...{ name: key.replaceAll(/[/-]/g, '_'), sku_name, gpu_count: Number(count), vcpu_count: size, memory_mib: 1024 },
+    ...(which === 'x' ? { is_default: true } : {}),
+  };
+};
+const sizes = fc.integer({ min: 1, max: 3 });
+/** A SKU keeps its default profiles: a file that removes one is refused while the SKU is enabled. */
 const profilesOf = (names: readonly string[]) =>
-  named(
-    names.flatMap((sku) => [`${sku}/1/x`, `${sku}/1/y`, `${sku}/8/x`]),
-    (key) =>
-      fc.integer({ min: 1, max: 3 }).map((size) => {
-        const [sku_name = '', count, which] = key.split('/');
-        return {
-          ...{
-            name: key.replaceAll(/[/-]/g, '_'),
-            sku_name,
-            gpu_count: Number(count),
-            vcpu_count: size,
-            memory_mib: 1024,
-          },
-          ...(which === 'x' ? { is_default: true } : {}),
-        };
-      }),
-  );
+  fc
+    .tuple(
+      fc.tuple(
+        ...names.flatMap((sku) => [1, 8].map((count) => sizes.map((size) => profileOf(`${sku}/${count}/x`, size)))),
+      ),
+      named(
+        names.map((sku) => `${sku}/1/y`),
+        (key) => sizes.map((size) => profileOf(key, size)),
+      ),
+    )
+    .map(([defaults, others]) => [...defaults, ...others]);
 const imagesOf = (names: readonly string[]) =>
   named(['debian', 'ubuntu'], (name) =>
     fc

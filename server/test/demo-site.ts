@@ -5,6 +5,7 @@ import { type Database, PLATFORM } from '../src/db/client.ts';
 import { findRegion } from '../src/db/region.ts';
 import type { Site } from '../src/domain/site.ts';
 import { applySite } from '../src/services/site.ts';
+import { haveImages } from './available-images.ts';
 
 const REGION = 'us-buffalo-1';
 
@@ -19,7 +20,7 @@ export const demoSite = (): Site => {
   return site;
 };
 
-/** Does nothing where the site is there. By default organizations start without a GPU limit. */
+/** Does nothing where the site is there. Its hosts have its images. By default organizations start without a GPU limit. */
 export const applyDemoSite = (database: Database, policy: Partial<Site['policy']> = {}): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
     if ((await findRegion(tx, REGION)) !== undefined) return;
@@ -27,4 +28,5 @@ export const applyDemoSite = (database: Database, policy: Partial<Site['policy']
     if (site.policy === undefined) throw new Error('the demo site has no policy');
     const given = { ...site, policy: { ...site.policy, default_gpu_limit: null, ...policy } };
     await applySite(tx, given, null, { user_id: null, correlation_id: 'demo-site' });
+    await haveImages(tx, REGION);
   });

@@ -7,6 +7,7 @@ import { mintId } from '@gpuaas/kit';
 import type { Tx } from '../src/db/client.ts';
 import type { DataDisk } from '../src/db/node.ts';
 import { insertWipeProof } from '../src/db/statements/prove.ts';
+import { haveImages } from './available-images.ts';
 import { candidate, DISK_BYTES } from './candidate.ts';
 
 /** A transaction, or a client signed in as the owner of the tables. */
@@ -34,6 +35,19 @@ const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: str
   return { pool_id: 'pol_00000000000000000000000000', user_id: 'usr_00000000000000000000000000' };
 };
 
+/** What a launch of the slice SKU gets that names no image. */
+const anImage = async (sql: Sql): Promise<void> => {
+  await sql.query(
+    `with image as (insert into os_images (name, display_name, os_family, os_version, trust)
+         values ('test-image', 'Test', 'linux', '1', 'verified') on conflict do nothing returning name),
+       used as (insert into os_image_skus (image_name, sku_name) select name, $1 from image)
+     insert into os_image_versions (image_name, digest, format, size_bytes, driver_strategy, source, digest_authority)
+       select name, 'sha256:' || repeat('7e', 32), 'raw', 1, 'none', 'test', 'test' from image`,
+    [SLICE_SKU],
+  );
+  await haveImages(sql, REGION);
+};
+
 /** Region, SKUs and a shared pool; repeated calls change nothing. Regions and SKUs need the owner's rights. */
 export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
   // A test of a migration has the schema of an earlier version.
@@ -59,6 +73,7 @@ export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; us
      select 'prc_' || left(md5(name), 26), name, $2, 'USD', now(), 'test' from unnest($1::text[]) as name on conflict do nothing`,
     [[SLICE_SKU, BAREMETAL_SKU], PRICE_MINOR],
   );
+  await anImage(sql);
   return aPool(sql);
 };
 
@@ -185,6 +200,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
 export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> => {
   // A node in an existing region needs no catalog of its own.
   const { pool_id } = facts.region_name === undefined ? await aCatalog(sql) : await aPool(sql);
+  if (facts.region_name !== undefined) await haveImages(sql, facts.region_name);
   const id = facts.id ?? mintId('nod');
   const count = facts.gpu_count ?? 8;
   await sql.query(

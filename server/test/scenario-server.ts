@@ -6,6 +6,7 @@ import type { Person, Place, TestBed } from '../../contract/test/scenarios/scena
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { type Caller, startTestApp, testClock } from './app.ts';
+import { haveImages } from './available-images.ts';
 import { settle } from './host.ts';
 import { aNode } from './placement.ts';
 import { urlOf } from './request.ts';
@@ -36,6 +37,7 @@ export const startServerStage = async (t: TestLike): Promise<TestBed> => {
     const name = `scene-${++scenes}`;
     await sql.query("update regions set enabled = false, disabled_reason = 'The scene is over.' where enabled");
     await sql.query("insert into regions (name, display_name, enabled) values ($1, 'Scene', true)", [name]);
+    await haveImages(sql, name);
     return name;
   };
 

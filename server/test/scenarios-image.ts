@@ -11,7 +11,7 @@ export const newImage = (name = `image-${randomUUID().slice(0, 8)}`) => ({
   digest: `sha256:${createHash('sha256').update(randomUUID()).digest('hex')}`,
   format: 'qcow2' as const,
   size_bytes: 175_000_000,
-  driver_strategy: 'cloud_init' as const,
+  driver_strategy: 'none' as const,
   readiness_checks: ['host_name', 'no_cuda'],
   source: 'build/slice-image/images/debian-12-base.conf',
   digest_authority: 'the operators of this site',

@@ -23,7 +23,15 @@ const GROUPS: readonly Readonly<{ title: string; tables: readonly string[] }>[] 
   },
   {
     title: 'Catalog',
-    tables: ['regions', 'sku_catalog', 'sku_vm_profiles', 'os_images', 'os_image_versions', 'os_image_skus'],
+    tables: [
+      'regions',
+      'sku_catalog',
+      'sku_vm_profiles',
+      'os_images',
+      'os_image_versions',
+      'os_image_skus',
+      'os_image_availability',
+    ],
   },
   {
     title: 'Inventory',

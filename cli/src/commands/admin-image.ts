@@ -44,7 +44,8 @@ export const adminImage: Group = {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
           client.adminOsImageList({ query: { ...query, include_retired: flags.retired } }, { signal: cli.signal });
-        cli.out.list(await collect(flags, read), [
+        const found = await collect(flags, read);
+        cli.out.list(found, [
           { header: 'IMAGE', value: ({ name }) => name, shrink: 'cut' },
           { header: 'CHANNEL', value: ({ channel }) => channel },
           { header: 'TRUST', value: ({ trust }) => trust },
@@ -53,7 +54,16 @@ export const adminImage: Group = {
             header: 'ENABLED',
             value: ({ enabled, retired_at }) => (retired_at === null ? enabled : 'retired'),
           },
+          { header: 'DEFAULT IN', value: ({ default_regions }) => default_regions.join(', '), shrink: 'wrap' },
           { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
+        ]);
+        if (cli.out.json) return;
+        const blocked = found.items.filter((one) => one.retired_at === null && one.default_blockers.length > 0);
+        if (blocked.length === 0) return;
+        cli.out.print('');
+        cli.out.table(blocked, [
+          { header: 'IMAGE', value: ({ name }) => name, shrink: 'cut' },
+          { header: 'CANNOT BE THE DEFAULT', value: (one) => one.default_blockers.join(' '), shrink: 'wrap' },
         ]);
       },
     }),
@@ -81,7 +91,14 @@ export const adminImage: Group = {
         };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminOsImageRegister', { body }, options);
-        cli.out.done(`New launches of ${response.data.name} use ${response.data.digest}.`, response);
+        const { name, digest, default_blockers } = response.data;
+        cli.out.done(
+          [
+            `Launches that name ${name} use ${digest}.`,
+            ...default_blockers.map((sentence) => `${name} cannot be the default: ${sentence}`),
+          ].join('\n'),
+          response,
+        );
       },
     }),
     command({

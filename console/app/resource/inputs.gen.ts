@@ -465,10 +465,9 @@ export const adminOsImageRegister = {
   "driver_strategy": {
     "kind": "text",
     "isRequired": true,
-    "description": "How the GPU driver is installed: in the image, by cloud-init, or not at all.",
+    "description": "Whether the GPU driver is in the image. Nothing installs one later.",
     "options": [
       "preinstalled",
-      "cloud_init",
       "none"
     ]
   },

@@ -10,7 +10,8 @@ export type Sku = Omit<ResponseRow<'skuGet'>, 'gpu_hourly_price' | 'vm_profiles'
 export type VmProfile = Omit<ResponseRow<'adminVmProfileGet'>, 'hosts_checked' | 'hosts_too_small' | 'too_small'>;
 export type Price = Omit<Item<'adminPriceList'>, 'valid_until' | 'state'> & { ended_at: string | null };
 export type Pool = Omit<ResponseRow<'adminPoolGet'>, 'kind' | 'organization_name' | 'node_count'>;
-export type OsImage = ResponseRow<'osImageGet'>;
+/** Where it can be the default follows from the hosts. */
+export type OsImage = Omit<ResponseRow<'osImageGet'>, 'default_regions'>;
 export type User = ResponseRow<'adminUserGet'>;
 export type Organization = ResponseRow<'organizationGet'>;
 export type Invitation = Item<'invitationList'> & { token: string };

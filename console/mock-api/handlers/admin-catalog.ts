@@ -1,9 +1,14 @@
 /** Regions, SKUs, VM profiles and prices, as operators change them. */
 import {
+  type CatalogUse,
   gpuCountsProblem,
+  gpuCountUses,
   inUseSentence,
+  profileUses,
   SWITCHED_ON,
   switchAfter,
+  type UsedNoun,
+  useOf,
   vmProfileProblem,
 } from '../../../server/src/domain/catalog.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
@@ -61,21 +66,18 @@ const switched = (...given: Parameters<typeof switchAfter>) => {
 };
 
 const LIVE: readonly string[] = ['requested', 'provisioning', 'active', 'releasing', 'release_failed'];
-type Use = Readonly<{ kind: 'node' | 'allocation'; count: number; names: string[] }>;
-const useOf = (kind: Use['kind'], names: readonly string[]): Use[] =>
-  names.length === 0 ? [] : [{ kind, count: names.length, names: names.toSorted().slice(0, 10) }];
-export const nodesIn = (world: World, key: 'region_name' | 'pool_name', name: string): Use[] =>
+export const nodesIn = (world: World, key: 'region_name' | 'pool_name', name: string): CatalogUse[] =>
   useOf(
     'node',
     [...world.nodes.values()].filter((one) => one[key] === name && one.state !== 'deleted').map((one) => one.name),
   );
-export const allocationsIn = (world: World, key: 'region_name' | 'sku_name', name: string): Use[] =>
+export const allocationsIn = (world: World, key: 'region_name' | 'sku_name', name: string): CatalogUse[] =>
   useOf(
     'allocation',
     [...world.allocations.values()].filter((one) => one[key] === name && LIVE.includes(one.state)).map((one) => one.id),
   );
 
-export const assertUnused = (noun: 'region' | 'SKU' | 'pool', name: string, uses: readonly Use[]): void => {
+export const assertUnused = (noun: UsedNoun, name: string, uses: readonly CatalogUse[]): void => {
   const sentence = inUseSentence(noun, name, uses);
   if (sentence === null) return;
   throw new Refusal('conflict', sentence, { reasons: uses.map((use) => ({ code: 'in_use', ...use })) });
@@ -149,6 +151,10 @@ const skus = {
     const row = current(ctx.world.skus, params.sku_name, 'SKU', if_match);
     const change = { ...body, ...switched(row, body) };
     assertCounts({ ...row, ...change });
+    const allowed = body.allowed_gpu_counts ?? row.allowed_gpu_counts;
+    const dropped = row.allowed_gpu_counts.filter((count) => !allowed.includes(count));
+    const profiles = ctx.world.vmProfiles.filter((one) => one.sku_name === row.name && one.retired_at === null);
+    assertUnused('GPU count', `${dropped.join(', ')} of SKU ${row.name}`, gpuCountUses(allowed, profiles));
     Object.assign(row, change);
     row.version += 1;
     return operatorSku(ctx.world, row);
@@ -184,6 +190,20 @@ const replaceDefault = (world: World, row: VmProfile): void => {
     }
 };
 
+const assertUnneeded = (world: World, row: VmProfile): void => {
+  const sku = world.skus.find((one) => one.name === row.sku_name && one.retired_at === null);
+  assertUnused('VM profile', row.name, profileUses(row, sku, []));
+};
+
+export const retireVmProfile = (ctx: MockCtx, name: string): VmProfile =>
+  retired(ctx, current(ctx.world.vmProfiles, name, 'VM profile'));
+
+export const changeVmProfile = (world: World, row: VmProfile, change: Partial<VmProfile>): VmProfile => {
+  Object.assign(row, change, { version: row.version + 1 });
+  replaceDefault(world, row);
+  return row;
+};
+
 const vmProfiles = {
   adminVmProfileList: async (ctx: MockCtx, { query }: Req<'adminVmProfileList'>) => {
     const rows = listed(ctx.world.vmProfiles, query);
@@ -213,13 +233,14 @@ const vmProfiles = {
   },
   adminVmProfileUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminVmProfileUpdate'>) => {
     const row = current(ctx.world.vmProfiles, params.vm_profile_name, 'VM profile', if_match);
-    Object.assign(row, body);
-    row.version += 1;
-    replaceDefault(ctx.world, row);
-    return vmProfileView(row);
+    if (body.is_default === false) assertUnneeded(ctx.world, row);
+    return vmProfileView(changeVmProfile(ctx.world, row, body));
   },
-  adminVmProfileRetire: async (ctx: MockCtx, { params }: Req<'adminVmProfileRetire'>) =>
-    vmProfileView(retired(ctx, current(ctx.world.vmProfiles, params.vm_profile_name, 'VM profile'))),
+  adminVmProfileRetire: async (ctx: MockCtx, { params }: Req<'adminVmProfileRetire'>) => {
+    const row = current(ctx.world.vmProfiles, params.vm_profile_name, 'VM profile');
+    assertUnneeded(ctx.world, row);
+    return vmProfileView(retireVmProfile(ctx, row.name));
+  },
 };
 
 const prices = {

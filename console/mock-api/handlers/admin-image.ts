@@ -1,9 +1,13 @@
+import { useOf } from '../../../server/src/domain/catalog.ts';
+import { skusLosingDefault } from '../../../server/src/domain/image-default.ts';
 import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
-import { asIs, pageOf } from '../core/page.ts';
+import { pageOf } from '../core/page.ts';
 import type { OsImage } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { defaultImages, operatorImage, tenantImage } from '../views/catalog.ts';
+import { assertUnused } from './admin-catalog.ts';
 
 type Version = OsImage['versions'][number];
 
@@ -24,6 +28,28 @@ const assertSkus = (world: World, names: readonly string[]): void => {
   if (unknown.length > 0) throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown');
 };
 
+export const retireImage = (ctx: MockCtx, name: string): OsImage => {
+  const image = must(imageNamed(ctx.world, name), 'image');
+  if (image.retired_at !== null) throw conflict(REFUSALS.image_gone(image.name));
+  Object.assign(image, { retired_at: ctx.world.ago(), version: image.version + 1 });
+  return settle(image);
+};
+
+/** Without the image, or without one version of it. */
+const assertDefaultsStay = (world: World, image: OsImage, digest: string | undefined): void => {
+  const versions = image.versions.filter((one) => digest !== undefined && one.digest !== digest);
+  const without = settle({ ...image, versions, enabled: false });
+  const after = world.images
+    .map((one) => (one === image ? without : one))
+    .filter(({ retired_at }) => retired_at === null);
+  const losing = skusLosingDefault(
+    world.skus.filter(({ retired_at }) => retired_at === null),
+    defaultImages(world),
+    after.map((one) => tenantImage(world, one)),
+  );
+  assertUnused('image', image.name, useOf('SKU', losing));
+};
+
 export const adminImage = {
   adminOsImageList: async (ctx: MockCtx, { query }: Req<'adminOsImageList'>) =>
     pageOf(
@@ -31,10 +57,10 @@ export const adminImage = {
       query,
       ctx.world.images.filter((one) => query.include_retired === true || one.retired_at === null),
       (one) => one.name,
-      asIs,
+      (one) => operatorImage(ctx.world, one),
     ),
   adminOsImageGet: async (ctx: MockCtx, { params }: Req<'adminOsImageGet'>) =>
-    must(imageNamed(ctx.world, params.image_name), 'image'),
+    operatorImage(ctx.world, must(imageNamed(ctx.world, params.image_name), 'image')),
   adminOsImageRegister: async (ctx: MockCtx, { body }: Req<'adminOsImageRegister'>) => {
     const { world } = ctx;
     assertSkus(world, body.sku_names);
@@ -57,11 +83,11 @@ export const adminImage = {
         version: 1,
       };
       world.images.push(image);
-      return image;
+      return operatorImage(world, image);
     }
     Object.assign(before, words, { channel: channel ?? before.channel, retired_at: null, version: before.version + 1 });
     if (known === undefined) before.versions.unshift(made);
-    return settle(before);
+    return operatorImage(world, settle(before));
   },
   adminOsImageUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
     const image = must(imageNamed(ctx.world, params.image_name), 'image');
@@ -70,22 +96,19 @@ export const adminImage = {
     if (body.sku_names !== undefined) assertSkus(ctx.world, body.sku_names);
     Object.assign(image, body);
     image.version += 1;
-    return image;
+    return operatorImage(ctx.world, image);
   },
   adminOsImageRetire: async (ctx: MockCtx, { params, body }: Req<'adminOsImageRetire'>) => {
-    const image = must(imageNamed(ctx.world, params.image_name), 'image');
-    if (body.digest === undefined) {
-      if (image.retired_at !== null) throw conflict(REFUSALS.image_gone(image.name));
-      image.retired_at = ctx.world.ago();
-      image.version += 1;
-      return settle(image);
-    }
+    const { world } = ctx;
+    const image = must(imageNamed(world, params.image_name), 'image');
+    assertDefaultsStay(world, image, body.digest);
+    if (body.digest === undefined) return operatorImage(world, retireImage(ctx, image.name));
     const version = must(
       image.versions.find((one) => one.digest === body.digest),
       'version of this image',
     );
     if (version.retired_at !== null) throw conflict(REFUSALS.image_retired);
-    Object.assign(version, { retired_at: ctx.world.ago(), retired_reason: body.reason });
-    return settle(image);
+    Object.assign(version, { retired_at: world.ago(), retired_reason: body.reason });
+    return operatorImage(world, settle(image));
   },
 };

@@ -15,7 +15,7 @@ import { expectedFor } from '../life/expected.ts';
 import { snapshotOf } from '../life/placement.ts';
 import { quotaLeft } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
-import { skuPriceAt } from '../views/catalog.ts';
+import { isDefaultImage, skuPriceAt } from '../views/catalog.ts';
 
 const ENDED: readonly Allocation['state'][] = ENDED_ALLOCATION_STATES;
 const HOURS = { hour: 1, day: 24, month: 730 };
@@ -48,7 +48,7 @@ const findFacts = (ctx: MockCtx, body: Launch) => {
     region: world.regions.find((one) => one.name === body.region_name && one.retired_at === null) ?? null,
     image:
       images.find((one) =>
-        wanted === undefined ? one.channel === 'stable' && one.trust === 'verified' : one.name.toLowerCase() === wanted,
+        wanted === undefined ? isDefaultImage(world, one, body.region_name) : one.name.toLowerCase() === wanted,
       ) ?? null,
     profile:
       profiles.find((one) => (body.vm_profile === undefined ? one.is_default : one.name === body.vm_profile)) ?? null,

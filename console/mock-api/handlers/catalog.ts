@@ -1,6 +1,6 @@
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { asIs, pageOf } from '../core/page.ts';
-import { tenantSku } from '../views/catalog.ts';
+import { tenantImage, tenantSku } from '../views/catalog.ts';
 
 const nameOf = (row: Readonly<{ name: string }>): string => row.name;
 
@@ -25,11 +25,14 @@ export const catalog = {
   osImageList: async (ctx: MockCtx, { query }: Req<'osImageList'>) => {
     const { sku_name: sku } = query;
     const rows = ctx.world.images.filter(isLive).filter((image) => sku === undefined || image.sku_names.includes(sku));
-    return pageOf(ctx, query, rows, nameOf, asIs);
+    return pageOf(ctx, query, rows, nameOf, (image) => tenantImage(ctx.world, image));
   },
   osImageGet: async (ctx: MockCtx, { params }: Req<'osImageGet'>) =>
-    must(
-      ctx.world.images.filter(isLive).find((image) => image.name.toLowerCase() === params.image_name.toLowerCase()),
-      'image',
+    tenantImage(
+      ctx.world,
+      must(
+        ctx.world.images.filter(isLive).find((image) => image.name.toLowerCase() === params.image_name.toLowerCase()),
+        'image',
+      ),
     ),
 };

@@ -10,6 +10,7 @@ import { asIs, pageOf } from '../core/page.ts';
 import type { Backup } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { ISSUER } from '../seed/people.ts';
+import { defaultImages } from '../views/catalog.ts';
 
 const VERSION = '0.1.0';
 const DAY_MS = 86_400_000;
@@ -100,10 +101,14 @@ const factsOf = (world: World): SiteFacts => {
   };
 };
 
+const firstOf = (skus: readonly Readonly<{ name: string }>[]): string | null =>
+  skus.map(({ name }) => name).toSorted()[0] ?? null;
+
 const setupOf = (world: World) => {
   const nodes = nodesOf(world);
   const slots = [...world.slots.values()];
-  const enabled = world.skus.filter((sku) => sku.enabled);
+  const enabled = world.skus.filter((sku) => sku.enabled && sku.retired_at === null);
+  const slices = enabled.filter(({ capacity_shape }) => capacity_shape === 'gpu_slice');
   return setupSteps({
     issuer: { url: ISSUER, is_embedded: false },
     superadmin_emails: 1,
@@ -114,7 +119,31 @@ const setupOf = (world: World) => {
     regions: world.regions.filter((region) => region.enabled).length,
     skus: enabled.length,
     priced_skus: enabled.length,
-    images: world.images.filter((image) => image.enabled).length,
+    sku_without_profile: firstOf(
+      slices.filter(({ name, allowed_gpu_counts }) =>
+        allowed_gpu_counts.some(
+          (count) =>
+            !world.vmProfiles.some(
+              (one) => one.sku_name === name && one.gpu_count === count && one.is_default && one.retired_at === null,
+            ),
+        ),
+      ),
+    ),
+    sku_without_image: firstOf(
+      slices.filter(
+        ({ name }) =>
+          !world.images.some(
+            (one) =>
+              one.enabled && one.channel === 'stable' && one.trust === 'verified' && one.sku_names.includes(name),
+          ),
+      ),
+    ),
+    sku_without_default_image: firstOf(
+      slices.filter(
+        ({ name }) =>
+          !defaultImages(world).some((one) => one.sku_names.includes(name) && one.default_regions.length > 0),
+      ),
+    ),
     region_name: world.regions.find((region) => region.enabled)?.name ?? null,
     sku_name: enabled[0]?.name ?? null,
     sign_up: { policy: 'invited', is_decided: false },

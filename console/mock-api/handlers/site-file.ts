@@ -1,5 +1,5 @@
 /** The site as one file: the server's own plan, carried out by the handlers of the single resources. */
-import { inUseSentence } from '../../../server/src/domain/catalog.ts';
+import { type CatalogUse, inUseSentence } from '../../../server/src/domain/catalog.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import {
   canonicalSite,
@@ -7,19 +7,21 @@ import {
   fileOf,
   type PlannedChange,
   planSite,
+  removedImages,
   type Site,
   type SiteRow,
   type SiteSection,
   type WholeSite,
+  usesInFile,
 } from '../../../server/src/domain/site.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { digestOf } from '../core/random.ts';
 import type { World } from '../core/world.ts';
-import { priceView } from '../views/catalog.ts';
+import { defaultImages, priceView } from '../views/catalog.ts';
 import { admin } from './admin.ts';
-import { adminCatalog, allocationsIn, nodesIn } from './admin-catalog.ts';
-import { adminImage } from './admin-image.ts';
+import { adminCatalog, allocationsIn, changeVmProfile, current, nodesIn, retireVmProfile } from './admin-catalog.ts';
+import { adminImage, retireImage } from './admin-image.ts';
 import { adminPool } from './admin-pool.ts';
 import { site as siteHandlers } from './site.ts';
 
@@ -98,8 +100,11 @@ const planOf = (world: World, file: Site) => {
   return plan;
 };
 
-const useOf = (world: World, { section, name, after }: PlannedChange): string | null => {
+const useOf = (world: World, change: PlannedChange, inFile: (change: PlannedChange) => CatalogUse[]): string | null => {
+  const { section, name, after } = change;
   if (after !== null) return null;
+  if (section === 'vm_profiles') return inUseSentence('VM profile', name, inFile(change));
+  if (section === 'images') return inUseSentence('image', name, inFile(change));
   if (section === 'regions')
     return inUseSentence('region', name, [
       ...nodesIn(world, 'region_name', name),
@@ -109,10 +114,15 @@ const useOf = (world: World, { section, name, after }: PlannedChange): string | 
   return section === 'pools' ? inUseSentence('pool', name, nodesIn(world, 'pool_name', name)) : null;
 };
 
-const viewOf = (world: World, plan: Readonly<{ hash: string; changes: readonly PlannedChange[] }>) => ({
-  hash: plan.hash,
-  changes: plan.changes.map((change) => changeView(change, [useOf(world, change) ?? []].flat())),
-});
+const viewOf = (world: World, file: Site, plan: Readonly<{ hash: string; changes: readonly PlannedChange[] }>) => {
+  const actual = readSite(world);
+  const images = { now: defaultImages(world), removed: removedImages(plan.changes) };
+  const inFile = (change: PlannedChange) => usesInFile(change, file, actual, images);
+  return {
+    hash: plan.hash,
+    changes: plan.changes.map((change) => changeView(change, [useOf(world, change, inFile) ?? []].flat())),
+  };
+};
 
 const placeIds = (world: World, of: Readonly<{ organization: string; project: string | null }>) => {
   const organization_id = [...world.organizations.values()].find(({ name }) => name === of.organization)?.id ?? '';
@@ -167,13 +177,9 @@ const CARRY_OUT: {
   },
   vm_profiles: async (ctx, before, after) => {
     const at = { vm_profile_name: (after ?? before)?.name ?? '' };
-    if (after === null) return adminCatalog.adminVmProfileRetire(ctx, { ...request, params: at, body: REASON });
+    if (after === null) return retireVmProfile(ctx, at.vm_profile_name);
     if (before === null) return adminCatalog.adminVmProfileCreate(ctx, { ...request, body: after } as never);
-    const { name, sku_name: _, gpu_count: __, ...body } = after;
-    return adminCatalog.adminVmProfileUpdate(ctx, {
-      ...{ ...request, params: at, body },
-      if_match: versionIn(ctx.world.vmProfiles, name),
-    });
+    return changeVmProfile(ctx.world, current(ctx.world.vmProfiles, after.name, 'VM profile'), after);
   },
   prices: async (ctx, before, after) => {
     if (before !== null && before.valid_from !== '') await endPrice(ctx, before);
@@ -186,7 +192,7 @@ const CARRY_OUT: {
   },
   images: async (ctx, before, after) => {
     const at = { image_name: (after ?? before)?.name ?? '' };
-    if (after === null) return adminImage.adminOsImageRetire(ctx, { ...request, params: at, body: REASON });
+    if (after === null) return retireImage(ctx, at.image_name);
     if (before?.digest !== after.digest)
       return adminImage.adminOsImageRegister(ctx, { ...request, body: after } as never);
     const { display_name, channel, trust, sku_names } = after;
@@ -248,11 +254,12 @@ export const siteFile = {
     const differs = (one: SiteRow<'quotas'>) => one.gpu_limit !== (one.project === null ? initial : null);
     return fileOf({ ...all, quotas: all.quotas.filter(differs) });
   },
-  adminSitePlan: async ({ world }: MockCtx, { body }: Req<'adminSitePlan'>) => viewOf(world, planOf(world, body.site)),
+  adminSitePlan: async ({ world }: MockCtx, { body }: Req<'adminSitePlan'>) =>
+    viewOf(world, body.site, planOf(world, body.site)),
   adminSiteApply: async (ctx: MockCtx, { body }: Req<'adminSiteApply'>) => {
     const plan = planOf(ctx.world, body.site);
     if (plan.changes.length > 0 && plan.hash !== body.hash) throw conflict(REFUSALS.site_changed);
-    const view = viewOf(ctx.world, plan);
+    const view = viewOf(ctx.world, body.site, plan);
     const blockers = view.changes.flatMap((change) => change.blockers);
     if (blockers.length > 0) throw conflict(REFUSALS.site_blocked(blockers));
     for (const change of plan.changes) await carryOut(ctx, change);

@@ -76,7 +76,7 @@ const IMAGES: readonly ImageWords[] = [
   {
     name: 'H200-ubuntu-24.04-gpuaas-slice',
     display_name: 'Ubuntu 24.04 for H200 slices (simulated)',
-    driver_strategy: 'cloud_init',
+    driver_strategy: 'none',
     readiness_checks: ['host_name', 'ssh_host_key', 'cloud_init', 'no_cuda'],
     size_bytes: 3_758_096_384,
   },
@@ -90,7 +90,7 @@ const IMAGES: readonly ImageWords[] = [
   {
     name: 'ubuntu-24.04-h200-base',
     display_name: 'Ubuntu 24.04 (simulated)',
-    driver_strategy: 'cloud_init',
+    driver_strategy: 'none',
     readiness_checks: ['host_name', 'ssh_host_key', 'cloud_init', 'no_cuda'],
     size_bytes: 3_758_096_384,
   },

@@ -1,7 +1,8 @@
 /** SKUs with their current price and VM profiles, as tenants and operators see them. */
 import { SLOT_PARTS } from '@gpuaas/contract';
 import { priceAt, skuAvailability, skuBlockers } from '../../../server/src/domain/catalog.ts';
-import type { Price, Sku, VmProfile } from '../core/rows.ts';
+import { type DefaultImage, imageDefault } from '../../../server/src/domain/image-default.ts';
+import type { OsImage, Price, Sku, VmProfile } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
 const pricesOf = (world: World, skuName: string): Price[] => world.prices.filter((one) => one.sku_name === skuName);
@@ -28,19 +29,60 @@ const view = (world: World, sku: Sku) => {
   };
 };
 
-const priced = (world: World, sku: Sku) => ({
-  ...sku,
-  gpu_hourly_price_minor: skuPriceAt(world, sku.name)?.amount_minor ?? null,
-});
+/** A host of the region has a version of it that is not retired; in the mock every download succeeds. */
+const hasImage = (world: World, image: OsImage, region: string): boolean =>
+  [...world.nodes.values()].some(
+    (node) =>
+      node.region_name === region &&
+      node.images.some(({ digest }) =>
+        image.versions.some((version) => version.digest === digest && version.retired_at === null),
+      ),
+  );
+
+const imageViews = (world: World, image: OsImage) => {
+  const regions = world.regions
+    .filter(({ enabled, retired_at }) => enabled && retired_at === null)
+    .map(({ name }) => ({
+      region_name: name,
+      is_available: hasImage(world, image, name),
+      failure: null,
+      node_name: null,
+    }));
+  const { default_regions, default_blockers } = imageDefault({ ...image, regions });
+  return { view: { ...image, default_regions }, default_blockers };
+};
+export const tenantImage = (world: World, image: OsImage) => imageViews(world, image).view;
+export const operatorImage = (world: World, image: OsImage) => {
+  const { view, default_blockers } = imageViews(world, image);
+  return { ...view, default_blockers };
+};
+
+export const defaultImages = (world: World): DefaultImage[] =>
+  world.images.filter(({ retired_at }) => retired_at === null).map((one) => tenantImage(world, one));
+
+/** What a launch in the region gets that names no image. */
+export const isDefaultImage = (world: World, image: OsImage, region: string): boolean =>
+  tenantImage(world, image).default_regions.includes(region);
+
+const needsOf = (world: World, sku: Sku) => {
+  const images = world.images.filter((one) => one.enabled && one.sku_names.includes(sku.name));
+  const isBare = sku.capacity_shape === 'baremetal';
+  return {
+    ...sku,
+    gpu_hourly_price_minor: skuPriceAt(world, sku.name)?.amount_minor ?? null,
+    has_image: isBare || images.length > 0,
+    has_default_image: isBare || images.some((one) => tenantImage(world, one).default_regions.length > 0),
+  };
+};
 
 /** Whether tenants can launch it. */
 export const isOpen = (world: World, sku: Sku): boolean =>
-  sku.retired_at === null && skuAvailability(priced(world, sku)).enabled;
+  sku.retired_at === null && skuAvailability(needsOf(world, sku)).enabled;
 
-export const tenantSku = (world: World, sku: Sku) => ({ ...view(world, sku), ...skuAvailability(priced(world, sku)) });
+export const tenantSku = (world: World, sku: Sku) => ({ ...view(world, sku), ...skuAvailability(needsOf(world, sku)) });
 export const operatorSku = (world: World, sku: Sku) => ({
   ...view(world, sku),
-  blockers: skuBlockers(priced(world, sku)),
+  blockers: skuBlockers(needsOf(world, sku)),
 });
 
 /** No discovery of the mock measures hosts, so none is too small. */

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Closed, DisplayText, Name, Page, PageQuery, StringEnum } from '../common.ts';
 import { define } from '../define.ts';
-import { IMAGE_CHANNELS, IMAGE_TRUST, imageDigest, imageName, imageVersion, OsImage } from './catalog.ts';
+import { AdminOsImage, IMAGE_CHANNELS, IMAGE_TRUST, imageDigest, imageName, imageVersion } from './catalog.ts';
 import { IncludeRetired, operatorReads, operatorUpdates } from './operator.ts';
 
 const tag = 'Catalog';
@@ -44,7 +44,7 @@ export const adminImageApi = define({
     summary: 'List images, with retired ones where requested',
     permission: 'admin.catalog.read',
     query: Closed({ ...PageQuery, ...IncludeRetired }),
-    response: Page(OsImage),
+    response: Page(AdminOsImage),
   },
   adminOsImageGet: {
     ...operatorReads(tag),
@@ -52,20 +52,20 @@ export const adminImageApi = define({
     summary: 'Get an image, also a retired one',
     permission: 'admin.catalog.read',
     params,
-    response: OsImage,
+    response: AdminOsImage,
   },
   adminOsImageRegister: {
     ...change,
     path: '/api/v1/admin/os-images',
     summary: 'Register an image, or a new version of one',
     description:
-      'New launches use the newest version that is not retired; allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request says otherwise. A retired image of this name returns with the values of the request.',
+      'Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request says otherwise. A retired image of this name returns with the values of the request.',
     permission,
     audit: 'image.register',
     freshSignIn: true,
     status: 201,
     body: ImageSpec,
-    response: OsImage,
+    response: AdminOsImage,
     errors: ['conflict'],
   },
   adminOsImageUpdate: {
@@ -86,7 +86,7 @@ export const adminImageApi = define({
       },
       { minProperties: 1 },
     ),
-    response: OsImage,
+    response: AdminOsImage,
     errors: ['conflict'],
   },
   adminOsImageRetire: {
@@ -94,7 +94,7 @@ export const adminImageApi = define({
     path: '/api/v1/admin/os-images/{image_name}/retire',
     summary: 'Retire an image, or one version of it',
     description:
-      'Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Running allocations continue.',
+      'Without a digest the image is retired: tenants no longer see it, and registering it again brings it back. With a digest that version is retired, which cannot be undone; new launches use the newest version left, and without one the image is disabled. Refused where an enabled SKU would lose its last default image in a region. Running allocations continue.',
     permission,
     audit: 'image.retire',
     freshSignIn: true,
@@ -104,7 +104,7 @@ export const adminImageApi = define({
       digest: Type.Optional(imageDigest('The version to retire (default: the whole image).')),
       reason: DisplayText('Reason, stored with the version and in the audit row.', 240),
     }),
-    response: OsImage,
+    response: AdminOsImage,
     errors: ['conflict'],
   },
 });

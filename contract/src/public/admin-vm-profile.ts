@@ -106,7 +106,8 @@ export const adminVmProfileApi = define({
     ...operatorChanges(tag),
     path: '/api/v1/admin/vm-profiles/{vm_profile_name}/retire',
     summary: 'Retire a VM profile: launches no longer use it',
-    description: 'Running allocations keep their size. Creating it again brings it back.',
+    description:
+      'Refused for the only default of a GPU count of an enabled SKU. Running allocations keep their size. Creating it again brings it back.',
     permission: 'admin.sku.update',
     audit: 'vm_profile.retire',
     freshSignIn: true,

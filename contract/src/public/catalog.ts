@@ -60,6 +60,13 @@ export const Sku = Closed({
   version: Type.Integer(),
 });
 
+/** What an image says of the GPU driver; nothing installs one after the launch. */
+export const DRIVER_STRATEGIES = ['preinstalled', 'none'] as const;
+export const DRIVER_STRATEGY_LABELS = {
+  preinstalled: 'GPU driver in the image',
+  none: 'No GPU driver in the image',
+} as const satisfies Readonly<Record<(typeof DRIVER_STRATEGIES)[number], string>>;
+
 /** Used in paths and argv; names that differ only in case are the same. */
 export const imageName = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$', description, examples: ['ubuntu-24.04-h200-cuda'] });
@@ -75,8 +82,8 @@ export const imageVersion = {
   digest: imageDigest('Digest of the file that hosts download.'),
   format: StringEnum(['raw', 'qcow2']),
   size_bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  driver_strategy: StringEnum(['preinstalled', 'cloud_init', 'none'], {
-    description: 'How the GPU driver is installed: in the image, by cloud-init, or not at all.',
+  driver_strategy: StringEnum(DRIVER_STRATEGIES, {
+    description: 'Whether the GPU driver is in the image. Nothing installs one later.',
   }),
   readiness_checks: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$', examples: ['cuda_compiler'] }), {
     maxItems: 32,
@@ -94,7 +101,7 @@ export const OsImageVersion = Closed({
   retired_reason: Nullable(Type.String()),
 });
 
-export const OsImage = Closed({
+const osImageFields = {
   name: imageName('Image slug.'),
   display_name: Type.String(),
   os_family: Type.String(),
@@ -106,10 +113,26 @@ export const OsImage = Closed({
   enabled: Type.Boolean({
     description: 'Whether it has a version that is not retired; launches use the newest.',
   }),
+  default_regions: Type.Array(Type.String(), {
+    description:
+      'Regions where it can be the default: a launch that names no image gets the first by name. It is stable and verified, and a host of the region has fetched it.',
+  }),
   versions: Type.Array(OsImageVersion, { description: 'Newest first, up to 20.' }),
   retired_at: RetiredAt,
   version: Type.Integer(),
-});
+};
+
+export const OsImage = Closed(osImageFields);
+
+export const AdminOsImage = Closed(
+  {
+    ...osImageFields,
+    default_blockers: Type.Array(Type.String(), {
+      description: 'Why it cannot be the default, or not in a region, and what to do.',
+    }),
+  },
+  { description: 'An image as operators see it.' },
+);
 
 const tag = 'Catalog';
 const read = {

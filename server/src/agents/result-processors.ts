@@ -6,9 +6,11 @@
  * user data whenever the task ends. Many statements end tasks, including those of a release or a retired node, and none
  * of them may forget it.
  */
-import type { TaskKind, TaskOutput } from '@gpuaas/contract/node';
+import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
+import { noteImageFailed, noteImagesAvailable } from '../db/os-image-availability.ts';
+import { withdrawsImage } from '../domain/image-default.ts';
 import { LAUNCH_SOURCE, RESERVED_SOURCE } from '../domain/launch-failures.ts';
 import { FUTURE_REPORT, isFromFuture } from '../domain/report-time.ts';
 import { endClone } from '../workflows/install.ts';
@@ -25,6 +27,17 @@ export type ResultProcessor<K extends TaskKind> = Readonly<{
   ended?(tx: Tx, task: NodeTaskRow): Promise<void>;
 }>;
 type ResultProcessors = { readonly [K in TaskKind]: ResultProcessor<K> };
+
+const noteFailedPull = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
+  const { digest } = (task.params as TaskParams<'image.pull'>).image;
+  if (task.state === 'completed' || digest === null) return;
+  await noteImageFailed(tx, {
+    node_id: task.node_id,
+    digest,
+    failure: task.state_reason ?? 'The agent gave no reason.',
+    withdraws: withdrawsImage(task.error_code),
+  });
+};
 
 /** The run that created the task handles its result, or nothing has to. */
 const NOTHING = {} as const;
@@ -45,9 +58,21 @@ export const RESULT_PROCESSORS: ResultProcessors = {
     },
   },
   'slice.bundle_lease': NOTHING,
-  'image.pull': NOTHING,
+  'image.pull': {
+    completed: async (tx, task, { digest }) => {
+      await noteImagesAvailable(tx, task.node_id, [digest]);
+      return undefined;
+    },
+    ended: noteFailedPull,
+  },
   'image.evict': NOTHING,
-  'image.verify': NOTHING,
+  'image.verify': {
+    completed: async (tx, task, { is_intact }) => {
+      const { digest } = task.params as TaskParams<'image.verify'>;
+      if (is_intact) await noteImagesAvailable(tx, task.node_id, [digest]);
+      return undefined;
+    },
+  },
   'slice.image_clone': { ended: endClone },
   'slice.vm_start': NOTHING,
   'slice.vm_readiness': NOTHING,

@@ -14,6 +14,7 @@ export const LOCKS = {
   write_heads: 4_752_014,
   archive_audit: 4_752_015,
   site: 4_752_016,
+  fetch_images: 4_752_017,
 } as const;
 
 /** Runs `fn` unless another process holds the lock; returns whether it ran. */

@@ -1,5 +1,7 @@
 /** Images and their versions. The newest version that is not retired is the one a launch gets; see `0002_catalog.sql`. */
+import type { ImageRegion } from '../domain/image-default.ts';
 import type { Reader, Tx } from './client.ts';
+import { imageIsAvailable } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { OsImages, OsImageVersions } from './types.gen.ts';
 
@@ -22,17 +24,30 @@ export type OsImageVersionRow = Readonly<
 export type OsImageRow = Readonly<
   OsImages & {
     sku_names: string[];
+    /** The enabled ones, with what their hosts have shown. */
+    regions: ImageRegion[];
     /** Those that are not retired first, then the newest. */
     versions: OsImageVersionRow[];
   }
 >;
 
 /** The version for a launch, of an image called `i`. */
-export const CURRENT_VERSION = `select v.* from os_image_versions v where v.image_name = i.name and v.retired_at is null
+export const currentVersion = (and: string): string =>
+  `select v.* from os_image_versions v where v.image_name = i.name and v.retired_at is null and ${and}
   order by v.registered_at desc, v.digest limit 1`;
+export const CURRENT_VERSION = currentVersion('true');
+
+/** By region, whether a version can be fetched; a failure is that of the newest version. */
+const REGIONS = `(select coalesce(jsonb_agg(jsonb_build_object('region_name', g.name, 'is_available', exists (select from os_image_versions v
+      where v.image_name = i.name and v.retired_at is null and ${imageIsAvailable('v', 'g.name')}),
+    'failure', f.failure, 'node_name', n.name) order by g.name), '[]')
+  from regions g left join lateral (${CURRENT_VERSION}) c on true
+    left join os_image_availability f on f.image_name = i.name and f.digest = c.digest and f.region_name = g.name and f.failed_at is not null
+    left join nodes n on n.id = f.node_id
+  where g.enabled and g.retired_at is null)`;
 
 const VERSIONS_SHOWN = 20;
-const IMAGE = `i.*, array(select k.sku_name from os_image_skus k where k.image_name = i.name order by 1) as sku_names,
+const IMAGE = `i.*, array(select k.sku_name from os_image_skus k where k.image_name = i.name order by 1) as sku_names, ${REGIONS} as regions,
   (select jsonb_agg(to_jsonb(v) - 'image_name') from (select * from os_image_versions x where x.image_name = i.name
     order by x.retired_at is not null, x.registered_at desc, x.digest limit ${VERSIONS_SHOWN}) v) as versions`;
 

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { OPEN_DISK_APPROVAL_STATES, SESSION_STATES } from '@gpuaas/contract';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
-import { priceAt, skuBlockers } from '../domain/catalog.ts';
+import { priceAt, SWITCHED_ON, skuAvailability } from '../domain/catalog.ts';
 import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
 import { isTaskUndone, UNSTARTED_TASK_STATES } from '../domain/task.ts';
@@ -133,14 +133,28 @@ describe('a shared predicate over other tables', () => {
     });
     return holds(
       fc.record({
-        enabled: fc.constantFrom(true, true, false),
+        enabled: fc.constantFrom(true, true, true, false),
         retired_at: rarely(day),
-        prices: fc.uniqueArray(price, { maxLength: 3, selector: ({ valid_from }) => valid_from }),
+        capacity_shape: fc.constantFrom('baremetal', 'gpu_slice'),
+        image: fc.record({ retired_at: rarely(day), version_retired_at: rarely(day), is_of_sku: fc.boolean() }),
+        prices: fc.uniqueArray(price, { minLength: 1, maxLength: 3, selector: ({ valid_from }) => valid_from }),
       }),
-      ({ enabled, retired_at, prices }) => ({
+      ({ enabled, retired_at, capacity_shape, image, prices }) => ({
         k: {
-          columns: 'name text, enabled boolean, retired_at timestamptz',
-          rows: [{ name: 'h200', enabled, retired_at }],
+          columns: 'name text, enabled boolean, retired_at timestamptz, capacity_shape text',
+          rows: [{ name: 'h200', enabled, retired_at, capacity_shape }],
+        },
+        os_image_skus: {
+          columns: 'image_name text, sku_name text',
+          rows: [{ image_name: 'debian', sku_name: image.is_of_sku ? 'h200' : 'b200' }],
+        },
+        os_images: {
+          columns: 'name text, retired_at timestamptz',
+          rows: [{ name: 'debian', retired_at: image.retired_at }],
+        },
+        os_image_versions: {
+          columns: 'image_name text, retired_at timestamptz',
+          rows: [{ image_name: 'debian', retired_at: image.version_retired_at }],
         },
         sku_prices: {
           columns: `id text, sku_name text, valid_from timestamptz, gpu_hourly_price_minor integer, currency text,
@@ -149,13 +163,21 @@ describe('a shared predicate over other tables', () => {
         },
       }),
       `select ${skuIsOpen('k')} from k`,
-      ({ enabled, retired_at, prices }) => {
+      ({ enabled, retired_at, capacity_shape, image, prices }) => {
         const current = priceAt(
           prices.map((one, at) => ({ id: `prc_${at}`, ...one })),
           Date.now(),
         );
-        const sku = { gpu_hourly_price_minor: current?.gpu_hourly_price_minor ?? null };
-        return enabled && retired_at === null && skuBlockers(sku).length === 0;
+        const has_image =
+          capacity_shape === 'baremetal' ||
+          (image.is_of_sku && image.retired_at === null && image.version_retired_at === null);
+        return (
+          retired_at === null &&
+          skuAvailability({
+            ...(enabled ? SWITCHED_ON : { enabled, disabled_reason: 'Sold out.' }),
+            ...{ gpu_hourly_price_minor: current?.gpu_hourly_price_minor ?? null, has_image, has_default_image: true },
+          }).enabled
+        );
       },
     );
   });

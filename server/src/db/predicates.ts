@@ -112,9 +112,29 @@ export const currentPrice = (skuName: string, at = 'statement_timestamp()'): str
   `select u.id, u.gpu_hourly_price_minor, u.currency from sku_prices u where u.sku_name = ${skuName} and u.cancelled_at is null
     and u.ended_at is null and u.valid_from <= ${at} order by u.valid_from desc limit 1`;
 
-/** The SKU `k` can be launched where its region is enabled; `skuBlockers` of the domain names what is missing. */
+/** The version `v` of an image can be fetched in the region. */
+export const imageIsAvailable = (v: string, region: string): string =>
+  `exists (select from os_image_availability l where l.image_name = ${v}.image_name and l.digest = ${v}.digest
+    and l.region_name = ${region} and l.available_since is not null)`;
+
+/** The image `i` can be the default of a launch in the region; `imageDefault` of the domain states why not. */
+export const imageIsDefault = (i: string, region: string): string =>
+  `(${i}.retired_at is null and ${i}.channel = 'stable' and ${i}.trust = 'verified' and exists (select from os_image_versions d
+    where d.image_name = ${i}.name and d.retired_at is null and ${imageIsAvailable('d', region)}))`;
+
+/** An image in use runs on the SKU `k`. Bare metal needs none: it keeps the operating system of the node. */
+export const skuHasImage = (k: string): string =>
+  `(${k}.capacity_shape = 'baremetal' or exists (select from os_image_skus x join os_images m on m.name = x.image_name and m.retired_at is null
+    join os_image_versions d on d.image_name = m.name and d.retired_at is null where x.sku_name = ${k}.name))`;
+
+/** A launch on the SKU `k` that names no image gets one in an enabled region. */
+export const skuHasDefaultImage = (k: string): string =>
+  `(${k}.capacity_shape = 'baremetal' or exists (select from os_image_skus x join os_images m on m.name = x.image_name
+    join regions g on g.enabled and g.retired_at is null where x.sku_name = ${k}.name and ${imageIsDefault('m', 'g.name')}))`;
+
+/** The SKU `k` can be launched where its region is enabled; `skuAvailability` of the domain names what is missing. */
 export const skuIsOpen = (k: string): string =>
-  `(${k}.enabled and ${k}.retired_at is null and exists (${currentPrice(`${k}.name`)}))`;
+  `(${k}.enabled and ${k}.retired_at is null and exists (${currentPrice(`${k}.name`)}) and ${skuHasImage(k)})`;
 
 /** The agent polled recently enough for its node to be online. */
 export const agentIsSeen = (a: string): string =>

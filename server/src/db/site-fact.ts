@@ -3,7 +3,7 @@ import type { SiteFacts } from '../domain/doctor-facts.ts';
 import type { SetupFacts } from '../domain/setup.ts';
 import type { Reader } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
-import { agentIsSeen, NODE_OVER, skuIsOpen } from './predicates.ts';
+import { agentIsSeen, currentPrice, NODE_OVER, skuHasDefaultImage } from './predicates.ts';
 import type { TrustKeys } from './types.gen.ts';
 
 const only = <R>(rows: readonly R[]): R => {
@@ -97,7 +97,7 @@ export const findImageFacts = async (reader: Reader): Promise<SiteFacts['images'
       `select i.name, (select count(*) from node_inventories v join nodes n on n.id = v.node_id and not n.state ${NODE_OVER}
          where v.content @> jsonb_build_object('images', jsonb_build_object('value', jsonb_build_array(
            jsonb_build_object('digest', c.digest))))) as nodes_with_it
-       from os_images i cross join lateral (${CURRENT_VERSION}) c order by i.name`,
+       from os_images i cross join lateral (${CURRENT_VERSION}) c where i.retired_at is null order by i.name`,
     ),
     reader.query<{ count: number }>("select count(*) as count from nodes where state = 'active'"),
   ]);
@@ -110,6 +110,9 @@ type ReadSetupFacts = Omit<SetupFacts, 'issuer' | 'newest_backup_at' | 'sign_up'
 /** Counts stop at two: a step asks for one, and its detail says whether there are more. */
 const someOf = (from: string): string => `(select count(*) from (select ${from} limit 2) counted)`;
 
+/** Enabled SKUs of slices, as `k`; a further condition follows. */
+const SLICES = "sku_catalog k where k.enabled and k.retired_at is null and k.capacity_shape = 'gpu_slice'";
+
 export const findSetupFacts = async (reader: Reader): Promise<ReadSetupFacts> => {
   const ofNode = `from nodes n where not n.state ${NODE_OVER}`;
   const { rows } = await reader.query<ReadSetupFacts>(
@@ -117,8 +120,14 @@ export const findSetupFacts = async (reader: Reader): Promise<ReadSetupFacts> =>
        array(select distinct purpose from trust_keys where state = 'active' order by 1) as trust_purposes,
        ${someOf('from regions where enabled and retired_at is null')} as regions,
        ${someOf('from sku_catalog where enabled and retired_at is null')} as skus,
-       ${someOf(`from sku_catalog k where ${skuIsOpen('k')}`)} as priced_skus,
-       ${someOf('from os_image_versions where retired_at is null')} as images,
+       ${someOf(`from sku_catalog k where k.enabled and k.retired_at is null and exists (${currentPrice('k.name')})`)} as priced_skus,
+       (select min(k.name) from ${SLICES} and exists (select from unnest(k.allowed_gpu_counts) as c (gpu_count) where not exists (
+         select from sku_vm_profiles f where f.sku_name = k.name and f.gpu_count = c.gpu_count and f.is_default and f.retired_at is null)))
+         as sku_without_profile,
+       (select min(k.name) from ${SLICES} and not exists (select from os_image_skus x join os_images i on i.name = x.image_name
+           and i.retired_at is null and i.channel = 'stable' and i.trust = 'verified'
+         cross join lateral (${CURRENT_VERSION}) c where x.sku_name = k.name)) as sku_without_image,
+       (select min(k.name) from ${SLICES} and not ${skuHasDefaultImage('k')}) as sku_without_default_image,
        (select min(name) from regions where enabled and retired_at is null) as region_name,
        (select min(name) from sku_catalog where enabled and retired_at is null) as sku_name,
        newest.name as newest_node, newest.id as newest_node_id,

@@ -1,7 +1,7 @@
 /** SKUs with their current price and VM profiles. Prices and profiles have files of their own. */
 import type { Reader, Tx } from './client.ts';
 import type { Page } from './page.ts';
-import { currentPrice } from './predicates.ts';
+import { currentPrice, skuHasDefaultImage, skuHasImage } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { SkuCatalog, SkuVmProfiles } from './types.gen.ts';
 
@@ -12,13 +12,20 @@ export type SkuRow = Readonly<
     /** Null without a current price. */
     gpu_hourly_price_minor: number | null;
     currency: string | null;
+    /** Of an image in use, and of one that a launch gets which names none; bare metal needs neither. */
+    has_image: boolean;
+    has_default_image: boolean;
     vm_profiles: VmProfile[];
   }
 >;
-export type SkuValues = Omit<SkuRow, 'retired_at' | 'version' | 'gpu_hourly_price_minor' | 'currency' | 'vm_profiles'>;
+export type SkuValues = Omit<
+  SkuRow,
+  'retired_at' | 'version' | 'gpu_hourly_price_minor' | 'currency' | 'has_image' | 'has_default_image' | 'vm_profiles'
+>;
 
 const SKU = `s.name, s.display_name, s.vendor, s.gpu_model, s.capacity_shape, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
-  s.retired_at, s.version, c.gpu_hourly_price_minor, c.currency,
+  s.retired_at, s.version, c.gpu_hourly_price_minor, c.currency, ${skuHasImage('s')} as has_image,
+  ${skuHasDefaultImage('s')} as has_default_image,
   coalesce((select jsonb_agg(jsonb_build_object('name', p.name, 'gpu_count', p.gpu_count, 'vcpu_count', p.vcpu_count,
     'memory_mib', p.memory_mib, 'is_default', p.is_default) order by p.gpu_count, p.name)
     from sku_vm_profiles p where p.sku_name = s.name and p.retired_at is null), '[]') as vm_profiles
@@ -49,6 +56,15 @@ export const lockSku = async (
 ): Promise<SkuRow | undefined> => {
   await tx.query(`select from sku_catalog where name = $1 for ${strength}`, [name]);
   return findSku(tx, name);
+};
+
+/** Orders what depends on which images the SKUs have. */
+export const lockSkusOfImage = async (tx: Tx, imageName: string): Promise<void> => {
+  await tx.query(
+    `select from sku_catalog k where k.name in (select x.sku_name from os_image_skus x where x.image_name = $1)
+     order by k.name for no key update`,
+    [imageName],
+  );
 };
 
 const COLUMNS = {

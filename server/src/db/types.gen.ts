@@ -621,6 +621,16 @@ export interface Organizations {
   created_by: string | null;
 }
 
+export interface OsImageAvailability {
+  image_name: string;
+  digest: string;
+  region_name: string;
+  node_id: string | null;
+  available_since: string | null;
+  failed_at: string | null;
+  failure: string | null;
+}
+
 export interface OsImageSkus {
   image_name: string;
   sku_name: string;
@@ -631,7 +641,7 @@ export interface OsImageVersions {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
-  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  driver_strategy: 'preinstalled' | 'none';
   readiness_checks: string[];
   source: string;
   digest_authority: string;

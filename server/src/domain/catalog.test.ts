@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   gpuCountsProblem,
+  gpuCountUses,
   inUseSentence,
   priceAt,
+  profileUses,
   SWITCHED_ON,
   skuAvailability,
   skuBlockers,
@@ -23,12 +25,22 @@ test('disabled needs a reason, kept until it is enabled, which has none', () => 
   assert.deepEqual(switchAfter(OFF, { enabled: true, disabled_reason: 'Ignored.' }), SWITCHED_ON);
 });
 
-test('a SKU is available when operators enabled it and it has a price', () => {
-  const priced = { ...SWITCHED_ON, gpu_hourly_price_minor: 0 };
-  assert.deepEqual([skuAvailability(priced), skuBlockers(priced)], [SWITCHED_ON, []]);
-  const unpriced = { ...SWITCHED_ON, gpu_hourly_price_minor: null };
+const COMPLETE = { ...SWITCHED_ON, gpu_hourly_price_minor: 0, has_image: true, has_default_image: true };
+
+test('a SKU is available when operators enabled it and it has a price and an image', () => {
+  assert.deepEqual([skuAvailability(COMPLETE), skuBlockers(COMPLETE)], [SWITCHED_ON, []]);
+  const unpriced = { ...COMPLETE, gpu_hourly_price_minor: null };
   assert.deepEqual(skuAvailability(unpriced), { enabled: false, disabled_reason: 'It has no price yet.' });
-  assert.deepEqual(skuAvailability({ ...OFF, gpu_hourly_price_minor: null }), OFF);
+  assert.deepEqual(skuAvailability({ ...unpriced, ...OFF }), OFF);
+  const bare = { ...COMPLETE, has_image: false, has_default_image: false };
+  assert.deepEqual(skuAvailability(bare), { enabled: false, disabled_reason: 'It has no image yet.' });
+  assert.deepEqual(skuBlockers(bare), ['It has no image yet.']);
+});
+
+test('a SKU without a default image can be launched by naming one, and operators read so', () => {
+  const unnamed = { ...COMPLETE, has_default_image: false };
+  assert.deepEqual(skuAvailability(unnamed), SWITCHED_ON);
+  assert.match(skuBlockers(unnamed).join(), /None of its images can be the default, so a launch must name one/);
 });
 
 test('GPU counts fit the node: bare metal is all of it, slices are at most that', () => {
@@ -92,4 +104,30 @@ test('the size of a host counts the CPUs of its NUMA nodes and the largest pages
   });
   assert.equal(hostSize({ numa, hugepages: [pages(0, gib, 2), pages(1, gib, 0)] }).hugepages_mib, 0);
   assert.equal(hostSize({ numa: [], hugepages: [] }).numa_nodes, 1);
+});
+
+test('a VM profile is needed as the only default of a GPU count that an enabled SKU allows', () => {
+  const sku = { name: 's', enabled: true, allowed_gpu_counts: [1, 2] };
+  const profile = { name: 'p', sku_name: 's', gpu_count: 1, is_default: true };
+  const use = [{ kind: 'SKU' as const, count: 1, names: ['s'] }];
+  const other = { ...profile, name: 'q' };
+  assert.deepEqual(profileUses(profile, sku, []), use);
+  assert.deepEqual(profileUses(profile, sku, [profile]), use);
+  assert.deepEqual(profileUses(profile, sku, [other]), []);
+  for (const different of [{ sku_name: 't' }, { gpu_count: 2 }, { is_default: false }])
+    assert.deepEqual(profileUses(profile, sku, [{ ...other, ...different }]), use, JSON.stringify(different));
+  assert.deepEqual(profileUses({ ...profile, is_default: false }, sku, []), []);
+  assert.deepEqual(profileUses(profile, { ...sku, enabled: false }, []), []);
+  assert.deepEqual(profileUses(profile, { ...sku, allowed_gpu_counts: [2] }, []), []);
+  assert.deepEqual(profileUses(profile, undefined, []), []);
+});
+
+test('a GPU count that a SKU drops is used by the VM profiles that have it', () => {
+  const profiles = [
+    { name: 'b', gpu_count: 2 },
+    { name: 'a', gpu_count: 2 },
+    { name: 'c', gpu_count: 1 },
+  ];
+  assert.deepEqual(gpuCountUses([1], profiles), [{ kind: 'VM profile', count: 2, names: ['a', 'b'] }]);
+  assert.deepEqual(gpuCountUses([1, 2], profiles), []);
 });

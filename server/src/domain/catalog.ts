@@ -18,15 +18,34 @@ export const switchAfter = (
 /** As it is without a word about the switch. */
 export const SWITCHED_ON: Switched = { enabled: true, disabled_reason: null };
 
-/** Why a SKU cannot be launched although it is enabled. */
-export const skuBlockers = (sku: Readonly<{ gpu_hourly_price_minor: number | null }>): string[] =>
-  sku.gpu_hourly_price_minor === null ? ['It has no price yet.'] : [];
+export type SkuNeeds = Readonly<{
+  gpu_hourly_price_minor: number | null;
+  /** Bare metal has what it needs: it keeps the operating system of the node. */
+  has_image: boolean;
+  has_default_image: boolean;
+}>;
+
+export const NO_PRICE = 'It has no price yet.';
+
+/** What no launch can do without. */
+const missingParts = (sku: SkuNeeds): string[] => [
+  ...(sku.gpu_hourly_price_minor === null ? [NO_PRICE] : []),
+  ...(sku.has_image ? [] : ['It has no image yet.']),
+];
+
+/** Why a SKU cannot be launched although it is enabled, or only by a launch that names an image. */
+export const skuBlockers = (sku: SkuNeeds): string[] => [
+  ...missingParts(sku),
+  ...(sku.has_image && !sku.has_default_image
+    ? ['None of its images can be the default, so a launch must name one. The reasons: gpuaas admin image list']
+    : []),
+];
 
 /** Whether tenants can launch a SKU, with the reason where they cannot. */
-export const skuAvailability = (sku: Switched & Readonly<{ gpu_hourly_price_minor: number | null }>): Switched => {
+export const skuAvailability = (sku: Switched & SkuNeeds): Switched => {
   if (!sku.enabled) return { enabled: false, disabled_reason: sku.disabled_reason };
-  const blockers = skuBlockers(sku);
-  return blockers.length === 0 ? SWITCHED_ON : { enabled: false, disabled_reason: blockers.join(' ') };
+  const missing = missingParts(sku);
+  return missing.length === 0 ? SWITCHED_ON : { enabled: false, disabled_reason: missing.join(' ') };
 };
 
 type Shape = 'baremetal' | 'gpu_slice';
@@ -56,7 +75,46 @@ export const vmProfileProblem = (
     : { field: 'gpu_count', problem: `must be one of ${sku.allowed_gpu_counts.join(', ')} for ${sku.name}` };
 };
 
-export type CatalogUse = Readonly<{ kind: 'node' | 'allocation'; count: number; names: readonly string[] }>;
+export type CatalogUse = Readonly<{
+  kind: 'node' | 'allocation' | 'SKU' | 'VM profile';
+  count: number;
+  names: readonly string[];
+}>;
+
+export const USE_NAMES_MAX = 10;
+
+/** The named resources as one use: none where there is no name. */
+export const useOf = (kind: CatalogUse['kind'], names: readonly string[]): CatalogUse[] =>
+  names.length === 0 ? [] : [{ kind, count: names.length, names: names.toSorted().slice(0, USE_NAMES_MAX) }];
+
+type SizedSku = Switched & Readonly<{ name: string; allowed_gpu_counts: readonly number[] }>;
+type SizedProfile = Readonly<{ name: string; sku_name: string; gpu_count: number; is_default: boolean }>;
+
+/** The SKU that cannot be launched with a GPU count it allows, without this VM profile: it is the default of the count. */
+export const profileUses = (
+  profile: SizedProfile,
+  sku: Pick<SizedSku, 'name' | 'enabled' | 'allowed_gpu_counts'> | undefined,
+  others: readonly SizedProfile[],
+): CatalogUse[] => {
+  const isSame = (one: SizedProfile) =>
+    one.name !== profile.name && one.sku_name === profile.sku_name && one.gpu_count === profile.gpu_count;
+  const isNeeded =
+    sku?.enabled === true &&
+    sku.allowed_gpu_counts.includes(profile.gpu_count) &&
+    profile.is_default &&
+    !others.some((one) => isSame(one) && one.is_default);
+  return isNeeded ? useOf('SKU', [sku.name]) : [];
+};
+
+/** The VM profiles of a SKU with a GPU count that it would not allow any more. */
+export const gpuCountUses = (
+  allowed: readonly number[],
+  profiles: readonly Readonly<{ name: string; gpu_count: number }>[],
+): CatalogUse[] =>
+  useOf(
+    'VM profile',
+    profiles.filter(({ gpu_count }) => !allowed.includes(gpu_count)).map(({ name }) => name),
+  );
 
 const useText = ({ kind, count, names }: CatalogUse): string => {
   const more = count > names.length ? ` and ${count - names.length} more` : '';
@@ -67,13 +125,19 @@ const CURES = {
   region: 'Release the allocations and delete the nodes first.',
   SKU: 'Release the allocations first, or disable the SKU.',
   pool: 'Move its nodes to another pool first.',
+  'VM profile':
+    'It is the only default for a GPU count. Make another one the default, disable the SKU, or change both in one site file.',
+  image:
+    'No other default image is left there. Let a host fetch another stable and verified image of the SKU, or disable the SKU.',
+  'GPU count': 'Retire the VM profiles first, or change both in one site file.',
 } as const;
+export type UsedNoun = keyof typeof CURES;
 
 /** Why the resource cannot be retired; null when nothing uses it. */
-export const inUseSentence = (noun: keyof typeof CURES, name: string, uses: readonly CatalogUse[]): string | null =>
+export const inUseSentence = (noun: UsedNoun, name: string, uses: readonly CatalogUse[]): string | null =>
   uses.length === 0
     ? null
-    : `${noun === 'SKU' ? noun : `${noun[0]?.toUpperCase()}${noun.slice(1)}`} ${name} is in use: ${uses.map(useText).join(', ')}. ${CURES[noun]}`;
+    : `${noun[0]?.toUpperCase()}${noun.slice(1)} ${name} is in use: ${uses.map(useText).join(', ')}. ${CURES[noun]}`;
 
 export type DatedPrice = Readonly<{
   id: string;

@@ -41,7 +41,7 @@ const ASK: LaunchAsk = {
 const FOUND: LaunchFound<LaunchSku, LaunchRegion> = {
   sku: launch.sku,
   region: launch.region,
-  image: null,
+  image: { name: 'ubuntu' },
   profile: { vcpu_count: 24, memory_mib: 1024 },
   quota_gpus_remaining: 3,
 };
@@ -60,7 +60,7 @@ test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(wrong({}, {}), 'nothing');
   assert.equal(wrong({}, { sku: null }), 'SKU h100');
   assert.equal(wrong({}, { region: null }), 'region mars-1');
-  assert.equal(wrong({ image_name: 'none' }, {}), 'image_name');
+  assert.equal(wrong({ image_name: 'none' }, { image: null }), 'image_name');
   assert.equal(wrong({ gpu_count: 3 }, {}), 'gpu_count');
   assert.equal(wrong({ vm_profile: 'none' }, { profile: null }), 'vm_profile');
   assert.equal(wrong({ storage: 'formatted' }, {}), 'nothing');
@@ -80,6 +80,22 @@ test('a refused GPU count names the counts that the SKU allows', () => {
   };
   assert.equal(told([1, 2, 4, 8]), `must be one of 1, 2, 4, 8 for ${launch.sku.name}`);
   assert.equal(told([8]), `must be 8 for ${launch.sku.name}`);
+});
+
+test('a slice without an image is refused with the field to fill, and bare metal needs none', () => {
+  const sku = { ...launch.sku, disabled_reason: null };
+  const found = { sku, region: { ...launch.region, disabled_reason: null }, image: null };
+  const checked = checkLaunch(ASK, { ...FOUND, ...found });
+  assert.ok('kind' in checked && checked.kind === 'field');
+  assert.deepEqual([checked.name, checked.code], ['image_name', 'required']);
+  assert.equal(
+    checked.message,
+    `is required: ${sku.name} has no default image in ${launch.region.name}. Choose one: gpuaas image list --sku ${sku.name}`,
+  );
+  assert.equal(wrong({}, { ...found, sku: { ...sku, capacity_shape: 'baremetal' } }), 'nothing');
+  // The scheduler refuses these with the reason of the operators, and with alternatives.
+  assert.equal(wrong({}, { ...found, sku: { ...sku, enabled: false } }), 'nothing');
+  assert.equal(wrong({}, { ...found, region: { ...launch.region, disabled_reason: 'No power.' } }), 'nothing');
 });
 
 test('a SKU without a price or a VM profile is refused with what it lacks, or with the reason of operators', () => {

@@ -5,7 +5,7 @@
 
 import { type ErrorCode, EXPECTED_REASON, type NetworkKind, type StorageKind } from '@gpuaas/contract';
 import { explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
-import { skuBlockers } from './catalog.ts';
+import { NO_PRICE } from './catalog.ts';
 import { type Expected, expectedSentence } from './expected-capacity.ts';
 import { choose, type LaunchChoices, launchChoices } from './launch-choice.ts';
 import { FIELD_MESSAGES, REFUSALS } from './sentences.ts';
@@ -88,9 +88,10 @@ const refusalOf = (
     );
   if (launch.vm_profile !== null && found.profile === null)
     return field('vm_profile', 'unknown', `names no profile of ${sku.name} with ${launch.gpu_count} GPUs`);
-  return sku.capacity_shape === 'gpu_slice' && found.profile === null
-    ? notOffered(sku, `It has no VM profile for ${launch.gpu_count} ${launch.gpu_count === 1 ? 'GPU' : 'GPUs'}.`)
-    : null;
+  if (sku.capacity_shape === 'baremetal') return null;
+  if (found.profile === null)
+    return notOffered(sku, `It has no VM profile for ${launch.gpu_count} ${launch.gpu_count === 1 ? 'GPU' : 'GPUs'}.`);
+  return null;
 };
 
 /** What the launch chose, or the refusal of a choice that is not available for it. */
@@ -103,6 +104,11 @@ const chosenOf = (launch: LaunchAsk, choices: LaunchChoices) => {
     return field('network', 'unavailable', FIELD_MESSAGES.choice_unavailable(launch.network, network.reason));
   return { storage: storage.name, network: network.name };
 };
+/** Of what can be launched at all: the scheduler refuses a disabled SKU or region, with alternatives. */
+const imageRefusal = (sku: LaunchSku, region: LaunchRegion, image: unknown): LaunchRefusal | null =>
+  sku.capacity_shape === 'gpu_slice' && sku.enabled && region.disabled_reason === null && image === null
+    ? field('image_name', 'required', FIELD_MESSAGES.image_needed(sku.name, region.name))
+    : null;
 
 export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   launch: LaunchAsk,
@@ -114,7 +120,9 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   const refusal = refusalOf(launch, sku, found);
   if (refusal !== null) return refusal;
   const { gpu_hourly_price_minor, currency } = sku;
-  if (gpu_hourly_price_minor === null || currency === null) return notOffered(sku, skuBlockers(sku).join(' '));
+  if (gpu_hourly_price_minor === null || currency === null) return notOffered(sku, NO_PRICE);
+  const unbootable = imageRefusal(sku, region, found.image);
+  if (unbootable !== null) return unbootable;
   const choices = launchChoices({ capacity_shape: sku.capacity_shape, gpu_count: launch.gpu_count });
   const chosen = chosenOf(launch, choices);
   if ('kind' in chosen) return chosen;

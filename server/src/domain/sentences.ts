@@ -191,6 +191,8 @@ export const REFUSALS = {
 export const FIELD_MESSAGES = {
   not_with_hard: 'cannot be combined with is_hard',
   image_unusable: (sku: string) => `names no image that runs on ${sku}`,
+  image_needed: (sku: string, region: string) =>
+    `is required: ${sku} has no default image in ${region}. Choose one: gpuaas image list --sku ${sku}`,
   user_data_of_slice: 'is for slices only',
   /** A sentence follows, whose period the caller adds. */
   choice_unavailable: (name: string | null, reason: string) => `cannot be ${name}. ${reason.replace(/\.$/, '')}`,

@@ -13,7 +13,9 @@ const EMPTY: SetupFacts = {
   regions: 0,
   skus: 0,
   priced_skus: 0,
-  images: 0,
+  sku_without_profile: null,
+  sku_without_image: null,
+  sku_without_default_image: null,
   region_name: null,
   sku_name: null,
   sign_up: null,
@@ -30,7 +32,7 @@ const PROGRESS: readonly (readonly [SetupStepKey, Partial<SetupFacts>])[] = [
   ['sign_in', { users: 1 }],
   ['superadmin', { superadmins: 1, superadmin_emails: 1 }],
   ['trust_keys', { trust_purposes: ['certificate_signer', 'node_ca', 'task_signer'] }],
-  ['catalog', { regions: 1, skus: 1, priced_skus: 1, images: 1, region_name: 'us-buffalo-1', sku_name: 'h200' }],
+  ['catalog', { regions: 1, skus: 1, priced_skus: 1, region_name: 'us-buffalo-1', sku_name: 'h200' }],
   ['node_created', { nodes: 1, newest_node: 'j22u15' }],
   ['node_enrolled', { enrolled_nodes: 1 }],
   ['node_discovered', { discovered_nodes: 1 }],
@@ -87,8 +89,18 @@ test('a step that is open says what is missing', () => {
   assert.match(stepOf(EMPTY, 'superadmin').detail, /names no address/);
   assert.match(stepOf({ ...EMPTY, superadmin_emails: 1 }, 'superadmin').detail, /has signed in/);
   assert.match(stepOf({ ...EMPTY, trust_purposes: ['node_ca'] }, 'trust_keys').detail, /^Missing: task_signer, cert/);
-  assert.match(stepOf(EMPTY, 'catalog').detail, /an enabled region, an enabled SKU, an image/);
-  assert.match(stepOf({ ...EMPTY, regions: 1, skus: 1, images: 1 }, 'catalog').detail, /^Missing: a price\.$/);
+  assert.match(stepOf(EMPTY, 'catalog').detail, /^Missing: an enabled region, an enabled SKU\.$/);
+  const skus = { ...EMPTY, regions: 1, skus: 1 };
+  assert.match(stepOf(skus, 'catalog').detail, /^Missing: a price\.$/);
+  const bare = { ...skus, priced_skus: 1, sku_without_profile: 'h200', sku_without_image: 'h200' };
+  assert.equal(
+    stepOf(bare, 'catalog').detail,
+    'Missing: a default VM profile for each GPU count of h200, a stable and verified image for h200.',
+  );
+  assert.match(
+    stepOf({ ...EMPTY, sku_without_default_image: 'h200' }, 'first_launch').detail,
+    /^No host has fetched an image for h200 yet\..*gpuaas admin image list$/,
+  );
 });
 
 test('commands name what is there, and placeholders what is not', () => {

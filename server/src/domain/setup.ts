@@ -19,7 +19,11 @@ export type SetupFacts = Readonly<{
   regions: number;
   skus: number;
   priced_skus: number;
-  images: number;
+  /** Enabled ones of slices, the first by name: a GPU count has no default VM profile; no image is stable and verified. */
+  sku_without_profile: string | null;
+  sku_without_image: string | null;
+  /** As above: no host of an enabled region has fetched such an image. */
+  sku_without_default_image: string | null;
   region_name: string | null;
   sku_name: string | null;
   /** Null where this build has no sign-up policy. */
@@ -59,7 +63,10 @@ const missingOf = (facts: SetupFacts): string[] => [
   ...(facts.regions === 0 ? ['an enabled region'] : []),
   ...(facts.skus === 0 ? ['an enabled SKU'] : []),
   ...(facts.skus > 0 && facts.priced_skus === 0 ? ['a price'] : []),
-  ...(facts.images === 0 ? ['an image'] : []),
+  ...(facts.sku_without_profile === null
+    ? []
+    : [`a default VM profile for each GPU count of ${facts.sku_without_profile}`]),
+  ...(facts.sku_without_image === null ? [] : [`a stable and verified image for ${facts.sku_without_image}`]),
 ];
 
 const nodeName = ({ newest_node }: SetupFacts): string => newest_node ?? 'NODE';
@@ -116,7 +123,7 @@ const STEPS: readonly Declared[] = [
     judge: (facts) => {
       const missing = missingOf(facts);
       return missing.length === 0
-        ? done('Regions, SKUs with prices, and images are there.')
+        ? done('Regions and SKUs with prices, VM profiles and images are there.')
         : open(`Missing: ${missing.join(', ')}.`);
     },
     command: () => 'gpuaas admin site plan -f site.yaml',
@@ -176,10 +183,14 @@ const STEPS: readonly Declared[] = [
   {
     key: 'first_launch',
     label: 'First launch',
-    judge: ({ has_launched }) =>
-      has_launched
-        ? done('An allocation was active.')
-        : open('Nothing was launched yet. Launch, connect and release once before tenants do.'),
+    judge: ({ has_launched, sku_without_default_image: sku }) => {
+      if (has_launched) return done('An allocation was active.');
+      return open(
+        sku === null
+          ? 'Nothing was launched yet. Launch, connect and release once before tenants do.'
+          : `No host has fetched an image for ${sku} yet. An active host is asked automatically; what is missing: gpuaas admin image list`,
+      );
+    },
     command: ({ region_name, sku_name }) =>
       `gpuaas launch NAME --sku ${sku_name ?? 'SKU'} --region ${region_name ?? 'REGION'} --gpus 1 --wait`,
   },

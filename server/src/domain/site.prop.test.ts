@@ -9,8 +9,10 @@ import {
   fileOf,
   type PlannedChange,
   planSite,
+  removedImages,
   type Site,
   type SiteWorld,
+  usesInFile,
   type WholeSite,
 } from './site.ts';
 
@@ -259,4 +261,47 @@ test('a change reads as its fields before and after, an empty list as none, what
 
 test('a whole site without SKUs in the file checks its rows against those that exist', () => {
   assert.deepEqual(planSite({ version: 1, prices: [PRICE] }, SITE, WORLD).problems, []);
+});
+
+describe('a row that the file removes', () => {
+  const removed = (section: 'vm_profiles' | 'images' | 'pools', before: object | null): PlannedChange =>
+    ({ section, name: 'x', action: 'retire', before, after: null }) as never;
+  const NO_IMAGES = { now: [], removed: new Set<string>() };
+  const uses = (
+    change: PlannedChange,
+    file: Omit<Site, 'version'>,
+    actual: Omit<Site, 'version'>,
+    images: Parameters<typeof usesInFile>[3] = NO_IMAGES,
+  ) => usesInFile(change, { version: 1, ...file }, { version: 1, ...actual }, images);
+  const OF_SKU = [{ kind: 'SKU', count: 1, names: ['s-a'] }];
+  const OFF = { ...SKU, enabled: false, disabled_reason: 'Sold out.' };
+
+  it('is needed as the last default VM profile of a SKU that the file leaves enabled', () => {
+    const profile = removed('vm_profiles', PROFILE);
+    assert.deepEqual(uses(profile, { vm_profiles: [] }, { skus: [SKU] }), OF_SKU);
+    assert.deepEqual(uses(profile, {}, { skus: [SKU] }), OF_SKU);
+    assert.deepEqual(uses(profile, { vm_profiles: [{ ...PROFILE, name: 'q' }] }, { skus: [SKU] }), []);
+    assert.deepEqual(uses(profile, { vm_profiles: [], skus: [OFF] }, { skus: [SKU] }), []);
+    assert.deepEqual(uses(profile, { vm_profiles: [] }, {}), []);
+  });
+
+  it('is needed as the last default image of such a SKU, together with the others that the file removes', () => {
+    const image = removed('images', { ...IMAGE, channel: 'stable', trust: 'verified' });
+    const of = (name: string) => ({ name, sku_names: ['s-a'], default_regions: ['north'] });
+    const images = { now: [of('debian'), of('ubuntu')], removed: new Set(['debian']) };
+    assert.deepEqual(uses(image, {}, { skus: [SKU] }, images), []);
+    assert.deepEqual(uses(image, {}, { skus: [SKU] }, { ...images, removed: new Set(['debian', 'ubuntu']) }), OF_SKU);
+    assert.deepEqual(uses(image, { skus: [OFF] }, { skus: [SKU] }, { ...images, now: [of('debian')] }), []);
+    assert.deepEqual(uses(removed('pools', { name: 'x' }), {}, {}), []);
+    assert.deepEqual([...removedImages([image, removed('pools', null)])], ['x']);
+  });
+
+  it('is a problem of the file where a SKU drops the GPU count of a VM profile that stays', () => {
+    const skus = [{ ...SKU, allowed_gpu_counts: [8] }];
+    assert.deepEqual(
+      planSite({ version: 1, skus }, SITE, WORLD).problems.map(({ pointer, code }) => [pointer, code]),
+      [['/skus/0/allowed_gpu_counts', 'in_use']],
+    );
+    assert.deepEqual(planSite({ version: 1, skus, vm_profiles: [] }, SITE, WORLD).problems, []);
+  });
 });

@@ -7,7 +7,16 @@
  * argument, so that these rules also run without node:crypto.
  */
 import { SITE_FILE_VERSION, SITE_SECTIONS, type SiteChange, type SiteFile, type Static } from '@gpuaas/contract';
-import { gpuCountsProblem, switchAfter, vmProfileProblem } from './catalog.ts';
+import {
+  type CatalogUse,
+  gpuCountsProblem,
+  gpuCountUses,
+  profileUses,
+  switchAfter,
+  useOf,
+  vmProfileProblem,
+} from './catalog.ts';
+import { type DefaultImage, skusLosingDefault } from './image-default.ts';
 
 export type Site = Static<typeof SiteFile>;
 /** A site with every section. */
@@ -272,6 +281,17 @@ const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProb
   for (const [index, sku] of (site.skus ?? []).entries()) {
     const problem = gpuCountsProblem(sku);
     if (problem !== null) complain(`/skus/${index}/allowed_gpu_counts`, problem);
+    const profiles = (actual.vm_profiles ?? []).filter(({ sku_name }) => sku_name === sku.name);
+    const use =
+      problem === null && site.vm_profiles === undefined
+        ? gpuCountUses(sku.allowed_gpu_counts, profiles)[0]
+        : undefined;
+    if (use !== undefined)
+      complain(
+        `/skus/${index}/allowed_gpu_counts`,
+        `leaves out a GPU count of VM profiles: ${use.names.join(', ')}; list the VM profiles that stay in the same file`,
+        'in_use',
+      );
   }
 
   const defaults = new Set<string>();
@@ -375,6 +395,36 @@ export const planSite = (file: Site, actual: WholeSite, world: SiteWorld): SiteP
   const text = JSON.stringify([wanted, only(actual, wanted), changes]);
   return { problems: [], changes, hash: world.digest(text).slice(0, HASH_DIGITS) };
 };
+
+/** What the file needs of a row that it removes, beside what the site itself uses: SKUs that it leaves enabled. */
+export const usesInFile = (
+  change: PlannedChange,
+  file: Site,
+  actual: Site,
+  images: Readonly<{ now: readonly DefaultImage[]; removed: ReadonlySet<string> }>,
+): CatalogUse[] => {
+  const skus = (file.skus ?? actual.skus ?? []).map(SITE_RULES.skus.canonical);
+  if (change.section === 'vm_profiles' && change.before !== null) {
+    const { before } = change;
+    const others = (file.vm_profiles ?? []).map(SITE_RULES.vm_profiles.canonical);
+    return profileUses(
+      before,
+      skus.find(({ name }) => name === before.sku_name),
+      others,
+    );
+  }
+  if (change.section !== 'images' || change.before === null) return [];
+  const { sku_names } = change.before;
+  const left = images.now.filter(({ name }) => !images.removed.has(name));
+  return useOf(
+    'SKU',
+    skusLosingDefault(skus, images.now, left).filter((name) => sku_names.includes(name)),
+  );
+};
+
+/** The images that a plan retires. */
+export const removedImages = (changes: readonly PlannedChange[]): ReadonlySet<string> =>
+  new Set(changes.filter(({ section, after }) => section === 'images' && after === null).map(({ name }) => name));
 
 const textOf = (value: unknown): string | null => {
   if (value === null || value === undefined || value === '') return null;

@@ -29,7 +29,7 @@ const FACTS: LaunchFacts = {
     disabled_reason: null,
   },
   region: { name: 'north', enabled: true, disabled_reason: null },
-  image: null,
+  image: { name: 'ubuntu', digest: 'sha256:0' },
   profile: { name: 'slice_2', vcpu_count: 24, memory_mib: 1024 },
   ssh_keys_found: 0,
   quota_gpus_remaining: 3,
@@ -50,6 +50,7 @@ test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(codeOf({}, {}), 'fine');
   assert.equal(codeOf({}, { sku: null }), 'not_found');
   assert.equal(codeOf({}, { region: null }), 'not_found');
+  assert.equal(codeOf({}, { image: null }), 'invalid_request /body/image_name');
   assert.equal(codeOf({ image_name: 'none' }, { image: null }), 'invalid_request /body/image_name');
   assert.equal(codeOf({ gpu_count: 3 }, {}), 'invalid_request /body/gpu_count');
   assert.equal(codeOf({ vm_profile: 'none' }, { profile: null }), 'invalid_request /body/vm_profile');
@@ -60,7 +61,7 @@ test('a slice SKU without a profile or a price cannot be launched, whatever the 
   const unpriced = { ...FACTS.sku, gpu_hourly_price_minor: null, currency: null } as LaunchFacts['sku'];
   assert.equal(codeOf({}, { sku: unpriced }), 'sku_disabled');
   const metal = { ...FACTS.sku, capacity_shape: 'baremetal' } as LaunchFacts['sku'];
-  assert.equal(codeOf({}, { profile: null, sku: metal }), 'fine');
+  assert.equal(codeOf({}, { image: null, profile: null, sku: metal }), 'fine');
 });
 
 test('the scheduler receives what the catalog offers, within the remaining quota', () => {

@@ -17,6 +17,7 @@ import { endGroupAccess } from './end-group-access.ts';
 import { endLongWriters } from './end-long-writers.ts';
 import { ensureTrustKeys } from './ensure-trust-keys.ts';
 import { expireTasks } from './expire-tasks.ts';
+import { fetchImages } from './fetch-images.ts';
 import { keepLogPartitions } from './keep-log-partitions.ts';
 import { markOffline } from './mark-offline.ts';
 import type { HeadsDisk } from './measure-heads-disk.ts';
@@ -108,6 +109,12 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
     interval_ms: 5_000,
     does: 'ends host tasks that were not completed in time',
     create: (deps) => (signal) => expireTasks(deps, signal),
+  },
+  {
+    name: 'fetch-images',
+    interval_ms: 10_000,
+    does: 'asks a host of each enabled region for a stable and verified image that no host there has shown; again after 15 minutes where it failed',
+    create: (deps) => (signal) => fetchImages(deps, signal),
   },
   {
     name: 'count-capacity',

@@ -129,6 +129,7 @@ export const RETENTION: Readonly<Record<string, Retention>> = {
   sku_catalog: { kept: THING },
   os_images: { kept: THING },
   os_image_versions: { kept: THING },
+  os_image_availability: { kept: THING },
 
   tenant_memberships: { kept: MEMBERSHIP },
   project_memberships: { kept: MEMBERSHIP },

@@ -1,7 +1,6 @@
 /** What the resources of the catalog share: their switch, and the refusal to retire what is used. */
 import { isForeignKeyViolation } from '../db/errors.ts';
-import type { CatalogUse } from '../db/statements/catalog-use.ts';
-import { inUseSentence, switchAfter } from '../domain/catalog.ts';
+import { type CatalogUse, inUseSentence, switchAfter, type UsedNoun } from '../domain/catalog.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
@@ -31,7 +30,7 @@ export const assertCurrent = (
   if (ifMatch !== undefined && ifMatch !== row.version) throw resourceChanged(row.version);
 };
 
-export const assertUnused = (noun: 'region' | 'SKU' | 'pool', name: string, uses: readonly CatalogUse[]): void => {
+export const assertUnused = (noun: UsedNoun, name: string, uses: readonly CatalogUse[]): void => {
   const sentence = inUseSentence(noun, name, uses);
   if (sentence !== null)
     throw new AppError('conflict', sentence, {

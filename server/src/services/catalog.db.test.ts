@@ -5,8 +5,10 @@ import { after, before, describe, it } from 'node:test';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { type Caller, startTestApp, type TestApp, type TestResponse } from '../../test/app.ts';
+import { haveImages } from '../../test/available-images.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode } from '../../test/placement.ts';
+import { newImage } from '../../test/scenarios-image.ts';
 import { must } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -66,6 +68,8 @@ describe('the catalog', () => {
       gpus_per_node: 8,
       allowed_gpu_counts: [1, 2],
     });
+    await made('os-images', { ...newImage(`I-${name}`), trust: 'verified', sku_names: [name] });
+    await haveImages(sql, name);
     const profile = { sku_name: name, gpu_count: 1, vcpu_count: 8, memory_mib: 16_384, is_default: true };
     await made('vm-profiles', { name: name.replaceAll('-', '_'), ...profile });
     const price = (minor: number, valid_from?: string) =>
@@ -75,12 +79,12 @@ describe('the catalog', () => {
         currency: 'USD',
         ...(valid_from && { valid_from }),
       });
-    const launch = (who = ada) =>
+    const launch = (who = ada, gpu_count = 1) =>
       who.post(`/api/v1/projects/${who.project_id}/allocations`, {
         name: `l-${randomUUID()}`,
         sku_name: name,
         region_name: name,
-        gpu_count: 1,
+        gpu_count,
       });
     /** Ends a launch that no worker took. */
     const fail = (id: string) =>
@@ -118,8 +122,58 @@ describe('the catalog', () => {
     assert.match(refused.body.detail, /cannot be launched now\. It has no price yet\./);
     must(await site.price(300), 201);
     assert.equal(priceOf(await site.launch()), 300);
-    must(await post(`vm-profiles/${site.profile}/retire`, REASON), 200);
-    assert.match((await site.launch()).body.detail, /It has no VM profile for 1 GPU\./);
+    assert.match((await site.launch(ada, 2)).body.detail, /It has no VM profile for 2 GPUs\./);
+  });
+
+  it('keeps the default VM profile of a SKU while it is enabled, and a GPU count while a VM profile has it', async () => {
+    const site = await aSite('sized');
+    const path = `vm-profiles/${site.profile}`;
+    for (const refused of [await post(`${path}/retire`, REASON), await patch(path, { is_default: false }, 1)]) {
+      assert.deepEqual(codes(refused), [409, 'conflict']);
+      assert.match(
+        refused.body.detail,
+        new RegExp(`^VM profile ${site.profile} is in use: 1 SKU \\(${site.name}\\)\\.`),
+      );
+      assert.deepEqual(refused.body.reasons, [{ code: 'in_use', kind: 'SKU', count: 1, names: [site.name] }]);
+    }
+    const dropped = await patch(`skus/${site.name}`, { allowed_gpu_counts: [2] }, 1);
+    assert.deepEqual(codes(dropped), [409, 'conflict']);
+    assert.match(
+      dropped.body.detail,
+      new RegExp(`GPU count 1 of SKU ${site.name} is in use: 1 VM profile \\(${site.profile}\\)`),
+    );
+    // Another default takes its place, and a SKU that is not enabled needs none.
+    const other = { sku_name: site.name, gpu_count: 1, vcpu_count: 4, memory_mib: 1024, is_default: true };
+    await made('vm-profiles', { ...other, name: `${site.profile}_b` });
+    must(await post(`${path}/retire`, REASON), 200);
+    must(await patch(`skus/${site.name}`, { enabled: false, disabled_reason: 'For a test.' }, 1), 200);
+    must(await post(`${path}_b/retire`, REASON), 200);
+    must(await patch(`skus/${site.name}`, { allowed_gpu_counts: [2] }, 2), 200);
+  });
+
+  it('keeps the last default image of an enabled SKU in a region, in both orders of a race', async () => {
+    const site = await aSite('imaged');
+    must(await site.price(1), 201);
+    const first = `I-${site.name}`;
+    const retire = (image: string, body: object = {}) => post(`os-images/${image}/retire`, { ...REASON, ...body });
+    const digestOf = async (image: string) => must(await root.get(`${ADMIN}/os-images/${image}`), 200).body.digest;
+    for (const body of [{}, { digest: await digestOf(first) }]) {
+      const refused = await retire(first, body);
+      assert.deepEqual(codes(refused), [409, 'conflict']);
+      assert.match(refused.body.detail, new RegExp(`^Image ${first} is in use: 1 SKU \\(${site.name}\\)\\.`));
+    }
+    assert.equal((await site.launch()).status, 202, 'a refusal retires nothing');
+    const second = `J-${site.name}`;
+    await made('os-images', { ...newImage(second), trust: 'verified', sku_names: [site.name] });
+    assert.equal((await retire(first)).status, 409, 'no host has fetched the other one');
+    await haveImages(sql, site.name);
+    const both = await Promise.all([retire(first), retire(second)]);
+    assert.deepEqual(
+      both.map(({ status }) => status).toSorted((a, b) => a - b),
+      [200, 409],
+    );
+    must(await patch(`skus/${site.name}`, { enabled: false, disabled_reason: 'For a test.' }, 1), 200);
+    must(await retire(both[0]?.status === 409 ? first : second), 200);
   });
 
   it('sells at the price that is current, and a running allocation keeps its own', async () => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import { must } from '../../test/tenants.ts';
+import { PLATFORM } from '../db/client.ts';
 import { gather, within } from './doctor.ts';
 
 type Check = Readonly<{ key: string; state: string; detail: string; cure: string | null }>;
@@ -110,6 +111,27 @@ describe('a site', () => {
     assert.deepEqual([(await steps()).get('node_created'), (await steps()).get('node_enrolled')], ['done', 'next']);
     must(await admin.post(`/api/v1/admin/nodes/${made.id}/retire`, { reason: 'Another host' }), 200);
     assert.equal((await steps()).get('node_created'), 'next', 'a retired node counts for nothing');
+  });
+
+  it('counts no retired image, and its catalog waits for a VM profile and an image that can be the default', async () => {
+    const { database } = site.db;
+    const sql = (text: string) => database.write(PLATFORM, (tx) => tx.query(text));
+    const catalog = async () => {
+      const { body } = must(await admin.get('/api/v1/admin/setup'), 200);
+      return (body.steps as { key: string; detail: string }[]).find(({ key }) => key === 'catalog')?.detail;
+    };
+    const complete = 'Regions and SKUs with prices, VM profiles and images are there.';
+    assert.equal(await catalog(), complete);
+    await sql('update sku_vm_profiles set is_default = false where gpu_count = 4');
+    assert.equal(await catalog(), 'Missing: a default VM profile for each GPU count of h200-sxm-slice.');
+    await sql('update sku_vm_profiles set is_default = true where gpu_count = 4');
+    await sql("update os_images set trust = 'unverified'");
+    assert.equal(await catalog(), 'Missing: a stable and verified image for h200-sxm-slice.');
+    await sql("update os_images set trust = 'verified', retired_at = now()");
+    assert.equal(await catalog(), 'Missing: a stable and verified image for h200-sxm-slice.');
+    assert.match((await checks()).get('images')?.detail ?? '', /^No image is registered/);
+    await sql('update os_images set retired_at = null');
+    assert.equal(await catalog(), complete);
   });
 
   it('is not shown to tenants', async () => {

@@ -15,6 +15,7 @@ import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import * as db from '../db/inventory.ts';
 import { findNode } from '../db/node.ts';
 import { insertTask } from '../db/node-task.ts';
+import { noteImagesAvailable } from '../db/os-image-availability.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { quarantineAvailable } from '../db/slot-approval.ts';
@@ -68,6 +69,9 @@ const emitFindings = async (tx: Tx, nodeId: string, findings: readonly db.DatedF
   tx.defer(insertOutboxEvent(tx, nodeDrift(data, correlationId)));
 };
 
+const imageDigests = (content: db.InventoryContent | undefined): string[] =>
+  content?.images !== undefined && 'value' in content.images ? content.images.value.map(({ digest }) => digest) : [];
+
 const isSameBut = (a: readonly db.DatedFinding[], b: readonly db.DatedFinding[]): boolean => isDeepStrictEqual(a, b);
 
 export const record = async (
@@ -103,6 +107,12 @@ export const record = async (
       await db.touchInventory(tx, nodeId, observed_at);
     } else {
       await db.putInventory(tx, { node_id: nodeId, observed_at, boot_id, content, findings, is_news });
+      const known = new Set(imageDigests(before?.content));
+      await noteImagesAvailable(
+        tx,
+        nodeId,
+        imageDigests(content).filter((digest) => !known.has(digest)),
+      );
     }
     if (is_news) await emitFindings(tx, nodeId, findings, `c-${randomUUID()}`);
     await quarantine(tx, nodeId, verdict.quarantine, `c-${randomUUID()}`);

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { startTestApp, type TestApp } from '../../test/app.ts';
+import { haveImages } from '../../test/available-images.ts';
 import { aNode } from '../../test/placement.ts';
 import { newImage } from '../../test/scenarios-image.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -78,6 +79,8 @@ describe('an image', () => {
     await put({ trust: 'verified', channel: 'candidate' });
     assert.equal((await launch()).body.image_name, standard, 'a candidate is no default');
     await put({ channel: 'stable' });
+    assert.equal((await launch()).body.image_name, standard, 'no host has fetched it');
+    await haveImages(sql, REGION);
     const { body } = await launch();
     assert.equal(body.image_name, 'H200-debian-12');
     assert.match(body.image_digest, /^sha256:/);

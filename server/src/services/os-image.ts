@@ -4,14 +4,17 @@
  */
 import type { ImageSpec as ImageSpecSchema, PublicApi, RequestOf, Static } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import type { Tx } from '../db/client.ts';
+import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
+import { listSkus, lockSkusOfImage } from '../db/sku.ts';
+import { useOf } from '../domain/catalog.ts';
+import { type DefaultImage, imageDefault, skusLosingDefault } from '../domain/image-default.ts';
 import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
-import { assertCurrent } from './catalog-rules.ts';
+import { assertCurrent, assertUnused } from './catalog-rules.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 export type ImageSpec = Static<typeof ImageSpecSchema>;
@@ -34,17 +37,27 @@ const versionView = ({ registered_at, retired_at, ...version }: db.OsImageVersio
 });
 
 /** The first version is the one for a launch; where all are retired, the last usable one. */
-const imageView = (row: db.OsImageRow) => {
+const viewsOf = (row: db.OsImageRow) => {
   const [current] = row.versions;
   if (current === undefined) throw new Error(`image ${row.name} has no version`);
   const { registered_at: _, retired_at, retired_reason: __, ...version } = current;
-  return {
-    ...row,
+  const { regions, ...image } = row;
+  const enabled = retired_at === null && row.retired_at === null;
+  const { default_regions, default_blockers } = imageDefault({ ...row, enabled });
+  const view = {
+    ...image,
     ...version,
-    enabled: retired_at === null && row.retired_at === null,
+    enabled,
+    default_regions,
     retired_at: row.retired_at,
     versions: row.versions.map(versionView),
   };
+  return { view, default_blockers };
+};
+const tenantView = (row: db.OsImageRow) => viewsOf(row).view;
+const operatorView = (row: db.OsImageRow) => {
+  const { view, default_blockers } = viewsOf(row);
+  return { ...view, default_blockers };
 };
 
 export const list = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
@@ -53,7 +66,7 @@ export const list = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
     query,
     (reader, page) => db.listOsImages(reader, page, query.sku_name ?? null),
     (row) => row.name,
-    imageView,
+    tenantView,
   );
 
 export const adminList = (ctx: ReadCtx, { query }: Req<'adminOsImageList'>) =>
@@ -62,7 +75,7 @@ export const adminList = (ctx: ReadCtx, { query }: Req<'adminOsImageList'>) =>
     query,
     (reader, page) => db.listOsImages(reader, page, null, query.include_retired ?? false),
     (row) => row.name,
-    imageView,
+    operatorView,
   );
 
 const getImage = async (reader: Parameters<typeof db.findOsImage>[0], name: string): Promise<db.OsImageRow> => {
@@ -75,11 +88,11 @@ export const get = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
   ctx.read(async (reader) => {
     const row = await getImage(reader, params.image_name);
     if (row.retired_at !== null) throw notFound('image');
-    return imageView(row);
+    return tenantView(row);
   });
 
 export const adminGet = (ctx: ReadCtx, { params }: Req<'adminOsImageGet'>) =>
-  ctx.read(async (reader) => imageView(await getImage(reader, params.image_name)));
+  ctx.read(async (reader) => operatorView(await getImage(reader, params.image_name)));
 
 const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Promise<void> => {
   const known = await db.replaceOsImageSkus(tx, { name, sku_names });
@@ -119,6 +132,25 @@ export const updateImage = async (tx: Tx, name: string, change: ImageChange, ifM
   return { before, after: await getImage(tx, name) };
 };
 
+const ALL = { after: null, limit: 1_000_000 };
+
+/** Which image is the default where, as far as launches are concerned. */
+export const listDefaults = async (reader: Reader): Promise<DefaultImage[]> =>
+  (await db.listOsImages(reader, ALL, null)).map((row) => {
+    const { name, sku_names, default_regions } = tenantView(row);
+    return { name, sku_names, default_regions };
+  });
+
+/** Refused where an enabled SKU would be left without a default image that it has; two such changes wait for each other. */
+const keepingDefaults = async <R>(tx: Tx, name: string, change: () => Promise<R>): Promise<R> => {
+  await lockSkusOfImage(tx, name);
+  const before = await listDefaults(tx);
+  const changed = await change();
+  const losing = skusLosingDefault(await listSkus(tx, ALL), before, await listDefaults(tx));
+  assertUnused('image', name, useOf('SKU', losing));
+  return changed;
+};
+
 export const retireImage = async (tx: Tx, name: string): Promise<db.OsImageRow> => {
   await getImage(tx, name);
   if (!(await db.retireOsImage(tx, name))) throw conflict(REFUSALS.image_gone(name));
@@ -146,7 +178,7 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
     trust,
     sku_names,
   });
-  return imageView(row);
+  return operatorView(row);
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
@@ -161,16 +193,15 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
     sku_names_before: before.sku_names,
     sku_names_after: after.sku_names,
   });
-  return imageView(after);
+  return operatorView(after);
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageRetire'>) => {
   const { image_name } = params;
   const { digest, reason } = body;
-  const row =
-    digest === undefined
-      ? await retireImage(ctx.tx, image_name)
-      : await retireVersion(ctx.tx, image_name, digest, reason);
+  const row = await keepingDefaults(ctx.tx, image_name, () =>
+    digest === undefined ? retireImage(ctx.tx, image_name) : retireVersion(ctx.tx, image_name, digest, reason),
+  );
   ctx.note({ image_name, digest: digest ?? null, reason });
-  return imageView(row);
+  return operatorView(row);
 };

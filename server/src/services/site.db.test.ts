@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { type Caller, startTestApp, type TestApp, type TestResponse } from '../../test/app.ts';
 import { wholeSites } from '../../test/arbitrary-site.ts';
+import { haveImages } from '../../test/available-images.ts';
 import { demoSite } from '../../test/demo-site.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode } from '../../test/placement.ts';
@@ -78,6 +79,30 @@ describe('the site as a file', () => {
     const file = await exported();
     assert.deepEqual(await changesOf(file), []);
     assert.deepEqual(must(await root.post(`${SITE}/apply`, { site: file, hash: ANY_HASH }), 200).body.changes, []);
+  });
+
+  it('removes no VM profile or image that a SKU needs which it leaves enabled', async () => {
+    const { regions, skus, vm_profiles, images } = demoSite();
+    assert.ok(regions && skus && vm_profiles && images);
+    must(await apply({ version: 1, regions, skus, vm_profiles, images }), 200);
+    await haveImages(sql, 'us-buffalo-1');
+    const blockersOf = async (file: Site): Promise<string[]> =>
+      must(await plan(file), 200).body.changes.flatMap(({ blockers }: { blockers: string[] }) => blockers);
+    const [smaller, none] = [vm_profiles.filter(({ gpu_count }) => gpu_count !== 4), [] as typeof images];
+    const use = 'is in use: 1 SKU \\(h200-sxm-slice\\)';
+    const profile = await blockersOf({ version: 1, vm_profiles: smaller });
+    assert.match(profile.join(), new RegExp(`^VM profile h200_4g_96c_256g ${use}`));
+    const image = await blockersOf({ version: 1, images: none });
+    assert.equal(image.length, images.length);
+    assert.match(image.join(), new RegExp(`^Image H200-ubuntu-24.04-gpuaas-slice ${use}`));
+    assert.deepEqual(await blockersOf({ version: 1, images: images.slice(1) }), [], 'another default image is left');
+    const counts = (allowed_gpu_counts: number[]) =>
+      skus.map((one) => (one.capacity_shape === 'gpu_slice' ? { ...one, allowed_gpu_counts } : one));
+    const dropped = await plan({ version: 1, skus: counts([1, 2, 8]) });
+    assert.equal(dropped.body.errors[0].pointer, '/body/site/skus/0/allowed_gpu_counts');
+    must(await apply({ version: 1, skus: counts([1, 2, 8]), vm_profiles: smaller }), 200);
+    const off = skus.map((one) => ({ ...one, enabled: false, disabled_reason: 'For a test.' }));
+    must(await apply({ version: 1, skus: off, vm_profiles: [], images: none }), 200);
   });
 
   it('becomes as any file says: the next plan is empty and the export is the file', async () => {

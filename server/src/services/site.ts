@@ -26,7 +26,7 @@ import {
   type NamedPlace,
   readNow,
 } from '../db/statements/site.ts';
-import { inUseSentence } from '../domain/catalog.ts';
+import { type CatalogUse, inUseSentence } from '../domain/catalog.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import {
   canonicalSite,
@@ -35,16 +35,18 @@ import {
   fileOf,
   type PlannedChange,
   planSite,
+  removedImages,
   type Site,
   type SiteRow,
   type SiteSection,
   type SiteWorld,
   type WholeSite,
+  usesInFile,
 } from '../domain/site.ts';
 import { AppError, conflict } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
 import { createGroupMapping } from './group-mapping.ts';
-import { createImage, imageSpecOf, retireImage, updateImage } from './os-image.ts';
+import { createImage, imageSpecOf, listDefaults, retireImage, updateImage } from './os-image.ts';
 import { createPool, retirePool, updatePool } from './pool.ts';
 import { cancelPrice, createPrice, type SetBy } from './price.ts';
 import { setGpuLimit } from './quota-request.ts';
@@ -139,26 +141,39 @@ const planOf = (file: Site, reading: Reading) => {
   return plan;
 };
 
-const usesOf = async (reader: Reader, change: PlannedChange): Promise<string | null> => {
+type Planned = Readonly<{ hash: string; changes: readonly PlannedChange[] }>;
+
+const usesOf = async (
+  reader: Reader,
+  change: PlannedChange,
+  inFile: (change: PlannedChange) => CatalogUse[],
+): Promise<string | null> => {
   if (change.after !== null) return null;
   const { section, name } = change;
+  if (section === 'vm_profiles') return inUseSentence('VM profile', name, inFile(change));
+  if (section === 'images') return inUseSentence('image', name, inFile(change));
   if (section === 'regions') return inUseSentence('region', name, await listRegionUses(reader, name));
   if (section === 'skus') return inUseSentence('SKU', name, await listSkuUses(reader, name));
   const pool = section === 'pools' ? await findPool(reader, name) : undefined;
   return pool === undefined ? null : inUseSentence('pool', name, await listPoolUses(reader, pool.id));
 };
 
-const planView = async (reader: Reader, plan: Readonly<{ hash: string; changes: readonly PlannedChange[] }>) => {
+const planView = async (reader: Reader, plan: Planned, file: Site, { site }: Reading) => {
+  const removed = removedImages(plan.changes);
+  const images = { now: removed.size === 0 ? [] : await listDefaults(reader), removed };
   const changes = [];
   for (const change of plan.changes) {
-    const use = await usesOf(reader, change);
+    const use = await usesOf(reader, change, (one) => usesInFile(one, file, site, images));
     changes.push(changeView(change, use === null ? [] : [use]));
   }
   return { hash: plan.hash, changes };
 };
 
 export const plan = (ctx: ReadCtx, { body }: Req<'adminSitePlan'>) =>
-  ctx.read(async (reader) => planView(reader, planOf(body.site, await readSite(reader, body.site))));
+  ctx.read(async (reader) => {
+    const reading = await readSite(reader, body.site);
+    return planView(reader, planOf(body.site, reading), body.site, reading);
+  });
 
 type Making = Readonly<{ tx: Tx; by: SetBy; reading: Reading }>;
 type Maker<S extends SiteSection> = Readonly<{
@@ -273,7 +288,7 @@ export const applySite = async (tx: Tx, file: Site, hash: string | null, by: Set
   const reading = await readSite(tx, file);
   const planned = planOf(file, reading);
   if (planned.changes.length > 0 && hash !== null && hash !== planned.hash) throw conflict(REFUSALS.site_changed);
-  const view = await planView(tx, planned);
+  const view = await planView(tx, planned, file, reading);
   const blockers = view.changes.flatMap((change) => change.blockers);
   if (blockers.length > 0)
     throw new AppError('conflict', REFUSALS.site_blocked(blockers), {

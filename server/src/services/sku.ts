@@ -10,7 +10,7 @@ import * as db from '../db/sku.ts';
 import { endPrices } from '../db/sku-price.ts';
 import { retireProfilesOf } from '../db/sku-vm-profile.ts';
 import { listSkuUses } from '../db/statements/catalog-use.ts';
-import { gpuCountsProblem, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
+import { gpuCountsProblem, gpuCountUses, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
 import { invalidField, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
@@ -34,7 +34,7 @@ export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
   disabled_reason: row.disabled_reason,
 });
 
-const view = ({ gpu_hourly_price_minor, currency, ...sku }: db.SkuRow) => ({
+const view = ({ gpu_hourly_price_minor, currency, has_image: _, has_default_image: __, ...sku }: db.SkuRow) => ({
   ...sku,
   required_parts: sku.capacity_shape === 'gpu_slice' ? [...SLOT_PARTS] : [],
   gpu_hourly_price:
@@ -97,7 +97,8 @@ export const createSku = async (tx: Tx, spec: SkuSpec): Promise<db.SkuRow> => {
 
 /** Without a version it changes whatever is there. */
 export const updateSku = async (tx: Tx, name: string, change: SkuChange, ifMatch?: number) => {
-  const before = found(await db.findSku(tx, name));
+  // New VM profiles wait: none gets a GPU count that this change drops.
+  const before = found(await db.lockSku(tx, name, 'no key update'));
   assertCurrent('SKU', before, ifMatch);
   const values = {
     name,
@@ -106,6 +107,12 @@ export const updateSku = async (tx: Tx, name: string, change: SkuChange, ifMatch
     ...switchOr400(before, change),
   };
   assertCounts({ ...before, ...values });
+  const dropped = before.allowed_gpu_counts.filter((count) => !values.allowed_gpu_counts.includes(count));
+  assertUnused(
+    'GPU count',
+    `${dropped.join(', ')} of SKU ${name}`,
+    gpuCountUses(values.allowed_gpu_counts, before.vm_profiles),
+  );
   if (!(await db.updateSku(tx, before.version, values))) throw resourceChanged(before.version + 1);
   return { before, after: found(await db.findSku(tx, name)) };
 };

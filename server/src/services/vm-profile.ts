@@ -9,11 +9,11 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { lockSku } from '../db/sku.ts';
 import * as db from '../db/sku-vm-profile.ts';
-import { vmProfileProblem } from '../domain/catalog.ts';
+import { profileUses, vmProfileProblem } from '../domain/catalog.ts';
 import { AppError, invalidField, notFound } from '../errors.ts';
 import { onlyText, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
-import { assertCurrent, nameTaken } from './catalog-rules.ts';
+import { assertCurrent, assertUnused, nameTaken } from './catalog-rules.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 export type VmProfileSpec = Static<typeof VmProfileSpecSchema>;
@@ -102,6 +102,13 @@ export const updateVmProfile = async (tx: Tx, name: string, change: VmProfileCha
   return { before, after };
 };
 
+/** Refused where the SKU needs it as the default of a GPU count. */
+const assertUnneeded = async (tx: Tx, name: string): Promise<void> => {
+  const sku = await lockSku(tx, found(await db.findVmProfile(tx, name)).sku_name, 'no key update');
+  const profile = found(await db.findVmProfile(tx, name));
+  if (profile.retired_at === null) assertUnused('VM profile', name, profileUses(profile, sku, []));
+};
+
 export const retireVmProfile = async (tx: Tx, name: string): Promise<db.VmProfileRow> => {
   assertCurrent('VM profile', found(await db.findVmProfile(tx, name)));
   await db.retireVmProfile(tx, name);
@@ -116,6 +123,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminVmProfileCreate'
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminVmProfileUpdate'>) => {
+  if (body.is_default === false) await assertUnneeded(ctx.tx, params.vm_profile_name);
   const { before, after } = await updateVmProfile(ctx.tx, params.vm_profile_name, body, if_match);
   ctx.note({
     vcpu_count_before: before.vcpu_count,
@@ -129,6 +137,7 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminVmProfileRetire'>) => {
+  await assertUnneeded(ctx.tx, params.vm_profile_name);
   const row = await retireVmProfile(ctx.tx, params.vm_profile_name);
   ctx.note({ reason: body.reason });
   return view(ctx.tx, row);

@@ -55,6 +55,7 @@ export const image = (name: string, rest: Partial<OsImage> = {}): OsImage => ({
   channel: 'stable',
   trust: 'verified',
   enabled: true,
+  default_regions: ['us-1', 'eu-1'],
   versions: [],
   retired_at: null,
   version: 1,
@@ -78,6 +79,6 @@ export const CATALOG: Catalog = {
     sku('old-slice', { enabled: false, disabled_reason: 'Sold out for good.' }),
   ],
   regions: [region('eu-1', 'No hosts yet.'), region('us-1')],
-  images: [image('retired', { enabled: false }), image('base'), image('cuda')],
+  images: [image('retired', { enabled: false, default_regions: [] }), image('base'), image('cuda')],
   keys: [key('ssh_a', 'laptop'), key('ssh_b', 'desk')],
 };

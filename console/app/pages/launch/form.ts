@@ -89,14 +89,17 @@ const countOf = ({ gpus }: LaunchSearch, sku: Sku | null): number => {
   return allowed.find((count) => String(count) === gpus) ?? allowed[0] ?? 1;
 };
 
-/** As on the server: a launch that names no image gets a stable and verified one. */
-const isDefaultImage = ({ enabled, channel, trust }: OsImage): boolean =>
-  enabled && channel === 'stable' && trust === 'verified';
-
-const imageOf = ({ image }: LaunchSearch, sku: Sku | null, images: readonly OsImage[]): OsImage | null =>
+const imageOf = (
+  { image }: LaunchSearch,
+  sku: Sku | null,
+  region: Region | null,
+  images: readonly OsImage[],
+): OsImage | null =>
   sku?.capacity_shape === 'baremetal'
     ? null
-    : (images.find(({ name }) => name === image) ?? images.find(isDefaultImage) ?? null);
+    : (images.find(({ name }) => name === image) ??
+      images.find(({ default_regions }) => region !== null && default_regions.includes(region.name)) ??
+      null);
 
 export const formOf = (
   search: LaunchSearch,
@@ -106,15 +109,16 @@ export const formOf = (
   const sku = skuOf(search, catalog.skus);
   const gpuCount = countOf(search, sku);
   const profiles = sku === null ? [] : profilesOf(sku, gpuCount);
+  const region =
+    catalog.regions.find(({ name }) => name === search.region) ??
+    catalog.regions.find(({ enabled }) => enabled) ??
+    catalog.regions[0] ??
+    null;
   return {
     sku,
-    region:
-      catalog.regions.find(({ name }) => name === search.region) ??
-      catalog.regions.find(({ enabled }) => enabled) ??
-      catalog.regions[0] ??
-      null,
+    region,
     gpuCount,
-    image: imageOf(search, sku, catalog.images),
+    image: imageOf(search, sku, region, catalog.images),
     profile:
       profiles.find(({ name }) => name === search.profile) ??
       profiles.find(({ is_default }) => is_default) ??
@@ -152,7 +156,7 @@ const regionProblem = (region: Region | null): string | null => {
 };
 const imageProblem = ({ sku, image }: LaunchForm): string | null => {
   if (sku === null || sku.capacity_shape === 'baremetal') return null;
-  if (image === null) return 'No image is available for this SKU.';
+  if (image === null) return 'No image is the default here. Choose one, or ask the operators for one.';
   return image.enabled ? null : `${image.display_name} is retired.`;
 };
 

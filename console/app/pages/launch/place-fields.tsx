@@ -1,4 +1,5 @@
 /** Region and image. Unavailable ones are shown with the reason. */
+import { DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
 import { bytes } from '../../format/size.ts';
 import { Loading } from '../../ui/loading.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -35,12 +36,6 @@ export const RegionField = ({ form, catalog, capacity, update }: FieldProps) => 
   );
 };
 
-const DRIVERS: Readonly<Record<OsImage['driver_strategy'], string>> = {
-  preinstalled: 'GPU driver included',
-  cloud_init: 'GPU driver installed on first boot',
-  none: 'no GPU driver',
-};
-
 const whyRetired = ({ enabled, versions }: OsImage): string | null =>
   enabled ? null : `Retired. ${versions[0]?.retired_reason ?? ''}`.trim();
 
@@ -67,7 +62,8 @@ export const ImageField = ({ form, catalog, update, isLoading }: FieldProps & Re
           title: image.display_name,
           detail: (
             <>
-              {DRIVERS[image.driver_strategy]}, {bytes(image.size_bytes)}. <span className="mono">{image.name}</span>
+              {DRIVER_STRATEGY_LABELS[image.driver_strategy]}, {bytes(image.size_bytes)}.{' '}
+              <span className="mono">{image.name}</span>
             </>
           ),
           disabledReason: whyRetired(image),

@@ -1,5 +1,5 @@
 /** An image: what it promises, who may use it, and its versions. */
-import type { OsImage } from '@gpuaas/sdk';
+import { type AdminOsImage, DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
 import { Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -17,12 +17,12 @@ import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Availability } from './availability.tsx';
 import { CatalogFile } from './catalog-file.tsx';
-import { DRIVERS, IMAGE_REGISTER, IMAGES, versionRetire } from './declared/images.tsx';
+import { IMAGE_REGISTER, IMAGES, versionRetire } from './declared/images.tsx';
 
-type Version = OsImage['versions'][number];
+type Version = AdminOsImage['versions'][number];
 const DIGEST_SHOWN = 19;
 
-const Versions = ({ image }: Readonly<{ image: OsImage }>) => {
+const Versions = ({ image }: Readonly<{ image: AdminOsImage }>) => {
   const may = useMay();
   const [asked, setAsked] = useState<Asked<Version> | Asked<null> | null>(null);
   const retire = versionRetire(image);
@@ -101,7 +101,15 @@ const Versions = ({ image }: Readonly<{ image: OsImage }>) => {
   );
 };
 
-const Detail = ({ image }: Readonly<{ image: OsImage }>) => (
+const Blockers = ({ image }: Readonly<{ image: AdminOsImage }>) => (
+  <ul className="site-blockers">
+    {image.default_blockers.map((sentence) => (
+      <li key={sentence}>{sentence}</li>
+    ))}
+  </ul>
+);
+
+const Detail = ({ image }: Readonly<{ image: AdminOsImage }>) => (
   <>
     <Section title={image.name} actions={<ResourceChanges row={image} resource={IMAGES} />}>
       <Facts
@@ -110,8 +118,12 @@ const Detail = ({ image }: Readonly<{ image: OsImage }>) => (
           ['Display name', image.display_name],
           ['Operating system', `${image.os_family} ${image.os_version}`],
           ['Channel and trust', `${image.channel}, ${image.trust}`],
+          ['Default in', image.default_regions.length === 0 ? 'no region' : image.default_regions.join(', ')],
+          ...(image.default_blockers.length === 0
+            ? []
+            : [['Cannot be the default', <Blockers key="blockers" image={image} />] as const]),
           ['SKUs', image.sku_names.join(', ')],
-          ['GPU driver', DRIVERS[image.driver_strategy]],
+          ['GPU driver', DRIVER_STRATEGY_LABELS[image.driver_strategy]],
           ['Readiness checks', image.readiness_checks.length === 0 ? 'none' : image.readiness_checks.join(', ')],
           ['Source', image.source],
           ['Authority for the digest', image.digest_authority],

@@ -1,16 +1,13 @@
 /** What keeps a region, SKU or pool from being retired: counts, and the first names. */
+import { type CatalogUse, USE_NAMES_MAX } from '../../domain/catalog.ts';
 import type { Reader } from '../client.ts';
-
-const NAMES_MAX = 10;
-
-export type CatalogUse = Readonly<{ kind: 'node' | 'allocation'; count: number; names: string[] }>;
 
 /** Those that the foreign keys on `is_live` count, see `0040_catalog.sql`. */
 const NODES = (column: string): string =>
-  `select 'node' as kind, count(*) as count, (array_agg(n.name order by n.name))[1:${NAMES_MAX}] as names
+  `select 'node' as kind, count(*) as count, (array_agg(n.name order by n.name))[1:${USE_NAMES_MAX}] as names
    from nodes n where n.${column} = $1 and n.needs_live having count(*) > 0`;
 const ALLOCATIONS = (column: string): string =>
-  `select 'allocation' as kind, count(*) as count, (array_agg(a.id order by a.id))[1:${NAMES_MAX}] as names
+  `select 'allocation' as kind, count(*) as count, (array_agg(a.id order by a.id))[1:${USE_NAMES_MAX}] as names
    from allocations a where a.${column} = $1 and a.needs_live having count(*) > 0`;
 
 const listUses = async (reader: Reader, text: string, key: string): Promise<CatalogUse[]> =>

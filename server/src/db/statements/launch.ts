@@ -1,10 +1,10 @@
 /** The catalog facts that decide a launch, and the quota it would use, in one query. */
 import type { SchedulerNode } from '@gpuaas/scheduler';
 import type { Reader, Tx } from '../client.ts';
-import { CURRENT_VERSION } from '../os-image.ts';
+import { currentVersion } from '../os-image.ts';
 import { NODE, NODE_FROM, type NodeRow, toNode } from '../placement.ts';
 import { type CandidateQuery, LOCKED_NODE, sendLock } from '../placement-index.ts';
-import { currentPrice, skuIsOpen } from '../predicates.ts';
+import { currentPrice, imageIsAvailable, skuIsOpen } from '../predicates.ts';
 import { statement } from '../statement.ts';
 import type { Allocations, OsImages, OsImageVersions, Regions, SkuCatalog, SkuVmProfiles } from '../types.gen.ts';
 
@@ -20,7 +20,7 @@ export type LaunchFacts = Readonly<{
     }
   > | null;
   region: Readonly<Pick<Regions, 'name' | 'enabled' | 'disabled_reason'>> | null;
-  /** The pinned version: of the requested image, otherwise of the SKU's first that is stable and verified. */
+  /** The pinned version: of the requested image, otherwise of the SKU's first that is stable, verified and available in the region. */
   image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest'>> | null;
   profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib'>> | null;
   /** How many of the named SSH keys are the caller's. */
@@ -51,13 +51,16 @@ const PARAMETERS = {
   project_id: 'text',
 } as const;
 
+/** Of the image `i`. Without a named image: the newest version that hosts of the region can fetch. */
+const DEFAULT_OR_NEWEST = currentVersion(`(:image_name is not null or ${imageIsAvailable('v', ':region_name')})`);
+
 const FACTS = `
   (select row_to_json(k) from (select s.name, s.capacity_shape, s.gpu_model, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
       c.gpu_hourly_price_minor, c.currency from sku_catalog s left join lateral (${currentPrice('s.name')}) c on true
     where s.name = :sku_name and s.retired_at is null) k) as sku,
   (select row_to_json(r) from (select name, enabled, disabled_reason from regions where name = :region_name and retired_at is null) r) as region,
   (select json_build_object('name', i.name, 'digest', c.digest) from os_images i join os_image_skus x on x.image_name = i.name
-    cross join lateral (${CURRENT_VERSION}) c where x.sku_name = :sku_name and i.retired_at is null
+    cross join lateral (${DEFAULT_OR_NEWEST}) c where x.sku_name = :sku_name and i.retired_at is null
       and case when :image_name is null then i.channel = 'stable' and i.trust = 'verified' else i.name = :image_name end order by i.name limit 1) as image,
   (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
     where f.sku_name = :sku_name and f.retired_at is null and f.gpu_count = :gpu_count and case when :vm_profile is null then f.is_default else f.name = :vm_profile end) as profile,

@@ -1,4 +1,4 @@
-import type { OsImage } from '@gpuaas/sdk';
+import { type AdminOsImage, DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { bytes } from '../../../format/size.ts';
 import { useSkuChoices } from '../../../resource/choices.ts';
@@ -9,7 +9,7 @@ import { ToneBadge } from '../../../ui/state-badge.tsx';
 import { Availability } from '../availability.tsx';
 import { REASON } from './words.ts';
 
-type Version = OsImage['versions'][number];
+type Version = AdminOsImage['versions'][number];
 
 const USE = {
   sku_names: { label: 'SKUs', description: 'That can use the image.', useChoices: useSkuChoices, flag: 'sku' },
@@ -26,12 +26,6 @@ const USE = {
     initial: 'unverified',
   },
 } as const satisfies Readonly<Record<string, FieldWords>>;
-
-export const DRIVERS: Readonly<Record<OsImage['driver_strategy'], string>> = {
-  preinstalled: 'In the image',
-  cloud_init: 'Installed by cloud-init at the first boot',
-  none: 'None',
-};
 
 /** The command reads it from the file. */
 const IN_FILE = { flag: null } as const;
@@ -71,7 +65,7 @@ const REGISTER = fieldsOf(adminOsImageRegister, {
     label: 'GPU driver',
     description: null,
     initial: 'preinstalled',
-    optionLabels: DRIVERS,
+    optionLabels: DRIVER_STRATEGY_LABELS,
     ...IN_FILE,
   },
   readiness_checks: {
@@ -122,9 +116,9 @@ export const filledFrom = (text: string): Values | null => {
   );
 };
 
-const params = ({ name }: OsImage) => ({ image_name: name });
+const params = ({ name }: AdminOsImage) => ({ image_name: name });
 
-export const IMAGE_EDIT: Form<OsImage> = {
+export const IMAGE_EDIT: Form<AdminOsImage> = {
   label: 'Edit',
   submit: 'Save',
   title: ({ name }) => `Edit image ${name}`,
@@ -134,13 +128,13 @@ export const IMAGE_EDIT: Form<OsImage> = {
     ...USE,
   }),
   isEdit: true,
-  send: sends('adminOsImageUpdate', (body, row: OsImage) => ({ params: params(row), body }), {
+  send: sends('adminOsImageUpdate', (body, row: AdminOsImage) => ({ params: params(row), body }), {
     version: ({ version }) => version,
   }),
   words: ({ name }) => ['admin', 'image', 'update', name],
 };
 
-export const IMAGE_RETIRE: Form<OsImage> = {
+export const IMAGE_RETIRE: Form<AdminOsImage> = {
   label: 'Retire',
   title: ({ name }) => `Retire image ${name}`,
   permission: 'admin.image.update',
@@ -148,12 +142,12 @@ export const IMAGE_RETIRE: Form<OsImage> = {
   note: ({ sku_names }) =>
     `Tenants no longer see it on ${sku_names.join(', ')}. Running allocations continue. Registering it again brings it back.`,
   fields: fieldsOf(adminOsImageRetire, { digest: null, reason: REASON }),
-  send: sends('adminOsImageRetire', (body, row: OsImage) => ({ params: params(row), body })),
+  send: sends('adminOsImageRetire', (body, row: AdminOsImage) => ({ params: params(row), body })),
   words: ({ name }) => ['admin', 'image', 'retire', name],
 };
 
 /** A version of the image; it cannot come back. */
-export const versionRetire = (image: OsImage): Form<Version> => ({
+export const versionRetire = (image: AdminOsImage): Form<Version> => ({
   label: 'Retire',
   submit: 'Retire version',
   title: `Retire a version of ${image.name}`,
@@ -182,7 +176,7 @@ export const versionRetire = (image: OsImage): Form<Version> => ({
   words: ({ digest }) => ['admin', 'image', 'retire', image.name, '--digest', digest],
 });
 
-export const IMAGES: Resource<OsImage> = {
+export const IMAGES: Resource<AdminOsImage> = {
   title: 'Images',
   empty: {
     title: 'No images',
@@ -215,6 +209,17 @@ export const IMAGES: Resource<OsImage> = {
           <div className="muted">{channel}</div>
         </>
       ),
+    },
+    {
+      header: 'Default',
+      cell: ({ default_regions, default_blockers }) =>
+        default_regions.length > 0 ? (
+          default_regions.map((name) => <div key={name}>{name}</div>)
+        ) : (
+          <span className="muted" title={default_blockers.join(' ')}>
+            Cannot be the default
+          </span>
+        ),
     },
     {
       header: 'SKUs',

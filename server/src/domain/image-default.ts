@@ -1,0 +1,79 @@
+/**
+ * The default image: what a launch that names no image gets. Only a stable and verified image is one, and only in a region
+ * where a host has fetched it. Each region that is enabled has a sentence where the image cannot be the default there.
+ */
+import type { TaskErrorCode } from '@gpuaas/contract/node';
+
+export type ImageRegion = Readonly<{
+  region_name: string;
+  /** A version that is not retired is available there. */
+  is_available: boolean;
+  /** Of the last attempt to fetch the newest version, where it failed. */
+  failure: string | null;
+  node_name: string | null;
+}>;
+
+export type ImageFacts = Readonly<{
+  name: string;
+  channel: 'stable' | 'candidate';
+  trust: 'unverified' | 'verified';
+  /** It is not retired, and neither is one of its versions. */
+  enabled: boolean;
+  /** The enabled ones. */
+  regions: readonly ImageRegion[];
+}>;
+
+/** A host that could not fetch an image is asked again after this time, or another one in its place. */
+export const FETCH_RETRY_MIN = 15;
+
+/** The source lacks the image, serves other data or is not set: unlike a full disk, no fault of one host alone. */
+const WITHDRAWS: ReadonlySet<string> = new Set(['bad_image', 'unsupported'] satisfies TaskErrorCode[]);
+export const withdrawsImage = (errorCode: string | null): boolean => errorCode !== null && WITHDRAWS.has(errorCode);
+
+const regionBlocker = (image: string, { region_name, failure, node_name }: ImageRegion): string => {
+  const pull = `gpuaas admin node image pull NODE ${image}`;
+  return failure === null
+    ? `No host in ${region_name} has fetched it yet. An active host is asked automatically; to ask one yourself: ${pull}`
+    : `${node_name ?? 'A host'} in ${region_name} could not fetch it: ${failure} Correct the image source of the host, then: ${pull}`;
+};
+
+const ownBlockers = ({ name, channel, trust, enabled }: ImageFacts): string[] => [
+  ...(enabled ? [] : ['It has no version in use. Register one.']),
+  ...(channel === 'stable'
+    ? []
+    : [`Its channel is ${channel}. To change it: gpuaas admin image update ${name} --channel stable`]),
+  ...(trust === 'verified'
+    ? []
+    : [`It is ${trust}. Once it is tested: gpuaas admin image update ${name} --trust verified`]),
+];
+
+export const imageDefault = (
+  image: ImageFacts,
+): Readonly<{ default_regions: string[]; default_blockers: string[] }> => {
+  const own = ownBlockers(image);
+  const missing = image.regions.filter(({ is_available }) => !is_available);
+  return {
+    default_regions:
+      own.length > 0 ? [] : image.regions.filter((one) => one.is_available).map(({ region_name }) => region_name),
+    default_blockers: [...own, ...missing.map((region) => regionBlocker(image.name, region))],
+  };
+};
+
+export type DefaultImage = Readonly<{ name: string; sku_names: readonly string[]; default_regions: readonly string[] }>;
+type OfferedSku = Readonly<{ name: string; enabled: boolean; capacity_shape: 'baremetal' | 'gpu_slice' }>;
+
+/** Enabled SKUs that had a default image in a region before and have none there after. */
+export const skusLosingDefault = (
+  skus: readonly OfferedSku[],
+  before: readonly DefaultImage[],
+  after: readonly DefaultImage[],
+): string[] =>
+  skus
+    .filter(({ enabled, capacity_shape }) => enabled && capacity_shape === 'gpu_slice')
+    .map(({ name }) => name)
+    .filter((name) => {
+      const regionsOf = (images: readonly DefaultImage[]) =>
+        new Set(images.flatMap((one) => (one.sku_names.includes(name) ? one.default_regions : [])));
+      const kept = regionsOf(after);
+      return [...regionsOf(before)].some((region) => !kept.has(region));
+    });
