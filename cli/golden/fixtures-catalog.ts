@@ -79,7 +79,7 @@ const dedicated: Pool = {
 };
 
 export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sku }: Sku, image: OsImage) => {
-  const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [] };
+  const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [], gpu_ids: [] };
   const unpriced = { ...adminSku, gpu_hourly_price: null, blockers: ['It has no price yet.'] };
   const closed = { ...region, name: 'eu-west-1', enabled: false, disabled_reason: 'Hosts arrive next month.' };
   return {

@@ -18,6 +18,19 @@ const CASES: readonly Case[] = [
   { filter: 'node_state', node: { state: 'draining' }, detail: 'node is draining', reason: 'not_ready' },
   { filter: 'node_state', node: { state: 'enrolling' }, detail: 'node is enrolling', reason: null },
   {
+    filter: 'gpu_model',
+    node: { has_other_gpus: true },
+    detail: 'discovery found GPUs of another model',
+    reason: 'not_ready',
+  },
+  {
+    filter: 'gpu_model',
+    node: { has_other_gpus: true, capacity_mode: 'baremetal' },
+    request: bareMetal(),
+    detail: 'discovery found GPUs of another model',
+    reason: 'not_ready',
+  },
+  {
     filter: 'host_role',
     node: { host_role: 'platform_control' },
     detail: 'host role is platform_control',

@@ -72,6 +72,8 @@ export type SchedulerNode = Readonly<{
   data_disks?: number;
   /** null before a discovery, and absent in snapshots of older versions: not checked. */
   host?: HostSize | null;
+  /** Discovery found GPUs that are not of the node's model; absent in snapshots of older versions. */
+  has_other_gpus?: boolean;
   /** A prerequisite check newer than the node's boot has passed. */
   runtime_validated: boolean;
   /** The images it can run; null means any. */
@@ -144,6 +146,7 @@ export type UnavailableGpus = Readonly<Record<UnavailableReason, number>>;
 export type FilterName =
   | 'region'
   | 'node_state'
+  | 'gpu_model'
   | 'host_role'
   | 'pool'
   | 'sku'

@@ -94,6 +94,8 @@ export type AdminSku = {
     memory_mib: number;
     is_default: boolean;
   }[];
+  /** PCI IDs that the site names as this model. */
+  gpu_ids: string[];
   /** Whether operators enabled it. */
   enabled: boolean;
   /** Shown to tenants while disabled. */
@@ -636,6 +638,18 @@ export type Node = {
   is_runtime_validated: boolean;
   /** The newest discovery differs from what was approved. */
   has_hardware_change: boolean;
+  /** GPUs of the newest discovery, by PCI ID; empty before the first one. */
+  gpus_found: {
+    /** PCI ID. */
+    vendor_device: string;
+    /** Name that a driver of the host reports; null under VFIO. */
+    driver_name: string | null;
+    /** Model by this ID; the ID itself if it is not known. */
+    gpu_model: string;
+    gpu_count: number;
+  }[];
+  /** Why the GPUs found are not of gpu_model. Meanwhile nothing is placed or approved on the node. */
+  gpu_model_conflict: string | null;
   reboot_required: boolean;
   /** Why the host must reboot, in addition to the newest discovery. Cleared when the host has booted. */
   reboot_reason: string | null;
@@ -1333,6 +1347,8 @@ export type SkuSpec = {
   vendor: string;
   /** GPU model, as discovery reports it. */
   gpu_model: string;
+  /** PCI IDs, as vendor:device, of GPUs that are this model and that the product does not know. Hosts with such GPUs can then be added as this model. */
+  gpu_ids?: string[] | undefined;
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   /** GPU counts that a launch may request. Bare metal: only the whole node. */
@@ -1404,6 +1420,8 @@ export type SlotMapRow = {
   is_held: boolean;
   is_connected: boolean;
   has_hardware_change: boolean;
+  /** Why the GPUs found are not of gpu_model. */
+  gpu_model_conflict: string | null;
   reboot_required: boolean;
   finding_count: number;
   /** GPUs that can be launched now, as slices or as the whole node. */
@@ -4002,6 +4020,8 @@ export type Operations = {
       body?: {
         /** Display name. */
         display_name?: string | undefined;
+        /** PCI IDs, as vendor:device, of GPUs that are this model and that the product does not know. Hosts with such GPUs can then be added as this model. */
+        gpu_ids?: string[] | undefined;
         /** GPU counts that a launch may request. Bare metal: only the whole node. */
         allowed_gpu_counts?: number[] | undefined;
         /** Whether tenants can launch it (default: true). */

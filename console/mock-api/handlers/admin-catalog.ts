@@ -6,6 +6,7 @@ import {
   switchAfter,
   vmProfileProblem,
 } from '../../../server/src/domain/catalog.ts';
+import { gpuIdsProblem } from '../../../server/src/domain/gpu-model.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal } from '../core/errors.ts';
@@ -123,6 +124,14 @@ const regions = {
   },
 };
 
+const assertIds = (world: World, sku: Parameters<typeof gpuIdsProblem>[0]): void => {
+  const problem = gpuIdsProblem(
+    sku,
+    world.skus.filter((one) => one.retired_at === null),
+  );
+  if (problem !== null) throw invalidField('gpu_ids', problem);
+};
+
 const assertCounts = (sku: Parameters<typeof gpuCountsProblem>[0]): void => {
   const problem = gpuCountsProblem(sku);
   if (problem !== null) throw invalidField('allowed_gpu_counts', problem);
@@ -141,7 +150,9 @@ const skus = {
     ),
   adminSkuCreate: async (ctx: MockCtx, { body }: Req<'adminSkuCreate'>) => {
     assertCounts(body);
-    const made: Sku = { ...body, ...switched(SWITCHED_ON, body), retired_at: null, version: 1 };
+    const gpu_ids = body.gpu_ids ?? [];
+    assertIds(ctx.world, { ...body, gpu_ids });
+    const made: Sku = { ...body, gpu_ids, ...switched(SWITCHED_ON, body), retired_at: null, version: 1 };
     ctx.target('sku', body.name);
     return operatorSku(ctx.world, put(ctx.world.skus, made, 'SKU'));
   },
@@ -149,6 +160,7 @@ const skus = {
     const row = current(ctx.world.skus, params.sku_name, 'SKU', if_match);
     const change = { ...body, ...switched(row, body) };
     assertCounts({ ...row, ...change });
+    if (change.gpu_ids !== undefined) assertIds(ctx.world, { ...row, ...change, gpu_ids: change.gpu_ids });
     Object.assign(row, change);
     row.version += 1;
     return operatorSku(ctx.world, row);

@@ -156,9 +156,9 @@ const CARRY_OUT: {
     const at = { sku_name: (after ?? before)?.name ?? '' };
     if (after === null) return adminCatalog.adminSkuRetire(ctx, { ...request, params: at, body: REASON });
     if (before === null) return adminCatalog.adminSkuCreate(ctx, { ...request, body: after } as never);
-    const { display_name, allowed_gpu_counts, enabled, disabled_reason } = after;
+    const { display_name, gpu_ids, allowed_gpu_counts, enabled, disabled_reason } = after;
     return adminCatalog.adminSkuUpdate(ctx, {
-      ...{ ...request, params: at, body: { display_name, allowed_gpu_counts, enabled, disabled_reason } },
+      ...{ ...request, params: at, body: { display_name, gpu_ids, allowed_gpu_counts, enabled, disabled_reason } },
       if_match: versionIn(ctx.world.skus, after.name),
     });
   },

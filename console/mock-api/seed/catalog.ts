@@ -25,6 +25,7 @@ const sku = (name: string, display_name: string, rest: Pick<Sku, 'capacity_shape
   display_name,
   vendor: 'NVIDIA',
   gpu_model: GPU_MODEL,
+  gpu_ids: [],
   gpus_per_node: 8,
   enabled: true,
   disabled_reason: null,

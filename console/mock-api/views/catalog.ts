@@ -37,7 +37,10 @@ const priced = (world: World, sku: Sku) => ({
 export const isOpen = (world: World, sku: Sku): boolean =>
   sku.retired_at === null && skuAvailability(priced(world, sku)).enabled;
 
-export const tenantSku = (world: World, sku: Sku) => ({ ...view(world, sku), ...skuAvailability(priced(world, sku)) });
+export const tenantSku = (world: World, sku: Sku) => {
+  const { gpu_ids: _, ...shown } = view(world, sku);
+  return { ...shown, ...skuAvailability(priced(world, sku)) };
+};
 export const operatorSku = (world: World, sku: Sku) => ({
   ...view(world, sku),
   blockers: skuBlockers(priced(world, sku)),

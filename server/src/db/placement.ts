@@ -8,7 +8,7 @@ import type { NodePlacementSummary, Nodes } from './types.gen.ts';
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots state whether they have a device, never which. */
-export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
+export const NODE = `n.id, n.region_name, n.gpu_model, n.gpu_model_conflict is not null as has_other_gpus, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
   n.gpu_count, n.host_vcpu_count, n.host_memory_mib, n.host_hugepages_mib, n.host_numa_nodes,
   jsonb_array_length(n.data_disks) as data_disks,
   ${runtimeIsValidated('n')} as runtime_validated,
@@ -63,6 +63,7 @@ export type NodeRow = Readonly<
     occupancy: SchedulerNode['occupancy'];
     health: SchedulerNode['health'];
     data_disks: number;
+    has_other_gpus: boolean;
     runtime_validated: boolean;
     pool_tenant_id: string | null;
     slots: SlotTuple[] | null;
@@ -136,6 +137,7 @@ export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode
   launch_failures: row.launch_failures,
   data_disks: row.data_disks,
   host: hostOf(row),
+  has_other_gpus: row.has_other_gpus,
   runtime_validated: row.runtime_validated,
   oldest_claim_at_s: oldestClaim(row.slots ?? []),
   image_names: null,

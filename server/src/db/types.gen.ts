@@ -585,6 +585,8 @@ export interface Nodes {
   host_memory_mib: number | null;
   host_hugepages_mib: number | null;
   host_numa_nodes: number | null;
+  gpus_found: unknown;
+  gpu_model_conflict: string | null;
 }
 
 export interface OidcRecords {
@@ -823,6 +825,7 @@ export interface SkuCatalog {
   version: number;
   retired_at: string | null;
   is_live: boolean;
+  gpu_ids: string[];
 }
 
 export interface SkuPrices {

@@ -75,6 +75,17 @@ const judgeAgents = ({ server_version, agents }: SiteFacts['agents']): Verdict =
   return ok(`${plural(agents.length, 'agent')} connected, none older than ${server_version}.`);
 };
 
+const judgeGpuModels = ({ nodes_compared, conflicts }: SiteFacts['gpu_models']): Verdict => {
+  if (nodes_compared === 0) return notConfigured('No discovery has found GPUs yet.');
+  const [first] = conflicts;
+  if (first !== undefined)
+    return failed(
+      `${plural(conflicts.length, 'node')} of ${nodes_compared} ${conflicts.length === 1 ? 'has' : 'have'} GPUs of another model than declared; nothing is placed there. ${first}`,
+      'gpuaas admin node list shows them; gpuaas admin node get NODE shows the GPUs found.',
+    );
+  return ok(`The GPUs of ${plural(nodes_compared, 'node')} are of the model they were added with.`);
+};
+
 const judgeImages = ({ images, active_nodes }: SiteFacts['images']): Verdict => {
   if (images.length === 0)
     return warning(
@@ -157,6 +168,13 @@ export const SERVICE_CHECKS: readonly AnyCheck[] = [
     judge: judgeProcesses,
   }),
   check({ key: 'agents', label: 'Agents', fact: 'agents', runbook: 'agent-offline.md', judge: judgeAgents }),
+  check({
+    key: 'gpu_models',
+    label: 'GPU models',
+    fact: 'gpu_models',
+    runbook: 'onboard-host.md',
+    judge: judgeGpuModels,
+  }),
   check({ key: 'images', label: 'Images', fact: 'images', runbook: null, judge: judgeImages }),
   check({ key: 'outbox', label: 'Event delivery', fact: 'outbox', runbook: 'outbox-lag.md', judge: judgeOutbox }),
   check({ key: 'sealer', label: 'Audit seals', fact: 'sealer', runbook: 'audit-verify-failed.md', judge: judgeSealer }),

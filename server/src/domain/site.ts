@@ -98,7 +98,12 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   skus: {
     noun: 'SKU',
     nameOf: ({ name }) => name,
-    canonical: (row) => ({ ...row, ...switched(row), allowed_gpu_counts: sorted(row.allowed_gpu_counts) }),
+    canonical: (row) => ({
+      ...row,
+      ...switched(row),
+      allowed_gpu_counts: sorted(row.allowed_gpu_counts),
+      gpu_ids: sorted(row.gpu_ids ?? []),
+    }),
     fixed: ['vendor', 'gpu_model', 'capacity_shape', 'gpus_per_node'],
     removal: 'retire',
     removed: 'last',
