@@ -12,6 +12,8 @@ const vmProfile: AdminVmProfile = {
   gpu_count: 1,
   vcpu_count: 24,
   memory_mib: 65_536,
+  hugepages: 'auto',
+  numa_policy: 'strict',
   is_default: true,
   hosts_checked: 3,
   hosts_too_small: 0,

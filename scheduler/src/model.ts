@@ -46,10 +46,19 @@ export type HostSize = Readonly<{
   /** 0: the host has none, and VMs use its memory. */
   hugepages_mib: number;
   numa_nodes: number;
+  /** By page size and in all; absent before a discovery of this release, and in older snapshots: not checked. */
+  pages_mib?: Readonly<{ '2M': number; '1G': number; reserved: number }> | null;
 }>;
 
 /** The VM of a slice. */
-export type VmSize = Readonly<{ vcpu_count: number; memory_mib: number }>;
+export type VmSize = Readonly<{
+  vcpu_count: number;
+  memory_mib: number;
+  /** Absent: auto. */
+  hugepages?: 'auto' | 'none' | '2M' | '1G';
+  /** Absent: strict. */
+  numa_policy?: 'strict' | 'preferred' | 'none';
+}>;
 
 export type SchedulerNode = Readonly<{
   id: string;

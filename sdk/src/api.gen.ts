@@ -116,6 +116,10 @@ export type AdminVmProfile = {
   gpu_count: number;
   vcpu_count: number;
   memory_mib: number;
+  /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+  hugepages: 'auto' | 'none' | '2M' | '1G';
+  /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
+  numa_policy: 'strict' | 'preferred' | 'none';
   is_default: boolean;
   /** Hosts of the GPU model that a discovery has measured. */
   hosts_checked: number;
@@ -1654,6 +1658,10 @@ export type VmProfileSpec = {
   gpu_count: number;
   vcpu_count: number;
   memory_mib: number;
+  /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+  hugepages?: 'auto' | 'none' | '2M' | '1G' | undefined;
+  /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
+  numa_policy?: 'strict' | 'preferred' | 'none' | undefined;
   /** Used by launches of this GPU count that name no profile. It replaces the earlier default. */
   is_default?: boolean | undefined;
 };
@@ -4083,7 +4091,7 @@ export type Operations = {
     };
     response: AdminVmProfile;
   };
-  /** Change the size of a VM profile, or make it the default. Running allocations keep their size; the next launch gets the new one. */
+  /** Change the size or memory of a VM profile, or make it the default. Running allocations keep their size; the next launch gets the new one. */
   adminVmProfileUpdate: {
     request: {
       params: {
@@ -4093,6 +4101,10 @@ export type Operations = {
       body?: {
         vcpu_count?: number | undefined;
         memory_mib?: number | undefined;
+        /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+        hugepages?: 'auto' | 'none' | '2M' | '1G' | undefined;
+        /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
+        numa_policy?: 'strict' | 'preferred' | 'none' | undefined;
         /** Used by launches of this GPU count that name no profile. It replaces the earlier default. */
         is_default?: boolean | undefined;
       } | undefined;

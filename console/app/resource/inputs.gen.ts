@@ -315,6 +315,25 @@ export const adminVmProfileCreate = {
     "min": 128,
     "max": 33554432
   },
+  "hugepages": {
+    "kind": "text",
+    "description": "Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
+    "options": [
+      "auto",
+      "none",
+      "2M",
+      "1G"
+    ]
+  },
+  "numa_policy": {
+    "kind": "text",
+    "description": "strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node.",
+    "options": [
+      "strict",
+      "preferred",
+      "none"
+    ]
+  },
   "is_default": {
     "kind": "boolean",
     "description": "Used by launches of this GPU count that name no profile. It replaces the earlier default."
@@ -331,6 +350,25 @@ export const adminVmProfileUpdate = {
     "kind": "integer",
     "min": 128,
     "max": 33554432
+  },
+  "hugepages": {
+    "kind": "text",
+    "description": "Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
+    "options": [
+      "auto",
+      "none",
+      "2M",
+      "1G"
+    ]
+  },
+  "numa_policy": {
+    "kind": "text",
+    "description": "strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node.",
+    "options": [
+      "strict",
+      "preferred",
+      "none"
+    ]
   },
   "is_default": {
     "kind": "boolean",

@@ -217,7 +217,14 @@ const vmProfiles = {
   adminVmProfileCreate: async (ctx: MockCtx, { body }: Req<'adminVmProfileCreate'>) => {
     const problem = vmProfileProblem(skuFor(ctx.world, body.sku_name), body.gpu_count);
     if (problem !== null) throw invalidField(problem.field, problem.problem);
-    const made: VmProfile = { ...body, is_default: body.is_default ?? false, retired_at: null, version: 1 };
+    const made: VmProfile = {
+      ...body,
+      hugepages: body.hugepages ?? 'auto',
+      numa_policy: body.numa_policy ?? 'strict',
+      is_default: body.is_default ?? false,
+      retired_at: null,
+      version: 1,
+    };
     const row = put(ctx.world.vmProfiles, made, 'VM profile');
     replaceDefault(ctx.world, row);
     ctx.target('vm_profile', row.name);

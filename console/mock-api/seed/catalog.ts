@@ -14,6 +14,8 @@ const profile = (gpu_count: number, vcpu_count: number, memory_mib: number, is_d
   gpu_count,
   vcpu_count,
   memory_mib,
+  hugepages: 'auto' as const,
+  numa_policy: 'strict' as const,
   is_default,
   sku_name: SLICE_SKU,
   retired_at: null,

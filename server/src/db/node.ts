@@ -1,5 +1,7 @@
 /** Nodes: their rows as operators see them, and every change of them. A change locks the node's row of the placement index first. */
+
 import type { WipeLevel } from '@gpuaas/contract/node';
+import type { HostSize } from '@gpuaas/scheduler';
 import type { FoundGpus } from '../domain/gpu-model.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
@@ -273,7 +275,7 @@ export const resetHostFacts = async (tx: Tx, nodeId: string): Promise<void> => {
        runtime_checked_at = null, is_runtime_passed = false, has_hardware_change = false, reboot_required = false,
        reboot_wanted_at = null, reboot_reason = null,
        gpus_found = '[]', gpu_model_conflict = null,
-       host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null where id = $1`,
+       host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null, host_pages = null where id = $1`,
     [nodeId],
   );
 };
@@ -362,14 +364,17 @@ export const setFoundGpus = async (
 };
 
 /** What the discovery measured; placement compares VMs with it. */
-export const recordHostSize = async (
-  tx: Tx,
-  nodeId: string,
-  size: Readonly<{ vcpu_count: number; memory_mib: number; hugepages_mib: number; numa_nodes: number }>,
-): Promise<void> => {
+export const recordHostSize = async (tx: Tx, nodeId: string, size: Omit<HostSize, 'gpu_count'>): Promise<void> => {
   await tx.query(
-    'update nodes set host_vcpu_count = $2, host_memory_mib = $3, host_hugepages_mib = $4, host_numa_nodes = $5 where id = $1',
-    [nodeId, size.vcpu_count, size.memory_mib, size.hugepages_mib, size.numa_nodes],
+    'update nodes set host_vcpu_count = $2, host_memory_mib = $3, host_hugepages_mib = $4, host_numa_nodes = $5, host_pages = $6 where id = $1',
+    [
+      nodeId,
+      size.vcpu_count,
+      size.memory_mib,
+      size.hugepages_mib,
+      size.numa_nodes,
+      size.pages_mib == null ? null : JSON.stringify(size.pages_mib),
+    ],
   );
 };
 

@@ -111,7 +111,12 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   vm_profiles: {
     noun: 'VM profile',
     nameOf: ({ name }) => name,
-    canonical: (row) => ({ ...row, is_default: row.is_default ?? false }),
+    canonical: (row) => ({
+      ...row,
+      hugepages: row.hugepages ?? 'auto',
+      numa_policy: row.numa_policy ?? 'strict',
+      is_default: row.is_default ?? false,
+    }),
     fixed: ['sku_name', 'gpu_count'],
     removal: 'retire',
     removed: 'first',
