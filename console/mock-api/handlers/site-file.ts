@@ -5,6 +5,7 @@ import {
   canonicalSite,
   changeView,
   fileOf,
+  movesPool,
   type PlannedChange,
   planSite,
   type Site,
@@ -95,7 +96,12 @@ const planOf = (world: World, file: Site) => {
   return plan;
 };
 
-const useOf = (world: World, { section, name, after }: PlannedChange): string | null => {
+const useOf = (world: World, change: PlannedChange): string | null => {
+  const { section, name, after } = change;
+  if (movesPool(change)) {
+    const count = nodesIn(world, 'pool_name', name)[0]?.count ?? 0;
+    return count === 0 ? null : REFUSALS.pool_has_nodes(name, count);
+  }
   if (after !== null) return null;
   if (section === 'regions')
     return inUseSentence('region', name, [

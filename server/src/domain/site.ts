@@ -384,6 +384,13 @@ const textOf = (value: unknown): string | null => {
   return String(value);
 };
 
+/** The pool serves another organization afterwards, which its nodes do not allow. */
+export const movesPool = (change: PlannedChange): boolean =>
+  change.section === 'pools' &&
+  change.before !== null &&
+  change.after !== null &&
+  change.before.organization !== change.after.organization;
+
 /** A change as operators read it. */
 export const changeView = (change: PlannedChange, blockers: readonly string[]): Static<typeof SiteChange> => {
   const { section, name, action } = change;

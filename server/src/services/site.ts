@@ -32,6 +32,7 @@ import {
   changedRow,
   changeView,
   fileOf,
+  movesPool,
   type PlannedChange,
   planSite,
   type Site,
@@ -136,8 +137,12 @@ const planOf = (file: Site, reading: Reading) => {
 };
 
 const usesOf = async (reader: Reader, change: PlannedChange): Promise<string | null> => {
-  if (change.after !== null) return null;
   const { section, name } = change;
+  if (movesPool(change)) {
+    const { node_count = 0 } = (await findPool(reader, name)) ?? {};
+    return node_count === 0 ? null : REFUSALS.pool_has_nodes(name, node_count);
+  }
+  if (change.after !== null) return null;
   if (section === 'regions') return inUseSentence('region', name, await listRegionUses(reader, name));
   if (section === 'skus') return inUseSentence('SKU', name, await listSkuUses(reader, name));
   const pool = section === 'pools' ? await findPool(reader, name) : undefined;
