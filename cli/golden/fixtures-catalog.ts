@@ -101,6 +101,7 @@ export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sk
     adminVmProfileUpdate: { ...vmProfile, memory_mib: 131_072, version: 2 },
     adminVmProfileRetire: { ...vmProfile, retired_at },
     adminPriceList: page(future, price),
+    adminPriceGet: price,
     adminPriceCreate: price,
     adminPriceCancel: { ...future, state: 'cancelled' as const, cancelled_at: time },
     adminPoolList: page(dedicated, shared),

@@ -2154,6 +2154,7 @@ export const operations = {
   adminVmProfileUpdate: { method: 'PATCH', path: '/api/v1/admin/vm-profiles/{vm_profile_name}', ifMatch: true, body: true },
   adminVmProfileRetire: { method: 'POST', path: '/api/v1/admin/vm-profiles/{vm_profile_name}/retire', idempotency: 'required', body: true },
   adminPriceList: { method: 'GET', path: '/api/v1/admin/prices', page: true },
+  adminPriceGet: { method: 'GET', path: '/api/v1/admin/prices/{price_id}' },
   adminPriceCreate: { method: 'POST', path: '/api/v1/admin/prices', idempotency: 'required', body: true },
   adminPriceCancel: { method: 'POST', path: '/api/v1/admin/prices/{price_id}/cancel', idempotency: 'required', body: true },
   adminPoolList: { method: 'GET', path: '/api/v1/admin/pools', page: true },
@@ -4142,6 +4143,16 @@ export type Operations = {
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
+  };
+  /** Get a price, also a past or cancelled one */
+  adminPriceGet: {
+    request: {
+      params: {
+        /** ID of the price. */
+        price_id: string;
+      };
+    };
+    response: Price;
   };
   /** Set the price of a SKU from now, or from a later time. A launch is charged the price that is current when it is accepted, until its release; a running allocation keeps its price. */
   adminPriceCreate: {

@@ -250,6 +250,14 @@ const prices = {
       (one) => one.id,
       (one) => priceView(ctx.world, one),
     ),
+  adminPriceGet: async ({ world }: MockCtx, { params }: Req<'adminPriceGet'>) =>
+    priceView(
+      world,
+      must(
+        world.prices.find((one) => one.id === params.price_id),
+        'price',
+      ),
+    ),
   adminPriceCreate: async (ctx: MockCtx, { body }: Req<'adminPriceCreate'>) => {
     const { world } = ctx;
     skuFor(world, body.sku_name);
