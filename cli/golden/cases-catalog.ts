@@ -2,7 +2,7 @@
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { answers } from './fixtures.ts';
-import { futurePrice } from './fixtures-catalog.ts';
+import { futurePrice, price } from './fixtures-catalog.ts';
 
 const T = '--no-json';
 const WHY = ['--reason', 'No longer needed'];
@@ -53,6 +53,7 @@ export const catalogCases: readonly Case[] = [
   words('admin-vm-profile-retire', 'admin vm-profile retire h200_1g_24c_64g', WHY),
   line('admin-price-list', `admin price list ${T}`),
   line('admin-price-list-json', 'admin price list'),
+  line('admin-price-get', `admin price get ${price.id} ${T}`),
   line('admin-price-create', `admin price create h200-sxm-slice --gpu-hourly-price-minor 349 --currency USD ${T}`),
   line(
     'admin-price-create-later',

@@ -31,7 +31,17 @@ const mapped = placementAnswers.adminSlotMapList.items.map((row) => ({ ...row, n
 
 const DONE = { state: 'done', state_reason: null } as const;
 
+const ofAnotherModel = {
+  ...listed,
+  free_gpus: 0,
+  largest_set: 0,
+  gpus_found: [{ vendor_device: '10de:2330', driver_name: null, gpu_model: 'H100 SXM', gpu_count: 8 }],
+  gpu_model_conflict:
+    'Node demo-h200-01 was added as H200 SXM, but discovery found 8 H100 SXM (10de:2330). Replace the GPUs, or retire the node and add it again with --gpu-model "H100 SXM".',
+};
+
 export const topologyCases: readonly Case[] = [
+  line('admin-node-get-other-gpus', `admin node get ${name} ${T}`, { answers: { adminNodeGet: ofAnotherModel } }),
   line('admin-node-needs-list', `admin node list ${T}`, {
     answers: {
       adminNodeList: {
@@ -45,6 +55,7 @@ export const topologyCases: readonly Case[] = [
             last_seen_at: null,
             free_gpus: 0,
           },
+          { ...ofAnotherModel, name: 'demo-h200-04' },
           { ...listed, id: unapproved, name: 'demo-h200-03', occupancy: 'free', free_gpus: 0 },
         ],
         next_cursor: null,

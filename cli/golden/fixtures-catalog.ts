@@ -12,6 +12,8 @@ const vmProfile: AdminVmProfile = {
   gpu_count: 1,
   vcpu_count: 24,
   memory_mib: 65_536,
+  hugepages: 'auto',
+  numa_policy: 'strict',
   is_default: true,
   hosts_checked: 3,
   hosts_too_small: 0,
@@ -82,7 +84,7 @@ const noHost =
   'demo-h200-01 in eu-north-1 could not fetch it: http://images.example/ has no image rocky-9. Correct the image source of the host, then: gpuaas admin node image pull NODE rocky-9';
 
 export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sku }: Sku, image: AdminOsImage) => {
-  const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [] };
+  const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [], gpu_ids: [] };
   const unpriced = { ...adminSku, gpu_hourly_price: null, blockers: ['It has no price yet.'] };
   const closed = { ...region, name: 'eu-west-1', enabled: false, disabled_reason: 'Hosts arrive next month.' };
   return {
@@ -102,6 +104,7 @@ export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sk
     adminVmProfileUpdate: { ...vmProfile, memory_mib: 131_072, version: 2 },
     adminVmProfileRetire: { ...vmProfile, retired_at },
     adminPriceList: page(future, price),
+    adminPriceGet: price,
     adminPriceCreate: price,
     adminPriceCancel: { ...future, state: 'cancelled' as const, cancelled_at: time },
     adminPoolList: page(dedicated, shared),

@@ -12,11 +12,26 @@ type Case = Readonly<{
   reason: UnavailableReason | null;
 }>;
 
+const NUMA_HOST = { gpu_count: 8, vcpu_count: 64, memory_mib: 524_288, hugepages_mib: 0, numa_nodes: 2 };
+
 const CASES: readonly Case[] = [
   { filter: 'region', node: { region: 'south' }, detail: 'node is in south', reason: null },
   { filter: 'node_state', node: { state: 'offline' }, detail: 'node is offline', reason: 'not_ready' },
   { filter: 'node_state', node: { state: 'draining' }, detail: 'node is draining', reason: 'not_ready' },
   { filter: 'node_state', node: { state: 'enrolling' }, detail: 'node is enrolling', reason: null },
+  {
+    filter: 'gpu_model',
+    node: { has_other_gpus: true },
+    detail: 'discovery found GPUs of another model',
+    reason: 'not_ready',
+  },
+  {
+    filter: 'gpu_model',
+    node: { has_other_gpus: true, capacity_mode: 'baremetal' },
+    request: bareMetal(),
+    detail: 'discovery found GPUs of another model',
+    reason: 'not_ready',
+  },
   {
     filter: 'host_role',
     node: { host_role: 'platform_control' },
@@ -62,6 +77,35 @@ const CASES: readonly Case[] = [
     node: { runtime_validated: false },
     detail: 'no prerequisite check has passed since the node booted',
     reason: 'not_ready',
+  },
+  {
+    filter: 'host_size',
+    node: { host: { ...NUMA_HOST, pages_mib: { '2M': 0, '1G': 0, reserved: 0 } } },
+    request: aSlice(1, { vm: { vcpu_count: 8, memory_mib: 1024, hugepages: '1G' } }),
+    detail: 'VM does not fit: 1 of 2 NUMA nodes with 0 MiB of 1G huge pages, 1024 needed',
+    reason: null,
+  },
+  {
+    filter: 'host_size',
+    node: { host: { ...NUMA_HOST, pages_mib: { '2M': 0, '1G': 458_752, reserved: 458_752 } } },
+    request: aSlice(1, { vm: { vcpu_count: 8, memory_mib: 32_769, hugepages: 'none' } }),
+    detail:
+      'VM does not fit: 1 of 2 NUMA nodes with 32768 MiB of memory that is not reserved for huge pages, 32769 needed',
+    reason: null,
+  },
+  {
+    filter: 'host_size',
+    node: { host: NUMA_HOST },
+    request: aSlice(1, { vm: { vcpu_count: 33, memory_mib: 1024, numa_policy: 'preferred' } }),
+    detail: 'VM does not fit: 1 of 2 NUMA nodes with 32 CPUs, 33 needed',
+    reason: null,
+  },
+  {
+    filter: 'host_size',
+    node: { host: NUMA_HOST },
+    request: aSlice(1, { vm: { vcpu_count: 33, memory_mib: 524_289, numa_policy: 'none' } }),
+    detail: 'VM does not fit: host with 524288 MiB of memory, 524289 needed',
+    reason: null,
   },
   {
     filter: 'host_size',

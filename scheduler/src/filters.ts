@@ -80,6 +80,11 @@ export const FILTERS: readonly Filter[] = [
     },
   },
   {
+    name: 'gpu_model',
+    reject: ({ node }) =>
+      node.has_other_gpus === true ? { detail: 'discovery found GPUs of another model', reason: 'not_ready' } : null,
+  },
+  {
     name: 'host_role',
     reject: ({ node }) => (node.host_role === 'worker_compute' ? null : elsewhere(`host role is ${node.host_role}`)),
   },

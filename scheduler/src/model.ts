@@ -46,10 +46,19 @@ export type HostSize = Readonly<{
   /** 0: the host has none, and VMs use its memory. */
   hugepages_mib: number;
   numa_nodes: number;
+  /** By page size and in all; absent before a discovery of this release, and in older snapshots: not checked. */
+  pages_mib?: Readonly<{ '2M': number; '1G': number; reserved: number }> | null;
 }>;
 
 /** The VM of a slice. */
-export type VmSize = Readonly<{ vcpu_count: number; memory_mib: number }>;
+export type VmSize = Readonly<{
+  vcpu_count: number;
+  memory_mib: number;
+  /** Absent: auto. */
+  hugepages?: 'auto' | 'none' | '2M' | '1G';
+  /** Absent: strict. */
+  numa_policy?: 'strict' | 'preferred' | 'none';
+}>;
 
 export type SchedulerNode = Readonly<{
   id: string;
@@ -72,6 +81,8 @@ export type SchedulerNode = Readonly<{
   data_disks?: number;
   /** null before a discovery, and absent in snapshots of older versions: not checked. */
   host?: HostSize | null;
+  /** Discovery found GPUs that are not of the node's model; absent in snapshots of older versions. */
+  has_other_gpus?: boolean;
   /** A prerequisite check newer than the node's boot has passed. */
   runtime_validated: boolean;
   /** The images it can run; null means any. */
@@ -144,6 +155,7 @@ export type UnavailableGpus = Readonly<Record<UnavailableReason, number>>;
 export type FilterName =
   | 'region'
   | 'node_state'
+  | 'gpu_model'
   | 'host_role'
   | 'pool'
   | 'sku'

@@ -54,6 +54,7 @@ const nodeArbitrary = (id: string): fc.Arbitrary<SchedulerNode> =>
         held_for: mostly<SchedulerNode['held_for']>(null, 'baremetal'),
         health: mostly<SchedulerNode['health']>('ok', 'unhealthy', 'unknown'),
         launch_failures: fc.constantFrom(0, 0, 0, 1, 2, 3),
+        has_other_gpus: mostly(false, true),
         runtime_validated: mostly(true, false),
         host: fc.constantFrom<NonNullable<SchedulerNode['host']> | null>(
           null,

@@ -132,6 +132,8 @@ export type AdminSku = {
     memory_mib: number;
     is_default: boolean;
   }[];
+  /** PCI IDs that the site names as this model. */
+  gpu_ids: string[];
   /** Whether operators enabled it. */
   enabled: boolean;
   /** Shown to tenants while disabled. */
@@ -152,6 +154,10 @@ export type AdminVmProfile = {
   gpu_count: number;
   vcpu_count: number;
   memory_mib: number;
+  /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+  hugepages: 'auto' | 'none' | '2M' | '1G';
+  /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
+  numa_policy: 'strict' | 'preferred' | 'none';
   is_default: boolean;
   /** Hosts of the GPU model that a discovery has measured. */
   hosts_checked: number;
@@ -729,6 +735,18 @@ export type Node = {
   is_runtime_validated: boolean;
   /** The newest discovery differs from what was approved. */
   has_hardware_change: boolean;
+  /** GPUs of the newest discovery, by PCI ID; empty before the first one. */
+  gpus_found: {
+    /** PCI ID. */
+    vendor_device: string;
+    /** Name that a driver of the host reports; null under VFIO. */
+    driver_name: string | null;
+    /** Model by this ID; the ID itself if it is not known. */
+    gpu_model: string;
+    gpu_count: number;
+  }[];
+  /** Why the GPUs found are not of gpu_model. Meanwhile nothing is placed or approved on the node. */
+  gpu_model_conflict: string | null;
   reboot_required: boolean;
   /** Why the host must reboot, in addition to the newest discovery. Cleared when the host has booted. */
   reboot_reason: string | null;
@@ -1428,6 +1446,8 @@ export type SkuSpec = {
   vendor: string;
   /** GPU model, as discovery reports it. */
   gpu_model: string;
+  /** PCI IDs, as vendor:device, of GPUs that are this model and that the product does not know. Hosts with such GPUs can then be added as this model. */
+  gpu_ids?: string[] | undefined;
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   /** GPU counts that a launch may request. Bare metal: only the whole node. */
@@ -1499,6 +1519,8 @@ export type SlotMapRow = {
   is_held: boolean;
   is_connected: boolean;
   has_hardware_change: boolean;
+  /** Why the GPUs found are not of gpu_model. */
+  gpu_model_conflict: string | null;
   reboot_required: boolean;
   finding_count: number;
   /** GPUs that can be launched now, as slices or as the whole node. */
@@ -1731,6 +1753,10 @@ export type VmProfileSpec = {
   gpu_count: number;
   vcpu_count: number;
   memory_mib: number;
+  /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+  hugepages?: 'auto' | 'none' | '2M' | '1G' | undefined;
+  /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
+  numa_policy?: 'strict' | 'preferred' | 'none' | undefined;
   /** Used by launches of this GPU count that name no profile. It replaces the earlier default. */
   is_default?: boolean | undefined;
 };
@@ -2225,6 +2251,7 @@ export const operations = {
   adminVmProfileUpdate: { method: 'PATCH', path: '/api/v1/admin/vm-profiles/{vm_profile_name}', ifMatch: true, body: true },
   adminVmProfileRetire: { method: 'POST', path: '/api/v1/admin/vm-profiles/{vm_profile_name}/retire', idempotency: 'required', body: true },
   adminPriceList: { method: 'GET', path: '/api/v1/admin/prices', page: true },
+  adminPriceGet: { method: 'GET', path: '/api/v1/admin/prices/{price_id}' },
   adminPriceCreate: { method: 'POST', path: '/api/v1/admin/prices', idempotency: 'required', body: true },
   adminPriceCancel: { method: 'POST', path: '/api/v1/admin/prices/{price_id}/cancel', idempotency: 'required', body: true },
   adminPoolList: { method: 'GET', path: '/api/v1/admin/pools', page: true },
@@ -4191,6 +4218,8 @@ export type Operations = {
       body?: {
         /** Display name. */
         display_name?: string | undefined;
+        /** PCI IDs, as vendor:device, of GPUs that are this model and that the product does not know. Hosts with such GPUs can then be added as this model. */
+        gpu_ids?: string[] | undefined;
         /** GPU counts that a launch may request. Bare metal: only the whole node. */
         allowed_gpu_counts?: number[] | undefined;
         /** Whether tenants can launch it (default: true). */
@@ -4252,7 +4281,7 @@ export type Operations = {
     };
     response: AdminVmProfile;
   };
-  /** Change the size of a VM profile, or make it the default. Running allocations keep their size; the next launch gets the new one. */
+  /** Change the size or memory of a VM profile, or make it the default. Running allocations keep their size; the next launch gets the new one. */
   adminVmProfileUpdate: {
     request: {
       params: {
@@ -4262,6 +4291,10 @@ export type Operations = {
       body?: {
         vcpu_count?: number | undefined;
         memory_mib?: number | undefined;
+        /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+        hugepages?: 'auto' | 'none' | '2M' | '1G' | undefined;
+        /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
+        numa_policy?: 'strict' | 'preferred' | 'none' | undefined;
         /** Used by launches of this GPU count that name no profile. It replaces the earlier default. */
         is_default?: boolean | undefined;
       } | undefined;
@@ -4299,6 +4332,16 @@ export type Operations = {
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
+  };
+  /** Get a price, also a past or cancelled one */
+  adminPriceGet: {
+    request: {
+      params: {
+        /** ID of the price. */
+        price_id: string;
+      };
+    };
+    response: Price;
   };
   /** Set the price of a SKU from now, or from a later time. A launch is charged the price that is current when it is accepted, until its release; a running allocation keeps its price. */
   adminPriceCreate: {

@@ -31,6 +31,10 @@ const make = async ({ superadmin }: Tenants, path: string, body: object) =>
   must(await superadmin.post(`/api/v1/admin/${path}`, body), 201).body;
 const region = (tenants: Tenants) => make(tenants, 'regions', newRegion());
 const sku = (tenants: Tenants) => make(tenants, 'skus', newSku());
+const price = async (tenants: Tenants) => {
+  const body = { gpu_hourly_price_minor: 475, currency: 'USD', valid_from: IN_AN_HOUR() };
+  return make(tenants, 'prices', { ...body, sku_name: (await sku(tenants)).name });
+};
 const profile = async (tenants: Tenants) => make(tenants, 'vm-profiles', newProfile((await sku(tenants)).name));
 const pool = (tenants: Tenants) => make(tenants, 'pools', newPool());
 const as = ({ superadmin }: Tenants) => ({ as: superadmin });
@@ -38,7 +42,7 @@ const as = ({ superadmin }: Tenants) => ({ as: superadmin });
 type CatalogOperation =
   | `admin${'Region' | 'Sku' | 'VmProfile' | 'Pool'}${'List' | 'Get' | 'Create' | 'Retire'}`
   | `admin${'Sku' | 'VmProfile' | 'Pool'}Update`
-  | `adminPrice${'List' | 'Create' | 'Cancel'}`;
+  | `adminPrice${'List' | 'Get' | 'Create' | 'Cancel'}`;
 
 export const catalogScenarios: Pick<Scenarios, CatalogOperation> = {
   adminRegionList: async (tenants) => as(tenants),
@@ -84,14 +88,13 @@ export const catalogScenarios: Pick<Scenarios, CatalogOperation> = {
   }),
 
   adminPriceList: async (tenants) => as(tenants),
+  adminPriceGet: async (tenants) => ({ ...as(tenants), params: { price_id: (await price(tenants)).id } }),
   adminPriceCreate: async (tenants) => ({
     ...as(tenants),
     body: { sku_name: (await sku(tenants)).name, gpu_hourly_price_minor: 475, currency: 'USD' },
   }),
   adminPriceCancel: async (tenants) => {
-    const body = { gpu_hourly_price_minor: 475, currency: 'USD', valid_from: IN_AN_HOUR() };
-    const price = await make(tenants, 'prices', { ...body, sku_name: (await sku(tenants)).name });
-    return { ...as(tenants), params: { price_id: price.id }, body: REASON };
+    return { ...as(tenants), params: { price_id: (await price(tenants)).id }, body: REASON };
   },
 
   adminPoolList: async (tenants) => as(tenants),

@@ -40,13 +40,17 @@ const readUnapproved = async (
   return found;
 };
 
+const gpusWord = ({ gpu_count, gpu_model, vendor_device }: Node['gpus_found'][number]): string =>
+  gpu_model === vendor_device ? `${gpu_count} ${gpu_model}` : `${gpu_count} ${gpu_model} (${vendor_device})`;
+
 /** The action that an operator has to take. */
 const needs = (
-  { id, has_hardware_change, reboot_required, finding_count, launch_failures }: Node,
+  { id, has_hardware_change, gpu_model_conflict, reboot_required, finding_count, launch_failures }: Node,
   unapproved: ReadonlySet<string>,
 ): string =>
   [
     ...(unapproved.has(id) ? ['approval'] : []),
+    ...(gpu_model_conflict === null ? [] : ['GPU model']),
     ...(has_hardware_change ? ['review'] : []),
     ...(reboot_required ? ['reboot'] : []),
     ...(finding_count > 0 ? ['reconcile'] : []),
@@ -144,9 +148,13 @@ export const adminNode: Group = {
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
         const found = await (await cli.client()).adminNodeGet({ params }, { signal: cli.signal });
-        const { host, ...fields } = found;
+        const { host, gpus_found, ...fields } = found;
         const { state, bound_at, ...identity } = host;
-        cli.out.item(found, { ...fields, host: state, ...identity, host_bound_at: bound_at });
+        cli.out.item(found, {
+          ...fields,
+          gpus_found: gpus_found.map(gpusWord).join(', ') || null,
+          ...{ host: state, ...identity, host_bound_at: bound_at },
+        });
       },
     }),
     { ...slotList, name: 'slots' },

@@ -27,6 +27,17 @@ export const adminPrice: Group = {
       },
     }),
     command({
+      name: 'get',
+      summary: 'Show a price, also a past or cancelled one',
+      args: { price: 'ID' },
+      run: async (cli, { args }) => {
+        const params = { price_id: args.price };
+        const found = await (await cli.client()).adminPriceGet({ params }, { signal: cli.signal });
+        const { gpu_hourly_price, ...rest } = found;
+        cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
+      },
+    }),
+    command({
       name: 'create',
       summary: 'Set the price of a SKU; running allocations keep theirs',
       args: { sku: 'Name of the SKU' },

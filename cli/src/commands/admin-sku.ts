@@ -5,6 +5,10 @@ import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { assertChange, availability, countsOf, reason, retiredFlags, switched, switchFlags } from './admin-catalog.ts';
 import { priceOf } from './catalog.ts';
 
+const GPU_IDS = 'PCI IDs, like 10de:2335, of this model that the product does not know';
+
+const idsOf = (list: string): string[] => list.split(',').filter((id) => id !== '');
+
 const sentence = ({ name, enabled, gpu_hourly_price, blockers }: AdminSku): string => {
   const state = `SKU ${name} is ${enabled ? 'enabled' : 'disabled'}`;
   return gpu_hourly_price === null
@@ -70,6 +74,7 @@ export const adminSku: Group = {
         'display-name': required(text('Name for people')),
         vendor: required(text('Vendor of the GPU')),
         'gpu-model': required(text('GPU model, as discovery reports it')),
+        'gpu-ids': text(GPU_IDS, 'list'),
         shape: required(choice('Capacity shape', CAPACITY_SHAPES)),
         'gpus-per-node': required(integer('GPUs of a node')),
         'gpu-counts': required(text('GPU counts that a launch may request, like 1,2,4,8', 'list')),
@@ -82,6 +87,7 @@ export const adminSku: Group = {
           display_name: flags.displayName,
           vendor: flags.vendor,
           gpu_model: flags.gpuModel,
+          gpu_ids: flags.gpuIds === undefined ? undefined : idsOf(flags.gpuIds),
           capacity_shape: flags.shape,
           gpus_per_node: flags.gpusPerNode,
           allowed_gpu_counts: countsOf(flags.gpuCounts),
@@ -103,17 +109,19 @@ export const adminSku: Group = {
       args: { sku: 'Name' },
       flags: {
         'display-name': text('Name for people'),
+        'gpu-ids': text(`${GPU_IDS}; '' for none`, 'list'),
         'gpu-counts': text('GPU counts that a launch may request, like 1,2,4,8', 'list'),
         ...switchFlags,
         ...ifMatchFlags,
       },
       run: async (cli, { args, flags }) => {
         const enabled = switched(flags);
-        assertChange(flags, ['enable', 'disable', 'display-name', 'gpu-counts']);
+        assertChange(flags, ['enable', 'disable', 'display-name', 'gpu-ids', 'gpu-counts']);
         const [client, params] = [await cli.client(), { sku_name: args.sku }];
         const ifMatch = flags.ifMatch ?? (await client.adminSkuGet({ params }, { signal: cli.signal })).version;
         const body = {
           display_name: flags.displayName,
+          gpu_ids: flags.gpuIds === undefined ? undefined : idsOf(flags.gpuIds),
           allowed_gpu_counts: flags.gpuCounts === undefined ? undefined : countsOf(flags.gpuCounts),
           enabled,
           disabled_reason: flags.reason,

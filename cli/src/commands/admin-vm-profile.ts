@@ -1,12 +1,18 @@
-import type { AdminVmProfile, ApiResponse } from '@gpuaas/sdk';
+import { type AdminVmProfile, type ApiResponse, HUGEPAGES, NUMA_POLICIES } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { assertChange, reason, retiredFlags } from './admin-catalog.ts';
 
+const PAGES = 'Pages of its memory; auto: the largest huge pages that the host has';
+const NUMA =
+  'CPUs and memory from the NUMA nodes of its GPUs: strict; preferred: memory also from others; none: from any';
+
 const size = {
   vcpus: integer('CPUs of the VM'),
   'memory-mib': integer('Memory of the VM in MiB'),
+  hugepages: choice(PAGES, HUGEPAGES),
+  numa: choice(NUMA, NUMA_POLICIES),
 } as const;
 
 /** `all`, or the number of hosts that can hold the VM; `-` before a discovery measured one. */
@@ -16,8 +22,12 @@ const hosts = ({ hosts_checked, hosts_too_small }: AdminVmProfile): string => {
 };
 
 const done = (cli: Cli, response: ApiResponse<AdminVmProfile>): void => {
-  const { name, vcpu_count, memory_mib, hosts_too_small, hosts_checked, too_small } = response.data;
-  cli.out.done(`VM profile ${name} has ${vcpu_count} vCPUs and ${memory_mib} MiB.`, response);
+  const { name, vcpu_count, memory_mib, hugepages, numa_policy, hosts_too_small, hosts_checked, too_small } =
+    response.data;
+  cli.out.done(
+    `VM profile ${name} has ${vcpu_count} vCPUs and ${memory_mib} MiB (huge pages ${hugepages}, NUMA ${numa_policy}).`,
+    response,
+  );
   if (cli.out.json || hosts_too_small === 0) return;
   cli.out.points(
     `${hosts_too_small} of ${hosts_checked} hosts cannot hold it:`,
@@ -49,6 +59,8 @@ export const adminVmProfile: Group = {
           { header: 'DEFAULT', value: ({ is_default }) => is_default },
           { header: 'HOSTS', value: hosts, align: 'right' },
           { header: 'RETIRED', value: ({ retired_at }) => retired_at !== null, optional: true },
+          { header: 'PAGES', value: ({ hugepages }) => hugepages, optional: true },
+          { header: 'NUMA', value: ({ numa_policy }) => numa_policy, optional: true },
         ]);
       },
     }),
@@ -75,6 +87,8 @@ export const adminVmProfile: Group = {
         gpus: required(integer('GPU count that it is for')),
         vcpus: required(size.vcpus),
         'memory-mib': required(size['memory-mib']),
+        hugepages: choice(`${PAGES} (default auto)`, HUGEPAGES),
+        numa: choice(`${NUMA} (default strict)`, NUMA_POLICIES),
         default: toggle('Use it for launches of this GPU count that name no profile'),
         ...keyFlags,
       },
@@ -85,6 +99,8 @@ export const adminVmProfile: Group = {
           gpu_count: flags.gpus,
           vcpu_count: flags.vcpus,
           memory_mib: flags.memoryMib,
+          hugepages: flags.hugepages,
+          numa_policy: flags.numa,
           is_default: flags.default,
         };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -101,12 +117,14 @@ export const adminVmProfile: Group = {
         ...ifMatchFlags,
       },
       run: async (cli, { args, flags }) => {
-        assertChange(flags, ['vcpus', 'memory-mib', 'default']);
+        assertChange(flags, ['vcpus', 'memory-mib', 'hugepages', 'numa', 'default']);
         const [client, params] = [await cli.client(), { vm_profile_name: args.profile }];
         const ifMatch = flags.ifMatch ?? (await client.adminVmProfileGet({ params }, { signal: cli.signal })).version;
         const body = {
           vcpu_count: flags.vcpus,
           memory_mib: flags.memoryMib,
+          hugepages: flags.hugepages,
+          numa_policy: flags.numa,
           is_default: flags.default === undefined ? undefined : flags.default === 'yes',
         };
         done(cli, await client.call('adminVmProfileUpdate', { params, body }, { ifMatch, signal: cli.signal }));

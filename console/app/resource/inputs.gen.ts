@@ -181,6 +181,16 @@ export const adminSkuCreate = {
     "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$",
     "lengthMax": 64
   },
+  "gpu_ids": {
+    "kind": "list",
+    "description": "PCI IDs, as vendor:device, of GPUs that are this model and that the product does not know. Hosts with such GPUs can then be added as this model.",
+    "itemsMax": 32,
+    "item": {
+      "kind": "text",
+      "isRequired": true,
+      "pattern": "^[0-9a-f]{4}:[0-9a-f]{4}$"
+    }
+  },
   "capacity_shape": {
     "kind": "text",
     "isRequired": true,
@@ -227,6 +237,16 @@ export const adminSkuUpdate = {
     "description": "Display name.",
     "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$",
     "lengthMax": 120
+  },
+  "gpu_ids": {
+    "kind": "list",
+    "description": "PCI IDs, as vendor:device, of GPUs that are this model and that the product does not know. Hosts with such GPUs can then be added as this model.",
+    "itemsMax": 32,
+    "item": {
+      "kind": "text",
+      "isRequired": true,
+      "pattern": "^[0-9a-f]{4}:[0-9a-f]{4}$"
+    }
   },
   "allowed_gpu_counts": {
     "kind": "list",
@@ -295,6 +315,25 @@ export const adminVmProfileCreate = {
     "min": 128,
     "max": 33554432
   },
+  "hugepages": {
+    "kind": "text",
+    "description": "Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
+    "options": [
+      "auto",
+      "none",
+      "2M",
+      "1G"
+    ]
+  },
+  "numa_policy": {
+    "kind": "text",
+    "description": "strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node.",
+    "options": [
+      "strict",
+      "preferred",
+      "none"
+    ]
+  },
   "is_default": {
     "kind": "boolean",
     "description": "Used by launches of this GPU count that name no profile. It replaces the earlier default."
@@ -311,6 +350,25 @@ export const adminVmProfileUpdate = {
     "kind": "integer",
     "min": 128,
     "max": 33554432
+  },
+  "hugepages": {
+    "kind": "text",
+    "description": "Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
+    "options": [
+      "auto",
+      "none",
+      "2M",
+      "1G"
+    ]
+  },
+  "numa_policy": {
+    "kind": "text",
+    "description": "strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node.",
+    "options": [
+      "strict",
+      "preferred",
+      "none"
+    ]
   },
   "is_default": {
     "kind": "boolean",

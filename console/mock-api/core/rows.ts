@@ -6,7 +6,7 @@ type Item<K extends keyof PublicApi> = ResponseRow<K> extends { items: (infer T)
 
 export type Region = Item<'regionList'>;
 /** Price, profiles and required parts are added when it is read. */
-export type Sku = Omit<ResponseRow<'skuGet'>, 'gpu_hourly_price' | 'vm_profiles' | 'required_parts'>;
+export type Sku = Omit<ResponseRow<'adminSkuGet'>, 'blockers' | 'gpu_hourly_price' | 'vm_profiles' | 'required_parts'>;
 export type VmProfile = Omit<ResponseRow<'adminVmProfileGet'>, 'hosts_checked' | 'hosts_too_small' | 'too_small'>;
 export type Price = Omit<Item<'adminPriceList'>, 'valid_until' | 'state'> & { ended_at: string | null };
 export type Pool = Omit<ResponseRow<'adminPoolGet'>, 'kind' | 'organization_name' | 'node_count'>;
@@ -72,7 +72,15 @@ export type Slot = Omit<SlotView, 'actions'>;
 /** What a discovery would find now, beside what was approved. */
 export type Node = Omit<
   NodeView,
-  'actions' | 'free_gpus' | 'largest_set' | 'has_hardware_change' | 'occupancy' | 'finding_count' | 'is_connected'
+  | 'actions'
+  | 'free_gpus'
+  | 'largest_set'
+  | 'has_hardware_change'
+  | 'gpus_found'
+  | 'gpu_model_conflict'
+  | 'occupancy'
+  | 'finding_count'
+  | 'is_connected'
 > & {
   number: number;
   private_network: string;

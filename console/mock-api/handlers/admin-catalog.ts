@@ -11,6 +11,7 @@ import {
   useOf,
   vmProfileProblem,
 } from '../../../server/src/domain/catalog.ts';
+import { gpuIdsProblem } from '../../../server/src/domain/gpu-model.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal } from '../core/errors.ts';
@@ -125,6 +126,14 @@ const regions = {
   },
 };
 
+const assertIds = (world: World, sku: Parameters<typeof gpuIdsProblem>[0]): void => {
+  const problem = gpuIdsProblem(
+    sku,
+    world.skus.filter((one) => one.retired_at === null),
+  );
+  if (problem !== null) throw invalidField('gpu_ids', problem);
+};
+
 const assertCounts = (sku: Parameters<typeof gpuCountsProblem>[0]): void => {
   const problem = gpuCountsProblem(sku);
   if (problem !== null) throw invalidField('allowed_gpu_counts', problem);
@@ -143,7 +152,9 @@ const skus = {
     ),
   adminSkuCreate: async (ctx: MockCtx, { body }: Req<'adminSkuCreate'>) => {
     assertCounts(body);
-    const made: Sku = { ...body, ...switched(SWITCHED_ON, body), retired_at: null, version: 1 };
+    const gpu_ids = body.gpu_ids ?? [];
+    assertIds(ctx.world, { ...body, gpu_ids });
+    const made: Sku = { ...body, gpu_ids, ...switched(SWITCHED_ON, body), retired_at: null, version: 1 };
     ctx.target('sku', body.name);
     return operatorSku(ctx.world, put(ctx.world.skus, made, 'SKU'));
   },
@@ -155,6 +166,7 @@ const skus = {
     const dropped = row.allowed_gpu_counts.filter((count) => !allowed.includes(count));
     const profiles = ctx.world.vmProfiles.filter((one) => one.sku_name === row.name && one.retired_at === null);
     assertUnused('GPU count', `${dropped.join(', ')} of SKU ${row.name}`, gpuCountUses(allowed, profiles));
+    if (change.gpu_ids !== undefined) assertIds(ctx.world, { ...row, ...change, gpu_ids: change.gpu_ids });
     Object.assign(row, change);
     row.version += 1;
     return operatorSku(ctx.world, row);
@@ -225,7 +237,14 @@ const vmProfiles = {
   adminVmProfileCreate: async (ctx: MockCtx, { body }: Req<'adminVmProfileCreate'>) => {
     const problem = vmProfileProblem(skuFor(ctx.world, body.sku_name), body.gpu_count);
     if (problem !== null) throw invalidField(problem.field, problem.problem);
-    const made: VmProfile = { ...body, is_default: body.is_default ?? false, retired_at: null, version: 1 };
+    const made: VmProfile = {
+      ...body,
+      hugepages: body.hugepages ?? 'auto',
+      numa_policy: body.numa_policy ?? 'strict',
+      is_default: body.is_default ?? false,
+      retired_at: null,
+      version: 1,
+    };
     const row = put(ctx.world.vmProfiles, made, 'VM profile');
     replaceDefault(ctx.world, row);
     ctx.target('vm_profile', row.name);
@@ -251,6 +270,14 @@ const prices = {
       newestFirst(ctx.world.prices.filter((one) => query.sku_name === undefined || one.sku_name === query.sku_name)),
       (one) => one.id,
       (one) => priceView(ctx.world, one),
+    ),
+  adminPriceGet: async ({ world }: MockCtx, { params }: Req<'adminPriceGet'>) =>
+    priceView(
+      world,
+      must(
+        world.prices.find((one) => one.id === params.price_id),
+        'price',
+      ),
     ),
   adminPriceCreate: async (ctx: MockCtx, { body }: Req<'adminPriceCreate'>) => {
     const { world } = ctx;

@@ -9,6 +9,7 @@ import { invalidField } from '../core/errors.ts';
 import { asIs, pageOf } from '../core/page.ts';
 import type { Backup } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { gpusOf } from '../life/gpu-model.ts';
 import { ISSUER } from '../seed/people.ts';
 import { defaultImages } from '../views/catalog.ts';
 
@@ -78,6 +79,10 @@ const factsOf = (world: World): SiteFacts => {
     wildcard_tls: null,
     nats: answered,
     processes: { services: SERVICES, needs_relay: true },
+    gpu_models: {
+      nodes_compared: nodes.filter((node) => gpusOf(world, node).gpus_found.length > 0).length,
+      conflicts: nodes.flatMap((node) => gpusOf(world, node).gpu_model_conflict ?? []),
+    },
     agents: {
       server_version: VERSION,
       agents: nodes.flatMap(({ name, agent_version, is_connected, clock_skew_ms }) =>

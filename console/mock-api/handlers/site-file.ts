@@ -5,14 +5,15 @@ import {
   canonicalSite,
   changeView,
   fileOf,
+  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
   type Site,
   type SiteRow,
   type SiteSection,
-  type WholeSite,
   usesInFile,
+  type WholeSite,
 } from '../../../server/src/domain/site.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
@@ -102,6 +103,10 @@ const planOf = (world: World, file: Site) => {
 
 const useOf = (world: World, change: PlannedChange, inFile: (change: PlannedChange) => CatalogUse[]): string | null => {
   const { section, name, after } = change;
+  if (movesPool(change)) {
+    const count = nodesIn(world, 'pool_name', name)[0]?.count ?? 0;
+    return count === 0 ? null : REFUSALS.pool_has_nodes(name, count);
+  }
   if (after !== null) return null;
   if (section === 'vm_profiles') return inUseSentence('VM profile', name, inFile(change));
   if (section === 'images') return inUseSentence('image', name, inFile(change));
@@ -169,9 +174,9 @@ const CARRY_OUT: {
     const at = { sku_name: (after ?? before)?.name ?? '' };
     if (after === null) return adminCatalog.adminSkuRetire(ctx, { ...request, params: at, body: REASON });
     if (before === null) return adminCatalog.adminSkuCreate(ctx, { ...request, body: after } as never);
-    const { display_name, allowed_gpu_counts, enabled, disabled_reason } = after;
+    const { display_name, gpu_ids, allowed_gpu_counts, enabled, disabled_reason } = after;
     return adminCatalog.adminSkuUpdate(ctx, {
-      ...{ ...request, params: at, body: { display_name, allowed_gpu_counts, enabled, disabled_reason } },
+      ...{ ...request, params: at, body: { display_name, gpu_ids, allowed_gpu_counts, enabled, disabled_reason } },
       if_match: versionIn(ctx.world.skus, after.name),
     });
   },

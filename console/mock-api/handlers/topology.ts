@@ -8,6 +8,7 @@ import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { refuseNode, refuseSlot } from '../life/actions.ts';
+import { gpusOf } from '../life/gpu-model.ts';
 import { discover, discoveryTask, repair, wipeDisk } from '../life/node-work.ts';
 import { slotsOf } from '../life/placement.ts';
 import { addProof, moveSlot } from '../life/slots.ts';
@@ -222,6 +223,8 @@ export const topology = {
     const node = getNode(ctx, params.node_id);
     const disk = factsOf(world, node).disks.value.find((one) => one.serial === body.serial);
     if (disk === undefined) throw conflict(REFUSALS.no_such_disk);
+    const { gpu_model_conflict } = gpusOf(world, node);
+    if (gpu_model_conflict !== null) throw conflict(gpu_model_conflict);
     if (world.disks.some((one) => one.serial === body.serial && one.state !== 'revoked'))
       throw new Refusal('already_exists', REFUSALS.disk_approved);
     const row: DiskOwnership = {

@@ -5,6 +5,7 @@ import type { Refusal } from '../../../server/src/domain/refusal.ts';
 import { type SlotAction, type SlotFacts, slotRefusal } from '../../../server/src/domain/slot-actions.ts';
 import type { Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { gpusOf } from './gpu-model.ts';
 import { slotsOf } from './placement.ts';
 import { occupancyOf } from './slots.ts';
 
@@ -21,6 +22,7 @@ export const nodeFacts = (world: World, node: Node): NodeFacts => {
     is_held: node.is_held,
     launch_failures: node.launch_failures,
     gpu_count: node.gpu_count,
+    gpu_model_conflict: gpusOf(world, node).gpu_model_conflict,
     last_seen_at: node.is_connected ? world.ago() : node.last_seen_at,
     claims,
     slots: slotsOf(world, node.id),

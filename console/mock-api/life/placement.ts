@@ -17,6 +17,7 @@ import {
 import type { Node, Sku, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { isOpen } from '../views/catalog.ts';
+import { gpusOf } from './gpu-model.ts';
 import { occupancyOf } from './slots.ts';
 
 export const PARTITIONS = HGX_PARTITIONS.map((module_ids, partition_id) => ({
@@ -65,6 +66,7 @@ export const schedulerNode = (world: World, node: Node): SchedulerNode => {
     held_for: node.is_held ? 'baremetal' : null,
     health: node.health,
     launch_failures: node.launch_failures,
+    has_other_gpus: gpusOf(world, node).gpu_model_conflict !== null,
     runtime_validated: node.is_runtime_validated,
     image_names: null,
     slots: slots.map(schedulerSlot),

@@ -39,6 +39,7 @@ export const catalogScenarios = {
   }),
   adminVmProfileRetire: () => ({ params: { vm_profile_name: 'h200_1g_12c_64g' }, body: REASON }),
   adminPriceList: () => ({ query: SKU }),
+  adminPriceGet: ({ world }) => ({ params: { price_id: world.prices[0]?.id ?? '' } }),
   adminPriceCreate: () => ({ body: PRICE }),
   adminPriceCancel: async (api) => {
     const valid_from = new Date(api.world.now() + 3_600_000).toISOString();

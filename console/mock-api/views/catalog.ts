@@ -79,7 +79,10 @@ const needsOf = (world: World, sku: Sku) => {
 export const isOpen = (world: World, sku: Sku): boolean =>
   sku.retired_at === null && skuAvailability(needsOf(world, sku)).enabled;
 
-export const tenantSku = (world: World, sku: Sku) => ({ ...view(world, sku), ...skuAvailability(needsOf(world, sku)) });
+export const tenantSku = (world: World, sku: Sku) => {
+  const { gpu_ids: _, ...shown } = view(world, sku);
+  return { ...shown, ...skuAvailability(needsOf(world, sku)) };
+};
 export const operatorSku = (world: World, sku: Sku) => ({
   ...view(world, sku),
   blockers: skuBlockers(needsOf(world, sku)),

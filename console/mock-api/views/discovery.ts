@@ -5,6 +5,7 @@
 import { digestOf } from '../core/random.ts';
 import type { Candidate, Discovery, Node, NodeTask, Prerequisite, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { HOST_GPU } from '../life/gpu-model.ts';
 import { PARTITIONS, slotsOf } from '../life/placement.ts';
 import { bindingOf, DRIVE_BYTES, PLACES, type Place } from '../seed/host.ts';
 
@@ -42,8 +43,7 @@ export const candidateOf = (node: Node, place: Place): Candidate => {
     slot_index: place.slot_index,
     gpu_pci_address: place.gpu,
     gpu_uuid: binding.gpu_uuid,
-    gpu_vendor_device: '10de:2335',
-    gpu_model: 'NVIDIA H200',
+    ...HOST_GPU,
     module_id: place.module_id,
     mig_mode: 'disabled',
     mediated_devices: 0,

@@ -5,6 +5,7 @@
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { HOST_GPU } from '../life/gpu-model.ts';
 import { PARTITIONS, slotsOf } from '../life/placement.ts';
 import { bindingOf, DRIVE_BYTES, NVSWITCHES, PLACES, type Place } from '../seed/host.ts';
 
@@ -155,7 +156,7 @@ const diskOf = (node: Node) => (place: Place) => {
 
 const gpuOf = (node: Node) => (place: Place) => ({
   pci_address: place.gpu,
-  model: 'NVIDIA H200',
+  model: HOST_GPU.gpu_model,
   uuid: bindingOf(node.number, place).gpu_uuid,
   memory_mib: 143_771,
   module_id: place.module_id,

@@ -8,6 +8,7 @@ import type { MockCtx } from '../core/context.ts';
 import type { Node, NodeView, Slot, SlotView } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { refuseNode, refuseSlot } from '../life/actions.ts';
+import { gpusOf } from '../life/gpu-model.ts';
 import { freeOf, slotsOf } from '../life/placement.ts';
 import { occupancyOf } from '../life/slots.ts';
 
@@ -41,6 +42,7 @@ const common = (world: World, node: Node) => ({
   health: node.health,
   is_connected: node.is_connected,
   has_hardware_change: hasHardwareChange(world, node),
+  gpu_model_conflict: gpusOf(world, node).gpu_model_conflict,
   reboot_required: node.reboot_required,
   finding_count: node.findings.length,
   ...freeOf(world, node),
@@ -61,6 +63,7 @@ export const nodeView =
       launch_failed_at: node.launch_failed_at,
       is_runtime_validated: node.is_runtime_validated,
       reboot_reason: node.reboot_reason,
+      gpus_found: gpusOf(world, node).gpus_found,
       reconciled_at: node.is_connected ? world.ago(24_000) : node.reconciled_at,
       host: node.host,
       last_seen_at: node.is_connected ? world.ago(4_000) : node.last_seen_at,

@@ -13,7 +13,9 @@ import { HealthReport } from './health.ts';
 import {
   BundlePlan,
   Count,
+  HUGEPAGES,
   Install,
+  NUMA_POLICIES,
   ReadinessChecks,
   SlotGeneration,
   SshKeys,
@@ -110,7 +112,16 @@ export const TASKS = {
   }),
   'slice.bundle_lease': defineTask({
     label: 'Reserve GPUs',
-    params: Closed({ ...allocation, slots, vcpu_count: Count, memory_mib: Count, profile: Type.String() }),
+    params: Closed({
+      ...allocation,
+      slots,
+      vcpu_count: Count,
+      memory_mib: Count,
+      profile: Type.String(),
+      // Left out where they are the defaults, `auto` and `strict`: agents of earlier releases take no other.
+      hugepages: Type.Optional(StringEnum(HUGEPAGES)),
+      numa_policy: Type.Optional(StringEnum(NUMA_POLICIES)),
+    }),
     output: Closed({ plan: BundlePlan }),
     effect: 'change',
     needs: SLICE,

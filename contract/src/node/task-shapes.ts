@@ -40,6 +40,14 @@ export const Install = Type.Optional(
   Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'Number of reinstallations.' }),
 );
 
+/** Pages of a VM's memory: `auto` is the largest size that every NUMA node of its GPUs has, otherwise ordinary memory. */
+export const HUGEPAGES = ['auto', 'none', '2M', '1G'] as const;
+/**
+ * Where CPUs and memory of a VM come from: only the NUMA nodes of its GPUs (`strict`), these first and other memory if they
+ * have too little (`preferred`), or anywhere, without NUMA nodes in the guest (`none`).
+ */
+export const NUMA_POLICIES = ['strict', 'preferred', 'none'] as const;
+
 /** The concrete bundle: what the VM will be made of. */
 export const BundlePlan = Closed({
   boot_slot_id: Id('slot'),
@@ -64,6 +72,8 @@ export const BundlePlan = Closed({
   hugepages: Nullable(Closed({ size_kib: Count, count: Count })),
   fabric_partition_id: Nullable(Type.Integer()),
   profile: Type.String(),
+  /** Absent: strict. With `none` it has no numa_nodes. */
+  numa_policy: Type.Optional(StringEnum(NUMA_POLICIES)),
 });
 
 export const SshKeys = Type.Array(Type.String({ maxLength: 16_384 }), { maxItems: 100 });

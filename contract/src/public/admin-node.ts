@@ -56,6 +56,20 @@ export const Node = Closed({
   launch_failed_at: Nullable(Time('When a launch last failed on it.')),
   is_runtime_validated: Type.Boolean(),
   has_hardware_change: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
+  gpus_found: Type.Array(
+    Closed({
+      vendor_device: Type.String({ description: 'PCI ID.', examples: ['10de:2335'] }),
+      driver_name: Nullable(Type.String({ description: 'Name that a driver of the host reports; null under VFIO.' })),
+      gpu_model: Type.String({ description: 'Model by this ID; the ID itself if it is not known.' }),
+      gpu_count: Type.Integer(),
+    }),
+    { description: 'GPUs of the newest discovery, by PCI ID; empty before the first one.' },
+  ),
+  gpu_model_conflict: Nullable(
+    Type.String({
+      description: 'Why the GPUs found are not of gpu_model. Meanwhile nothing is placed or approved on the node.',
+    }),
+  ),
   reboot_required: Type.Boolean(),
   reboot_reason: Nullable(
     Type.String({

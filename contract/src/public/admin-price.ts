@@ -42,6 +42,14 @@ export const adminPriceApi = define({
     query: Closed({ ...PageQuery, sku_name: Type.Optional(Name('Only prices of this SKU.')) }),
     response: Page(Price),
   },
+  adminPriceGet: {
+    ...operatorReads(tag),
+    path: '/api/v1/admin/prices/{price_id}',
+    summary: 'Get a price, also a past or cancelled one',
+    permission: 'admin.catalog.read',
+    params: Closed({ price_id: Id('price') }),
+    response: Price,
+  },
   adminPriceCreate: {
     ...operatorChanges(tag),
     path: '/api/v1/admin/prices',

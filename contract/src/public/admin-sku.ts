@@ -13,6 +13,12 @@ const counts = Type.Array(Type.Integer({ minimum: 1, maximum: 64 }), {
   description: 'GPU counts that a launch may request. Bare metal: only the whole node.',
   examples: [[1, 2, 4, 8]],
 });
+const gpuIds = Type.Array(Type.String({ pattern: '^[0-9a-f]{4}:[0-9a-f]{4}$', examples: ['10de:2335'] }), {
+  maxItems: 32,
+  uniqueItems: true,
+  description:
+    'PCI IDs, as vendor:device, of GPUs that are this model and that the product does not know. Hosts with such GPUs can then be added as this model.',
+});
 const switches = {
   enabled: Type.Optional(Type.Boolean({ description: 'Whether tenants can launch it (default: true).' })),
   disabled_reason: Type.Optional(Nullable(DisplayText('Shown to tenants while disabled.', 240))),
@@ -24,6 +30,7 @@ export const SkuSpec = Closed({
   display_name: DisplayText('Display name.'),
   vendor: DisplayText('Vendor of the GPU.', 64),
   gpu_model: DisplayText('GPU model, as discovery reports it.', 64),
+  gpu_ids: Type.Optional(gpuIds),
   capacity_shape: StringEnum(CAPACITY_SHAPES),
   gpus_per_node: Type.Integer({ minimum: 1, maximum: 64 }),
   allowed_gpu_counts: counts,
@@ -33,6 +40,7 @@ export const SkuSpec = Closed({
 export const AdminSku = Closed(
   {
     ...skuFields,
+    gpu_ids: Type.Array(Type.String(), { description: 'PCI IDs that the site names as this model.' }),
     enabled: Type.Boolean({ description: 'Whether operators enabled it.' }),
     disabled_reason: Nullable(Type.String({ description: 'Shown to tenants while disabled.' })),
     blockers: Type.Array(Type.String(), { description: 'Why it cannot be launched although it is enabled.' }),
@@ -87,6 +95,7 @@ export const adminSkuApi = define({
     body: Closed(
       {
         display_name: Type.Optional(DisplayText('Display name.')),
+        gpu_ids: Type.Optional(gpuIds),
         allowed_gpu_counts: Type.Optional(counts),
         ...switches,
       },

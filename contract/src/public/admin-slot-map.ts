@@ -40,6 +40,7 @@ export const SlotMapRow = Closed({
   is_held: Type.Boolean(),
   is_connected: Type.Boolean(),
   has_hardware_change: Type.Boolean(),
+  gpu_model_conflict: Nullable(Type.String({ description: 'Why the GPUs found are not of gpu_model.' })),
   reboot_required: Type.Boolean(),
   finding_count: Type.Integer(),
   free_gpus: Type.Integer({ description: 'GPUs that can be launched now, as slices or as the whole node.' }),

@@ -1,9 +1,12 @@
 import Type from 'typebox';
-import { Closed, Name, Page, PageQuery } from '../common.ts';
+import { Closed, Name, Page, PageQuery, StringEnum } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
+import { HUGEPAGES, NUMA_POLICIES } from '../node/task-shapes.ts';
 import { RetiredAt } from './catalog.ts';
 import { IncludeRetired, operatorChanges, operatorReads, operatorUpdates, Reason } from './operator.ts';
+
+export { HUGEPAGES, NUMA_POLICIES };
 
 const tag = 'Catalog';
 const profileName = Type.String({
@@ -16,16 +19,28 @@ const size = {
   vcpu_count: Type.Integer({ minimum: 1, maximum: 1024 }),
   memory_mib: Type.Integer({ minimum: 128, maximum: 33_554_432 }),
 };
+const memory = {
+  hugepages: StringEnum(HUGEPAGES, {
+    description:
+      'Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.',
+  }),
+  numa_policy: StringEnum(NUMA_POLICIES, {
+    description:
+      'strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node.',
+  }),
+};
 const isDefault = Type.Boolean({
   description: 'Used by launches of this GPU count that name no profile. It replaces the earlier default.',
 });
 
-/** What an operator sets of a VM profile. CPUs and memory come from the NUMA nodes of the GPUs, in huge pages where the host has them. */
+/** What an operator sets of a VM profile (default: hugepages auto, numa_policy strict). */
 export const VmProfileSpec = Closed({
   name: profileName,
   sku_name: Name('SKU of the profile; a slice.'),
   gpu_count: Type.Integer({ minimum: 1, maximum: 64 }),
   ...size,
+  hugepages: Type.Optional(memory.hugepages),
+  numa_policy: Type.Optional(memory.numa_policy),
   is_default: Type.Optional(isDefault),
 });
 
@@ -36,6 +51,7 @@ export const AdminVmProfile = Closed(
     gpu_count: Type.Integer(),
     vcpu_count: Type.Integer(),
     memory_mib: Type.Integer(),
+    ...memory,
     is_default: Type.Boolean(),
     hosts_checked: Type.Integer({ description: 'Hosts of the GPU model that a discovery has measured.' }),
     hosts_too_small: Type.Integer({
@@ -85,7 +101,7 @@ export const adminVmProfileApi = define({
   adminVmProfileUpdate: {
     ...operatorUpdates(tag),
     path: '/api/v1/admin/vm-profiles/{vm_profile_name}',
-    summary: 'Change the size of a VM profile, or make it the default',
+    summary: 'Change the size or memory of a VM profile, or make it the default',
     description: 'Running allocations keep their size; the next launch gets the new one.',
     permission: 'admin.sku.update',
     audit: 'vm_profile.update',
@@ -95,6 +111,8 @@ export const adminVmProfileApi = define({
       {
         vcpu_count: Type.Optional(size.vcpu_count),
         memory_mib: Type.Optional(size.memory_mib),
+        hugepages: Type.Optional(memory.hugepages),
+        numa_policy: Type.Optional(memory.numa_policy),
         is_default: Type.Optional(isDefault),
       },
       { minProperties: 1 },

@@ -1,5 +1,6 @@
 /** A SKU and an image that fit a node of a few gigabytes: everything else about them is as in production. */
 import type { Client } from '@gpuaas/sdk';
+import { GPU_ID } from './node-vm.ts';
 
 export const SKU = 'node-tier-slice';
 export const IMAGE = 'tiny';
@@ -11,6 +12,7 @@ const addSku = async (client: Client): Promise<void> => {
       display_name: 'Slice of the node tier',
       vendor: 'QEMU',
       gpu_model: 'edu',
+      gpu_ids: [GPU_ID],
       capacity_shape: 'gpu_slice',
       gpus_per_node: 4,
       allowed_gpu_counts: [1],

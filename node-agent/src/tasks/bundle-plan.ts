@@ -40,13 +40,18 @@ export const planBundle = (live: LiveHost, request: BundleRequest, leases: reado
     mac_address: boot.mac_address,
     private_ip: boot.private_ip,
     ovs_port: portName(request.allocation_id),
-    numa_nodes: [...numaNodes],
+    // Without a policy the guest has no nodes of its own, and its CPUs and memory are any of the host.
+    numa_nodes: request.numa_policy === 'none' ? [] : [...numaNodes],
     cpuset: cpusOf(live, numaNodes),
     vcpu_count: request.vcpu_count,
     memory_mib: request.memory_mib,
-    hugepages: chooseHugepages(live, numaNodes, request.memory_mib),
+    hugepages: chooseHugepages(live, numaNodes, request),
     fabric_partition_id: fabric.partition_id,
     profile: request.profile,
+    // Left out where it is the default: the plan of a bundle from before is the same.
+    ...(request.numa_policy === undefined || request.numa_policy === 'strict'
+      ? {}
+      : { numa_policy: request.numa_policy }),
   };
 };
 
@@ -56,6 +61,7 @@ const drift = (message: string): Problem => ({ code: 'drift', message });
 /** The NUMA nodes of the GPUs. A GPU that does not report its node may be on any, so the VM may be too. */
 const numaNodesOf = (live: LiveHost, request: BundleRequest): readonly number[] => {
   const all = live.system.numa.map((numa) => numa.node);
+  if (request.numa_policy === 'none') return all;
   const ofGpus = request.slots.map(
     (slot) => live.pci.find((pci) => pci.address === slot.gpu_pci_address)?.numa_node ?? null,
   );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ALLOCATION, IMAGE, leaseOf, of, provision, startOf, startTestHost } from '../../test/slice.ts';
+import { ALLOCATION, IMAGE, leaseOf, OTHER, of, provision, startOf, startTestHost } from '../../test/slice.ts';
 import { readLeases } from '../leases.ts';
 
 describe('the lifecycle of a slice', () => {
@@ -117,6 +117,36 @@ describe('the lifecycle of a slice', () => {
     assert.equal((await host.run('slice.vm_readiness', of(again, 'alc_01jtest0000000000000000002'))).gpu_count, 1);
     await assert.rejects(host.run('slice.cleanup', of(slots)), { code: 'stale_generation' });
     await assert.rejects(host.run('slice.vm_stop', { ...of(slots), grace_s: 0 }), { code: 'stale_generation' });
+  });
+
+  test('a bundle may have more memory than the NUMA node of its GPU only where its NUMA policy allows it', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    const large = { ...leaseOf(slots), memory_mib: 1000 * 1024, hugepages: '1G' as const };
+    await assert.rejects(host.run('slice.bundle_lease', large), { code: 'no_space' });
+    const { plan } = await host.run('slice.bundle_lease', { ...large, numa_policy: 'preferred' });
+    assert.deepEqual([plan.numa_nodes, plan.numa_policy, plan.hugepages?.count], [[0], 'preferred', 1000]);
+    // 792 of the 1792 pages are left, wherever.
+    const others = await host.slots([4]);
+    const next = { ...leaseOf(others, OTHER), numa_policy: 'none' as const };
+    await assert.rejects(host.run('slice.bundle_lease', { ...next, memory_mib: 1793 * 1024 }), /the host has/);
+    const anywhere = await host.run('slice.bundle_lease', { ...next, memory_mib: 700 * 1024 });
+    assert.deepEqual([anywhere.plan.numa_nodes, anywhere.plan.numa_policy], [[], 'none']);
+    assert.equal(anywhere.plan.cpuset, '0-55,112-167,56-111,168-223');
+  });
+
+  test('a VM with preferred memory runs, and takes what its node lacks from another', async (t) => {
+    const host = startTestHost(t, { disk_bytes: 64 * 1024 * 1024 });
+    const slots = await host.slots([0]);
+    const lease = { ...leaseOf(slots), memory_mib: 1000 * 1024, numa_policy: 'preferred' as const };
+    await host.run('slice.bundle_lease', lease);
+    await host.run('slice.image_clone', { ...of(slots), image: IMAGE });
+    await host.run('slice.vm_start', startOf(slots));
+    const { hugepages } = await host.sim.system.facts();
+    assert.deepEqual(
+      hugepages.map(({ free }) => free),
+      [0, 792],
+    );
   });
 
   test('the eight GPUs of a host form one VM across both NUMA nodes', async (t) => {

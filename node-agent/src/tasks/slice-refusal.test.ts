@@ -147,6 +147,22 @@ describe('a lease is refused and nothing is touched', () => {
     });
   });
 
+  test('for pages of a size that the host does not have, or memory that is reserved for huge pages', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await assert.rejects(
+      host.run('slice.bundle_lease', { ...leaseOf(slots), hugepages: '2M' }),
+      /NUMA node 0 has 0 free pages of 2048 KiB, 32768 needed/,
+    );
+    // Of 1 TiB per node, 896 GiB are huge pages.
+    await assert.rejects(
+      host.run('slice.bundle_lease', { ...leaseOf(slots), hugepages: 'none', memory_mib: 129 * 1024 }),
+      /NUMA node 0 has 131072 MiB left, 132096 MiB needed/,
+    );
+    const { plan } = await host.run('slice.bundle_lease', { ...leaseOf(slots), hugepages: 'none' });
+    assert.equal(plan.hugepages, null);
+  });
+
   test('for huge pages that are reserved for another lease', async (t) => {
     const host = startTestHost(t);
     const big = { memory_mib: 500 * 1024 };

@@ -63,6 +63,8 @@ for (const { name, folder, skip } of SOURCES)
       const machines = [
         ...[1, 2, 4, 8].map((gpus) => compileDomain(machineOf(gpus), hostProfile())),
         compileDomain(machineOf(2, { profile: 'slice-vm-secure', hugepages: null }), hostProfile()),
+        compileDomain(machineOf(8, { numa_policy: 'preferred' }), hostProfile()),
+        compileDomain(machineOf(8, { numa_policy: 'none', numa_nodes: [] }), hostProfile()),
         compileDomain(machineOf(2), hostProfile(KERNEL)),
         compileDomain(machineOf(2), hostProfile({ ...KERNEL, passthrough: 'emulated' })),
         compileDomain(machineOf(1), hostProfile({ nic: { ...hostProfile().nic, is_tuned: true } })),

@@ -23,6 +23,36 @@ describe('a compiled domain', () => {
       assert.equal(parsed.allocation_id, ALLOCATION);
     });
 
+  it('takes memory as its NUMA policy says, and pages as its plan says', () => {
+    const of = (given: Parameters<typeof machineOf>[1]) => {
+      const machine = machineOf(8, given);
+      const xml = compileDomain(machine, hostProfile());
+      assertSame(machine, parseDomain(xml));
+      return {
+        memory: xml.match(/<memory mode="(\w+)"/)?.[1],
+        cells: [...xml.matchAll(/<memnode cellid="(\d)" mode="(\w+)" nodeset="(\d)"/g)].map((one) => one.slice(1, 4)),
+        guest_nodes: xml.match(/<cell id/g)?.length ?? 0,
+        pins: xml.match(/<vcpupin/g)?.length ?? 0,
+        page: xml.match(/<page size="(\d+)"/)?.[1],
+      };
+    };
+    const page = '1048576';
+    const cells = (mode: string) => [
+      ['0', mode, '0'],
+      ['1', mode, '1'],
+    ];
+    const strict = { memory: 'strict', cells: cells('strict'), guest_nodes: 2, pins: 192, page };
+    assert.deepEqual(of({}), strict);
+    assert.deepEqual(of({ numa_policy: 'strict' }), strict);
+    // libvirt takes one node only for preferred memory of the whole VM: each cell has its own.
+    assert.deepEqual(of({ numa_policy: 'preferred' }), { ...strict, memory: undefined, cells: cells('preferred') });
+    const none = { memory: undefined, cells: [], guest_nodes: 0, pins: 0 };
+    assert.deepEqual(of({ numa_policy: 'none', numa_nodes: [] }), { ...none, page });
+    assert.deepEqual(of({ numa_policy: 'none', numa_nodes: [], hugepages: null }), { ...none, page: undefined });
+    const small = { size_kib: 2048, count: 262_144 };
+    assert.deepEqual(of({ hugepages: small }), { ...strict, page: '2048' });
+  });
+
   it('is the same text each time', () =>
     assert.equal(compileDomain(machineOf(4), hostProfile()), compileDomain(machineOf(4), hostProfile())));
 

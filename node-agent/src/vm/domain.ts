@@ -82,6 +82,7 @@ const cpu = ({ cells }: CpuPlan, profile: HostProfile): XmlElement => {
 
 const tuning = (machine: VmPlan, cpus: CpuPlan): readonly XmlElement[] => {
   const { plan } = machine;
+  const mode = plan.numa_policy === 'preferred' ? 'preferred' : 'strict';
   const pins = cpus.cells.flatMap((cell) => cell.vcpus);
   return [
     element(
@@ -101,10 +102,11 @@ const tuning = (machine: VmPlan, cpus: CpuPlan): readonly XmlElement[] => {
           element(
             'numatune',
             {},
-            element('memory', { mode: 'strict', nodeset: cpus.cells.map((cell) => cell.host_node).join(',') }),
-            ...cpus.cells.map((cell) =>
-              element('memnode', { cellid: cell.id, mode: 'strict', nodeset: cell.host_node }),
-            ),
+            // libvirt takes several nodes only for strict memory; each cell names its own in any case.
+            ...(mode === 'strict'
+              ? [element('memory', { mode, nodeset: cpus.cells.map((cell) => cell.host_node).join(',') })]
+              : []),
+            ...cpus.cells.map((cell) => element('memnode', { cellid: cell.id, mode, nodeset: cell.host_node })),
           ),
         ]),
     ...(plan.hugepages === null

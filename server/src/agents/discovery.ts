@@ -8,9 +8,11 @@ import { recordHostSize, recordRuntimeCheck } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, lockSlots, markDrift } from '../db/slot-approval.ts';
 import { insertDiscovery } from '../db/topology.ts';
+import { seenGpus } from '../domain/gpu-model.ts';
 import { hostSize } from '../domain/host-size.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { judgeNodeGpus } from './gpu-model.ts';
 
 /** The slots that differ from what discovery found. */
 const driftsOf = (slots: readonly ApprovedSlot[], candidates: readonly Candidate[]) =>
@@ -47,6 +49,7 @@ export const recordDiscovery = async (
     reboot_required,
     has_hardware_change: drifts.length > 0,
   });
+  await judgeNodeGpus(tx, task.node_id, seenGpus(candidates));
   const { system } = output.facts;
   if ('value' in system) await recordHostSize(tx, task.node_id, hostSize(system.value));
   await refreshSummary(tx, task.node_id);

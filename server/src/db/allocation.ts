@@ -16,7 +16,13 @@ export type AllocationRow = Readonly<
   Omit<Allocations, 'claimable_as' | 'needs_live' | 'charge_until'> &
     Pick<
       AllocationPlacements,
-      'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'
+      | 'vm_profile_name'
+      | 'vcpu_count'
+      | 'memory_mib'
+      | 'hugepages'
+      | 'numa_policy'
+      | 'gpu_hourly_price_minor'
+      | 'currency'
     > & {
       tags: Record<string, string>;
     }
@@ -48,7 +54,8 @@ const NOTICES = `(select coalesce(jsonb_agg(jsonb_build_object('message', f.aler
     where c.allocation_id = a.id and ${claimIsLive('c')}) f
   where a.state = 'active' and f.alert ->> 'tenant_message' is not null) as notices`;
 
-const COLUMNS = 'a.*, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency';
+const COLUMNS =
+  'a.*, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.hugepages, p.numa_policy, p.gpu_hourly_price_minor, p.currency';
 const SHOWN = `${COLUMNS}, ${NOTICES},
   coalesce((select sum(u.cost_minor) from usage_records u where u.allocation_id = a.id), 0)::bigint as closed_cost_minor,
   (select u.started_at from usage_records u where u.allocation_id = a.id and u.ended_at is null) as open_since`;

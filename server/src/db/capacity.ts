@@ -9,7 +9,7 @@ import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
 import type { UnavailableReason } from '@gpuaas/scheduler';
 import type { ExpectedEntry } from '../domain/expected-capacity.ts';
 import type { Reader, Tx } from './client.ts';
-import { runtimeIsValidated, skuIsOpen, slotUnavailableReason } from './predicates.ts';
+import { runtimeIsValidated, skuIsOpen, slotUnavailableReason, takesLaunches } from './predicates.ts';
 
 /** Whether the fabric or the quota forbids a free GPU depends on the request. */
 const OF_REQUEST = ['fabric', 'quota'] as const;
@@ -84,8 +84,8 @@ slot as (
   group by 1, 2),
 node as (
   select n.id, n.region_name, n.gpu_model, coalesce(p.organization_id, '') as pool_organization_id, n.gpu_count, n.is_held, n.capacity_mode,
-    n.occupancy, n.state = 'active' and n.health = 'ok' as is_ready, n.state in ('active', 'draining') and n.health = 'ok' as is_healthy,
-    case when n.state <> 'active' then 'not_ready' end as by_state,
+    n.occupancy, ${takesLaunches('n')} and n.health = 'ok' as is_ready, n.state in ('active', 'draining') and n.health = 'ok' as is_healthy,
+    case when not ${takesLaunches('n')} then 'not_ready' end as by_state,
     case when n.health <> 'ok' then 'unhealthy' end as by_health,
     case when not ${runtimeIsValidated('n')} then 'not_ready' end as by_runtime,
     case n.occupancy when 'exclusive' then 'claimed' when 'cleaning' then 'cleaning' when 'cleanup_blocked' then 'cleanup_blocked' end as whole,

@@ -4,7 +4,14 @@
  * late.
  */
 import { type Invariant, RECENT } from './invariant-rule.ts';
-import { claimHoldsSlot, claimIsLive, runtimeIsValidated, slotIsComplete, slotIsUsable } from './predicates.ts';
+import {
+  claimHoldsSlot,
+  claimIsLive,
+  runtimeIsValidated,
+  slotIsComplete,
+  slotIsUsable,
+  takesLaunches,
+} from './predicates.ts';
 
 const LIVE = `allocation_resource_claims c where ${claimIsLive('c')}`;
 
@@ -178,11 +185,11 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'index_offers_ready_nodes',
-    rule: 'The placement index offers only active, healthy, unheld compute nodes in a matching capacity mode.',
+    rule: 'The placement index offers only active, healthy, unheld compute nodes with GPUs of their model, in a matching capacity mode.',
     sql: `select m.node_id as subject_id, 'offered though ' || n.state || ', ' || n.health || ', ' || n.occupancy || ', ' || n.capacity_mode as detail
       from node_placement_summary m join nodes n on n.id = m.node_id cross join lateral (select
         coalesce(m.key_1, m.key_2, m.key_4, m.key_8) is not null as slices, m.key_node is not null as whole) offered
-      where (offered.slices or offered.whole) and (n.state <> 'active' or n.health <> 'ok' or n.host_role <> 'worker_compute'
+      where (offered.slices or offered.whole) and (not ${takesLaunches('n')} or n.health <> 'ok' or n.host_role <> 'worker_compute'
           or n.occupancy in ('exclusive', 'cleaning', 'cleanup_blocked') or m.occupancy <> n.occupancy or m.capacity_mode <> n.capacity_mode)
         or offered.slices and (n.capacity_mode = 'baremetal' or n.is_held or not ${runtimeIsValidated('n')})
         or offered.whole and (n.capacity_mode = 'slice' or n.occupancy <> 'free')`,

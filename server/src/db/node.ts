@@ -1,5 +1,8 @@
 /** Nodes: their rows as operators see them, and every change of them. A change locks the node's row of the placement index first. */
+
 import type { WipeLevel } from '@gpuaas/contract/node';
+import type { HostSize } from '@gpuaas/scheduler';
+import type { FoundGpus } from '../domain/gpu-model.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { NODE_HOST, type NodeHostView } from './node-host.ts';
@@ -33,11 +36,13 @@ export type NodeRow = Readonly<
     | 'launch_failures'
     | 'launch_failed_at'
     | 'has_hardware_change'
+    | 'gpu_model_conflict'
     | 'reboot_required'
     | 'reboot_reason'
     | 'version'
     | 'created_at'
   > & {
+    gpus_found: FoundGpus[];
     pool_name: string;
     pool_organization_id: string | null;
     is_runtime_validated: boolean;
@@ -63,7 +68,7 @@ export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('lar
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health, n.launch_failures, n.launch_failed_at,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, ${NODE_HOST}, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
+  n.has_hardware_change, n.gpus_found, n.gpu_model_conflict, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, ${NODE_HOST}, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
   ${FREE_OF_NODE}, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
   left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id
@@ -269,7 +274,8 @@ export const resetHostFacts = async (tx: Tx, nodeId: string): Promise<void> => {
     `update nodes set version = version + 1, data_disks = '[]', health = 'unknown', health_detail = '{}', booted_at = null,
        runtime_checked_at = null, is_runtime_passed = false, has_hardware_change = false, reboot_required = false,
        reboot_wanted_at = null, reboot_reason = null,
-       host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null where id = $1`,
+       gpus_found = '[]', gpu_model_conflict = null,
+       host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null, host_pages = null where id = $1`,
     [nodeId],
   );
 };
@@ -333,15 +339,42 @@ export const recordRuntimeCheck = async (
   );
 };
 
-/** What the discovery measured; placement compares VMs with it. */
-export const recordHostSize = async (
+export type JudgedNode = Readonly<Pick<Nodes, 'id' | 'name' | 'gpu_model'> & { gpus_found: FoundGpus[] }>;
+
+/** In the order of locks. */
+export const listNodesWithGpus = async (reader: Reader, gpuIds: readonly string[]): Promise<JudgedNode[]> =>
+  (
+    await reader.query<JudgedNode>(
+      `select id, name, gpu_model, gpus_found from nodes n where exists (select from jsonb_array_elements(n.gpus_found) f
+         where f ->> 'vendor_device' = any ($1)) order by id`,
+      [gpuIds],
+    )
+  ).rows;
+
+export const setFoundGpus = async (
   tx: Tx,
   nodeId: string,
-  size: Readonly<{ vcpu_count: number; memory_mib: number; hugepages_mib: number; numa_nodes: number }>,
+  gpus: Readonly<{ gpus_found: readonly FoundGpus[]; gpu_model_conflict: string | null }>,
 ): Promise<void> => {
   await tx.query(
-    'update nodes set host_vcpu_count = $2, host_memory_mib = $3, host_hugepages_mib = $4, host_numa_nodes = $5 where id = $1',
-    [nodeId, size.vcpu_count, size.memory_mib, size.hugepages_mib, size.numa_nodes],
+    `update nodes set gpus_found = $2, gpu_model_conflict = $3, version = version + 1
+     where id = $1 and (gpus_found, gpu_model_conflict) is distinct from ($2::jsonb, $3)`,
+    [nodeId, JSON.stringify(gpus.gpus_found), gpus.gpu_model_conflict],
+  );
+};
+
+/** What the discovery measured; placement compares VMs with it. */
+export const recordHostSize = async (tx: Tx, nodeId: string, size: Omit<HostSize, 'gpu_count'>): Promise<void> => {
+  await tx.query(
+    'update nodes set host_vcpu_count = $2, host_memory_mib = $3, host_hugepages_mib = $4, host_numa_nodes = $5, host_pages = $6 where id = $1',
+    [
+      nodeId,
+      size.vcpu_count,
+      size.memory_mib,
+      size.hugepages_mib,
+      size.numa_nodes,
+      size.pages_mib == null ? null : JSON.stringify(size.pages_mib),
+    ],
   );
 };
 

@@ -149,6 +149,8 @@ const aClaimSet = (
   vm_profile_name: null,
   vcpu_count: null,
   memory_mib: null,
+  hugepages: null,
+  numa_policy: null,
   gpu_hourly_price_minor: 450,
   currency: 'USD',
   summary: {

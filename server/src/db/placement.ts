@@ -8,8 +8,8 @@ import type { NodePlacementSummary, Nodes } from './types.gen.ts';
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots state whether they have a device, never which. */
-export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
-  n.gpu_count, n.host_vcpu_count, n.host_memory_mib, n.host_hugepages_mib, n.host_numa_nodes,
+export const NODE = `n.id, n.region_name, n.gpu_model, n.gpu_model_conflict is not null as has_other_gpus, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
+  n.gpu_count, n.host_vcpu_count, n.host_memory_mib, n.host_hugepages_mib, n.host_numa_nodes, n.host_pages,
   jsonb_array_length(n.data_disks) as data_disks,
   ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
@@ -62,7 +62,9 @@ export type NodeRow = Readonly<
     capacity_mode: SchedulerNode['capacity_mode'];
     occupancy: SchedulerNode['occupancy'];
     health: SchedulerNode['health'];
+    host_pages: NonNullable<SchedulerNode['host']>['pages_mib'] | null;
     data_disks: number;
+    has_other_gpus: boolean;
     runtime_validated: boolean;
     pool_tenant_id: string | null;
     slots: SlotTuple[] | null;
@@ -120,6 +122,7 @@ const hostOf = (row: NodeRow): NonNullable<SchedulerNode['host']> | null =>
         memory_mib: row.host_memory_mib ?? 0,
         hugepages_mib: row.host_hugepages_mib ?? 0,
         numa_nodes: row.host_numa_nodes ?? 1,
+        pages_mib: row.host_pages ?? null,
       };
 
 export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode => ({
@@ -136,6 +139,7 @@ export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode
   launch_failures: row.launch_failures,
   data_disks: row.data_disks,
   host: hostOf(row),
+  has_other_gpus: row.has_other_gpus,
   runtime_validated: row.runtime_validated,
   oldest_claim_at_s: oldestClaim(row.slots ?? []),
   image_names: null,

@@ -100,6 +100,9 @@ export const slotUnavailableReason = (s: string): string =>
 /** The release's `isFit`: available again once it is wiped. */
 export const slotIsFit = (s: string): string => `(${s}.status <> 'quarantined' and ${slotIsComplete(s)})`;
 
+/** The node's state and GPUs let a launch be placed on it. */
+export const takesLaunches = (n: string): string => `(${n}.state = 'active' and ${n}.gpu_model_conflict is null)`;
+
 /** The runtime of the host was checked after its last boot, and passed. */
 export const runtimeIsValidated = (n: string): string =>
   `(${n}.is_runtime_passed and ${n}.runtime_checked_at is not null and (${n}.booted_at is null or ${n}.runtime_checked_at > ${n}.booted_at))`;

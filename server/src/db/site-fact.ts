@@ -90,6 +90,17 @@ export const listAgentFacts = async (reader: Reader): Promise<SiteFacts['agents'
     )
   ).rows;
 
+export const findGpuModelFacts = async (reader: Reader): Promise<SiteFacts['gpu_models']> =>
+  only(
+    (
+      await reader.query<SiteFacts['gpu_models']>(
+        `select count(*) filter (where gpus_found <> '[]') as nodes_compared,
+           array(select c.gpu_model_conflict from nodes c where c.gpu_model_conflict is not null and c.state not ${NODE_OVER} order by c.name) as conflicts
+         from nodes n where n.state not ${NODE_OVER}`,
+      )
+    ).rows,
+  );
+
 /** An image counts by the version that a launch gets now. */
 export const findImageFacts = async (reader: Reader): Promise<SiteFacts['images']> => {
   const [images, nodes] = await Promise.all([

@@ -9,7 +9,8 @@ import type { SkuVmProfiles } from './types.gen.ts';
 export type VmProfileRow = Readonly<SkuVmProfiles>;
 export type VmProfileValues = Omit<VmProfileRow, 'retired_at' | 'version'>;
 
-const PROFILE = 'f.name, f.sku_name, f.gpu_count, f.vcpu_count, f.memory_mib, f.is_default, f.retired_at, f.version';
+const PROFILE =
+  'f.name, f.sku_name, f.gpu_count, f.vcpu_count, f.memory_mib, f.hugepages, f.numa_policy, f.is_default, f.retired_at, f.version';
 
 export const listVmProfiles = async (
   reader: Reader,
@@ -45,15 +46,17 @@ const COLUMNS = {
   gpu_count: 'integer',
   vcpu_count: 'integer',
   memory_mib: 'integer',
+  hugepages: 'text',
+  numa_policy: 'text',
   is_default: 'boolean',
 } as const;
 
 const INSERT = statement(
   COLUMNS,
-  `insert into sku_vm_profiles as f (name, sku_name, gpu_count, vcpu_count, memory_mib, is_default)
-   values (:name, :sku_name, :gpu_count, :vcpu_count, :memory_mib, :is_default)
+  `insert into sku_vm_profiles as f (name, sku_name, gpu_count, vcpu_count, memory_mib, hugepages, numa_policy, is_default)
+   values (:name, :sku_name, :gpu_count, :vcpu_count, :memory_mib, :hugepages, :numa_policy, :is_default)
    on conflict (name) do update set sku_name = excluded.sku_name, gpu_count = excluded.gpu_count, vcpu_count = excluded.vcpu_count,
-     memory_mib = excluded.memory_mib, is_default = excluded.is_default, retired_at = null, version = f.version + 1
+     memory_mib = excluded.memory_mib, hugepages = excluded.hugepages, numa_policy = excluded.numa_policy, is_default = excluded.is_default, retired_at = null, version = f.version + 1
    where f.retired_at is not null`,
 );
 
@@ -64,13 +67,13 @@ export const insertVmProfile = async (tx: Tx, row: VmProfileValues): Promise<boo
 export const updateVmProfile = async (
   tx: Tx,
   version: number,
-  row: Readonly<Pick<VmProfileRow, 'name' | 'vcpu_count' | 'memory_mib' | 'is_default'>>,
+  row: Readonly<Pick<VmProfileRow, 'name' | 'vcpu_count' | 'memory_mib' | 'hugepages' | 'numa_policy' | 'is_default'>>,
 ): Promise<VmProfileRow | undefined> =>
   (
     await tx.query<VmProfileRow>(
-      `update sku_vm_profiles f set vcpu_count = $3, memory_mib = $4, is_default = $5, version = version + 1
+      `update sku_vm_profiles f set vcpu_count = $3, memory_mib = $4, is_default = $5, hugepages = $6, numa_policy = $7, version = version + 1
        where name = $1 and version = $2 and retired_at is null returning ${PROFILE}`,
-      [row.name, version, row.vcpu_count, row.memory_mib, row.is_default],
+      [row.name, version, row.vcpu_count, row.memory_mib, row.is_default, row.hugepages, row.numa_policy],
     )
   ).rows[0];
 
@@ -99,7 +102,8 @@ export const listMeasuredHosts = async (reader: Reader, skuNames: readonly strin
   (
     await reader.query<MeasuredHost>(
       `select k.name as sku_name, n.id as node_id, n.name as node_name, n.gpu_count, n.host_vcpu_count as vcpu_count,
-         n.host_memory_mib as memory_mib, n.host_hugepages_mib as hugepages_mib, n.host_numa_nodes as numa_nodes
+         n.host_memory_mib as memory_mib, n.host_hugepages_mib as hugepages_mib, n.host_numa_nodes as numa_nodes,
+         n.host_pages as pages_mib
        from sku_catalog k join nodes n on n.gpu_model = k.gpu_model
        where k.name = any ($1) and n.host_vcpu_count is not null and n.state not ${NODE_OVER} order by n.name`,
       [skuNames],

@@ -23,7 +23,7 @@ export type SkuValues = Omit<
   'retired_at' | 'version' | 'gpu_hourly_price_minor' | 'currency' | 'has_image' | 'has_default_image' | 'vm_profiles'
 >;
 
-const SKU = `s.name, s.display_name, s.vendor, s.gpu_model, s.capacity_shape, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
+const SKU = `s.name, s.display_name, s.vendor, s.gpu_model, s.gpu_ids, s.capacity_shape, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
   s.retired_at, s.version, c.gpu_hourly_price_minor, c.currency, ${skuHasImage('s')} as has_image,
   ${skuHasDefaultImage('s')} as has_default_image,
   coalesce((select jsonb_agg(jsonb_build_object('name', p.name, 'gpu_count', p.gpu_count, 'vcpu_count', p.vcpu_count,
@@ -72,6 +72,7 @@ const COLUMNS = {
   display_name: 'text',
   vendor: 'text',
   gpu_model: 'text',
+  gpu_ids: 'text[]',
   capacity_shape: 'text',
   gpus_per_node: 'integer',
   allowed_gpu_counts: 'integer[]',
@@ -81,9 +82,9 @@ const COLUMNS = {
 
 const INSERT = statement(
   COLUMNS,
-  `insert into sku_catalog as s (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts, enabled, disabled_reason)
-   values (:name, :display_name, :vendor, :gpu_model, :capacity_shape, :gpus_per_node, :allowed_gpu_counts, :enabled, :disabled_reason)
-   on conflict (name) do update set display_name = excluded.display_name, vendor = excluded.vendor, gpu_model = excluded.gpu_model,
+  `insert into sku_catalog as s (name, display_name, vendor, gpu_model, gpu_ids, capacity_shape, gpus_per_node, allowed_gpu_counts, enabled, disabled_reason)
+   values (:name, :display_name, :vendor, :gpu_model, :gpu_ids, :capacity_shape, :gpus_per_node, :allowed_gpu_counts, :enabled, :disabled_reason)
+   on conflict (name) do update set display_name = excluded.display_name, vendor = excluded.vendor, gpu_model = excluded.gpu_model, gpu_ids = excluded.gpu_ids,
      capacity_shape = excluded.capacity_shape, gpus_per_node = excluded.gpus_per_node, allowed_gpu_counts = excluded.allowed_gpu_counts,
      enabled = excluded.enabled, disabled_reason = excluded.disabled_reason, retired_at = null, version = s.version + 1
    where s.retired_at is not null`,
@@ -96,13 +97,16 @@ export const insertSku = async (tx: Tx, row: SkuValues): Promise<boolean> =>
 export const updateSku = async (
   tx: Tx,
   version: number,
-  row: Readonly<Pick<SkuValues, 'name' | 'display_name' | 'allowed_gpu_counts' | 'enabled' | 'disabled_reason'>>,
+  row: Readonly<
+    Pick<SkuValues, 'name' | 'display_name' | 'gpu_ids' | 'allowed_gpu_counts' | 'enabled' | 'disabled_reason'>
+  >,
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update sku_catalog set display_name = $3, allowed_gpu_counts = $4, enabled = $5, disabled_reason = $6, version = version + 1
+      `update sku_catalog set display_name = $3, allowed_gpu_counts = $4, enabled = $5, disabled_reason = $6, gpu_ids = $7,
+         version = version + 1
        where name = $1 and version = $2 and retired_at is null`,
-      [row.name, version, row.display_name, row.allowed_gpu_counts, row.enabled, row.disabled_reason],
+      [row.name, version, row.display_name, row.allowed_gpu_counts, row.enabled, row.disabled_reason, row.gpu_ids],
     )
   ).rowCount === 1;
 
@@ -111,6 +115,16 @@ export const retireSku = async (tx: Tx, name: string): Promise<void> => {
     name,
   ]);
 };
+
+/** The SKUs that name GPUs by their PCI IDs. */
+export const listNamingSkus = async (
+  reader: Reader,
+): Promise<Readonly<Pick<SkuCatalog, 'name' | 'gpu_model' | 'gpu_ids'>>[]> =>
+  (
+    await reader.query<Readonly<Pick<SkuCatalog, 'name' | 'gpu_model' | 'gpu_ids'>>>(
+      "select name, gpu_model, gpu_ids from sku_catalog where gpu_ids <> '{}' and retired_at is null order by name",
+    )
+  ).rows;
 
 /** The nodes of a GPU model: their rows of the placement index depend on whether a SKU offers it. */
 export const listModelNodes = async (reader: Reader, gpuModel: string): Promise<string[]> =>

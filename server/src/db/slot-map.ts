@@ -39,6 +39,7 @@ export type SlotMapNode = Pick<
   | 'is_held'
   | 'is_connected'
   | 'has_hardware_change'
+  | 'gpu_model_conflict'
   | 'reboot_required'
   | 'finding_count'
   | 'free_gpus'
@@ -67,7 +68,7 @@ export const listSlotMap = async (
       reader,
       `select n.id as node_id, n.name, n.region_name, p.name as pool_name, n.gpu_model, n.gpu_count, n.state, n.state_reason, n.capacity_mode,
          n.occupancy, n.health, n.is_held, ${agentIsConnected('a')} as is_connected,
-         n.has_hardware_change, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
+         n.has_hardware_change, n.gpu_model_conflict, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
          ${FREE_OF_NODE}, coalesce(tiles.slots, '[]') as slots
        from (select * from nodes where state <> 'deleted' and ($1::text is null or name > $1) and ($2::text is null or region_name = $2)
          order by name limit $3) n

@@ -79,6 +79,8 @@ export interface AllocationPlacements {
   currency: string;
   scores: unknown;
   created_at: string;
+  hugepages: 'auto' | 'none' | '2M' | '1G' | null;
+  numa_policy: 'strict' | 'preferred' | 'none' | null;
 }
 
 export interface AllocationResourceClaims {
@@ -590,6 +592,9 @@ export interface Nodes {
   host_memory_mib: number | null;
   host_hugepages_mib: number | null;
   host_numa_nodes: number | null;
+  gpus_found: unknown;
+  gpu_model_conflict: string | null;
+  host_pages: unknown;
 }
 
 export interface OidcRecords {
@@ -838,6 +843,7 @@ export interface SkuCatalog {
   version: number;
   retired_at: string | null;
   is_live: boolean;
+  gpu_ids: string[];
 }
 
 export interface SkuPrices {
@@ -862,6 +868,8 @@ export interface SkuVmProfiles {
   is_default: boolean;
   version: number;
   retired_at: string | null;
+  hugepages: 'auto' | 'none' | '2M' | '1G';
+  numa_policy: 'strict' | 'preferred' | 'none';
 }
 
 export interface SlotOverrides {

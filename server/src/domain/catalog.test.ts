@@ -101,6 +101,7 @@ test('the size of a host counts the CPUs of its NUMA nodes and the largest pages
     memory_mib: 3000,
     hugepages_mib: 5120,
     numa_nodes: 2,
+    pages_mib: { '2M': 0, '1G': 5120, reserved: 5138 },
   });
   assert.equal(hostSize({ numa, hugepages: [pages(0, gib, 2), pages(1, gib, 0)] }).hugepages_mib, 0);
   assert.equal(hostSize({ numa: [], hugepages: [] }).numa_nodes, 1);

@@ -68,6 +68,8 @@ export type SiteFacts = Readonly<{
     server_version: string;
     agents: readonly Readonly<{ name: string; version: string; is_connected: boolean; clock_skew_ms: number }>[];
   }>;
+  /** Nodes with GPUs that are not of the model they were added with. */
+  gpu_models: Readonly<{ nodes_compared: number; conflicts: readonly string[] }>;
   images: Readonly<{ images: readonly Readonly<{ name: string; nodes_with_it: number }>[]; active_nodes: number }>;
   outbox: Readonly<{ unsent: number; oldest_age_s: number }>;
   sealer: Readonly<{ rows_s: number; heads_s: number }>;

@@ -85,6 +85,17 @@ const judgeNamedHosts = ({ is_required, is_production }: SiteFacts['named_hosts'
   );
 };
 
+const judgeGpuModels = ({ nodes_compared, conflicts }: SiteFacts['gpu_models']): Verdict => {
+  if (nodes_compared === 0) return notConfigured('No discovery has found GPUs yet.');
+  const [first] = conflicts;
+  if (first !== undefined)
+    return failed(
+      `${plural(conflicts.length, 'node')} of ${nodes_compared} ${conflicts.length === 1 ? 'has' : 'have'} GPUs of another model than declared; nothing is placed there. ${first}`,
+      'gpuaas admin node list shows them; gpuaas admin node get NODE shows the GPUs found.',
+    );
+  return ok(`The GPUs of ${plural(nodes_compared, 'node')} are of the model they were added with.`);
+};
+
 const judgeImages = ({ images, active_nodes }: SiteFacts['images']): Verdict => {
   if (images.length === 0)
     return warning(
@@ -173,6 +184,13 @@ export const SERVICE_CHECKS: readonly AnyCheck[] = [
     fact: 'named_hosts',
     runbook: 'onboard-host.md',
     judge: judgeNamedHosts,
+  }),
+  check({
+    key: 'gpu_models',
+    label: 'GPU models',
+    fact: 'gpu_models',
+    runbook: 'onboard-host.md',
+    judge: judgeGpuModels,
   }),
   check({ key: 'images', label: 'Images', fact: 'images', runbook: null, judge: judgeImages }),
   check({ key: 'outbox', label: 'Event delivery', fact: 'outbox', runbook: 'outbox-lag.md', judge: judgeOutbox }),

@@ -20,6 +20,7 @@ export type NodeFacts = Readonly<{
   occupancy: (typeof OCCUPANCIES)[number];
   is_held: boolean;
   launch_failures: number;
+  gpu_model_conflict: string | null;
   gpu_count: number;
   last_seen_at: string | null;
   claims: ConversionFacts['claims'];
@@ -89,6 +90,7 @@ const RULES = {
       whenOver(node, 'its slots are disabled'),
       node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}, not a compute host.`),
       !node.has_discovery && refused(REFUSALS.no_discovery),
+      node.gpu_model_conflict !== null && refused(node.gpu_model_conflict),
       // The tenant of the whole node may have written to these disks, and no wipe of them was requested.
       node.occupancy !== 'free' &&
         node.occupancy !== 'sliced' &&

@@ -113,7 +113,12 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   skus: {
     noun: 'SKU',
     nameOf: ({ name }) => name,
-    canonical: (row) => ({ ...row, ...switched(row), allowed_gpu_counts: sorted(row.allowed_gpu_counts) }),
+    canonical: (row) => ({
+      ...row,
+      ...switched(row),
+      allowed_gpu_counts: sorted(row.allowed_gpu_counts),
+      gpu_ids: sorted(row.gpu_ids ?? []),
+    }),
     fixed: ['vendor', 'gpu_model', 'capacity_shape', 'gpus_per_node'],
     removal: 'retire',
     removed: 'last',
@@ -121,7 +126,12 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   vm_profiles: {
     noun: 'VM profile',
     nameOf: ({ name }) => name,
-    canonical: (row) => ({ ...row, is_default: row.is_default ?? false }),
+    canonical: (row) => ({
+      ...row,
+      hugepages: row.hugepages ?? 'auto',
+      numa_policy: row.numa_policy ?? 'strict',
+      is_default: row.is_default ?? false,
+    }),
     fixed: ['sku_name', 'gpu_count'],
     removal: 'retire',
     removed: 'first',
@@ -431,6 +441,13 @@ const textOf = (value: unknown): string | null => {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
   return String(value);
 };
+
+/** The pool serves another organization afterwards, which its nodes do not allow. */
+export const movesPool = (change: PlannedChange): boolean =>
+  change.section === 'pools' &&
+  change.before !== null &&
+  change.after !== null &&
+  change.before.organization !== change.after.organization;
 
 /** A change as operators read it. */
 export const changeView = (change: PlannedChange, blockers: readonly string[]): Static<typeof SiteChange> => {

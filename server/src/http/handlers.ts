@@ -265,6 +265,7 @@ export const handlers = {
   adminVmProfileUpdate: vmProfile.update,
   adminVmProfileRetire: vmProfile.retire,
   adminPriceList: price.adminList,
+  adminPriceGet: price.adminGet,
   adminPriceCreate: price.create,
   adminPriceCancel: price.cancel,
   adminPoolList: pool.adminList,

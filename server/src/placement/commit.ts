@@ -132,6 +132,8 @@ export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocati
     vm_profile_name: profile?.name ?? null,
     vcpu_count: profile?.vcpu_count ?? null,
     memory_mib: profile?.memory_mib ?? null,
+    hugepages: profile?.hugepages ?? null,
+    numa_policy: profile?.numa_policy ?? null,
     gpu_hourly_price_minor: sku.gpu_hourly_price_minor,
     currency: sku.currency,
     summary: summaryRow(

@@ -27,6 +27,8 @@ test('a launch finds the next best host for its SKU and shape, never one that it
     image_name: null,
     vcpu_count: shape === 'baremetal' ? null : 4,
     memory_mib: shape === 'baremetal' ? null : 4096,
+    hugepages: shape === 'baremetal' ? null : 'auto',
+    numa_policy: shape === 'baremetal' ? null : 'strict',
   });
   for (const shape of ['gpu_slice', 'baremetal'] as const) {
     const fits = (except: readonly string[]) =>

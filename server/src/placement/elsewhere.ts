@@ -20,6 +20,8 @@ export type SoldLaunch = Readonly<
     | 'image_name'
     | 'vcpu_count'
     | 'memory_mib'
+    | 'hugepages'
+    | 'numa_policy'
   >
 >;
 
@@ -36,7 +38,12 @@ const requestOf = (launch: SoldLaunch): PlacementRequest => ({
   vm:
     launch.vcpu_count === null || launch.memory_mib === null
       ? null
-      : { vcpu_count: launch.vcpu_count, memory_mib: launch.memory_mib },
+      : {
+          vcpu_count: launch.vcpu_count,
+          memory_mib: launch.memory_mib,
+          hugepages: launch.hugepages ?? 'auto',
+          numa_policy: launch.numa_policy ?? 'strict',
+        },
   quota_gpus_remaining: null,
 });
 

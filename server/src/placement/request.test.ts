@@ -30,7 +30,7 @@ const FACTS: LaunchFacts = {
   },
   region: { name: 'north', enabled: true, disabled_reason: null },
   image: { name: 'ubuntu', digest: 'sha256:0' },
-  profile: { name: 'slice_2', vcpu_count: 24, memory_mib: 1024 },
+  profile: { name: 'slice_2', vcpu_count: 24, memory_mib: 1024, hugepages: '1G', numa_policy: 'preferred' },
   ssh_keys_found: 0,
   quota_gpus_remaining: 3,
   now: '2026-01-01T00:00:00Z',

@@ -197,6 +197,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     vm_profile_name: facts.profile?.name ?? null,
     vcpu_count: facts.profile?.vcpu_count ?? null,
     memory_mib: facts.profile?.memory_mib ?? null,
+    hugepages: facts.profile?.hugepages ?? null,
+    numa_policy: facts.profile?.numa_policy ?? null,
     gpu_hourly_price_minor: sku.gpu_hourly_price_minor,
     currency: sku.currency,
     closed_cost_minor: 0,

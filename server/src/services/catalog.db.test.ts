@@ -340,6 +340,33 @@ describe('the catalog', () => {
     assert.equal((await site.launch()).body.placement.memory_mib, 65_536);
   });
 
+  it('names the hosts without the pages that a profile needs, and a launch keeps its pages and NUMA policy', async () => {
+    const site = await aSite('pages');
+    must(await site.price(1), 201);
+    const measure = (pages_mib: { '2M': number; '1G': number; reserved: number }) =>
+      test.db.database.write(PLATFORM, async (tx) => {
+        const size = { vcpu_count: 64, memory_mib: 262_144, hugepages_mib: 0, numa_nodes: 2 };
+        await recordHostSize(tx, site.node_id, { ...size, pages_mib });
+        await refreshSummary(tx, site.node_id);
+      });
+    await measure({ '2M': 65_536, '1G': 0, reserved: 65_536 });
+    const profile = `vm-profiles/${site.profile}`;
+    const before = must(await root.get(`${ADMIN}/${profile}`), 200).body;
+    assert.deepEqual([before.hugepages, before.numa_policy], ['auto', 'strict']);
+    const large = must(await patch(profile, { hugepages: '1G', numa_policy: 'preferred' }, 1), 200).body;
+    assert.deepEqual([large.hugepages, large.numa_policy, large.hosts_too_small], ['1G', 'preferred', 1]);
+    assert.equal(large.too_small[0].reason, 'host with 0 MiB of 1G huge pages, 16384 needed');
+    assert.deepEqual(codes(await site.launch()), [409, 'insufficient_capacity']);
+    await measure({ '2M': 0, '1G': 65_536, reserved: 65_536 });
+    assert.equal(must(await root.get(`${ADMIN}/${profile}`), 200).body.hosts_too_small, 0);
+    const { id } = must(await site.launch(), 202).body;
+    must(await patch(profile, { hugepages: 'auto', numa_policy: 'strict' }, 2), 200);
+    const { rows } = await test.db.database.read(PLATFORM, (reader) =>
+      reader.query('select hugepages, numa_policy from allocation_placements where allocation_id = $1', [id]),
+    );
+    assert.deepEqual(rows, [{ hugepages: '1G', numa_policy: 'preferred' }], 'a running allocation keeps its own');
+  });
+
   it('has one default VM profile for each GPU count, of a slice SKU', async () => {
     const site = await aSite('default');
     const other = { name: `${site.profile}_b`, sku_name: site.name, gpu_count: 1, vcpu_count: 4, memory_mib: 8192 };

@@ -66,6 +66,8 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
     ctx.note({ serial, size_bytes, reason: body.reason });
     return view(completed);
   }
+  // A disk of a host that is not what it is sold as would become part of the offer.
+  if (node.gpu_model_conflict !== null) throw conflict(node.gpu_model_conflict);
   const reason = whyNotErase(await db.findDiskUse(ctx.tx, node.id, body.serial));
   if (reason !== undefined) throw conflict(reason);
   const row = await db.insertOwnership(ctx.tx, {

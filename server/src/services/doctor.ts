@@ -131,6 +131,7 @@ const readersOf = (ctx: ReadCtx): Readers => {
       needs_relay: config.nats_url !== null,
     }),
     agents: async () => ({ server_version: VERSION, agents: await read(db.listAgentFacts) }),
+    gpu_models: () => read(db.findGpuModelFacts),
     images: () => read(db.findImageFacts),
     outbox: () => read(outboxLag),
     sealer: () => read(sealLag),

@@ -39,6 +39,9 @@ const found = (row: db.PriceRow | undefined): db.PriceRow => {
   return row;
 };
 
+export const adminGet = (ctx: ReadCtx, { params }: Req<'adminPriceGet'>) =>
+  ctx.read(async (reader) => view(found(await db.findPrice(reader, params.price_id))));
+
 export const createPrice = async (tx: Tx, spec: PriceSpec, by: SetBy): Promise<db.PriceRow> => {
   const sku = await lockSku(tx, spec.sku_name, 'no key update');
   if (sku === undefined || sku.retired_at !== null)

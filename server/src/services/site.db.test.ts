@@ -204,6 +204,38 @@ describe('the site as a file', () => {
     assert.deepEqual(await exported(), before);
   });
 
+  it('shows before it is applied that a pool with a node keeps its organization', async () => {
+    const pool = { name: 'p-used', purpose: null, organization: null };
+    const { pools: all } = await exported();
+    const own = all.filter(({ name }) => name !== pool.name);
+    must(await apply({ version: 1, pools: [...own, pool] }), 200);
+    const { rows } = await sql.query<{ id: string }>("select id from pools where name = 'p-used'");
+    must(
+      await apply({ version: 1, regions: [...(await exported()).regions, { name: 'r-pool', display_name: 'R' }] }),
+      200,
+    );
+    const { id } = await aNode(sql, {
+      ...{ region_name: 'r-pool', gpu_model: 'MODEL of a used pool', slots: false },
+      pool_id: rows[0]?.id ?? '',
+    });
+    await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+    const file: Site = { version: 1, pools: [...own, { ...pool, purpose: 'Research', organization: 'acme' }] };
+    const planned = must(await plan(file), 200).body;
+    const sentence = 'Pool p-used has 1 node. Move them to another pool before its organization changes.';
+    assert.deepEqual(planned.changes.find(({ name }: { name: string }) => name === 'p-used').blockers, [sentence]);
+    const refused = await root.post(`${SITE}/apply`, { site: file, hash: planned.hash });
+    assert.deepEqual(codes(refused), [409, 'conflict']);
+    assert.ok(refused.body.detail.includes(sentence), refused.body.detail);
+    const purposeOnly = await changesOf({ version: 1, pools: [...own, { ...pool, purpose: 'Research' }] });
+    assert.deepEqual(purposeOnly[0]?.blockers, [], 'another purpose moves nothing');
+    await sql.query("update nodes set state = 'deleted' where id = $1", [id]);
+    await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+    assert.deepEqual(
+      (await changesOf(file)).map(({ blockers }: { blockers: string[] }) => blockers),
+      [[]],
+    );
+  });
+
   it('keeps the price of what runs, and sets the next one at its time', async () => {
     const sku = {
       ...{ name: 's-priced', display_name: 'Priced', vendor: 'NVIDIA', gpu_model: 'PRICED' },

@@ -33,6 +33,7 @@ import {
   changedRow,
   changeView,
   fileOf,
+  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -40,8 +41,8 @@ import {
   type SiteRow,
   type SiteSection,
   type SiteWorld,
-  type WholeSite,
   usesInFile,
+  type WholeSite,
 } from '../domain/site.ts';
 import { AppError, conflict } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
@@ -148,8 +149,12 @@ const usesOf = async (
   change: PlannedChange,
   inFile: (change: PlannedChange) => CatalogUse[],
 ): Promise<string | null> => {
-  if (change.after !== null) return null;
   const { section, name } = change;
+  if (movesPool(change)) {
+    const { node_count = 0 } = (await findPool(reader, name)) ?? {};
+    return node_count === 0 ? null : REFUSALS.pool_has_nodes(name, node_count);
+  }
+  if (change.after !== null) return null;
   if (section === 'vm_profiles') return inUseSentence('VM profile', name, inFile(change));
   if (section === 'images') return inUseSentence('image', name, inFile(change));
   if (section === 'regions') return inUseSentence('region', name, await listRegionUses(reader, name));

@@ -4,6 +4,7 @@
  */
 import type { PublicApi, RequestOf, SkuSpec as SkuSpecSchema, Static } from '@gpuaas/contract';
 import { SLOT_PARTS } from '@gpuaas/contract';
+import { judgeGpusAgain } from '../agents/gpu-model.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import * as db from '../db/sku.ts';
@@ -11,6 +12,7 @@ import { endPrices } from '../db/sku-price.ts';
 import { retireProfilesOf } from '../db/sku-vm-profile.ts';
 import { listSkuUses } from '../db/statements/catalog-use.ts';
 import { gpuCountsProblem, gpuCountUses, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
+import { gpuIdsProblem } from '../domain/gpu-model.ts';
 import { invalidField, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
@@ -19,7 +21,9 @@ import { assertCurrent, assertUnused, nameTaken, retiring, switchOr400 } from '.
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 export type SkuSpec = Static<typeof SkuSpecSchema>;
-type SkuChange = Partial<Pick<SkuSpec, 'display_name' | 'allowed_gpu_counts' | 'enabled' | 'disabled_reason'>>;
+type SkuChange = Partial<
+  Pick<SkuSpec, 'display_name' | 'gpu_ids' | 'allowed_gpu_counts' | 'enabled' | 'disabled_reason'>
+>;
 
 /** All that an operator sets of it, as a site file states it. */
 export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
@@ -27,6 +31,7 @@ export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
   display_name: row.display_name,
   vendor: row.vendor,
   gpu_model: row.gpu_model,
+  gpu_ids: row.gpu_ids,
   capacity_shape: row.capacity_shape,
   gpus_per_node: row.gpus_per_node,
   allowed_gpu_counts: row.allowed_gpu_counts,
@@ -40,7 +45,10 @@ const view = ({ gpu_hourly_price_minor, currency, has_image: _, has_default_imag
   gpu_hourly_price:
     gpu_hourly_price_minor === null || currency === null ? null : { amount_minor: gpu_hourly_price_minor, currency },
 });
-const tenantView = (row: db.SkuRow) => ({ ...view(row), ...skuAvailability(row) });
+const tenantView = (row: db.SkuRow) => {
+  const { gpu_ids: _, ...shown } = view(row);
+  return { ...shown, ...skuAvailability(row) };
+};
 const operatorView = (row: db.SkuRow) => ({ ...view(row), blockers: skuBlockers(row) });
 const nameOf = (row: db.SkuRow): string => row.name;
 
@@ -82,6 +90,17 @@ const assertCounts = (sku: Parameters<typeof gpuCountsProblem>[0]): void => {
   if (problem !== null) throw invalidField('allowed_gpu_counts', problem);
 };
 
+/** What only one of them has. */
+const changedIds = (before: readonly string[], after: readonly string[]): string[] => [
+  ...before.filter((id) => !after.includes(id)),
+  ...after.filter((id) => !before.includes(id)),
+];
+
+const assertIds = async (tx: Tx, sku: Parameters<typeof gpuIdsProblem>[0]): Promise<void> => {
+  const problem = gpuIdsProblem(sku, await db.listNamingSkus(tx));
+  if (problem !== null) throw invalidField('gpu_ids', problem);
+};
+
 /** Nodes that no SKU offered before have no rank in the placement index yet. */
 const refreshNodes = async (tx: Tx, gpuModel: string): Promise<void> => {
   for (const id of await db.listModelNodes(tx, gpuModel)) await refreshSummary(tx, id);
@@ -89,9 +108,12 @@ const refreshNodes = async (tx: Tx, gpuModel: string): Promise<void> => {
 
 export const createSku = async (tx: Tx, spec: SkuSpec): Promise<db.SkuRow> => {
   assertCounts(spec);
-  const isNew = await db.insertSku(tx, { ...spec, ...switchOr400(SWITCHED_ON, spec) });
+  const gpu_ids = [...(spec.gpu_ids ?? [])];
+  await assertIds(tx, { ...spec, gpu_ids });
+  const isNew = await db.insertSku(tx, { ...spec, gpu_ids, ...switchOr400(SWITCHED_ON, spec) });
   if (!isNew) throw nameTaken('SKU', spec.name);
   await refreshNodes(tx, spec.gpu_model);
+  await judgeGpusAgain(tx, gpu_ids);
   return found(await db.findSku(tx, spec.name));
 };
 
@@ -103,6 +125,7 @@ export const updateSku = async (tx: Tx, name: string, change: SkuChange, ifMatch
   const values = {
     name,
     display_name: change.display_name ?? before.display_name,
+    gpu_ids: [...(change.gpu_ids ?? before.gpu_ids)],
     allowed_gpu_counts: change.allowed_gpu_counts ?? before.allowed_gpu_counts,
     ...switchOr400(before, change),
   };
@@ -113,7 +136,9 @@ export const updateSku = async (tx: Tx, name: string, change: SkuChange, ifMatch
     `${dropped.join(', ')} of SKU ${name}`,
     gpuCountUses(values.allowed_gpu_counts, before.vm_profiles),
   );
+  if (change.gpu_ids !== undefined) await assertIds(tx, { ...before, ...values });
   if (!(await db.updateSku(tx, before.version, values))) throw resourceChanged(before.version + 1);
+  await judgeGpusAgain(tx, changedIds(before.gpu_ids, values.gpu_ids));
   return { before, after: found(await db.findSku(tx, name)) };
 };
 
@@ -121,11 +146,13 @@ export const retireSku = async (
   tx: Tx,
   name: string,
 ): Promise<Readonly<{ after: db.SkuRow; vm_profiles: readonly string[] }>> => {
-  assertCurrent('SKU', found(await db.lockSku(tx, name, 'update')));
+  const before = found(await db.lockSku(tx, name, 'update'));
+  assertCurrent('SKU', before);
   assertUnused('SKU', name, await listSkuUses(tx, name));
   await retiring('SKU', name, () => db.retireSku(tx, name));
   // A SKU that comes back must not be sold at a price or in sizes that no operator has decided since.
   await endPrices(tx, name);
+  await judgeGpusAgain(tx, before.gpu_ids);
   const vm_profiles = await retireProfilesOf(tx, name);
   return { after: found(await db.findSku(tx, name)), vm_profiles };
 };
@@ -142,6 +169,8 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
   ctx.note({
     display_name_before: before.display_name,
     display_name_after: after.display_name,
+    gpu_ids_before: before.gpu_ids,
+    gpu_ids_after: after.gpu_ids,
     allowed_gpu_counts_before: before.allowed_gpu_counts,
     allowed_gpu_counts_after: after.allowed_gpu_counts,
     enabled_before: before.enabled,

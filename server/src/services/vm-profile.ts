@@ -17,7 +17,9 @@ import { assertCurrent, assertUnused, nameTaken } from './catalog-rules.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 export type VmProfileSpec = Static<typeof VmProfileSpecSchema>;
-type VmProfileChange = Partial<Pick<VmProfileSpec, 'vcpu_count' | 'memory_mib' | 'is_default'>>;
+type VmProfileChange = Partial<
+  Pick<VmProfileSpec, 'vcpu_count' | 'memory_mib' | 'hugepages' | 'numa_policy' | 'is_default'>
+>;
 
 const HOSTS_SHOWN = 20;
 
@@ -80,7 +82,8 @@ export const createVmProfile = async (tx: Tx, spec: VmProfileSpec): Promise<db.V
   if (problem !== null) throw invalidField(problem.field, problem.problem);
   const is_default = spec.is_default ?? false;
   if (is_default) await db.clearDefault(tx, spec);
-  if (!(await db.insertVmProfile(tx, { ...spec, is_default }))) throw nameTaken('VM profile', spec.name);
+  const memory = { hugepages: spec.hugepages ?? 'auto', numa_policy: spec.numa_policy ?? 'strict' };
+  if (!(await db.insertVmProfile(tx, { ...spec, ...memory, is_default }))) throw nameTaken('VM profile', spec.name);
   return found(await db.findVmProfile(tx, spec.name));
 };
 
@@ -96,6 +99,8 @@ export const updateVmProfile = async (tx: Tx, name: string, change: VmProfileCha
     name,
     vcpu_count: change.vcpu_count ?? before.vcpu_count,
     memory_mib: change.memory_mib ?? before.memory_mib,
+    hugepages: change.hugepages ?? before.hugepages,
+    numa_policy: change.numa_policy ?? before.numa_policy,
     is_default,
   });
   if (after === undefined) throw resourceChanged(before.version + 1);
@@ -130,6 +135,10 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
     vcpu_count_after: after.vcpu_count,
     memory_mib_before: before.memory_mib,
     memory_mib_after: after.memory_mib,
+    hugepages_before: before.hugepages,
+    hugepages_after: after.hugepages,
+    numa_policy_before: before.numa_policy,
+    numa_policy_after: after.numa_policy,
     is_default_before: before.is_default,
     is_default_after: after.is_default,
   });

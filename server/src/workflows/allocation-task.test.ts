@@ -81,6 +81,17 @@ test('every kind receives what its params require, and nothing else', () => {
   }
 });
 
+test('a host receives pages and a NUMA policy only where they are not the defaults, which older agents keep', () => {
+  const sent = (hugepages: string | null, numa_policy: string | null) => {
+    const params = taskParams('slice.bundle_lease', facts({ hugepages, numa_policy }));
+    return [params.hugepages, params.numa_policy, 'hugepages' in params, 'numa_policy' in params];
+  };
+  assert.deepEqual(sent('1G', 'preferred'), ['1G', 'preferred', true, true]);
+  assert.deepEqual(sent('none', 'none'), ['none', 'none', true, true]);
+  assert.deepEqual(sent('auto', 'strict'), [undefined, undefined, false, false]);
+  assert.deepEqual(sent(null, null), [undefined, undefined, false, false], 'launched before');
+});
+
 test('a held slot that could not be placed again is still named to the host that wipes it', () => {
   const unplaceable = { ...slot, slot_index: SLOTS_MAX };
   assert.deepEqual(

@@ -83,6 +83,8 @@ const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTa
   wipe_minimum: ({ wipe_minimum }) => wipe_minimum,
   vcpu_count: ({ allocation }) => allocation.vcpu_count ?? 0,
   memory_mib: ({ allocation }) => allocation.memory_mib ?? 0,
+  hugepages: ({ allocation: { hugepages } }) => (hugepages === 'auto' ? undefined : (hugepages ?? undefined)),
+  numa_policy: ({ allocation: { numa_policy } }) => (numa_policy === 'strict' ? undefined : (numa_policy ?? undefined)),
   profile: ({ allocation }) => allocation.vm_profile_name ?? 'default',
   image: ({ image }) => ({ name: image?.name ?? '', digest: image?.digest ?? null }),
   install: ({ allocation }) => allocation.install_number,

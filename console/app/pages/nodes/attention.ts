@@ -42,6 +42,7 @@ export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {
       node.is_connected &&
       flag('health unknown', 'warn', 'Not schedulable until health is known.'),
     quarantined > 0 && flag('quarantined slots', 'warn', `${count(quarantined, 'slot')} quarantined until repaired.`),
+    node.gpu_model_conflict !== null && flag('other GPU model', 'bad', node.gpu_model_conflict),
     node.has_hardware_change &&
       flag('hardware change', 'warn', 'The latest discovery differs from the approved slots.'),
     node.finding_count > 0 &&

@@ -102,6 +102,7 @@ export const nodeNotices = (
         },
       ]
     : []),
+  ...(node.gpu_model_conflict === null ? [] : [{ text: node.gpu_model_conflict, tab: 'candidates' as const }]),
   ...(node.has_hardware_change
     ? [{ text: 'The latest discovery differs from the approved slots.', tab: 'candidates' as const }]
     : []),

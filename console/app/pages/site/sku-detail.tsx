@@ -28,6 +28,7 @@ const Detail = ({ sku }: Readonly<{ sku: AdminSku }>) => (
           ['State', <Availability key="state" of={sku} />],
           ['Display name', sku.display_name],
           ['GPU', `${sku.vendor} ${sku.gpu_model}, ${sku.gpus_per_node} per node`],
+          ...(sku.gpu_ids.length === 0 ? [] : [['PCI IDs', sku.gpu_ids.join(', ')] as const]),
           ['Shape', SHAPES[sku.capacity_shape]],
           ['GPU counts', sku.allowed_gpu_counts.join(', ')],
           [

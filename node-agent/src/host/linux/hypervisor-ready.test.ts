@@ -69,6 +69,17 @@ test('huge pages must be free on every NUMA node of the plan', () => {
   refuseWithoutPages(machineOf(1, { hugepages: null }), []);
 });
 
+test('without a strict NUMA policy huge pages may be free anywhere on the host', () => {
+  const pages = (...free: number[]) => free.map((one, node) => ({ node, size_kib: 1024 ** 2, total: 512, free: one }));
+  for (const given of [{ numa_policy: 'preferred' as const }, { numa_policy: 'none' as const, numa_nodes: [] }]) {
+    refuseWithoutPages(machineOf(1, given), pages(10, 54));
+    assert.throws(
+      () => refuseWithoutPages(machineOf(1, given), pages(10, 53)),
+      refused('no_space', /host has 63 free pages .* 64 are needed/),
+    );
+  }
+});
+
 test('no resource of a running VM goes to another VM', () => {
   const other = { ...machine, name: 'gpuaas-other' };
   const parsed = parseDomain(compileDomain(machine, hostProfile()));

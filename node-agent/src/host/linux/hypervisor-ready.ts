@@ -77,6 +77,12 @@ export const refuseDisks = ({ plan }: VmPlan, disks: readonly DiskFacts[]): void
 export const refuseWithoutPages = ({ plan }: VmPlan, pages: SystemFacts['hugepages']): void => {
   if (plan.hugepages === null) return;
   const { size_kib: size, count } = plan.hugepages;
+  if ((plan.numa_policy ?? 'strict') !== 'strict') {
+    const free = pages.filter((one) => one.size_kib === size).reduce((sum, one) => sum + one.free, 0);
+    if (free < count)
+      throw new HostError('no_space', `The host has ${free} free pages of ${size} KiB, ${count} are needed.`);
+    return;
+  }
   const each = Math.ceil(count / Math.max(1, plan.numa_nodes.length));
   for (const node of plan.numa_nodes) {
     const free = pages.find((one) => one.node === node && one.size_kib === size)?.free ?? 0;

@@ -8,7 +8,15 @@ import { type NewRun, RUN_COLUMNS } from '../workflow-run.ts';
 export type NewClaimSet = Readonly<
   Pick<
     AllocationPlacements,
-    'node_id' | 'partition_id' | 'vm_profile_name' | 'vcpu_count' | 'memory_mib' | 'gpu_hourly_price_minor' | 'currency'
+    | 'node_id'
+    | 'partition_id'
+    | 'vm_profile_name'
+    | 'vcpu_count'
+    | 'memory_mib'
+    | 'hugepages'
+    | 'numa_policy'
+    | 'gpu_hourly_price_minor'
+    | 'currency'
   > & {
     allocation: Readonly<
       Pick<
@@ -83,6 +91,8 @@ const PARAMETERS = {
   vm_profile_name: 'text | null',
   vcpu_count: 'integer | null',
   memory_mib: 'integer | null',
+  hugepages: 'text | null',
+  numa_policy: 'text | null',
   gpu_hourly_price_minor: 'bigint',
   currency: 'text',
   scores: 'jsonb',
@@ -132,9 +142,9 @@ const claimStatement = (occupy: string, claims: string) =>
     ${claims} returning 1),
   placement as (
     insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, partition_id, vm_profile_name, vcpu_count,
-      memory_mib, gpu_count, gpu_hourly_price_minor, currency, scores)
+      memory_mib, hugepages, numa_policy, gpu_count, gpu_hourly_price_minor, currency, scores)
     values (:allocation_id, :organization_id, :project_id, :node_id, :slot_ids, :partition_id, :vm_profile_name, :vcpu_count,
-      :memory_mib, :gpu_count, :gpu_hourly_price_minor, :currency, :scores)),
+      :memory_mib, :hugepages, :numa_policy, :gpu_count, :gpu_hourly_price_minor, :currency, :scores)),
   quota as (
     insert into quotas (organization_id, project_id, gpu_used)
     values (:organization_id, '', :gpu_count), (:organization_id, :project_id, :gpu_count)

@@ -22,7 +22,7 @@ export type LaunchFacts = Readonly<{
   region: Readonly<Pick<Regions, 'name' | 'enabled' | 'disabled_reason'>> | null;
   /** The pinned version: of the requested image, otherwise of the SKU's first that is stable, verified and available in the region. */
   image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest'>> | null;
-  profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib'>> | null;
+  profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib' | 'hugepages' | 'numa_policy'>> | null;
   /** How many of the named SSH keys are the caller's. */
   ssh_keys_found: number;
   /** GPUs left under every limit that applies; null without one. */
@@ -62,7 +62,8 @@ const FACTS = `
   (select json_build_object('name', i.name, 'digest', c.digest) from os_images i join os_image_skus x on x.image_name = i.name
     cross join lateral (${DEFAULT_OR_NEWEST}) c where x.sku_name = :sku_name and i.retired_at is null
       and case when :image_name is null then i.channel = 'stable' and i.trust = 'verified' else i.name = :image_name end order by i.name limit 1) as image,
-  (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
+  (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib, 'hugepages', f.hugepages,
+      'numa_policy', f.numa_policy) from sku_vm_profiles f
     where f.sku_name = :sku_name and f.retired_at is null and f.gpu_count = :gpu_count and case when :vm_profile is null then f.is_default else f.name = :vm_profile end) as profile,
   (select count(*) from ssh_keys s where s.id = any (:ssh_key_ids)) as ssh_keys_found,
   (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = :organization_id and q.project_id in ('', :project_id) and q.gpu_limit is not null)

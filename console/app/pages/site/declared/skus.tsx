@@ -20,6 +20,12 @@ const COUNTS = {
   placeholder: '1, 2, 4, 8',
   flag: (sent: readonly number[]): readonly Flag[] => [['gpu-counts', sent.join(',')]],
 } as const;
+const GPU_IDS = {
+  label: 'PCI IDs',
+  description: 'GPUs of this model that the product does not know, as vendor:device. Usually none.',
+  placeholder: '10de:2335',
+  flag: (sent: readonly string[]): readonly Flag[] => [['gpu-ids', sent.join(',')]],
+} as const;
 const DISPLAY_NAME = { label: 'Display name', description: 'What tenants read.', placeholder: 'NVIDIA H200 GPU VM' };
 
 const params = ({ name }: AdminSku) => ({ sku_name: name });
@@ -29,7 +35,12 @@ export const SKU_EDIT: Form<AdminSku> = {
   submit: 'Save',
   title: ({ name }) => `Edit SKU ${name}`,
   permission: 'admin.sku.update',
-  fields: fieldsOf(adminSkuUpdate, { display_name: DISPLAY_NAME, allowed_gpu_counts: COUNTS, ...SWITCH }),
+  fields: fieldsOf(adminSkuUpdate, {
+    display_name: DISPLAY_NAME,
+    gpu_ids: GPU_IDS,
+    allowed_gpu_counts: COUNTS,
+    ...SWITCH,
+  }),
   isEdit: true,
   note: () => 'Running allocations are untouched.',
   send: sends('adminSkuUpdate', (body, row: AdminSku) => ({ params: params(row), body }), {
@@ -114,6 +125,7 @@ export const SKUS: Resource<AdminSku> = {
         placeholder: 'H200 SXM',
         isShort: true,
       },
+      gpu_ids: { ...GPU_IDS, isShort: true },
       gpus_per_node: { label: 'GPUs per node', initial: '8', isShort: true },
       allowed_gpu_counts: { ...COUNTS, description: 'That a launch may request.', isShort: true },
       ...SWITCH,

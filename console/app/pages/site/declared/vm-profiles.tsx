@@ -10,15 +10,37 @@ import { REASON } from './words.ts';
 
 const MIB = 1_048_576;
 
+const HUGEPAGES_LABELS = { auto: 'Automatic', none: 'None', '2M': '2 MiB pages', '1G': '1 GiB pages' } as const;
+const NUMA_LABELS = {
+  strict: 'Strict: only from these',
+  preferred: 'Preferred: memory also from others',
+  none: 'None: from any node',
+} as const;
+
 const SIZE = {
-  vcpu_count: { label: 'vCPUs', description: 'From the NUMA nodes of its GPUs.', flag: 'vcpus', isShort: true },
+  vcpu_count: { label: 'vCPUs', description: 'Taken by the NUMA policy.', flag: 'vcpus', isShort: true },
   memory_mib: {
     label: 'Memory in MiB',
     isShort: true,
     description: ({ memory_mib }: Values) =>
       Number(memory_mib) > 0
-        ? `${bytes(Number(memory_mib) * MIB)}, in huge pages where the host has them.`
-        : 'In huge pages where the host has them.',
+        ? `${bytes(Number(memory_mib) * MIB)}, in pages as chosen below.`
+        : 'In pages as chosen below.',
+  },
+  hugepages: {
+    label: 'Huge pages',
+    description: 'Automatic uses the largest huge pages that the host has, otherwise ordinary memory.',
+    optionLabels: HUGEPAGES_LABELS,
+    initial: 'auto',
+    isShort: true,
+  },
+  numa_policy: {
+    label: 'NUMA policy',
+    description: 'CPUs and memory from the NUMA nodes of its GPUs.',
+    optionLabels: NUMA_LABELS,
+    initial: 'strict',
+    flag: 'numa',
+    isShort: true,
   },
 } as const;
 const DEFAULT_WORDS = {
@@ -73,10 +95,12 @@ export const vmProfilesOf = (sku: AdminSku): Resource<AdminVmProfile> => ({
     { header: 'GPUs', align: 'right', cell: ({ gpu_count }) => gpu_count },
     {
       header: 'Size',
-      cell: ({ vcpu_count, memory_mib }) => (
+      cell: ({ vcpu_count, memory_mib, hugepages, numa_policy }) => (
         <>
           <span className="nowrap">{count(vcpu_count, 'vCPU')}</span>
           <div className="muted nowrap">{bytes(memory_mib * MIB)}</div>
+          {hugepages !== 'auto' && <div className="muted nowrap">{HUGEPAGES_LABELS[hugepages]}</div>}
+          {numa_policy !== 'strict' && <div className="muted nowrap">NUMA {numa_policy}</div>}
         </>
       ),
     },
