@@ -1,5 +1,7 @@
 /** Nodes: their rows as operators see them, and every change of them. A change locks the node's row of the placement index first. */
 import type { WipeLevel } from '@gpuaas/contract/node';
+import type { SourceOf } from '../domain/moves.ts';
+import type { nodeMoves, occupancyMoves } from '../domain/node-state.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { NODE_HOST, type NodeHostView } from './node-host.ts';
@@ -173,10 +175,15 @@ export const lockHoldable = async (
     )
   ).rows.map((row) => row.id);
 
+/** To a state, from some of those that may become it; a node that is rebound may be in it already. */
+export type NodeMove = {
+  [To in NodeState]: Readonly<{ from: readonly (SourceOf<typeof nodeMoves, To> | To)[]; to: To }>;
+}[NodeState];
+
 /** True when the node was in one of the from-states and is now in the new one. */
 export const moveNode = async (
   tx: Tx,
-  move: Readonly<{ id: string; from: readonly NodeState[]; to: NodeState; reason: string }>,
+  move: Readonly<{ id: string; reason: string }> & NodeMove,
 ): Promise<boolean> =>
   (
     await tx.query(
@@ -291,15 +298,18 @@ export const clearNodeDrift = async (tx: Tx, nodeId: string): Promise<void> => {
   );
 };
 
+export type HeldNodeMove = {
+  [To in 'cleaning' | 'cleanup_blocked']: Readonly<{ from: readonly SourceOf<typeof occupancyMoves, To>[]; to: To }>;
+}['cleaning' | 'cleanup_blocked'];
+
 /** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
 export const moveHeldNode = async (
   tx: Tx,
   move: Readonly<{
     allocation_id: string;
     node_id: string;
-    from: readonly string[];
-    to: 'cleaning' | 'cleanup_blocked';
-  }>,
+  }> &
+    HeldNodeMove,
 ): Promise<number> => {
   const { rowCount } = await tx.query(
     `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
