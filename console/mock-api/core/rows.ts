@@ -67,11 +67,11 @@ export type Restore = ResponseRow<'adminRestoreGet'>['restore'];
 export type WipeProof = Item<'adminNodeSlotProofList'>;
 export type SlotOverride = ResponseRow<'adminNodeSlotMarkWiped'>['override'];
 
-export type Slot = Omit<SlotView, 'actions'>;
+export type Slot = Omit<SlotView, 'actions' | 'status_deadline_at'>;
 /** What a discovery would find now, beside what was approved. */
 export type Node = Omit<
   NodeView,
-  'actions' | 'free_gpus' | 'largest_set' | 'has_hardware_change' | 'occupancy' | 'finding_count' | 'is_connected'
+  'actions' | 'state_deadline_at' | 'free_gpus' | 'largest_set' | 'has_hardware_change' | 'occupancy' | 'finding_count' | 'is_connected'
 > & {
   number: number;
   private_network: string;

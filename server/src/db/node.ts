@@ -417,6 +417,19 @@ export const countNodesByState = async (reader: Reader): Promise<Readonly<{ stat
     )
   ).rows;
 
+/** Nodes by state that they should have left; `deadlines` names for each state how long it may last. */
+export const countOverdueNodes = async (
+  reader: Reader,
+  deadlines: Readonly<Record<string, number>>,
+): Promise<Readonly<{ state: string; count: number }>[]> =>
+  (
+    await reader.query<{ state: string; count: number }>(
+      `select w.key as state, count(n.id) as count from jsonb_each_text($1) w
+         left join nodes n on n.state = w.key and n.state_since < now() - make_interval(secs => w.value::float8) group by w.key order by 1`,
+      [JSON.stringify(deadlines)],
+    )
+  ).rows;
+
 export const countFailingNodes = async (reader: Reader, failuresMax: number): Promise<number> =>
   (
     await reader.query<{ count: number }>(

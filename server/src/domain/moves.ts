@@ -25,3 +25,7 @@ export type Waits<State extends string> = Readonly<Record<State, Wait | null>>;
 
 export const deadlineOf = (wait: Wait | null, since: string): string | null =>
   wait === null ? null : new Date(Date.parse(since) + wait.deadline_s * 1_000).toISOString();
+
+/** How long each state may last that must be left. */
+export const deadlinesOf = (waits: Waits<string>): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(waits).flatMap(([state, wait]) => (wait === null ? [] : [[state, wait.deadline_s]])));
