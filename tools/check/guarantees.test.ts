@@ -29,7 +29,10 @@ const document = (...rows: readonly string[]): string =>
     ...Array.from({ length: 53 }, (_, index) => `F${index + 1}`),
     ...Array.from({ length: 36 }, (_, index) => `I${index + 1}`),
   ]
-    .map((id) => rows.find((row) => row.startsWith(`### ${id}.`)) ?? `### ${id}. x\n\n**Open.** Not built. Waits for apps.\n`)
+    .map(
+      (id) =>
+        rows.find((row) => row.startsWith(`### ${id}.`)) ?? `### ${id}. x\n\n**Open.** Not built. Waits for apps.\n`,
+    )
     .join('\n');
 const reading = (...rows: readonly string[]) =>
   readGuarantees(document(...rows), async (file) => (file === FILE ? SOURCE : undefined));

@@ -71,7 +71,14 @@ export type Slot = Omit<SlotView, 'actions' | 'status_deadline_at'>;
 /** What a discovery would find now, beside what was approved. */
 export type Node = Omit<
   NodeView,
-  'actions' | 'state_deadline_at' | 'free_gpus' | 'largest_set' | 'has_hardware_change' | 'occupancy' | 'finding_count' | 'is_connected'
+  | 'actions'
+  | 'state_deadline_at'
+  | 'free_gpus'
+  | 'largest_set'
+  | 'has_hardware_change'
+  | 'occupancy'
+  | 'finding_count'
+  | 'is_connected'
 > & {
   number: number;
   private_network: string;

@@ -32,9 +32,9 @@ import {
   restoreSlot,
   setApproval,
 } from './slot-approval.ts';
+import { statement } from './statement.ts';
 import { insertBackfilledClaim } from './statements/backfill.ts';
 import { OCCUPY, RESERVE_SLOTS } from './statements/claim.ts';
-import { statement } from './statement.ts';
 
 /** The files with a statement that sets one of the columns. Those of a move between hosts run in `launch-move` tests. */
 const WRITERS = [
@@ -209,16 +209,20 @@ describe('the moves of nodes and slots', () => {
           if (what === 'find a missing claim') {
             await set('delete from allocation_resource_claims where allocation_id = $1', [made.id]);
             await set("update nodes set occupancy = 'free' where id = $1", [node.id]);
-            await set("update node_resource_slots set status = 'available', wiped_at = now() + interval '1 hour' where node_id = $1", [
-              node.id,
-            ]);
+            await set(
+              "update node_resource_slots set status = 'available', wiped_at = now() + interval '1 hour' where node_id = $1",
+              [node.id],
+            );
           }
           await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
           await attempt(`${what} when ${state}`, () => act(database, made));
           if (what !== 'prove its cleanup') continue;
           // A slot that no wipe makes fit.
           const next = await anAllocation(sql, { node: await aReadyNode(), shape, state });
-          await set("update node_resource_slots set quarantine_reason = 'ill' where node_id = $1 and status <> 'available'", [next.node_id]);
+          await set(
+            "update node_resource_slots set quarantine_reason = 'ill' where node_id = $1 and status <> 'available'",
+            [next.node_id],
+          );
           await attempt('prove the cleanup of an ill slot', () => act(database, next));
         }
   });
@@ -244,9 +248,9 @@ describe('the moves of nodes and slots', () => {
     const slot = node.slot_ids[0];
     await assert.rejects(
       database.write(PLATFORM, (tx) =>
-        tx.query("update node_resource_slots set status = 'cleaning' where id = $1", [slot]).then(() =>
-          tx.query("update node_resource_slots set status = 'reserved' where id = $1", [slot]),
-        ),
+        tx
+          .query("update node_resource_slots set status = 'cleaning' where id = $1", [slot])
+          .then(() => tx.query("update node_resource_slots set status = 'reserved' where id = $1", [slot])),
       ),
       /the status of node_resource_slots moves cleaning -> reserved, which is not declared/,
     );

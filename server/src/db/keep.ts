@@ -31,7 +31,14 @@ export type KeptPurge = Readonly<{
   deleteKept(tx: Tx, limit: number, ages: Ages): Promise<number>;
 }>;
 
-export const createKeptPurge = ({ table, only = 'true', parts = [], age, columns, kept_until }: KeptRows): KeptPurge => {
+export const createKeptPurge = ({
+  table,
+  only = 'true',
+  parts = [],
+  age,
+  columns,
+  kept_until,
+}: KeptRows): KeptPurge => {
   const partsGone = parts.map(
     (part, index) => `part${index} as (delete from ${part.table} t using verdict v
          where t.${part.column} = v.id and v.kept_until is null),`,

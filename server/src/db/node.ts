@@ -181,10 +181,7 @@ export type NodeMove = {
 }[NodeState];
 
 /** True when the node was in one of the from-states and is now in the new one. */
-export const moveNode = async (
-  tx: Tx,
-  move: Readonly<{ id: string; reason: string }> & NodeMove,
-): Promise<boolean> =>
+export const moveNode = async (tx: Tx, move: Readonly<{ id: string; reason: string }> & NodeMove): Promise<boolean> =>
   (
     await tx.query(
       `update nodes set state = $3, state_reason = $4, state_since = clock_timestamp(), state_deadline_at = null, version = version + 1

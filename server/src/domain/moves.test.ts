@@ -24,7 +24,8 @@ test('every state of a node and a slot is reached from its first one, and none b
     const graph: Moves<string> = moves;
     assert.deepEqual([...reached(graph, first)].toSorted(), all.toSorted());
     for (const state of all)
-      if (state !== 'deleted' && state !== 'retired') assert.ok(reached(graph, state).has(first), `${state} leads back`);
+      if (state !== 'deleted' && state !== 'retired')
+        assert.ok(reached(graph, state).has(first), `${state} leads back`);
   }
   assert.deepEqual(sourcesIn(nodeMoves, 'deleted'), ['retired']);
 });

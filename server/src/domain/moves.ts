@@ -28,4 +28,6 @@ export const deadlineOf = (wait: Wait | null, since: string): string | null =>
 
 /** How long each state may last that must be left. */
 export const deadlinesOf = (waits: Waits<string>): Readonly<Record<string, number>> =>
-  Object.fromEntries(Object.entries(waits).flatMap(([state, wait]) => (wait === null ? [] : [[state, wait.deadline_s]])));
+  Object.fromEntries(
+    Object.entries(waits).flatMap(([state, wait]) => (wait === null ? [] : [[state, wait.deadline_s]])),
+  );

@@ -43,5 +43,7 @@ export const NODE_WAITS: Waits<NodeState> = {
   deleted: null,
 };
 
-export const nodeDeadline = ({ state, state_since }: Readonly<{ state: NodeState; state_since: string }>): string | null =>
-  deadlineOf(NODE_WAITS[state], state_since);
+export const nodeDeadline = ({
+  state,
+  state_since,
+}: Readonly<{ state: NodeState; state_since: string }>): string | null => deadlineOf(NODE_WAITS[state], state_since);

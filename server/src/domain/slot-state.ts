@@ -38,7 +38,11 @@ export const SLOT_WAITS: Waits<SlotStatus> = {
   reserved: { owner: 'workflow', until: 'the launch is active or fails', deadline_s: requested + provisioning },
   in_use: null,
   cleaning: { owner: 'workflow', until: 'the wipe is proven or blocked', deadline_s: releasing },
-  cleanup_blocked: { owner: 'operator', until: 'the cleanup is retried or the slot repaired', deadline_s: release_failed },
+  cleanup_blocked: {
+    owner: 'operator',
+    until: 'the cleanup is retried or the slot repaired',
+    deadline_s: release_failed,
+  },
   quarantined: { owner: 'operator', until: 'the slot is repaired or disabled', deadline_s: 7 * DAY_S },
 };
 

@@ -429,10 +429,7 @@ describe('history', () => {
       [RUNS, 'workflow_runs_kept'],
       [OVERRIDES, 'slot_overrides_kept'],
     ] as const)
-      assert.match(
-        await explained((tx) => deleteKept(tx, 100, AGES)),
-        new RegExp(`Index Scan using ${index} `),
-      );
+      assert.match(await explained((tx) => deleteKept(tx, 100, AGES)), new RegExp(`Index Scan using ${index} `));
   });
 
   it('that stays for years is read once a week, not by every turn', async () => {
