@@ -78,7 +78,7 @@ test('power that skips a move, ends elsewhere or is shown without an event is fo
   const model = observed();
   model.sightings.push(seen());
   assert.deepEqual(judgePower(FOUND, powered('stopping', 'off', 'starting', 'on'), model), []);
-  assert.match(judgePower(FOUND, powered('off', 'stopping'), model).join(), /goes from off to stopping/);
+  assert.match(judgePower(FOUND, powered('off', 'rebooting'), model).join(), /goes from off to rebooting/);
   assert.match(judgePower(FOUND, powered('stopping'), model).join(), /last event says stopping/);
   model.sightings.push(seen({ power: 'rebooting' }));
   assert.match(judgePower(FOUND, [], model).join(), /showed power rebooting/);

@@ -1,20 +1,9 @@
 /**
- * Every boundary of the workflows that change a host, and the expected database state after a worker died there. The expected
+ * Every boundary of the allocation workflows, and the expected database state after a worker died there. The expected
  * state verifies the harness: a worker that died elsewhere leaves another state.
  */
 import type { CapacityShape, WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
-import {
-  INSTALL_KEYS,
-  PROVISION_BAREMETAL,
-  PROVISION_SLICE,
-  REBOOT_SLICE,
-  REINSTALL_SLICE,
-  RELEASE_ALLOCATION,
-  REPAIR_SLOT,
-  START_SLICE,
-  STOP_SLICE,
-  WIPE_DISK,
-} from '../../server/src/domain/workflow-steps.ts';
+import { PROVISION_BAREMETAL, PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { type Execution, executionsOf } from '../../server/test/executions.ts';
 import type { Boundary } from './paused-worker.ts';
 
@@ -33,13 +22,6 @@ export const PATHS = {
   provisionBaremetal: path(PROVISION_BAREMETAL, 'baremetal'),
   releaseSlice: path(RELEASE_ALLOCATION, 'gpu_slice'),
   releaseBaremetal: path(RELEASE_ALLOCATION, 'baremetal'),
-  stop: path(STOP_SLICE, 'gpu_slice'),
-  start: path(START_SLICE, 'gpu_slice'),
-  reboot: path(REBOOT_SLICE, 'gpu_slice'),
-  reinstall: path(REINSTALL_SLICE, 'gpu_slice'),
-  installKeys: path(INSTALL_KEYS, 'gpu_slice'),
-  repairSlot: path(REPAIR_SLOT, 'gpu_slice'),
-  wipeDisk: path(WIPE_DISK, 'gpu_slice'),
 } as const;
 
 export const boundariesOf = ({ workflow, executions }: Path): readonly Omit<Boundary, 'subject_id'>[] =>

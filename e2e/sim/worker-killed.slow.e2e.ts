@@ -1,6 +1,6 @@
 /**
- * `kill -9` of the provisioning worker at every boundary of provision, power, keys, move, release, repair and disk wipes, with
- * real agents on simulated hosts. Many runs are each held at a boundary and die with one process: the next worker finds each of them at another
+ * `kill -9` of the provisioning worker at every boundary of provision, move and release, with real agents on simulated
+ * hosts. Many runs are each held at a boundary and die with one process: the next worker finds each of them at another
  * boundary. The state of the runs is read from the database before the next worker starts.
  */
 import assert from 'node:assert/strict';
@@ -12,20 +12,10 @@ import { Client as SqlClient } from 'pg';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
 import { addFault } from '../../node-agent/src/host/sim/fault.ts';
 import type { State } from '../../node-agent/src/host/sim/state.ts';
-import {
-  INSTALL_KEYS,
-  REBOOT_SLICE,
-  REINSTALL_SLICE,
-  REPAIR_SLOT,
-  START_SLICE,
-  STOP_SLICE,
-  WIPE_DISK,
-} from '../../server/src/domain/workflow-steps.ts';
 import { provisionBaremetal } from '../../server/src/workflows/provision-baremetal.ts';
 import { provisionSlice } from '../../server/src/workflows/provision-slice.ts';
 import { releaseAllocation } from '../../server/src/workflows/release-allocation.ts';
 import { emptyDatabase } from '../../server/test/database.ts';
-import { newSshKey } from '../../server/test/tenants.ts';
 import { createStory, failureReport } from '../story.ts';
 import { boundariesOf, PATHS, type Path, pictureAt } from './boundaries.ts';
 import type { Boundary } from './paused-worker.ts';
@@ -102,8 +92,8 @@ const allReach = (ids: readonly string[], state: string): Promise<true> =>
   );
 
 type Strike = Readonly<{ path: Path; boundary: Boundary }>;
-const strikesOf = (path: Path, ids: readonly string[], boundaries = boundariesOf(path)): Strike[] =>
-  boundaries.map((boundary, index) => {
+const strikesOf = (path: Path, ids: readonly string[]): Strike[] =>
+  boundariesOf(path).map((boundary, index) => {
     const subject_id = ids[index];
     assert.ok(subject_id !== undefined, 'each boundary has an allocation of its own');
     return { path, boundary: { ...boundary, subject_id } };
@@ -178,17 +168,6 @@ const checkTraces = async (ids: readonly string[]): Promise<void> => {
   for (const row of rows) assert.deepEqual([row.ids.length, row.again, row.open], [row.requests, 0, 0], row.id);
 };
 
-/** Disks of hosts that were discovered and whose slots nobody approved. */
-const unownedDisks = async (): Promise<{ node_id: string; serial: string }[]> =>
-  (
-    await sql.query<{ node_id: string; serial: string }>(
-      `select n.id as node_id, d.disk ->> 'serial' as serial
-       from nodes n cross join lateral (select facts from topology_discoveries where node_id = n.id order by task_id desc limit 1) t
-         cross join jsonb_array_elements(t.facts -> 'disks' -> 'value') as d (disk)
-       where n.name like 'bare-%' and not (d.disk ->> 'is_boot')::boolean and d.disk ->> 'device' is not null order by 1, 2`,
-    )
-  ).rows;
-
 const isClean = async (): Promise<void> => {
   const { violations, checks } = await platform.client.adminInvariantCheck({});
   assert.deepEqual(violations, []);
@@ -209,13 +188,6 @@ test('every workflow step is covered, except those that a successful run never e
     { path: PATHS.provisionBaremetal, all: provisionBaremetal.steps, unwinding: ['abort'] },
     { path: PATHS.releaseSlice, all: releaseAllocation.steps, unwinding: ['block'] },
     { path: PATHS.releaseBaremetal, all: releaseAllocation.steps, unwinding: ['block'] },
-    { path: PATHS.stop, all: STOP_SLICE.steps, unwinding: ['markUnknown'] },
-    { path: PATHS.start, all: START_SLICE.steps, unwinding: ['markUnknown'] },
-    { path: PATHS.reboot, all: REBOOT_SLICE.steps, unwinding: ['markUnknown'] },
-    { path: PATHS.reinstall, all: REINSTALL_SLICE.steps, unwinding: ['markUnknown'] },
-    { path: PATHS.installKeys, all: INSTALL_KEYS.steps, unwinding: ['abort'] },
-    { path: PATHS.repairSlot, all: REPAIR_SLOT.steps, unwinding: [] },
-    { path: PATHS.wipeDisk, all: WIPE_DISK.steps, unwinding: ['abort', 'awaitFree'] },
   ];
   for (const { path, all, unwinding } of steps) {
     const taken = new Set<string>(path.executions.map(({ step }) => step));
@@ -263,102 +235,6 @@ test('a worker killed at any step of provisioning: each allocation is activated 
   await worker.kill('SIGKILL');
 });
 
-const POWER = {
-  stop: (params: OfAllocation) => platform.client.allocationStop({ params, body: {} }),
-  start: (params: OfAllocation) => platform.client.allocationStart({ params, body: {} }),
-  reboot: (params: OfAllocation) => platform.client.allocationReboot({ params, body: {} }),
-  reinstall: (params: OfAllocation) => platform.client.allocationReinstall({ params, body: {} }),
-} as const;
-type Power = keyof typeof POWER;
-type OfAllocation = Readonly<{ project_id: string; allocation_id: string }>;
-
-const changeAll = (ids: readonly string[], to: Power): Promise<unknown> =>
-  Promise.all(ids.map((allocation_id) => POWER[to]({ project_id, allocation_id })));
-const arePowered = (ids: readonly string[], state: string): Promise<true> =>
-  eventually(
-    `${ids.length} VMs are ${state}`,
-    async () => {
-      const { rows } = await sql.query<{ power_state: string }>(
-        'select power_state from allocations where id = any ($1) and power_run_id is null',
-        [ids],
-      );
-      return (rows.length === ids.length && rows.every(({ power_state }) => power_state === state)) || undefined;
-    },
-    PATIENCE_MS,
-  );
-
-/** Every run about them has ended well, and no host did a task twice. */
-const haveEnded = async (workflow: string, ids: readonly string[]): Promise<void> => {
-  await eventually(
-    `${ids.length} runs of ${workflow} are done`,
-    async () => {
-      const { rows } = await sql.query<{ state: string; state_reason: string | null; again: number }>(
-        `select r.state, r.state_reason, (select count(*) from node_tasks t where t.workflow_run_id = r.id and t.attempt > 1)::integer as again
-         from workflow_runs r where r.workflow = $1 and r.subject_id = any ($2)`,
-        [workflow, ids],
-      );
-      assert.deepEqual(rows.filter((row) => row.state === 'stuck' || row.state === 'cancelled' || row.again > 0), []);
-      return (rows.length >= ids.length && rows.every(({ state }) => state === 'done')) || undefined;
-    },
-    PATIENCE_MS,
-  );
-};
-
-/** All of them are struck at once, and the next worker ends what the dead one began. */
-const strikePower = async (to: Power, ids: readonly string[], after: string, boundaries = boundariesOf(PATHS[to])) => {
-  const struck = ids.slice(0, boundaries.length);
-  await changeAll(struck, to);
-  await strike(strikesOf(PATHS[to], struck, boundaries));
-  const { worker } = startWorker([]);
-  await arePowered(struck, after);
-  await haveEnded(PATHS[to].workflow, struck);
-  return { worker, struck };
-};
-
-test('a worker killed at any step of a power change or of installing keys: the VM ends in the wanted state, once', async () => {
-  // Stops and keys need different allocations: one run changes a VM at a time.
-  const stops = boundariesOf(PATHS.stop).length;
-  const stopped = slices.slice(0, stops);
-  const keyed = slices.slice(stops, stops + boundariesOf(PATHS.installKeys).length);
-  const key = await platform.client.sshKeyCreate({ body: { name: 'killed', public_key: newSshKey() } });
-  await changeAll(stopped, 'stop');
-  for (const allocation_id of keyed)
-    await platform.client.accessGrantCreate({ params: { project_id, allocation_id }, body: { ssh_key_id: key.id } });
-  await strike([...strikesOf(PATHS.stop, stopped), ...strikesOf(PATHS.installKeys, keyed)]);
-  const next = startWorker([]);
-  await arePowered(stopped, 'off');
-  await haveEnded(PATHS.stop.workflow, stopped);
-  await haveEnded(PATHS.installKeys.workflow, keyed);
-  const { rows: grants } = await sql.query<{ state: string; count: number }>(
-    'select state, count(*)::integer as count from allocation_access_grants where allocation_id = any ($1) group by 1',
-    [keyed],
-  );
-  assert.deepEqual(grants, [{ state: 'installed', count: keyed.length }]);
-  await changeAll(keyed, 'stop');
-  await arePowered(keyed, 'off');
-  await next.worker.kill('SIGKILL');
-
-  const off = [...stopped, ...keyed];
-  assert.deepEqual(domains().filter(({ state, name }) => state === 'running' && off.some((id) => name.endsWith(id.slice(4)))), []);
-  const started = await strikePower('start', off, 'on');
-  await started.worker.kill('SIGKILL');
-  const rebooted = await strikePower('reboot', off, 'on');
-  await rebooted.worker.kill('SIGKILL');
-  const all = boundariesOf(PATHS.reinstall);
-  for (const part of [all.slice(0, off.length), all.slice(off.length)]) {
-    const { worker } = await strikePower('reinstall', off, 'on', part);
-    await worker.kill('SIGKILL');
-  }
-  assert.equal(started.struck.length, boundariesOf(PATHS.start).length);
-  assert.deepEqual(
-    domains()
-      .map(({ name, state }) => `${name} ${state}`)
-      .sort(),
-    slices.map((id) => `gpuaas-${id.replace('_', '-')} running`).sort(),
-  );
-  await isClean();
-});
-
 test('a worker killed at any step of release: everything is wiped once, verified and free', async () => {
   for (const id of [...slices, ...wholes]) await release(id);
   const strikes = [...strikesOf(PATHS.releaseSlice, slices), ...strikesOf(PATHS.releaseBaremetal, wholes)];
@@ -377,60 +253,9 @@ test('a worker killed at any step of release: everything is wiped once, verified
   await worker.kill('SIGKILL');
 });
 
-test('a worker killed at any step of a repair or of a disk wipe: the disk is wiped once, with proof', async () => {
-  const { items: nodes } = await platform.client.adminNodeList({ query: { limit: 200 } });
-  const repairs = boundariesOf(PATHS.repairSlot);
-  assert.ok(nodes.length >= repairs.length, 'each repair has a host of its own');
-  const reason = 'The test.';
-  const slots: string[] = [];
-  for (const { id: node_id } of nodes.slice(0, repairs.length)) {
-    const [slot] = (await platform.client.adminNodeSlotList({ params: { node_id }, query: { limit: 1 } })).items;
-    assert.ok(slot !== undefined);
-    const params = { node_id, slot_id: slot.id };
-    await platform.client.adminNodeSlotRepair({ params, body: { reason } }, { ifMatch: slot.version });
-    slots.push(slot.id);
-  }
-  const wipes = boundariesOf(PATHS.wipeDisk).length;
-  const words = ['--nodes', '2', '--prefix', 'bare-', '--mode', 'slice', '--until', 'discovered'];
-  await platform.ready(platform.hosts([...words, '--dir', join(scratch, 'bare')]), 2, PATIENCE_MS);
-  const disks: string[] = [];
-  for (const { node_id, serial } of (await unownedDisks()).slice(0, wipes))
-    disks.push((await platform.client.adminNodeDiskApprove({ params: { node_id }, body: { serial, reason } })).id);
-  assert.equal(disks.length, wipes);
-  await strike([...strikesOf(PATHS.repairSlot, slots), ...strikesOf(PATHS.wipeDisk, disks)]);
-  const { worker } = startWorker([]);
-  await haveEnded(PATHS.repairSlot.workflow, slots);
-  await haveEnded(PATHS.wipeDisk.workflow, disks);
-  const proofsOf = async (text: string, ids: readonly string[]) => (await sql.query<{ proofs: number }>(text, [ids])).rows;
-  assert.deepEqual(
-    await proofsOf(
-      `select count(*)::integer as proofs from node_resource_slots s join wipe_proofs p on p.slot_id = s.id and p.is_verified
-         join node_tasks t on t.id = p.task_id join workflow_runs r on r.id = t.workflow_run_id and r.workflow = 'repair-slot'
-       where s.id = any ($1) and s.status = 'available' and s.wipe_proof_id = p.id`,
-      slots,
-    ),
-    [{ proofs: slots.length }],
-    'each slot is available by the one proof of its repair',
-  );
-  assert.deepEqual(
-    await proofsOf(
-      `select count(*)::integer as proofs from disk_ownerships d join node_tasks t on t.node_id = d.node_id
-         join workflow_runs r on r.id = t.workflow_run_id and r.subject_id = d.id
-         join wipe_proofs p on p.task_id = t.id and p.disk_serial = d.serial and p.is_verified
-       where d.id = any ($1) and d.state = 'owned'`,
-      disks,
-    ),
-    [{ proofs: disks.length }],
-    'each disk is owned by the one proof of its wipe',
-  );
-  await isClean();
-  await worker.kill('SIGKILL');
-});
-
 test('a worker killed while a launch moves: it is on one host at a time and becomes active', async () => {
   const points = ['claimed', 'acted', 'committed'] as const;
-  const { items: all } = await platform.client.adminNodeList({ query: { limit: 200 } });
-  const nodes = all.filter(({ name }) => HOST_NAMES.includes(name));
+  const { items: nodes } = await platform.client.adminNodeList({ query: { limit: 200 } });
   const [bad, ...others] = nodes;
   assert.ok(bad !== undefined && others.length === HOSTS - 1);
   const drain = (is_draining: boolean) =>
