@@ -45,7 +45,11 @@ const seen = (change: Partial<Observed['sightings'][number]> = {}) => ({
 const observed = (): Observed => createObserved([AMBER]);
 
 /** A world that answers reads with these bodies and queries with these rows, in turn. */
-const aWorld = (bodies: readonly Reply[], rows: readonly (readonly object[])[] = [], hosts: World['hosts'] = []): World => {
+const aWorld = (
+  bodies: readonly Reply[],
+  rows: readonly (readonly object[])[] = [],
+  hosts: World['hosts'] = [],
+): World => {
   const [replies, results] = [[...bodies], [...rows]];
   const world: Partial<World> = {
     base: { tenants: [AMBER] } as unknown as World['base'],
@@ -158,7 +162,12 @@ test('a change without an audit row, a refused one with a row and a broken chain
   };
   assert.equal(await judge(202, 1), '');
   assert.equal(await judge(0, 0), '');
-  for (const [status, n] of [[202, 0], [202, 2], [409, 1], [0, 2]] as const)
+  for (const [status, n] of [
+    [202, 0],
+    [202, 2],
+    [409, 1],
+    [0, 2],
+  ] as const)
     assert.match(await judge(status, n), new RegExp(`got ${status} and has ${n} audit rows`));
   assert.match(await judge(202, 1, false), /the audit chain is not intact/);
 });
@@ -167,7 +176,10 @@ test('data on an available disk, of another tenant, and a VM without a claim are
   const machine = mkdtempSync(join(tmpdir(), 'gpuaas-judge-'));
   t.after(() => rmSync(machine, { recursive: true, force: true }));
   mkdirSync(join(machine, 'disks'));
-  writeFileSync(join(machine, 'disks', 'S1.img'), Buffer.concat([Buffer.alloc(128 * 1024), Buffer.from('secret of alc_a')]));
+  writeFileSync(
+    join(machine, 'disks', 'S1.img'),
+    Buffer.concat([Buffer.alloc(128 * 1024), Buffer.from('secret of alc_a')]),
+  );
   const domain = { allocation_id: 'alc_a', name: 'gpuaas-alc-a', state: 'running' };
   const judge = async (slot: object, claims: readonly object[], domains: readonly object[] = []) => {
     writeFileSync(join(machine, 'state.json'), JSON.stringify({ domains }));
@@ -211,10 +223,16 @@ test('a refusal that nothing explains, and a launch into a deleted project, are 
   assert.match(judge(over, limited(6)), /no limit was below 6 GPUs/);
   assert.equal(judge(over, limited(5)), '');
   const release = { kind: 'release', target: 'alc_a', gpus: 0, status: 409, code: 'conflict' } as const;
-  const told = (...states: string[]) => (model: Observed) => void model.events.set('prj_a', changed(...states));
+  const told =
+    (...states: string[]) =>
+    (model: Observed) =>
+      void model.events.set('prj_a', changed(...states));
   assert.match(judge(release, told('requested', 'provisioning', 'active')), /has not ended, and was never protected/);
   assert.equal(judge(release, told('requested', 'failed')), '');
-  assert.equal(judge(release, (model) => void model.protections.add('alc_a')), '');
+  assert.equal(
+    judge(release, (model) => void model.protections.add('alc_a')),
+    '',
+  );
 });
 
 test('work that does not end is found, and a cleanup that stays blocked after its retry', async () => {
