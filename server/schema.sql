@@ -2166,6 +2166,7 @@ create table slot_overrides (
   expires_at timestamp with time zone not null,
   confirmed_by text,
   confirmed_at timestamp with time zone,
+  kept_until timestamp with time zone,
   constraint slot_overrides_pkey PRIMARY KEY (id),
   constraint override_needs_second_person CHECK (confirmed_by IS NULL OR confirmed_by <> requested_by),
   constraint slot_overrides_check CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
@@ -2173,7 +2174,8 @@ create table slot_overrides (
   constraint slot_overrides_kind_check CHECK (kind = 'mark_wiped'::text),
   constraint slot_overrides_slot_id_fkey FOREIGN KEY (slot_id) REFERENCES node_resource_slots(id)
 );
-CREATE INDEX slot_overrides_by_end ON slot_overrides USING btree (expires_at);
+CREATE INDEX slot_overrides_kept ON slot_overrides USING btree (kept_until) WHERE (kept_until IS NOT NULL);
+CREATE INDEX slot_overrides_old ON slot_overrides USING btree (expires_at) WHERE (kept_until IS NULL);
 CREATE INDEX slot_overrides_open ON slot_overrides USING btree (slot_id, id) WHERE (confirmed_at IS NULL);
 grant delete, insert, select, update on slot_overrides to gpuaas_app;
 
@@ -2418,6 +2420,7 @@ create table workflow_runs (
   finished_at timestamp with time zone,
   workers_lost integer default 0 not null,
   workers_killed integer default 0 not null,
+  kept_until timestamp with time zone,
   constraint workflow_runs_pkey PRIMARY KEY (id),
   constraint workflow_runs_attempt_check CHECK (attempt >= 0),
   constraint workflow_runs_check CHECK (step = ANY (steps)),
@@ -2446,9 +2449,10 @@ CREATE INDEX workflow_runs_by_organization ON workflow_runs USING btree (organiz
 CREATE INDEX workflow_runs_by_project ON workflow_runs USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX workflow_runs_by_subject ON workflow_runs USING btree (subject_id, id);
 CREATE INDEX workflow_runs_due ON workflow_runs USING btree (workflow, workflow_version, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
-CREATE INDEX workflow_runs_ended ON workflow_runs USING btree (finished_at) WHERE (state = ANY (ARRAY['done'::text, 'cancelled'::text]));
+CREATE INDEX workflow_runs_kept ON workflow_runs USING btree (kept_until) WHERE (kept_until IS NOT NULL);
 CREATE UNIQUE INDEX workflow_runs_live ON workflow_runs USING btree (workflow, subject_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 CREATE INDEX workflow_runs_live_by_project ON workflow_runs USING btree (project_id) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
+CREATE INDEX workflow_runs_old ON workflow_runs USING btree (finished_at) WHERE ((state = ANY (ARRAY['done'::text, 'cancelled'::text])) AND (kept_until IS NULL));
 CREATE INDEX workflow_runs_stuck ON workflow_runs USING btree (id) WHERE (state = 'stuck'::text);
 CREATE INDEX workflow_runs_suspect ON workflow_runs USING btree (due_at) WHERE ((state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text])) AND ((state = 'running'::text) OR (workers_lost > 0)));
 grant delete, insert, select, update on workflow_runs to gpuaas_app;

@@ -121,6 +121,57 @@ const INSERTS: readonly string[] = [
       'closed', p.correlation_id, p.at, p.at + interval '1 hour', p.at + interval '1 day' from ${younger(90)}`,
 ];
 
+/**
+ * What stays for years: on the last nodes of the fleet every GPU has an allocation of two years, with runs and grants that
+ * ended long ago, and every slot an override that its proof names.
+ */
+const LASTING_NODES = 300;
+const LASTING_RUNS = 5;
+const LASTING_GRANTS = 2;
+const LASTING = `generate_series((NODES - ${LASTING_NODES}) * 8 + 8, NODES * 8 + 7) n`;
+const ofLasting = (prefix: string, number = 'n'): string => id(prefix, `800000000 + ${number}`);
+const LASTING_INSERTS: readonly string[] = [
+  `insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, gpu_count, node_id, state,
+      state_since, requested_by, activated_at, power_state, power_since, correlation_id, created_at)
+    select ${ofLasting('alc')}, ${id('org', `1 + n % ${TENANTS}`)}, ${id('prj', `1 + n % ${TENANTS}`)}, 'lasting-' || n, 'gpu_slice', '${SLICE_SKU}',
+      '${REGION}', 1, ${id('nod', 'n / 8')}, 'active', now() - interval '700 days', 'usr_bench', now() - interval '700 days', 'on',
+      now() - interval '700 days', 'lasting-' || n, now() - interval '700 days' from ${LASTING}`,
+  `insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, gpu_count, gpu_hourly_price_minor,
+      currency, scores, created_at)
+    select a.id, a.organization_id, a.project_id, a.node_id, '{}', 1, 250, 'USD', '{"binpack": 0.5}', a.created_at
+    from allocations a where a.correlation_id like 'lasting-%'`,
+  `insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, slot_id, gpu_count,
+      slot_generation, created_at)
+    select ${ofLasting('clm')}, ${ofLasting('alc')}, ${id('org', `1 + n % ${TENANTS}`)}, ${id('prj', `1 + n % ${TENANTS}`)}, 'slot',
+      ${id('nod', 'n / 8')}, ${id('slt', 'n')}, 1, 1, now() - interval '700 days' from ${LASTING}`,
+  `update node_resource_slots set status = 'in_use', generation = 1 where node_id > ${id('nod', `NODES - ${LASTING_NODES}`)}`,
+  `update nodes set occupancy = 'sliced' where id > ${id('nod', `NODES - ${LASTING_NODES}`)}`,
+  `update node_placement_summary set occupancy = 'sliced', is_schedulable = false, free_mask = 0, free_count = 0, largest_set = 0, key_1 = null,
+      key_2 = null, key_4 = null, key_8 = null, key_node = null where node_id > ${id('nod', `NODES - ${LASTING_NODES}`)}`,
+  `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor, currency, started_at,
+      correlation_id, created_at)
+    select 'usg_' || substr(a.id, 5), a.id, a.organization_id, a.project_id, '${SLICE_SKU}', 1, 250, 'USD', a.activated_at, a.correlation_id,
+      a.created_at from allocations a where a.correlation_id like 'lasting-%'`,
+  `insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, state,
+      deadline_ms, deadline_at, step_count, created_at, finished_at, state_since)
+    select ${ofLasting('wfr', `n * ${LASTING_RUNS} + r`)}, 'install-keys', 1, ${ofLasting('alc')}, ${id('org', `1 + n % ${TENANTS}`)},
+      ${id('prj', `1 + n % ${TENANTS}`)}, 'lasting-' || n, '{a}', 'a', 'done', 3600000, t.at, 1, t.at, t.at, t.at
+    from ${LASTING} cross join generate_series(0, ${LASTING_RUNS - 1}) r
+      cross join lateral (select now() - interval '690 days' + r * interval '100 days' as at) t`,
+  `insert into workflow_steps (run_id, sequence, organization_id, step, attempt, outcome, detail, started_at, finished_at)
+    select r.id, 1, r.organization_id, 'a', 1, 'done', 'The host has completed its task.', r.created_at, r.finished_at
+    from workflow_runs r where r.correlation_id like 'lasting-%'`,
+  `insert into allocation_access_grants (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id, public_key, fingerprint,
+      state, granted_by, correlation_id, created_at, installed_at)
+    select ${ofLasting('grt', `n * ${LASTING_GRANTS} + k`)}, ${id('org', `1 + n % ${TENANTS}`)}, ${id('prj', `1 + n % ${TENANTS}`)},
+      ${ofLasting('alc')}, 'usr_bench', 'bench', 'key', 'ssh-ed25519 AAAA', 'SHA256:' || n || '-' || k, 'installed', 'usr_bench', 'lasting-' || n,
+      now() - interval '600 days', now() - interval '600 days'
+    from ${LASTING} cross join generate_series(0, ${LASTING_GRANTS - 1}) k`,
+  `insert into slot_overrides (id, slot_id, kind, generation, reason, requested_by, requested_at, expires_at, confirmed_by, confirmed_at)
+    select ${ofLasting('ovr')}, ${id('slt', 'n')}, 'mark_wiped', 1, 'A disk of the first delivery.', 'usr_bench', now() - interval '710 days',
+      now() - interval '709 days', 'usr_second', now() - interval '709 days' from ${LASTING}`,
+];
+
 /** Past triggers and foreign keys, as a dump is loaded; then the statistics that years would have left. */
 export const fillHistory = async (url: string, { nodes, days, per_day }: History): Promise<number> => {
   const total = days * per_day;
@@ -133,7 +184,7 @@ export const fillHistory = async (url: string, { nodes, days, per_day }: History
       "set session_replication_role = replica; set maintenance_work_mem = '256MB'; set synchronous_commit = off",
     );
     await owner.query(sql(PAST));
-    for (const insert of INSERTS) await owner.query(sql(insert));
+    for (const insert of [...INSERTS, ...LASTING_INSERTS]) await owner.query(sql(insert));
     await owner.query('drop table past');
     await owner.query('vacuum analyze');
     return total;

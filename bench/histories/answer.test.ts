@@ -29,3 +29,15 @@ test('a refusal has a code and a sentence', () => {
   assert.equal(judgeRefusal(STOP, 409, { code: 'conflict', detail: 'The VM is off. Start it instead.' }), null);
   assert.match(judgeRefusal(STOP, 409, { code: 'conflict', detail: '' }) ?? '', /no reason/);
 });
+
+test('an approval, a new project and a resumed cleanup are judged by their content', () => {
+  const approve = { do: 'approve', node: 0 } as const;
+  assert.equal(judgeAnswer(approve, null, { slots: [{ approval: 'approved' }] }), null);
+  assert.match(judgeAnswer(approve, null, { slots: [{ approval: 'disabled' }] }) ?? '', /says something else/);
+  const create = { do: 'project_create', who: 0 } as const;
+  assert.equal(judgeAnswer(create, null, { id: 'prj_a', name: 'project-7' }), null);
+  assert.match(judgeAnswer(create, null, { id: 'prj_a', name: 'default' }) ?? '', /says something else/);
+  const cleanup = { do: 'force_cleanup', pick: 0, absent: false } as const;
+  assert.equal(judgeAnswer(cleanup, 'alc_a', { allocation: { id: 'alc_a', state: 'releasing' } }), null);
+  assert.match(judgeAnswer(cleanup, 'alc_a', { id: 'alc_a', state: 'active' }) ?? '', /says something else/);
+});

@@ -50,6 +50,12 @@ const isRight = (command: Command, body: Json): boolean | null => {
       return LIVE_RUN.includes(body.state);
     case 'run_cancel':
       return LIVE_RUN.includes(body.state) || body.state === 'cancelled';
+    case 'approve':
+      return body.slots.every(({ approval }: Json) => approval === 'approved');
+    case 'project_create':
+      return body.id.startsWith('prj_') && /^project-\d+$/.test(body.name);
+    case 'force_cleanup':
+      return RELEASE_STATES.includes((body.allocation ?? body).state);
     case 'rotate':
       // Another process may make the key, later than the activation is asked for.
       return ['requested', 'staged', 'active'].includes(body.state) && body.purpose === command.purpose;

@@ -9,10 +9,11 @@ import { POWER_MOVES, type PowerState } from '../../server/src/domain/power.ts';
 import { OPERATOR } from './base.ts';
 import { idOf, type Launch, type Observed, type SeenEvent } from './observed.ts';
 import { type Player, readEvents } from './play.ts';
+import { judgeRefusals } from './refusal.ts';
 import { findSecret, machineState } from './secret.ts';
 import type { World } from './world.ts';
 
-type Found = Readonly<{
+export type Found = Readonly<{
   id: string;
   state: AllocationState;
   version: number;
@@ -24,7 +25,7 @@ type Found = Readonly<{
 
 const stateOf = (event: SeenEvent): AllocationState => event.data['state'] as AllocationState;
 
-const judgeEvents = (found: Found, events: readonly SeenEvent[], observed: Observed): string[] => {
+export const judgeEvents = (found: Found, events: readonly SeenEvent[], observed: Observed): string[] => {
   const own = events.filter(({ type, subject }) => type === 'allocation.changed' && subject === found.id);
   const states = own.map(stateOf);
   const wrong: string[] = [];
@@ -46,7 +47,7 @@ const judgeEvents = (found: Found, events: readonly SeenEvent[], observed: Obser
 };
 
 /** Power goes by its moves, from on when the VM became active; responses show no other state. */
-const judgePower = (found: Found, events: readonly SeenEvent[], observed: Observed): string[] => {
+export const judgePower = (found: Found, events: readonly SeenEvent[], observed: Observed): string[] => {
   const own = events.filter(({ type, subject }) => type === 'allocation.power_changed' && subject === found.id);
   const states: PowerState[] = ['on', ...own.map(({ data }) => data['power_state'] as PowerState)];
   const wrong: string[] = [];
@@ -64,7 +65,7 @@ const judgePower = (found: Found, events: readonly SeenEvent[], observed: Observ
 };
 
 /** The state of each grant is that of its last event; one that was revoked stays so. */
-const judgeGrants = async ({ world, observed }: Player): Promise<string[]> => {
+export const judgeGrants = async ({ world, observed }: Player): Promise<string[]> => {
   const wrong: string[] = [];
   for (const { tenant, id, project_id, allocation_id, is_revoked } of observed.grants) {
     const path = `/api/v1/projects/${project_id}/allocations/${allocation_id}/access-grants?limit=200`;
@@ -87,7 +88,7 @@ const judgeGrants = async ({ world, observed }: Player): Promise<string[]> => {
 };
 
 /** The stream of a project sends what the list says, in its order. */
-const judgeStreams = async ({ observed }: Player): Promise<string[]> => {
+export const judgeStreams = async ({ observed }: Player): Promise<string[]> => {
   const wrong: string[] = [];
   for (const { followed, last } of observed.streams) {
     const listed = (observed.events.get(followed.tenant.project_id) ?? []).map(({ id }) => id);
@@ -104,7 +105,10 @@ const judgeStreams = async ({ observed }: Player): Promise<string[]> => {
   return wrong;
 };
 
-const judgeUsage = (found: Found, records: readonly { started_at: string; ended_at: string | null }[]): string[] => {
+export const judgeUsage = (
+  found: Found,
+  records: readonly { started_at: string; ended_at: string | null }[],
+): string[] => {
   const expected = found.activated_at === null ? 0 : 1;
   if (records.length !== expected)
     return [`${found.id} has ${records.length} usage records, and should have ${expected}`];
@@ -120,7 +124,7 @@ const judgeUsage = (found: Found, records: readonly { started_at: string; ended_
 };
 
 /** Each key has the effect that its response says, once. */
-const judgeLaunch = async (player: Player, launch: Launch): Promise<string[]> => {
+export const judgeLaunch = async (player: Player, launch: Launch): Promise<string[]> => {
   const { world, observed } = player;
   const get = (path: string) => world.call(launch.tenant.name, { method: 'GET', path });
   const base = `/api/v1/projects/${launch.project_id}`;
@@ -146,7 +150,7 @@ const judgeLaunch = async (player: Player, launch: Launch): Promise<string[]> =>
 };
 
 /** Quota in use is what is held. */
-const judgeQuota = async (world: World): Promise<string[]> => {
+export const judgeQuota = async (world: World): Promise<string[]> => {
   const wrong: string[] = [];
   for (const tenant of world.base.tenants) {
     const { body } = await world.call(tenant.name, {
@@ -165,7 +169,7 @@ const judgeQuota = async (world: World): Promise<string[]> => {
 };
 
 /** Accepted changes have one audit row, refused ones none that reports success. A response that is repeated has its own. */
-const judgeAudit = async (world: World, observed: Observed): Promise<string[]> => {
+export const judgeAudit = async (world: World, observed: Observed): Promise<string[]> => {
   const { rows } = await world.sql.query<{ correlation_id: string; n: number }>(
     `select correlation_id, count(*)::integer as n from audit_logs
      where result = 'success' and actor_kind <> 'system' and correlation_id like 'history-%' and not metadata ? 'replayed' group by 1`,
@@ -182,7 +186,7 @@ const judgeAudit = async (world: World, observed: Observed): Promise<string[]> =
 };
 
 /** The hosts have no data and no VM of an allocation that left. */
-const judgeHosts = async (world: World): Promise<string[]> => {
+export const judgeHosts = async (world: World): Promise<string[]> => {
   const { rows: slots } = await world.sql.query<{
     id: string;
     node_id: string;
@@ -216,7 +220,7 @@ const judgeHosts = async (world: World): Promise<string[]> => {
   return wrong;
 };
 
-const judgeInvariants = async (world: World): Promise<string[]> => {
+export const judgeInvariants = async (world: World): Promise<string[]> => {
   const wrong: string[] = [];
   for (const { name, sql } of INVARIANTS) {
     const { rows } = await world.sql.query<{ subject_id: string; detail: string }>(sql);
@@ -234,6 +238,7 @@ export const judge = async (player: Player): Promise<string[]> => {
   const wrong = [...observed.wrong];
   for (const launch of observed.launches) wrong.push(...(await judgeLaunch(player, launch)));
   wrong.push(
+    ...judgeRefusals(observed),
     ...(await judgeGrants(player)),
     ...(await judgeStreams(player)),
     ...(await judgeQuota(world)),

@@ -30,6 +30,19 @@ export type SeenEvent = Readonly<{
 }>;
 export type Change = Readonly<{ what: string; correlation_id: string; status: number }>;
 
+/** A launch or another change of an allocation, and what became of it. `gpus`: what it asked for. */
+export type Decision = Readonly<{
+  what: string;
+  kind: 'launch' | 'release' | 'other';
+  tenant: string;
+  project_id: string;
+  target: string | null;
+  gpus: number;
+  status: number;
+  code: string | null;
+  began: number;
+}>;
+
 export type Observed = {
   /** Violations found while playing. */
   readonly wrong: string[];
@@ -47,6 +60,13 @@ export type Observed = {
   }[];
   /** The event streams, and the last event before each. */
   readonly streams: { followed: Followed; last: string }[];
+  readonly decisions: Decision[];
+  /** Of projects, also those whose response was lost. */
+  readonly deletions: Readonly<{ project_id: string; status: number; ended: number }>[];
+  /** Every limit that a tenant may have had; null is none. */
+  readonly limits: Map<string, (number | null)[]>;
+  /** Allocations that may have been protected at some time. */
+  readonly protections: Set<string>;
   /** How often each command was accepted, so that a driver whose commands are all refused is noticed. */
   readonly accepted: Map<string, number>;
 };
@@ -60,6 +80,10 @@ export const createObserved = (tenants: readonly BaseTenant[]): Observed => ({
   projects: new Map(tenants.map(({ name, project_id }) => [name, [project_id]])),
   grants: [],
   streams: [],
+  decisions: [],
+  deletions: [],
+  limits: new Map(),
+  protections: new Set(),
   accepted: new Map(),
 });
 

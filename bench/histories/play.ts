@@ -4,7 +4,7 @@ import type { BaseTenant } from './base.ts';
 import { OPERATOR } from './base.ts';
 import type { Command } from './command.ts';
 import { playFault } from './fault.ts';
-import { idOf, type Launch, type Observed, type SeenEvent } from './observed.ts';
+import { type Decision, idOf, type Launch, type Observed, type SeenEvent } from './observed.ts';
 import { writeSecret } from './secret.ts';
 import type { Reply, Request, World } from './world.ts';
 
@@ -27,6 +27,21 @@ let order = 0;
 type Played = Answered | 'done' | undefined;
 /** `target`: the allocation that the response must be about. */
 type Answered = Reply & Readonly<{ target?: string }>;
+
+const noteDecision = (
+  { observed }: Player,
+  decision: Pick<Decision, 'what' | 'kind' | 'project_id' | 'target' | 'gpus' | 'began'>,
+  tenant: BaseTenant,
+  { status, body }: Reply,
+): void => {
+  if (status !== 0)
+    observed.decisions.push({
+      ...decision,
+      tenant: tenant.name,
+      status,
+      code: status < 300 ? null : (body?.code ?? null),
+    });
+};
 
 /** Sends a request, and checks what holds for every response. */
 const send = async (player: Player, who: string, request: Request): Promise<Reply> => {
@@ -111,10 +126,13 @@ const launch = async (
     reply: null,
   };
   observed.launches.push(made);
+  const began = order++;
   made.reply = await send(player, tenant.name, {
     ...{ method: 'POST', path: `/api/v1/projects/${project_id}/allocations`, body },
     ...keyOf(player),
   });
+  const asked = { what: name, kind: 'launch', project_id, target: null, gpus: command.gpus, began } as const;
+  noteDecision(player, asked, tenant, made.reply);
   return made.reply;
 };
 
@@ -162,6 +180,8 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
       path: `/api/v1/admin/quotas?organization_id=${tenant.organization_id}`,
     });
     const quota = list.body?.items?.find((one: { project_id: string | null }) => one.project_id === null);
+    const limits = observed.limits.get(tenant.name) ?? [];
+    observed.limits.set(tenant.name, [...limits, quota?.gpu_limit ?? null, command.limit]);
     return send(player, OPERATOR, {
       ...{ method: 'PUT', path: '/api/v1/admin/quotas', if_match: quota?.version ?? 1 },
       body: { organization_id: tenant.organization_id, gpu_limit: command.limit },
@@ -173,7 +193,14 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
   if (command.do === 'project_delete') {
     const project = at((observed.projects.get(tenant.name) ?? []).slice(1), command.pick);
     if (project === undefined) return undefined;
-    return send(player, tenant.name, { method: 'DELETE', path: `/api/v1/projects/${project}`, ...correlated(player) });
+    const sent = { project_id: project, status: 0, ended: Number.POSITIVE_INFINITY };
+    observed.deletions.push(sent);
+    const reply = await send(player, tenant.name, {
+      ...{ method: 'DELETE', path: `/api/v1/projects/${project}` },
+      ...correlated(player),
+    });
+    Object.assign(sent, { status: reply.status, ended: order++ });
+    return reply;
   }
   if (command.do === 'revoke') {
     const grant = at(
@@ -193,10 +220,15 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
   const id = target === undefined ? null : idOf(target);
   if (target === undefined || id === null) return undefined;
   const path = `/api/v1/projects/${target.project_id}/allocations/${id}`;
-  const post = async (action: string): Promise<Answered> => ({
-    ...(await send(player, tenant.name, { method: 'POST', path: `${path}/${action}`, body: {}, ...keyOf(player) })),
-    target: id,
-  });
+  const post = async (action: string): Promise<Answered> => {
+    const began = order++;
+    const request = { method: 'POST', path: `${path}/${action}`, body: {}, ...keyOf(player) };
+    const reply = await send(player, tenant.name, request);
+    const kind = action === 'release' ? 'release' : 'other';
+    const asked = { what: `${action} ${id}`, kind, project_id: target.project_id, target: id, gpus: 0, began } as const;
+    noteDecision(player, asked, tenant, reply);
+    return { ...reply, target: id };
+  };
   switch (command.do) {
     case 'release':
       return post('release');
@@ -209,6 +241,7 @@ const playTenant = async (player: Player, command: Command & { who: number }): P
     case 'protect': {
       const { status, body } = await send(player, tenant.name, { method: 'GET', path });
       if (status !== 200) return undefined;
+      if (command.on) observed.protections.add(id);
       const change = { is_protected: command.on };
       const request = { method: 'PATCH', path, body: change, if_match: body.version, ...correlated(player) };
       return { ...(await send(player, tenant.name, request)), target: id };

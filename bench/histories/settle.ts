@@ -27,8 +27,8 @@ const HURRY = `update workflow_runs set due_at = clock_timestamp() where state i
 const openWork = async (world: World): Promise<string[]> =>
   (await world.sql.query<{ what: string }>(OPEN_WORK)).rows.map(({ what }) => what);
 
-const untilQuiet = async (world: World): Promise<string[]> => {
-  const deadline = performance.now() + PATIENCE_MS;
+const untilQuiet = async (world: World, patienceMs: number): Promise<string[]> => {
+  const deadline = performance.now() + patienceMs;
   for (let quiet = 0; ; ) {
     const open = await openWork(world);
     quiet = open.length === 0 ? quiet + 1 : 0;
@@ -50,13 +50,13 @@ type Blocked = Readonly<{ id: string; run_id: string | null; reason: string | nu
 const blocked = async (world: World): Promise<Blocked[]> => (await world.sql.query<Blocked>(BLOCKED)).rows;
 
 /** What is still open after all faults are healed; empty if everything ended. */
-export const settle = async (world: World): Promise<string[]> => {
+export const settle = async (world: World, patienceMs = PATIENCE_MS): Promise<string[]> => {
   await heal(world);
-  return (await untilQuiet(world)).map((what) => `not settled: ${what}`);
+  return (await untilQuiet(world, patienceMs)).map((what) => `not settled: ${what}`);
 };
 
 /** As an operator who has repaired the hosts: what still cannot be cleaned up; null when nothing was blocked. */
-export const recover = async (world: World): Promise<string[] | null> => {
+export const recover = async (world: World, patienceMs = PATIENCE_MS): Promise<string[] | null> => {
   const found = await blocked(world);
   if (found.length === 0) return null;
   for (const { id, run_id } of found)
@@ -70,7 +70,7 @@ export const recover = async (world: World): Promise<string[] | null> => {
         : { path: `/api/v1/admin/workflow-runs/${run_id}/retry`, body: {} }),
       key: `recover-${run_id ?? id}`,
     });
-  const open = await untilQuiet(world);
+  const open = await untilQuiet(world, patienceMs);
   const left = await blocked(world);
   return [
     ...open.map((what) => `not settled after the retry: ${what}`),

@@ -47,7 +47,7 @@ export {
   SiteFile,
 } from './public/admin-site.ts';
 export { SkuSpec } from './public/admin-sku.ts';
-export { SLOT_STATUSES } from './public/admin-slot.ts';
+export { APPROVALS, SLOT_STATUSES } from './public/admin-slot.ts';
 export { VmProfileSpec } from './public/admin-vm-profile.ts';
 export {
   ALLOCATION_STATES,

@@ -722,6 +722,8 @@ export type Node = {
   state_reason: string | null;
   /** When this state began. */
   state_since: string;
+  /** When this state is overdue; null where it may last. */
+  state_deadline_at: string | null;
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
   occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
   /** Held for bare metal. */
@@ -1469,6 +1471,8 @@ export type Slot = {
   status_reason: string | null;
   /** When this status began. */
   status_since: string;
+  /** When this status is overdue; null where it may last, or the slot is disabled. */
+  status_deadline_at: string | null;
   health: 'ok' | 'unhealthy' | 'unknown';
   health_detail: Record<string, unknown>;
   generation: number;

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL database per test file or test, cloned from a template with every migration. The template is named after
- * its migrations, so an edited migration gets a new one; concurrent files use an advisory lock to decide which creates
+ * A PostgreSQL database per test file or test, cloned from a template with every migration and the guard of declared moves.
+ * The template is named after both, so an edited migration gets a new one; concurrent files use an advisory lock to decide which creates
  * it.
  *
  * The test runner starts one cluster for all files and names it in GPUAAS_TEST_POSTGRES_URL; a file run alone starts
@@ -14,6 +14,7 @@ import { APP_ROLE, migrate } from '../src/db/migrate.ts';
 import { readMigrations } from '../src/db/migration-file.ts';
 import { databaseName } from '../src/db/predicates.ts';
 import { startTestCluster } from './cluster.ts';
+import { DECLARED_MOVES } from './declared-moves.ts';
 
 export type TestDatabase = Readonly<{
   /** Signs in as the owner of the tables, past row-level security. */
@@ -78,7 +79,7 @@ export const testCluster = (): Promise<string> => {
 };
 
 const templateName = async (): Promise<string> => {
-  const digest = createHash('sha256');
+  const digest = createHash('sha256').update(DECLARED_MOVES);
   for (const migration of await readMigrations()) digest.update(`${migration.name} ${migration.sha256}\n`);
   return `gpuaas_template_${digest.digest('hex').slice(0, 12)}`;
 };
@@ -94,6 +95,7 @@ const ensureTemplate = (cluster: string, name: string): Promise<void> =>
     await client.query(`drop database if exists ${name} with (force)`);
     await client.query(`create database ${name}`);
     await migrate({ url: withName(cluster, name), log: silentLog() });
+    await withClient(withName(cluster, name), (template) => template.query(DECLARED_MOVES));
     // New connections are refused: a template in use cannot be cloned.
     await client.query(`alter database ${name} with is_template true allow_connections false`);
   });

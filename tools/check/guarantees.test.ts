@@ -29,7 +29,10 @@ const document = (...rows: readonly string[]): string =>
     ...Array.from({ length: 53 }, (_, index) => `F${index + 1}`),
     ...Array.from({ length: 36 }, (_, index) => `I${index + 1}`),
   ]
-    .map((id) => rows.find((row) => row.startsWith(`### ${id}.`)) ?? `### ${id}. x\n\n**Open.** Not built.\n`)
+    .map(
+      (id) =>
+        rows.find((row) => row.startsWith(`### ${id}.`)) ?? `### ${id}. x\n\n**Open.** Not built. Waits for apps.\n`,
+    )
     .join('\n');
 const reading = (...rows: readonly string[]) =>
   readGuarantees(document(...rows), async (file) => (file === FILE ? SOURCE : undefined));
@@ -72,7 +75,13 @@ test('a row is complete with a status, and with tests or what is missing', async
   assert.deepEqual(await found('### I3. A\n\n**In part.**\n\n- `a.test.ts`: inner\n'), [
     'I3 does not state what is missing',
   ]);
-  assert.deepEqual(await found('### I4. A\n\n**In part.** Something.\n'), ['I4 is proven in part by no test']);
+  assert.deepEqual(await found('### I4. A\n\n**In part.** Something. Waits for\nMAAS, apps.\n'), [
+    'I4 is proven in part by no test',
+  ]);
+  for (const missing of ['Something.', 'Waits for MAAS, one day.', 'Waits for somebody.'])
+    assert.deepEqual(await found(`### I5. A\n\n**Open.** ${missing}\n`), [
+      'I5 does not end with "Waits for" and MAAS, webhooks, fabric, apps, billing, gangs, endurance',
+    ]);
   assert.deepEqual(await found('### F5. A\n\nIt holds.\n'), ['F5 has no status']);
 });
 

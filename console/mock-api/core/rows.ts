@@ -68,11 +68,12 @@ export type Restore = ResponseRow<'adminRestoreGet'>['restore'];
 export type WipeProof = Item<'adminNodeSlotProofList'>;
 export type SlotOverride = ResponseRow<'adminNodeSlotMarkWiped'>['override'];
 
-export type Slot = Omit<SlotView, 'actions'>;
+export type Slot = Omit<SlotView, 'actions' | 'status_deadline_at'>;
 /** What a discovery would find now, beside what was approved. */
 export type Node = Omit<
   NodeView,
   | 'actions'
+  | 'state_deadline_at'
   | 'free_gpus'
   | 'largest_set'
   | 'has_hardware_change'

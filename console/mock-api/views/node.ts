@@ -1,9 +1,11 @@
 /** A node and its slots as operators see them, with the caller's actions or why they are unavailable. */
 import { api, type OperationId, roleHolds, roleRefusal } from '@gpuaas/contract';
 import { NODE_OPERATIONS } from '../../../server/src/domain/node-actions.ts';
+import { nodeDeadline } from '../../../server/src/domain/node-state.ts';
 import type { Refusal } from '../../../server/src/domain/refusal.ts';
 import { action } from '../../../server/src/domain/refusal.ts';
 import { SLOT_OPERATIONS } from '../../../server/src/domain/slot-actions.ts';
+import { slotDeadline } from '../../../server/src/domain/slot-state.ts';
 import type { MockCtx } from '../core/context.ts';
 import type { Node, NodeView, Slot, SlotView } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -58,6 +60,7 @@ export const nodeView =
       pool_organization_id: node.pool_organization_id,
       host_role: node.host_role,
       state_since: node.state_since,
+      state_deadline_at: nodeDeadline(node),
       held_reason: node.held_reason,
       launch_failures: node.launch_failures,
       launch_failed_at: node.launch_failed_at,
@@ -77,6 +80,7 @@ export const slotView =
   (ctx: MockCtx) =>
   (slot: Slot): SlotView => ({
     ...slot,
+    status_deadline_at: slotDeadline(slot),
     actions: platformActions(ctx, SLOT_OPERATIONS, (name) => refuseSlot(ctx.world, slot, ctx.principal.id, name)),
   });
 

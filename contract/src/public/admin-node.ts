@@ -45,6 +45,7 @@ export const Node = Closed({
   state: StringEnum(NODE_STATES),
   state_reason: Nullable(Type.String()),
   state_since: Time('When this state began.'),
+  state_deadline_at: Nullable(Time('When this state is overdue; null where it may last.')),
   capacity_mode: StringEnum(CAPACITY_MODES),
   occupancy: StringEnum(OCCUPANCIES),
   is_held: Type.Boolean({ description: 'Held for bare metal.' }),

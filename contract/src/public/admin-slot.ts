@@ -19,6 +19,7 @@ export const Slot = Closed({
   status: StringEnum(SLOT_STATUSES),
   status_reason: Nullable(Type.String()),
   status_since: Time('When this status began.'),
+  status_deadline_at: Nullable(Time('When this status is overdue; null where it may last, or the slot is disabled.')),
   health: StringEnum(HEALTHS),
   health_detail: Type.Object({}, { additionalProperties: true }),
   generation: Type.Integer(),

@@ -3,6 +3,8 @@
 import type { WipeLevel } from '@gpuaas/contract/node';
 import type { HostSize } from '@gpuaas/scheduler';
 import type { FoundGpus } from '../domain/gpu-model.ts';
+import type { SourceOf } from '../domain/moves.ts';
+import type { nodeMoves, occupancyMoves } from '../domain/node-state.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { NODE_HOST, type NodeHostView } from './node-host.ts';
@@ -178,11 +180,13 @@ export const lockHoldable = async (
     )
   ).rows.map((row) => row.id);
 
+/** To a state, from some of those that may become it; a node that is rebound may be in it already. */
+export type NodeMove = {
+  [To in NodeState]: Readonly<{ from: readonly (SourceOf<typeof nodeMoves, To> | To)[]; to: To }>;
+}[NodeState];
+
 /** True when the node was in one of the from-states and is now in the new one. */
-export const moveNode = async (
-  tx: Tx,
-  move: Readonly<{ id: string; from: readonly NodeState[]; to: NodeState; reason: string }>,
-): Promise<boolean> =>
+export const moveNode = async (tx: Tx, move: Readonly<{ id: string; reason: string }> & NodeMove): Promise<boolean> =>
   (
     await tx.query(
       `update nodes set state = $3, state_reason = $4, state_since = clock_timestamp(), state_deadline_at = null, version = version + 1
@@ -297,15 +301,18 @@ export const clearNodeDrift = async (tx: Tx, nodeId: string): Promise<void> => {
   );
 };
 
+export type HeldNodeMove = {
+  [To in 'cleaning' | 'cleanup_blocked']: Readonly<{ from: readonly SourceOf<typeof occupancyMoves, To>[]; to: To }>;
+}['cleaning' | 'cleanup_blocked'];
+
 /** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
 export const moveHeldNode = async (
   tx: Tx,
   move: Readonly<{
     allocation_id: string;
     node_id: string;
-    from: readonly string[];
-    to: 'cleaning' | 'cleanup_blocked';
-  }>,
+  }> &
+    HeldNodeMove,
 ): Promise<number> => {
   const { rowCount } = await tx.query(
     `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
@@ -437,6 +444,19 @@ export const countNodesByState = async (reader: Reader): Promise<Readonly<{ stat
   (
     await reader.query<{ state: NodeState; count: number }>(
       `select state, count(*) as count from nodes where not state ${NODE_OVER} group by state`,
+    )
+  ).rows;
+
+/** Nodes by state that they should have left; `deadlines` names for each state how long it may last. */
+export const countOverdueNodes = async (
+  reader: Reader,
+  deadlines: Readonly<Record<string, number>>,
+): Promise<Readonly<{ state: string; count: number }>[]> =>
+  (
+    await reader.query<{ state: string; count: number }>(
+      `select w.key as state, count(n.id) as count from jsonb_each_text($1) w
+         left join nodes n on n.state = w.key and n.state_since < now() - make_interval(secs => w.value::float8) group by w.key order by 1`,
+      [JSON.stringify(deadlines)],
     )
   ).rows;
 

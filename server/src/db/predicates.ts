@@ -16,8 +16,11 @@ import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OCCUPYING_ALLOCATION_STATES, STARTING_ALLOCATION_STATES } from '../domain/allocation.ts';
 import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
+import { sourcesIn } from '../domain/moves.ts';
+import { occupancyMoves } from '../domain/node-state.ts';
 import { COMPARED_WITHIN_S } from '../domain/restore.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
+import { slotMoves } from '../domain/slot-state.ts';
 import { HANDED_OUT_TASK_STATES, HELD_TASK_KINDS, UNDONE_TASK_STATES, UNSTARTED_TASK_STATES } from '../domain/task.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
@@ -33,6 +36,11 @@ export const ALLOCATION_HELD = `in ${list(HELD_ALLOCATION_STATES)}`;
 export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
 export const ALLOCATION_ENDED = `in ${list(ENDED_ALLOCATION_STATES)}`;
 export const ALLOCATION_STARTING = `in ${list(STARTING_ALLOCATION_STATES)}`;
+/** What a cleanup of its allocation starts from: of a claimed slot, and of a node that is claimed as a whole. */
+export const SLOT_TO_CLEAN = `in ${list(sourcesIn(slotMoves, 'cleaning'))}`;
+export const NODE_TO_CLEAN = `in ${list(sourcesIn(occupancyMoves, 'cleaning').filter((from) => from !== 'free'))}`;
+/** What may be set apart, or is. */
+export const SLOT_TO_QUARANTINE = `in ${list([...sourcesIn(slotMoves, 'quarantined'), 'quarantined'])}`;
 export const ALLOCATION_OCCUPYING = `in ${list(OCCUPYING_ALLOCATION_STATES)}`;
 export const DISK_OPEN = `in ${list(OPEN_DISK_APPROVAL_STATES)}`;
 export const NODE_OVER = `in ${list(OVER_NODE_STATES)}`;

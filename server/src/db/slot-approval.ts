@@ -7,7 +7,15 @@ import { REASONS } from '../domain/reasons.ts';
 import type { TakenBinding } from '../domain/slot-binding.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
-import { claimIsLive, DISK_OPEN, deviceIsHeldElsewhere, slotIsClaimed, slotIsProven, TASK_OPEN } from './predicates.ts';
+import {
+  claimIsLive,
+  DISK_OPEN,
+  deviceIsHeldElsewhere,
+  SLOT_TO_QUARANTINE,
+  slotIsClaimed,
+  slotIsProven,
+  TASK_OPEN,
+} from './predicates.ts';
 import { approvedDiskSize, type NewSlot } from './slot.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
 
@@ -328,7 +336,7 @@ export const endSlots = async (tx: Tx, nodeId: string, reason: string): Promise<
       `update node_resource_slots set approval = 'disabled', status = 'quarantined', status_reason = $2, status_since = clock_timestamp(),
          wipe_proof_id = null, wiped_at = null, wipe_outcome = null, drift = null,
          generation = greatest(generation, host_generation) + 1, version = version + 1
-       where node_id = $1 and not ${slotIsClaimed('node_resource_slots')}`,
+       where node_id = $1 and status ${SLOT_TO_QUARANTINE} and not ${slotIsClaimed('node_resource_slots')}`,
       [nodeId, reason],
     )
   ).rowCount;

@@ -1,6 +1,6 @@
 /** Requests of one operator that a second one confirms: a wipe without proof. */
 import type { Tx } from './client.ts';
-import { queryByIndex } from './plan.ts';
+import { createKeptPurge, LOOK_AGAIN } from './keep.ts';
 import type { SlotOverrides } from './types.gen.ts';
 
 export type SlotOverrideRow = Readonly<
@@ -47,21 +47,11 @@ export const confirmOverride = async (tx: Tx, id: string, by: string): Promise<S
     )
   ).rows[0];
 
-/** Requests that were not confirmed. A confirmed one is kept as long as its proof, which names it as its task. */
-export const deleteOldOverrides = async (
-  tx: Tx,
-  limit: number,
-  ages: Readonly<{ history_days: number; certificate_years: number }>,
-): Promise<number> =>
-  (
-    await queryByIndex(
-      tx,
-      `with old as materialized (
-         select o.id from slot_overrides o where o.expires_at < now() - make_interval(days => $2)
-           and (o.confirmed_at is null or o.expires_at < now() - make_interval(years => $3)
-             and not exists (select from wipe_proofs p where p.task_id = o.id))
-         order by o.expires_at limit $1 for update skip locked)
-       delete from slot_overrides o using old where o.id = old.id`,
-      [limit, ages.history_days, ages.certificate_years],
-    )
-  ).rowCount;
+/** A request that was not confirmed goes with history; a confirmed one with its proof, which names it as its task. */
+export const OVERRIDES = createKeptPurge({
+  table: 'slot_overrides',
+  age: 'expires_at',
+  columns: 't.confirmed_at, t.expires_at',
+  kept_until: `case when o.confirmed_at is not null and (o.expires_at >= now() - make_interval(years => $3)
+      or exists (select from wipe_proofs p where p.task_id = o.id)) then now() + ${LOOK_AGAIN} end`,
+});

@@ -78,6 +78,20 @@ export const countSlotsInCleanup = async (reader: Reader): Promise<SlotsInCleanu
     )
   ).rows;
 
+/** Slots in service by status that they should have left; `deadlines` names for each status how long it may last. */
+export const countOverdueSlots = async (
+  reader: Reader,
+  deadlines: Readonly<Record<string, number>>,
+): Promise<Readonly<{ status: string; count: number }>[]> =>
+  (
+    await reader.query<{ status: string; count: number }>(
+      `select w.key as status, count(s.id) as count from jsonb_each_text($1) w
+         left join node_resource_slots s on s.status = w.key and s.approval <> 'disabled'
+           and s.status_since < now() - make_interval(secs => w.value::float8) group by w.key order by 1`,
+      [JSON.stringify(deadlines)],
+    )
+  ).rows;
+
 /** Slots whose last wipe was accepted without proof. */
 export const countOverriddenSlots = async (
   reader: Reader,

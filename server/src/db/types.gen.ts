@@ -883,6 +883,7 @@ export interface SlotOverrides {
   expires_at: string;
   confirmed_by: string | null;
   confirmed_at: string | null;
+  kept_until: string | null;
 }
 
 export interface SshKeys {
@@ -1091,6 +1092,7 @@ export interface WorkflowRuns {
   finished_at: string | null;
   workers_lost: number;
   workers_killed: number;
+  kept_until: string | null;
 }
 
 export interface WorkflowSignals {

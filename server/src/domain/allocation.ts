@@ -60,7 +60,7 @@ export const isReleasable = (state: AllocationState): boolean =>
 const MINUTE_S = 60;
 
 /** The longest a state should last. Final states have no limit. */
-export const STATE_DEADLINE_S: Readonly<Record<AllocationState, number | null>> = {
+export const STATE_DEADLINE_S = {
   requested: MINUTE_S,
   provisioning: 45 * MINUTE_S,
   active: null,
@@ -68,4 +68,4 @@ export const STATE_DEADLINE_S: Readonly<Record<AllocationState, number | null>> 
   release_failed: 24 * 60 * MINUTE_S,
   released: null,
   failed: 60 * MINUTE_S,
-};
+} as const satisfies Readonly<Record<AllocationState, number | null>>;

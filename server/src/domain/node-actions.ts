@@ -8,7 +8,8 @@ import { type CAPACITY_MODES, CONVERSION_TARGETS, type OCCUPANCIES, type Operati
 import { OCCUPANCY_TEXT } from '@gpuaas/scheduler';
 import { type ConversionFacts, conversionBlockers } from './conversion.ts';
 import { clearRefusal } from './launch-failures.ts';
-import { isNodeOver, type NodeState } from './node-state.ts';
+import { sourcesIn } from './moves.ts';
+import { isNodeOver, type NodeState, nodeMoves } from './node-state.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
 import { REFUSALS } from './sentences.ts';
 
@@ -33,7 +34,7 @@ export type NodeFacts = Readonly<{
 }>;
 
 /** States in which nothing new is placed on a node. */
-export const MAY_RETIRE = ['bootstrap_issued', 'enrolling', 'offline', 'draining'] as const;
+export const MAY_RETIRE = sourcesIn(nodeMoves, 'retired');
 
 const whenOver = (node: NodeFacts, so: string): Refusal | false =>
   isNodeOver(node.state) && refused(`The node is ${node.state}; ${so}.`);

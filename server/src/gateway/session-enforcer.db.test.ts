@@ -276,7 +276,8 @@ describe('a session without permission to continue', () => {
     assert.equal(await late.client.closed(), 4003);
     assert.match(late.client.words.at(-1).message, /did not respond in time/);
     const offline = await waiting();
-    await at.channel.change("update nodes set state = 'offline' where id = $1", [stage.agent.node_id]);
+    for (const state of ['active', 'offline'])
+      await at.channel.change('update nodes set state = $2 where id = $1', [stage.agent.node_id, state]);
     clock.advance(20_000);
     assert.equal(await offline.client.closed(), 4003);
     assert.match(offline.client.words.at(-1).message, /is offline/);

@@ -96,6 +96,7 @@ describe('a device that comes back to a slot', () => {
         [slot.id],
       );
       const proof = await aProof(tx, { node_id: slot.node_id, slot_id: slot.id, serial: slot.nvme_serial });
+      await tx.query("update node_resource_slots set status = 'cleaning' where id = $1", [slot.id]);
       await tx.query("update node_resource_slots set status = 'available', wipe_proof_id = $2 where id = $1", [
         slot.id,
         proof,

@@ -4,7 +4,8 @@
  */
 import { type Database, PLATFORM } from '../db/client.ts';
 import { isClockTrusted } from '../db/clock-guard.ts';
-import { type Ages, RETENTION } from './retention.ts';
+import type { Ages } from '../db/keep.ts';
+import { RETENTION } from './retention.ts';
 
 const BATCH_ROWS = 1_000;
 const BATCHES_MAX = 20;

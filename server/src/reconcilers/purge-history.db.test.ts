@@ -10,10 +10,11 @@ import { deleteOldTokens } from '../db/api-token.ts';
 import { deleteOldBackups } from '../db/backup.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { deleteOldInvitations } from '../db/invitation.ts';
+import type { Ages, KeptPurge } from '../db/keep.ts';
 import { deleteOldCertificates, ENROLLMENTS } from '../db/node-certificate.ts';
 import { deleteOldQuotaRequests } from '../db/quota-request.ts';
-import { deleteOldOverrides } from '../db/slot-override.ts';
-import { deleteOldRuns } from '../db/statements/purge-runs.ts';
+import { OVERRIDES } from '../db/slot-override.ts';
+import { RUNS } from '../db/statements/purge-runs.ts';
 import { TASKS } from '../db/statements/purge-tasks.ts';
 import { deleteOldDiscoveries } from '../db/topology.ts';
 import { purgeExpired } from './purge-expired.ts';
@@ -371,43 +372,49 @@ describe('history', () => {
     assert.deepEqual(await idsOf('backups'), ['1'], 'all are old, and the newest stays');
   });
 
-  it('is found by index, so that a turn does not read the whole table', async () => {
-    const planOf = (purgeOne: (tx: Tx, limit: number, days: number) => Promise<number>): Promise<string> =>
-      database.write(PLATFORM, async (tx) => {
-        let plan = '';
-        await purgeOne(
-          {
-            ...tx,
-            query: async (text, values) => {
-              if (text.includes('set_config')) return tx.query(text, values);
-              const { rows } = await tx.query<Record<string, string>>(`explain ${text}`, values);
-              plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-              return { rows: [], rowCount: 0 };
-            },
-          },
-          100,
-          DAYS,
-        );
-        return plan;
+  /** The plan of a purge, or what `explain analyze` of it read. */
+  const explained = (
+    purgeOne: (tx: Tx) => Promise<number>,
+    explain: 'explain' | 'explain (analyze, timing off)' = 'explain',
+  ): Promise<string> =>
+    database.write(PLATFORM, async (tx) => {
+      let plan = '';
+      await purgeOne({
+        ...tx,
+        query: async (text, values) => {
+          if (text.includes('set_config')) return tx.query(text, values);
+          const { rows } = await tx.query<Record<string, string>>(`${explain} ${text}`, values);
+          plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+          return { rows: [], rowCount: 0 };
+        },
       });
+      return plan;
+    });
+  const AGES: Ages = { history_days: DAYS, certificate_years: 7 };
+  const history =
+    (purgeOne: (tx: Tx, limit: number, days: number) => Promise<number>) =>
+    (tx: Tx): Promise<number> =>
+      purgeOne(tx, 100, DAYS);
+  const old =
+    ({ deleteOld }: KeptPurge) =>
+    (tx: Tx): Promise<number> =>
+      deleteOld(tx, 100, AGES);
+
+  it('is found by index, so that a turn does not read the whole table', async () => {
     for (const [one, index] of [
-      [deleteOldRuns, 'workflow_runs_ended'],
-      [deleteOldCertificates, 'node_certificates_by_end'],
-      [ENROLLMENTS.deleteOld, 'node_enrollments_old'],
-      [GRANTS.deleteOld, 'access_grants_old'],
-      [deleteOldTokens, 'api_tokens_ended'],
-      [deleteOldInvitations, 'invitations_by_end'],
-      [deleteOldQuotaRequests, 'quota_requests_decided'],
-      [deleteOldBackups, 'backups_newest'],
-      [
-        (tx: Tx, limit: number, history_days: number) =>
-          deleteOldOverrides(tx, limit, { history_days, certificate_years: 7 }),
-        'slot_overrides_by_end',
-      ],
-      [deleteOldDiscoveries, 'topology_discoveries_by_age'],
-      [TASKS.deleteOld, 'node_tasks_finished'],
+      [old(RUNS), 'workflow_runs_old'],
+      [history(deleteOldCertificates), 'node_certificates_by_end'],
+      [old(ENROLLMENTS), 'node_enrollments_old'],
+      [old(GRANTS), 'access_grants_old'],
+      [history(deleteOldTokens), 'api_tokens_ended'],
+      [history(deleteOldInvitations), 'invitations_by_end'],
+      [history(deleteOldQuotaRequests), 'quota_requests_decided'],
+      [history(deleteOldBackups), 'backups_newest'],
+      [old(OVERRIDES), 'slot_overrides_old'],
+      [history(deleteOldDiscoveries), 'topology_discoveries_by_age'],
+      [old(TASKS), 'node_tasks_finished'],
     ] as const) {
-      const plan = await planOf(one);
+      const plan = await explained(one);
       assert.match(
         plan,
         new RegExp(`Index (?:Only )?Scan (?:Backward )?using ${index} .*\\n +Index Cond: .*90 days`),
@@ -419,7 +426,42 @@ describe('history', () => {
       [TASKS, 'node_tasks_kept'],
       [ENROLLMENTS, 'node_enrollments_kept'],
       [GRANTS, 'access_grants_kept'],
+      [RUNS, 'workflow_runs_kept'],
+      [OVERRIDES, 'slot_overrides_kept'],
     ] as const)
-      assert.match(await planOf(deleteKept), new RegExp(`Index Scan using ${index} `));
+      assert.match(await explained((tx) => deleteKept(tx, 100, AGES)), new RegExp(`Index Scan using ${index} `));
+  });
+
+  it('that stays for years is read once a week, not by every turn', async () => {
+    const lasting = await anAllocation(sql, { node: await aNode(sql), state: 'active' });
+    for (let n = 0; n < 20; n++) await aRun(`lasting${n}`, { subject: lasting.id, days: 400 });
+    await sql.query(
+      `insert into slot_overrides (id, slot_id, kind, generation, reason, requested_by, expires_at, confirmed_by, confirmed_at)
+       select 'ovr_lasting' || n, $1, 'mark_wiped', 1, 'r', 'usr_r', now() - interval '400 days', 'usr_s', now() from generate_series(1, 20) n`,
+      [node.slot_ids[0]],
+    );
+    await purge();
+    for (const [purgeOne, lastingRows] of [
+      [RUNS, "select id as name from workflow_runs where id like 'wfr\\_lasting%'"],
+      [OVERRIDES, "select id as name from slot_overrides where id like 'ovr\\_lasting%'"],
+    ] as const) {
+      assert.equal((await names(lastingRows)).length, 20);
+      for (const read of [old(purgeOne), (tx: Tx) => purgeOne.deleteKept(tx, 100, AGES)]) {
+        const plan = await explained(read, 'explain (analyze, timing off)');
+        assert.match(plan, /Index Scan using \w+_(?:old|kept) on \w+ t[ _\d]* .*\(actual rows=0[. ]/, plan);
+        assert.doesNotMatch(plan, /Rows Removed by Filter: [1-9]/, plan);
+      }
+    }
+    await sql.query('set session_replication_role = replica');
+    await sql.query('delete from allocation_resource_claims where allocation_id = $1', [lasting.id]);
+    await sql.query('delete from allocations where id = $1', [lasting.id]);
+    await sql.query('set session_replication_role = origin');
+    await purge();
+    const runs = "select id as name from workflow_runs where id like 'wfr\\_lasting%'";
+    assert.equal((await names(runs)).length, 20, 'nothing is looked at again before its time');
+    await sql.query("update workflow_runs set kept_until = now() - interval '1 second' where kept_until is not null");
+    await purge();
+    assert.deepEqual(await names(runs), []);
+    assert.deepEqual(await names("select run_id as name from workflow_steps where run_id like 'wfr\\_lasting%'"), []);
   });
 });

@@ -8,15 +8,16 @@ import { deleteOldBackups } from '../db/backup.ts';
 import type { Tx } from '../db/client.ts';
 import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts';
 import { deleteOldInvitations } from '../db/invitation.ts';
+import type { Ages, KeptPurge } from '../db/keep.ts';
 import { deleteOldListenerRequests } from '../db/listener-request.ts';
 import { deleteOldCertificates, ENROLLMENTS } from '../db/node-certificate.ts';
 import { deleteOldStreamTasks } from '../db/node-task.ts';
 import { deleteOldEvents } from '../db/outbox.ts';
 import { deleteEndedHolders } from '../db/platform-key.ts';
 import { deleteOldQuotaRequests } from '../db/quota-request.ts';
-import { deleteOldOverrides } from '../db/slot-override.ts';
+import { OVERRIDES } from '../db/slot-override.ts';
 import { cutWipeChains } from '../db/statements/cut-wipe-chains.ts';
-import { deleteOldRuns } from '../db/statements/purge-runs.ts';
+import { RUNS } from '../db/statements/purge-runs.ts';
 import { TASKS } from '../db/statements/purge-tasks.ts';
 import { deleteEndedUserData } from '../db/statements/remove-user-data.ts';
 import { deleteOldRecordings } from '../db/terminal-recording.ts';
@@ -24,7 +25,6 @@ import { deleteOldSessions, deleteUnusedTickets } from '../db/terminal-session.t
 import { deleteOldDiscoveries } from '../db/topology.ts';
 import { deleteOverWebSessions } from '../db/web-session.ts';
 
-export type Ages = Readonly<{ history_days: number; certificate_years: number }>;
 type Purge = (tx: Tx, limit: number, ages: Ages) => Promise<number>;
 
 export type Retention = Readonly<{
@@ -37,6 +37,8 @@ const history =
   (purge: (tx: Tx, limit: number, days: number) => Promise<number>): Purge =>
   (tx, limit, { history_days }) =>
     purge(tx, limit, history_days);
+
+const looked = ({ deleteOld, deleteKept }: KeptPurge): readonly Purge[] => [deleteOld, deleteKept];
 
 const LEDGER = 'never deleted: the ledger';
 const EVIDENCE = 'never deleted: evidence, a few rows a year';
@@ -59,14 +61,14 @@ export const RETENTION: Readonly<Record<string, Retention>> = {
   platform_key_holders: { kept: 'until the process has ended', purges: [deleteEndedHolders] },
   workflow_runs: {
     kept: 'GPUAAS_HISTORY_DAYS after the end; stuck ones, and those of an allocation that is not over, stay',
-    purges: [history(deleteOldRuns)],
+    purges: looked(RUNS),
   },
   workflow_steps: { kept: 'as its run' },
   workflow_signals: { kept: 'as its run' },
   node_certificates: { kept: 'GPUAAS_HISTORY_DAYS after the validity', purges: [history(deleteOldCertificates)] },
   node_enrollments: {
     kept: 'GPUAAS_HISTORY_DAYS, and as long as one of its certificates',
-    purges: [history(ENROLLMENTS.deleteOld), history(ENROLLMENTS.deleteKept)],
+    purges: looked(ENROLLMENTS),
   },
   topology_discoveries: {
     kept: 'GPUAAS_HISTORY_DAYS; the newest of a node, and those that a slot was approved by, stay',
@@ -75,7 +77,7 @@ export const RETENTION: Readonly<Record<string, Retention>> = {
   topology_candidates: { kept: 'as its discovery' },
   allocation_access_grants: {
     kept: 'GPUAAS_HISTORY_DAYS after the end of its allocation',
-    purges: [history(GRANTS.deleteOld), history(GRANTS.deleteKept)],
+    purges: looked(GRANTS),
   },
   invitations: { kept: 'GPUAAS_HISTORY_DAYS after the end', purges: [history(deleteOldInvitations)] },
   quota_requests: { kept: 'GPUAAS_HISTORY_DAYS after the decision', purges: [history(deleteOldQuotaRequests)] },
@@ -87,12 +89,12 @@ export const RETENTION: Readonly<Record<string, Retention>> = {
   allocation_resource_claims: { kept: 'as the proof that ended it' },
   slot_overrides: {
     kept: 'GPUAAS_HISTORY_DAYS after the end of the request; a confirmed one as long as its proof',
-    purges: [deleteOldOverrides],
+    purges: looked(OVERRIDES),
   },
   node_tasks: {
     kept: 'GPUAAS_HISTORY_DAYS after the end, and as long as something cites it; those of sessions a day',
     // After everything that may cite a task.
-    purges: [deleteOldStreamTasks, history(TASKS.deleteOld), history(TASKS.deleteKept)],
+    purges: [deleteOldStreamTasks, ...looked(TASKS)],
   },
 
   log_lines: { kept: 'GPUAAS_LOG_DAYS: keep-log-partitions drops whole days' },

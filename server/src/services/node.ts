@@ -139,10 +139,13 @@ export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>
  */
 export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain'>) => {
   const before = await lockNode(ctx.tx, params.node_id);
-  const [from, to] = body.is_draining ? (['active', 'draining'] as const) : (['draining', 'active'] as const);
+  const move = body.is_draining
+    ? ({ from: ['active'], to: 'draining' } as const)
+    : ({ from: ['draining'], to: 'active' } as const);
+  const { to } = move;
   ctx.note({ state_before: before.state, state_after: to, reason: body.reason });
   if (!(await refuseNode(ctx.tx, before, body.is_draining ? 'drain' : 'resume'))) {
-    await db.moveNode(ctx.tx, { id: before.id, from: [from], to, reason: body.reason });
+    await db.moveNode(ctx.tx, { id: before.id, ...move, reason: body.reason });
     await refreshSummary(ctx.tx, before.id);
     ctx.emit('node.changed', {
       subject: before.id,

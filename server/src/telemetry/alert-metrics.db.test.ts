@@ -12,7 +12,12 @@ import { sealLag } from '../db/audit-seal.ts';
 import { archiveLag } from '../db/audit-segment.ts';
 import { createDatabase, PLATFORM, type Reader } from '../db/client.ts';
 import { queryReadOnly } from '../db/health.ts';
+import { countOverdueNodes } from '../db/node.ts';
 import { outboxLag } from '../db/outbox.ts';
+import { countOverdueSlots } from '../db/slot.ts';
+import { deadlinesOf } from '../domain/moves.ts';
+import { NODE_WAITS } from '../domain/node-state.ts';
+import { SLOT_WAITS } from '../domain/slot-state.ts';
 import { createNodeCounter } from '../reconcilers/count-nodes.ts';
 import { createHeadsDisk } from '../reconcilers/measure-heads-disk.ts';
 
@@ -220,4 +225,46 @@ test('each role exports its metrics, with the certificates and limits that it ha
     ['gpuaas_audit_heads_disk_free_ratio', (n: number) => n >= 0 && n <= 1],
   ] as const)
     assert.ok(isRight(metricOf(name)), `${name} ${metricOf(name)}`);
+});
+
+test('nodes and slots are overdue once their state lasts longer than it may, unless the slot is disabled', async (t) => {
+  const closers: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    for (const close of closers.toReversed()) await close();
+  });
+  const hook = { after: (fn: () => Promise<void>) => void closers.push(fn) };
+  const { database, ownerUrl } = await testDatabase(hook);
+  const sql = await connect(hook, ownerUrl);
+  const late = await aNode(sql, { state: 'draining' });
+  const early = await aNode(sql, { state: 'draining' });
+  await aNode(sql, { state: 'active', slots: false });
+  await sql.query("update nodes set state_since = now() - interval '1 year' where id <> $1", [early.id]);
+  await sql.query(
+    `update node_resource_slots set status = 'quarantined', status_since = now() - interval '1 year',
+       approval = case slot_index when 1 then 'disabled' else approval end where node_id = $1 and slot_index < 3`,
+    [late.id],
+  );
+  await sql.query("update node_resource_slots set status_since = now() - interval '1 year' where status = 'available'");
+  await sql.query("update node_resource_slots set status = 'quarantined', status_since = now() where node_id = $1", [
+    early.id,
+  ]);
+  const [nodes, slots] = await database.read(PLATFORM, (reader) =>
+    Promise.all([
+      countOverdueNodes(reader, deadlinesOf(NODE_WAITS)),
+      countOverdueSlots(reader, deadlinesOf(SLOT_WAITS)),
+    ]),
+  );
+  const none = { count: 0 };
+  assert.deepEqual(nodes, [
+    { state: 'bootstrap_issued', ...none },
+    { state: 'draining', count: 1 },
+    { state: 'enrolling', ...none },
+    { state: 'offline', ...none },
+  ]);
+  assert.deepEqual(slots, [
+    { status: 'cleaning', ...none },
+    { status: 'cleanup_blocked', ...none },
+    { status: 'quarantined', count: 2 },
+    { status: 'reserved', ...none },
+  ]);
 });

@@ -7,17 +7,22 @@ import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { isClockTrusted } from '../db/clock-guard.ts';
 import { queryReadOnly } from '../db/health.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
-import { countFailingNodes } from '../db/node.ts';
+import { countFailingNodes, countOverdueNodes } from '../db/node.ts';
 import { commitOrderDelay, outboxLag } from '../db/outbox.ts';
 import { countHeldNodes } from '../db/restore.ts';
-import { countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';
+import { countOverdueSlots, countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';
 import { isCompared } from '../db/statements/restore.ts';
 import { countRunsByState } from '../db/workflow-run-view.ts';
 import { LAUNCH_FAILURES_MAX } from '../domain/launch-failures.ts';
+import { deadlinesOf, type Waits } from '../domain/moves.ts';
+import { NODE_WAITS } from '../domain/node-state.ts';
+import { SLOT_WAITS } from '../domain/slot-state.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Agents read their host every minute and report every two. */
 const LATE_S = 5 * 60;
+
+const ownerOf = (waits: Waits<string>, state: string): string => waits[state]?.owner ?? '';
 
 export const addGauges = (
   telemetry: Telemetry,
@@ -159,6 +164,26 @@ export const addGauges = (
     async () =>
       (await ask(countOverriddenSlots, [])).map(({ region_name, status, count }) => ({
         labels: { region: region_name, status },
+        value: count,
+      })),
+  );
+  telemetry.gauge(
+    'gpuaas_nodes_overdue',
+    'Nodes past the deadline of their state, by who ends it.',
+    ['state', 'owner'],
+    async () =>
+      (await ask((reader) => countOverdueNodes(reader, deadlinesOf(NODE_WAITS)), [])).map(({ state, count }) => ({
+        labels: { state, owner: ownerOf(NODE_WAITS, state) },
+        value: count,
+      })),
+  );
+  telemetry.gauge(
+    'gpuaas_slots_overdue',
+    'Slots in service past the deadline of their status, by who ends it.',
+    ['status', 'owner'],
+    async () =>
+      (await ask((reader) => countOverdueSlots(reader, deadlinesOf(SLOT_WAITS)), [])).map(({ status, count }) => ({
+        labels: { status, owner: ownerOf(SLOT_WAITS, status) },
         value: count,
       })),
   );

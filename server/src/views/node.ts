@@ -4,6 +4,7 @@ import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
 import { listNodeFacts } from '../db/node-facts.ts';
 import { NODE_OPERATIONS, type NodeAction, type NodeFacts, nodeRefusal } from '../domain/node-actions.ts';
+import { nodeDeadline } from '../domain/node-state.ts';
 import type { Action } from '../domain/refusal.ts';
 import { notFound } from '../errors.ts';
 import { platformActions, refuse } from '../pipeline/actions.ts';
@@ -25,12 +26,13 @@ const factsOf = async (reader: Reader, rows: readonly NodeRow[]): Promise<NodeFa
   return rows.map((row) => ({ ...row, ...(byNode.get(row.id) ?? NOTHING) }));
 };
 
-export type NodeView = NodeRow & { actions: Action[] };
+export type NodeView = NodeRow & { state_deadline_at: string | null; actions: Action[] };
 
 export const nodeViews = async (ctx: Ctx, reader: Reader, rows: readonly NodeRow[]): Promise<NodeView[]> => {
   const facts = await factsOf(reader, rows);
   return rows.map((row, index) => ({
     ...row,
+    state_deadline_at: nodeDeadline(row),
     actions: platformActions(ctx, NODE_OPERATIONS, (name) => {
       const node = facts[index];
       return node === undefined ? null : nodeRefusal(name, node);

@@ -10,6 +10,7 @@ import { listSlotUse, type SlotUseRow } from '../db/slot-facts.ts';
 import type { Action } from '../domain/refusal.ts';
 import { SLOT_OPERATIONS, type SlotFacts, slotRefusal } from '../domain/slot-actions.ts';
 import { bindingConflicts, boundSlot } from '../domain/slot-binding.ts';
+import { slotDeadline } from '../domain/slot-state.ts';
 import { type FieldError, notFound } from '../errors.ts';
 import { platformActions } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
@@ -66,7 +67,7 @@ export const slotContexts = async (
   return new Map(contexts);
 };
 
-export type SlotView = SlotRow & { actions: Action[] };
+export type SlotView = SlotRow & { status_deadline_at: string | null; actions: Action[] };
 
 export const slotViews = async (
   ctx: Ctx,
@@ -77,6 +78,7 @@ export const slotViews = async (
   const contexts = await slotContexts(ctx, reader, node, rows);
   return rows.map((row) => ({
     ...row,
+    status_deadline_at: slotDeadline(row),
     actions: platformActions(ctx, SLOT_OPERATIONS, (name) => {
       const facts = contexts.get(row.id);
       return facts === undefined ? null : slotRefusal(name, facts);

@@ -17,7 +17,9 @@ import { insertProofAudit, insertWipeProof } from '../db/statements/prove.ts';
 import { insertUsage } from '../db/usage.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { blockedReason } from '../domain/cleanup-block.ts';
+import { sourcesIn } from '../domain/moves.ts';
 import { REASONS } from '../domain/reasons.ts';
+import { slotMoves } from '../domain/slot-state.ts';
 import type { WipeVerdict } from '../domain/wipe.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { grantsInstalledAtStart } from './access-grant.ts';
@@ -88,7 +90,7 @@ const moveClaimed = async (tx: Tx, nodeId: string | null, change: () => Promise<
 /** Everything claimed waits for a wipe. A bare-metal tenant could write to slots that were never reserved for it. */
 const startCleaning = (tx: Tx, row: StayRow, reason: string): Promise<void> =>
   moveClaimed(tx, row.node_id, async () => {
-    const from = ['available', 'reserved', 'in_use', 'cleanup_blocked'];
+    const from = sourcesIn(slotMoves, 'cleaning');
     const { allocation_id, node_id } = stayOf(row);
     await moveHeldSlots(tx, { allocation_id, node_id, from, to: 'cleaning', reason });
     await moveHeldNode(tx, { allocation_id, node_id, from: ['exclusive', 'cleanup_blocked'], to: 'cleaning' });
@@ -126,7 +128,7 @@ export const blockCleanup = async (tx: Tx, stay: Stay, reason: string, cause?: C
     const held = { allocation_id: id, node_id };
     const event = 'cleanup_blocked';
     await moveHeldSlots(tx, { ...held, from: ['cleaning'], to: event, reason: stateReason, event });
-    await moveHeldNode(tx, { ...held, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
+    await moveHeldNode(tx, { ...held, from: ['cleaning'], to: 'cleanup_blocked' });
   });
   auditRun(tx, row, 'block_cleanup', reason);
   if (move_id !== null) return;

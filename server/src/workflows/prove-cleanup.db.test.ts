@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
-import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
-import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
+import { prove, stayOn } from '../../test/proven-cleanup.ts';
 import { PLATFORM } from '../db/client.ts';
-import { listHeldSlots } from '../db/lifecycle.ts';
-import { judgeWipe } from '../domain/wipe.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { proveCleanup } from './prove-cleanup.ts';
 
@@ -21,27 +19,6 @@ const world = async (t: TestContext) => {
 };
 
 type World = Awaited<ReturnType<typeof world>>;
-
-const stayOn = ({ id, node_id }: TestAllocation) => ({ allocation_id: id, node_id, move_id: null });
-
-/** Proves with complete evidence, for a generation that is `behind` the slot's own. */
-const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<void> =>
-  database.write(PLATFORM, async (tx) => {
-    const targets = (await listHeldSlots(tx, stayOn(made))).map((slot) => ({
-      slot_id: slot.id,
-      serial: slot.nvme_serial,
-      generation: slot.generation - behind,
-      size_bytes: slot.nvme_size_bytes,
-      gpu_pci_address: slot.gpu_pci_address,
-    }));
-    const disks = targets.map((target) => provenDisk(target));
-    const gpu_resets = targets.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address));
-    const verdict = judgeWipe(cleanedUp(disks, { gpu_resets }), targets, {
-      minimum: 'clear',
-      created_at: new Date().toISOString(),
-    });
-    await proveCleanup(tx, stayOn(made), { task_id: 'tsk_test', node_id: made.node_id, verdict, may_try_again: false });
-  });
 
 const indexRow = async ({ sql }: World, nodeId: string): Promise<unknown> =>
   (
@@ -58,7 +35,7 @@ test('the index row written with the proof equals a freshly computed one', async
   await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
   await w.sql.query("update node_resource_slots set health = 'unhealthy' where id = $1", [other.slot_ids[0]]);
   for (const released of [made, other]) {
-    await prove(w, released);
+    await prove(w.database, released);
     const written = await indexRow(w, node.id);
     await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
     assert.deepEqual(written, await indexRow(w, node.id));
@@ -72,7 +49,7 @@ test('a proof about an older generation of a slot frees nothing and stores nothi
   const node = await aNode(w.sql);
   const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
   await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
-  await assert.rejects(prove(w, made, 1), /slots/);
+  await assert.rejects(prove(w.database, made, 1), /slots/);
   const { rows } = await w.sql.query(
     `select a.state, (select count(*)::int from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null) as live,
        (select count(*)::int from wipe_proofs p where p.allocation_id = a.id) as proofs,
@@ -87,7 +64,7 @@ test('a repeated proof finds no claims and changes nothing', async (t) => {
   const node = await aNode(w.sql);
   const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
   await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
-  await prove(w, made);
+  await prove(w.database, made);
   const again = {
     task_id: 'tsk_test',
     node_id: made.node_id,

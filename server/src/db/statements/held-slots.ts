@@ -1,17 +1,24 @@
 /** Slots change with the claims of the allocation that holds them. */
+import type { SourceOf } from '../../domain/moves.ts';
+import type { SlotStatus, slotMoves } from '../../domain/slot-state.ts';
 import type { Tx } from '../client.ts';
 import { HELD } from '../lifecycle.ts';
 import { statement } from '../statement.ts';
 
+type HeldStatus = Exclude<SlotStatus, 'available' | 'reserved' | 'quarantined'>;
+type Along = {
+  [To in HeldStatus]: Readonly<{ from: readonly SourceOf<typeof slotMoves, To>[]; to: To }>;
+}[HeldStatus];
+
+/** Along the graph of a slot; what a claim or a proof does is a statement of its own. */
 export type SlotMove = Readonly<{
   allocation_id: string;
   node_id: string;
-  from: readonly string[];
-  to: string;
   reason: string | null;
   /** What the slot records of its last allocation besides its health alerts. */
   event?: 'provisioned' | 'cleanup_blocked' | null;
-}>;
+}> &
+  Along;
 
 const MOVE_HELD = statement(
   { allocation_id: 'text', node_id: 'text', from: 'text[]', to: 'text', reason: 'text | null', event: 'text | null' },

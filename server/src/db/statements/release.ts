@@ -9,7 +9,7 @@ import type { Reader, Tx } from '../client.ts';
 import { HELD } from '../lifecycle.ts';
 import { eventRecords, INSERT_EVENTS, type NewOutboxEvent } from '../outbox.ts';
 import { SET_SUMMARY, SUMMARY_STATE, type SummaryRow } from '../placement.ts';
-import { ALLOCATION_STARTING, claimIsLive, slotIsFit } from '../predicates.ts';
+import { ALLOCATION_STARTING, claimIsLive, NODE_TO_CLEAN, SLOT_TO_CLEAN, slotIsFit } from '../predicates.ts';
 import { statement } from '../statement.ts';
 import { INSERT_RUN, type NewRun, RUN_PARAMETERS } from '../workflow-run.ts';
 
@@ -54,7 +54,7 @@ export type CleanupStart = Readonly<{
 const CLEAN_NODE = `node as (
        update nodes n set occupancy = 'cleaning', version = n.version + 1 from allocation_resource_claims c
        where c.allocation_id = :allocation_id and c.node_id = :node_id and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'
-         and n.id = c.node_id and n.occupancy in ('exclusive', 'cleanup_blocked')),`;
+         and n.id = c.node_id and n.occupancy ${NODE_TO_CLEAN}),`;
 
 const cleanupStatement = (node: string) =>
   statement(
@@ -78,7 +78,7 @@ const cleanupStatement = (node: string) =>
      task as (
        update node_tasks set state = 'cancelled', state_reason = :task_reason, finished_at = clock_timestamp()
        where allocation_id = :allocation_id and node_id = :node_id and state = 'queued'),
-     held as (select s.id ${HELD} where s.status in ('available', 'reserved', 'in_use', 'cleanup_blocked')),
+     held as (select s.id ${HELD} where s.status ${SLOT_TO_CLEAN}),
      slot as (
        update node_resource_slots t set status = 'cleaning', status_reason = :reason, status_since = clock_timestamp(), version = t.version + 1
        from held where t.id = held.id),
