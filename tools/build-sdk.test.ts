@@ -54,7 +54,9 @@ test('the packed sdk installs offline outside the repository, type-checks and ru
       .map(({ path }) => path)
       .filter((path) => !path.endsWith('.d.ts'))
       .sort(),
-    ['LICENSE', 'README.md', 'index.js', 'package.json'].filter((path) => files.some((file) => file.path === path)),
+    ['LICENSE', 'README.md', 'index.js', 'package.json', 'site-file.js'].filter((path) =>
+      files.some((file) => file.path === path),
+    ),
   );
 
   const consumer = join(folder, 'consumer');
@@ -92,10 +94,16 @@ test('the packed sdk installs offline outside the repository, type-checks and ru
   assert.equal(stdout, "prj_1\nh200-sxm-slice { amount_minor: 499, currency: 'USD' }\n");
 });
 
-test('the published module runs without Node: it imports no built-in module', async (t) => {
+test('the published modules run without Node: they import no other module', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-sdk-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const text = await readFile(join(await buildSdk(join(folder, 'build')), 'index.js'), 'utf8');
-  assert.deepEqual([...text.matchAll(/\b(?:import|require)\b[^\n;]*['"]([^'"]+)['"]/g)], []);
-  assert.doesNotMatch(text, /\b(?:process|Buffer)\./);
+  const built = await buildSdk(join(folder, 'build'));
+  for (const name of ['index.js', 'site-file.js']) {
+    const text = await readFile(join(built, name), 'utf8');
+    assert.deepEqual(
+      [...text.matchAll(/^\s*(?:import|export)\b[^\n;]*\bfrom ['"]([^'"]+)['"]|\brequire\(['"]([^'"]+)['"]\)/gm)],
+      [],
+    );
+  }
+  assert.doesNotMatch(await readFile(join(built, 'index.js'), 'utf8'), /\b(?:process|Buffer)\./);
 });

@@ -1,5 +1,6 @@
 /**
- * Builds the published package: one bundled module, its declarations, and its own package.json, all in sdk/dist. Inside
+ * Builds the published package: a bundled module for each of its exports, so that it depends on no other package, their
+ * declarations, and its own package.json, all in sdk/dist. Inside
  * the repository `@gpuaas/sdk` is its source, so sdk/package.json is private and cannot be published by mistake.
  */
 import { execFile } from 'node:child_process';
@@ -12,13 +13,19 @@ import { build } from 'esbuild';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
 const SDK = join(ROOT, 'sdk');
+/** Export by export, the source file without its ending. */
+const ENTRIES = { '.': 'index', './site-file': 'site-file' } as const;
+const SOURCES = Object.values(ENTRIES).map((name) => join(SDK, 'src', `${name}.ts`));
 
 /** Writes the package into `target` (default sdk/dist) and returns its path. */
 export const buildSdk = async (target = join(SDK, 'dist')): Promise<string> => {
   await rm(target, { recursive: true, force: true });
   await build({
-    entryPoints: [join(SDK, 'src/index.ts')],
-    outfile: join(target, 'index.js'),
+    entryPoints: SOURCES,
+    outdir: target,
+    // The builds of a dependency that use no module of Node.
+    conditions: ['browser', 'default'],
+    mainFields: ['browser', 'module', 'main'],
     bundle: true,
     format: 'esm',
     platform: 'neutral',
@@ -43,7 +50,7 @@ export const buildSdk = async (target = join(SDK, 'dist')): Promise<string> => {
       extends: join(ROOT, 'tsconfig.json'),
       compilerOptions: options,
       include: [],
-      files: [join(SDK, 'src/index.ts')],
+      files: SOURCES,
     }),
   );
   await run(process.execPath, [tsc, '-p', project]).catch((err: { stdout?: string }) => {
@@ -57,12 +64,14 @@ export const buildSdk = async (target = join(SDK, 'dist')): Promise<string> => {
   }
 
   const own: Record<string, unknown> = JSON.parse(await readFile(join(SDK, 'package.json'), 'utf8'));
-  const { private: _, exports: __, ...shared } = own;
+  const { private: _, exports: __, dependencies: ___, ...shared } = own;
   const published = {
     ...shared,
     engines: { node: '>=20' },
     sideEffects: false,
-    exports: { '.': { types: './index.d.ts', default: './index.js' } },
+    exports: Object.fromEntries(
+      Object.entries(ENTRIES).map(([path, name]) => [path, { types: `./${name}.d.ts`, default: `./${name}.js` }]),
+    ),
   };
   await writeFile(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
   await copyFile(join(SDK, 'README.md'), join(target, 'README.md'));

@@ -20,7 +20,7 @@ export const judgeRefusals = (observed: Observed): string[] => {
     const say = (why: string) => wrong.push(`${what} of ${tenant} got ${status} ${code ?? ''}: ${why}`);
     const deletions = observed.deletions.filter((one) => one.project_id === project_id);
     if (status === 404 && deletions.length === 0 && (target === null || owned.has(target)))
-      say('nobody deleted the project');
+      say('no one deleted the project');
     if (status < 300 && kind === 'launch' && deletions.some((one) => one.status === 204 && one.ended < began))
       say('its project was deleted before');
     if (code === 'quota_exceeded') {

@@ -2,8 +2,8 @@
 
 import { type Allocation, EXPECTED_REASON, type Operations } from '@gpuaas/sdk';
 import { allocationActions } from '../../server/src/domain/allocation-actions.ts';
-import { launchChoices } from '../../server/src/domain/launch-choice.ts';
 import { expectedSentence } from '../../server/src/domain/expected-capacity.ts';
+import { launchChoices } from '../../server/src/domain/launch-choice.ts';
 import { progressOf } from '../../server/src/domain/progress.ts';
 import { PROVISION_SLICE } from '../../server/src/domain/workflow-steps.ts';
 

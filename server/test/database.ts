@@ -58,7 +58,9 @@ const withClient = async <T>(url: string, fn: (client: Client) => Promise<T>): P
  * worker, and hosts would get no task that destroys data.
  */
 const neverRestored = async (client: Client): Promise<void> => {
-  await client.query(`update audit_sealer s set compared_at = 'infinity', compared_in = ${databaseName('s')}`);
+  await client.query(
+    `update audit_sealer s set compared_at = now() + interval '100 years', compared_in = ${databaseName('s')}`,
+  );
 };
 
 let ownCluster: Promise<string> | undefined;

@@ -3,9 +3,13 @@
  * the server is a walk along their graphs. Tests that set a state themselves do it as the owner of the tables.
  */
 import { APP_ROLE } from '../src/db/migrate.ts';
-import { type Moves, movesIn } from '../src/domain/moves.ts';
+import type { Moves } from '../src/domain/moves.ts';
 import { nodeMoves, occupancyMoves } from '../src/domain/node-state.ts';
 import { approvalMoves, slotMoves } from '../src/domain/slot-state.ts';
+
+/** Every move of a graph, as `from -> to`. */
+export const movesIn = (graph: Moves<string>): string[] =>
+  Object.entries(graph).flatMap(([from, next]) => next.map((to) => `${from} -> ${to}`));
 
 export type Graph = Readonly<{ table: string; column: string; moves: Moves<string> }>;
 

@@ -17,13 +17,13 @@ export const newSku = (name = unique('sku')) => ({
   allowed_gpu_counts: [1, 2],
 });
 export const newPool = (name = unique('pool')) => ({ name, purpose: 'For a test' });
-const newProfile = (sku_name: string) => ({
+const newProfile = (sku_name: string, is_default = true) => ({
   name: unique('profile').replace('-', '_'),
   sku_name,
   gpu_count: 1,
   vcpu_count: 8,
   memory_mib: 16_384,
-  is_default: true,
+  is_default,
 });
 const IN_AN_HOUR = () => new Date(Date.now() + 3_600_000).toISOString();
 
@@ -31,7 +31,7 @@ const make = async ({ superadmin }: Tenants, path: string, body: object) =>
   must(await superadmin.post(`/api/v1/admin/${path}`, body), 201).body;
 const region = (tenants: Tenants) => make(tenants, 'regions', newRegion());
 const sku = (tenants: Tenants) => make(tenants, 'skus', newSku());
-const price = async (tenants: Tenants) => {
+export const newPrice = async (tenants: Tenants) => {
   const body = { gpu_hourly_price_minor: 475, currency: 'USD', valid_from: IN_AN_HOUR() };
   return make(tenants, 'prices', { ...body, sku_name: (await sku(tenants)).name });
 };
@@ -83,18 +83,21 @@ export const catalogScenarios: Pick<Scenarios, CatalogOperation> = {
   }),
   adminVmProfileRetire: async (tenants) => ({
     ...as(tenants),
-    params: { vm_profile_name: (await profile(tenants)).name },
+    // The only default of a SKU in use stays.
+    params: {
+      vm_profile_name: (await make(tenants, 'vm-profiles', newProfile((await sku(tenants)).name, false))).name,
+    },
     body: REASON,
   }),
 
   adminPriceList: async (tenants) => as(tenants),
-  adminPriceGet: async (tenants) => ({ ...as(tenants), params: { price_id: (await price(tenants)).id } }),
+  adminPriceGet: async (tenants) => ({ ...as(tenants), params: { price_id: (await newPrice(tenants)).id } }),
   adminPriceCreate: async (tenants) => ({
     ...as(tenants),
     body: { sku_name: (await sku(tenants)).name, gpu_hourly_price_minor: 475, currency: 'USD' },
   }),
   adminPriceCancel: async (tenants) => {
-    return { ...as(tenants), params: { price_id: (await price(tenants)).id }, body: REASON };
+    return { ...as(tenants), params: { price_id: (await newPrice(tenants)).id }, body: REASON };
   },
 
   adminPoolList: async (tenants) => as(tenants),

@@ -20,7 +20,7 @@ import { sourcesIn } from '../domain/moves.ts';
 import { occupancyMoves } from '../domain/node-state.ts';
 import { COMPARED_WITHIN_S } from '../domain/restore.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
-import { slotMoves } from '../domain/slot-state.ts';
+import { approvalMoves, slotMoves } from '../domain/slot-state.ts';
 import { HANDED_OUT_TASK_STATES, HELD_TASK_KINDS, UNDONE_TASK_STATES, UNSTARTED_TASK_STATES } from '../domain/task.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
@@ -37,6 +37,7 @@ export const ALLOCATION_MOVING = `in ${list(MOVING_ALLOCATION_STATES)}`;
 export const ALLOCATION_ENDED = `in ${list(ENDED_ALLOCATION_STATES)}`;
 export const ALLOCATION_STARTING = `in ${list(STARTING_ALLOCATION_STATES)}`;
 /** What a cleanup of its allocation starts from: of a claimed slot, and of a node that is claimed as a whole. */
+export const APPROVAL_TO_DISABLE = `in ${list(sourcesIn(approvalMoves, 'disabled'))}`;
 export const SLOT_TO_CLEAN = `in ${list(sourcesIn(slotMoves, 'cleaning'))}`;
 export const NODE_TO_CLEAN = `in ${list(sourcesIn(occupancyMoves, 'cleaning').filter((from) => from !== 'free'))}`;
 /** What may be set apart, or is. */

@@ -8,6 +8,7 @@ import type { TakenBinding } from '../domain/slot-binding.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import {
+  APPROVAL_TO_DISABLE,
   claimIsLive,
   DISK_OPEN,
   deviceIsHeldElsewhere,
@@ -321,7 +322,7 @@ export const disableSlots = async (tx: Tx, nodeId: string, reason: string): Prom
   (
     await tx.query(
       `update node_resource_slots set approval = 'disabled', status_reason = $2, version = version + 1
-       where node_id = $1 and approval <> 'disabled'`,
+       where node_id = $1 and approval ${APPROVAL_TO_DISABLE}`,
       [nodeId, reason],
     )
   ).rowCount;

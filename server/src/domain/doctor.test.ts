@@ -210,6 +210,7 @@ const OUTCOMES: readonly Outcome[] = [
   ['agents', { server_version: '0.2.0' }, 'warning', /1 agent of 2 older than the server \(0\.2\.0\): j22u15/],
   ['named_hosts', { is_required: false }, 'warning', /also if the token was stolen/],
   ['named_hosts', { is_required: false, is_production: false }, 'not_configured', /In development the first host/],
+  ['gpu_models', { conflicts: ['Node a.', 'Node b.'] }, 'failed', /2 nodes of 2 have GPUs of another model/],
   ['gpu_models', { nodes_compared: 0 }, 'not_configured', /No discovery/],
   [
     'gpu_models',

@@ -78,6 +78,11 @@ test('nothing is expected of an allocation that is protected, has no end, or who
     assert.deepEqual([...slices(aNode({ claims: [aClaim(facts)] })), ...whole(aNode({ claims: [aClaim(facts)] }))], []);
 });
 
+test('claims of one node that end together are one entry', () => {
+  const claims = [aClaim(), aClaim({ slots: [2, 3, 4], release_at: at(61) })];
+  assert.deepEqual(slices(aNode({ claims, free_gpus: 3 })), [{ at: at(75), kind: 'release', gpus: 5, largest: 8 }]);
+});
+
 test('a whole node is expected when the last of its claims ends, and only if the end of each is known', () => {
   const later = aClaim({ slots: [2], state: 'releasing', release_requested_at: at(0) });
   assert.deepEqual(whole(aNode({ claims: [aClaim(), later] })), [{ at: at(75), kind: 'release', gpus: 8, largest: 8 }]);

@@ -12,8 +12,8 @@ export type MembersIndex = Readonly<{ groups: ReadonlySet<string>; of: ReadonlyM
 /** The groups of each subject, in the order of their names. */
 export const indexMembers = ({ groups }: GroupMembers): MembersIndex => {
   const of = new Map<string, string[]>();
-  for (const group of Object.keys(groups).sort())
-    for (const subject of groups[group] ?? []) {
+  for (const [group, subjects] of Object.entries(groups).sort(([a], [b]) => (a < b ? -1 : 1)))
+    for (const subject of subjects) {
       const known = of.get(subject);
       if (known === undefined) of.set(subject, [group]);
       else known.push(group);

@@ -28,6 +28,15 @@ test('a refusal ends with the operator’s note about the disabled region or SKU
   assert.equal(full.reasons.at(-1)?.code, 'filters');
 });
 
+test('a refusal for lack of capacity states when more is expected, no other refusal does', () => {
+  const expected = { gpus: 4, at: '2026-11-15T10:45:00.000Z', kind: 'release' } as const;
+  const full = placementRefusal(unplaceable({ region: true, sku: true }), launch, expected);
+  assert.deepEqual([full.expected, full.reasons.at(-1)?.code], [expected, 'expected']);
+  assert.match(JSON.stringify(full.reasons.at(-1)), /4 more GPUs are expected/);
+  const disabled = placementRefusal(unplaceable({ region: true, sku: false }), launch, expected);
+  assert.deepEqual([disabled.expected, disabled.reasons.at(-1)?.code], [null, 'filters']);
+});
+
 const ASK: LaunchAsk = {
   sku_name: 'h100',
   region_name: 'mars-1',

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { APPROVALS, NODE_STATES, OCCUPANCIES, SLOT_STATUSES } from '@gpuaas/contract';
-import { deadlinesOf, type Moves, movesIn, sourcesIn, type Waits } from './moves.ts';
+import { movesIn } from '../../test/declared-moves.ts';
+import { deadlinesOf, type Moves, sourcesIn, type Waits } from './moves.ts';
 import { NODE_WAITS, nodeDeadline, nodeMoves, occupancyMoves } from './node-state.ts';
 import { approvalMoves, SLOT_WAITS, slotDeadline, slotMoves } from './slot-state.ts';
 

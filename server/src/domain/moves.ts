@@ -15,10 +15,6 @@ export const sourcesIn = <Graph extends Moves<string>, To extends keyof Graph & 
 ): readonly SourceOf<Graph, To>[] =>
   Object.entries(graph).flatMap(([from, next]) => (next.includes(to) ? [from as SourceOf<Graph, To>] : []));
 
-/** Every move of a graph, as `from -> to`. */
-export const movesIn = (graph: Moves<string>): string[] =>
-  Object.entries(graph).flatMap(([from, next]) => next.map((to) => `${from} -> ${to}`));
-
 /** Who ends a state, with what, and how long it may last. Null for a state that may last. */
 export type Wait = Readonly<{ owner: 'operator' | 'host' | 'workflow'; until: string; deadline_s: number }>;
 export type Waits<State extends string> = Readonly<Record<State, Wait | null>>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { releaseRefusal } from './restore.ts';
+import { chargeEndRefusal, releaseRefusal } from './restore.ts';
 
 test('held tasks are released once the host reported and agrees, or its findings are accepted', () => {
   const at = '2026-01-01T00:00:00.000Z';
@@ -11,4 +11,10 @@ test('held tasks are released once the host reported and agrees, or its findings
   assert.match(releaseRefusal({ inventory_at: at, findings: 2 }, no)?.reason ?? '', /2 findings/);
   assert.equal(releaseRefusal({ inventory_at: at, findings: 2 }, yes), null);
   assert.equal(releaseRefusal({ inventory_at: at, findings: 0 }, no), null);
+});
+
+test('an operator ends a charge only of an allocation that was charged, on a node that a restore holds', () => {
+  assert.match(chargeEndRefusal(undefined)?.reason ?? '', /never charged/);
+  assert.match(chargeEndRefusal({ is_node_held: false })?.reason ?? '', /not held by a restore/);
+  assert.equal(chargeEndRefusal({ is_node_held: true }), null);
 });

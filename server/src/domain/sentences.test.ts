@@ -33,6 +33,12 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   sku_unknown: [[['h100']]],
   site_blocked: [[['Pool train has nodes.']]],
   site_file_problems: [[1], [2]],
+  group_members: [[1], [2]],
+  group_sync_warnings: [[['The export is 5 h old.']]],
+  quota_request_reached: [
+    [null, 4],
+    [8, 4],
+  ],
 };
 
 const textsOf = (sentences: Readonly<Record<string, unknown>>): string[] =>

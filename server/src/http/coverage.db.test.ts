@@ -5,6 +5,7 @@ import { type Caller, startTestApp, type TestResponse, testClock } from '../../t
 import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf } from '../../test/request.ts';
 import { scenarios } from '../../test/scenarios.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
+import { newPrice } from '../../test/scenarios-catalog.ts';
 import { newInventoried } from '../../test/scenarios-inventory.ts';
 import { groupMembersOf } from '../../test/scenarios-site.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
@@ -248,6 +249,7 @@ describe('every operation of the contract', () => {
         adminSitePlan: { body: { site: { version: 1 } } },
         adminGroupSyncPlan: { body: { members: await groupMembersOf(tenants) } },
         allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
+        adminPriceGet: { params: { price_id: (await newPrice(tenants)).id } },
         adminNodeDiscoveryGet: discovered,
         adminNodeDiscoveryFactsGet: discovered,
         adminNodeInventoryGet: { params: { node_id: await newInventoried(tenants) } },

@@ -25,17 +25,20 @@ const columns = (projectId: string): readonly Column<Row>[] => [
     ),
   },
   { header: 'Region', cell: ({ region_name }) => <span className="nowrap">{region_name}</span> },
-  { header: 'Free GPUs', align: 'right', cell: ({ available_gpus }) => available_gpus },
+  {
+    header: 'Free GPUs',
+    align: 'right',
+    cell: ({ available_gpus, expected }) => (
+      <>
+        {available_gpus}
+        {expected !== null && <div className="muted">{`+${expected.gpus} by ${minute(expected.at)}`}</div>}
+      </>
+    ),
+  },
   {
     header: 'Largest set',
     align: 'right',
     cell: ({ largest_set }) => (largest_set === 0 ? 'none' : largest_set),
-  },
-  {
-    header: 'Expected',
-    cell: ({ expected }) =>
-      expected === null ? '–' : <span className="nowrap">{`+${expected.gpus} by ${minute(expected.at)}`}</span>,
-    isSecondary: true,
   },
 ];
 
