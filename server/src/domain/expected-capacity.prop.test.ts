@@ -83,6 +83,15 @@ test('claims of one node that end together are one entry', () => {
   assert.deepEqual(slices(aNode({ claims, free_gpus: 3 })), [{ at: at(75), kind: 'release', gpus: 5, largest: 8 }]);
 });
 
+test('the entries of one node are in the order of their times, however its claims are', () => {
+  const claims = [90, 0, 60].map((minutes, slot) => aClaim({ slots: [slot], release_at: at(minutes) }));
+  for (const inOrder of [claims, claims.toReversed()])
+    assert.deepEqual(
+      slices(aNode({ claims: inOrder })).map((entry) => entry.at),
+      [at(15), at(75), at(105)],
+    );
+});
+
 test('a whole node is expected when the last of its claims ends, and only if the end of each is known', () => {
   const later = aClaim({ slots: [2], state: 'releasing', release_requested_at: at(0) });
   assert.deepEqual(whole(aNode({ claims: [aClaim(), later] })), [{ at: at(75), kind: 'release', gpus: 8, largest: 8 }]);

@@ -87,8 +87,7 @@ const ofNode = (node: HeldNode, shape: CapacityShape, endAt: (claim: HoldingClai
   return merge(found, (a, b) => a + b).map((entry) => ({ ...entry, largest: entry.gpus + node.free_gpus }));
 };
 
-const byTime = (a: ExpectedEntry, b: ExpectedEntry): number =>
-  a.at < b.at ? -1 : a.at > b.at ? 1 : a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0;
+const keyOf = ({ at, kind }: ExpectedEntry): string => `${at} ${kind}`;
 
 /** One entry per time and kind, in order. */
 const merge = (
@@ -97,7 +96,7 @@ const merge = (
 ): ExpectedEntry[] => {
   const merged = new Map<string, ExpectedEntry>();
   for (const entry of entries) {
-    const key = `${entry.at} ${entry.kind}`;
+    const key = keyOf(entry);
     const other = merged.get(key);
     merged.set(
       key,
@@ -106,7 +105,7 @@ const merge = (
         : { ...entry, gpus: other.gpus + entry.gpus, largest: largest(other.largest, entry.largest) },
     );
   }
-  return [...merged.values()].sort(byTime);
+  return [...merged.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 };
 
 /** Of schedulable nodes of one region, GPU model and pool. */

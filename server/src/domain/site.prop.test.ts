@@ -7,6 +7,7 @@ import {
   canonicalSite,
   changeView,
   fileOf,
+  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -257,6 +258,20 @@ test('a change reads as its fields before and after, an empty list as none, what
     [],
   );
   assert.deepEqual(gone.fields, []);
+});
+
+test('a pool moves if it is there before and after with another organization', () => {
+  const pool = (before: object | null, after: object | null, section = 'pools') =>
+    movesPool({ section, name: 'p', action: 'update', before, after } as never);
+  const acme = { organization: 'acme' };
+  assert.ok(pool(acme, { organization: null }));
+  for (const [before, after] of [
+    [acme, acme],
+    [null, acme],
+    [acme, null],
+  ] as const)
+    assert.ok(!pool(before, after));
+  assert.ok(!pool(acme, { organization: null }, 'quotas'));
 });
 
 test('a whole site without SKUs in the file checks its rows against those that exist', () => {

@@ -291,7 +291,7 @@ const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProb
   for (const [index, sku] of (site.skus ?? []).entries()) {
     const problem = gpuCountsProblem(sku);
     if (problem !== null) complain(`/skus/${index}/allowed_gpu_counts`, problem);
-    const profiles = (actual.vm_profiles ?? []).filter(({ sku_name }) => sku_name === sku.name);
+    const profiles = actual.vm_profiles.filter(({ sku_name }) => sku_name === sku.name);
     const use =
       problem === null && site.vm_profiles === undefined
         ? gpuCountUses(sku.allowed_gpu_counts, profiles)[0]

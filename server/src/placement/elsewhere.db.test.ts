@@ -18,7 +18,7 @@ test('a launch finds the next best host for its SKU and shape, never one that it
   const [left, other] = [await aNode(sql), await aNode(sql)];
   for (const { id } of [left, other]) await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
   const node = await database.read(PLATFORM, (reader) => findNode(reader, left.id));
-  const launch = (shape: SoldLaunch['capacity_shape']): SoldLaunch => ({
+  const launch = (shape: SoldLaunch['capacity_shape'], isOlder = false): SoldLaunch => ({
     capacity_shape: shape,
     sku_name: shape === 'baremetal' ? BAREMETAL_SKU : SLICE_SKU,
     region_name: REGION,
@@ -27,14 +27,19 @@ test('a launch finds the next best host for its SKU and shape, never one that it
     image_name: null,
     vcpu_count: shape === 'baremetal' ? null : 4,
     memory_mib: shape === 'baremetal' ? null : 4096,
-    hugepages: shape === 'baremetal' ? null : 'auto',
-    numa_policy: shape === 'baremetal' ? null : 'strict',
+    hugepages: shape === 'baremetal' || isOlder ? null : 'auto',
+    numa_policy: shape === 'baremetal' || isOlder ? null : 'strict',
   });
-  for (const shape of ['gpu_slice', 'baremetal'] as const) {
+  // An older one was sold before profiles said how its memory is placed.
+  for (const [shape, isOlder] of [
+    ['gpu_slice', false],
+    ['gpu_slice', true],
+    ['baremetal', false],
+  ] as const) {
     const fits = (except: readonly string[]) =>
-      database.read(PLATFORM, (reader) => fitsElsewhere(reader, launch(shape), node?.gpu_model ?? '', except));
+      database.read(PLATFORM, (reader) => fitsElsewhere(reader, launch(shape, isOlder), node?.gpu_model ?? '', except));
     const chosen = async (except: readonly string[]) =>
-      (await database.write(PLATFORM, (tx) => chooseElsewhere(tx, launch(shape), except)))?.node.id ?? null;
+      (await database.write(PLATFORM, (tx) => chooseElsewhere(tx, launch(shape, isOlder), except)))?.node.id ?? null;
     assert.deepEqual([await fits([left.id]), await chosen([left.id])], [true, other.id]);
     assert.deepEqual([await fits([left.id, other.id]), await chosen([left.id, other.id])], [false, null]);
   }
