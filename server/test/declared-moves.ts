@@ -25,6 +25,9 @@ const guard = ({ table, column, moves }: Graph): string => `
     when (old.${column} is distinct from new.${column} and current_user = '${APP_ROLE}')
     execute function refuse_undeclared_move('${column}', '{${movesIn(moves).join(',')}}')`;
 
+/** For tests of what the schema itself refuses. */
+export const ANY_MOVE = GRAPHS.map(({ table, column }) => `drop trigger declared_${column} on ${table}`).join(';\n');
+
 export const DECLARED_MOVES = `
   create function refuse_undeclared_move() returns trigger language plpgsql as $$
   declare

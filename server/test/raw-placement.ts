@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
 import { type TestDatabase, testDatabase } from './database.ts';
+import { ANY_MOVE } from './declared-moves.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
@@ -228,6 +229,7 @@ export const rawPlacement = async (t: TestLike): Promise<RawPlacement> => {
   const owner = await connect(t, db.ownerUrl);
   const app = await connect(t, db.url);
   await owner.query(WORLD);
+  await owner.query(ANY_MOVE);
   const inside = async (sql: Client, fn: () => Promise<unknown>) => {
     await sql.query('begin');
     try {
