@@ -215,7 +215,7 @@ test('a refusal that nothing explains, and a launch into a deleted project, are 
   assert.equal(judge({}), '');
   assert.match(judge({}, deleted(3)), /its project was deleted before/);
   assert.equal(judge({}, deleted(7)), '', 'the two crossed');
-  assert.match(judge({ status: 404, code: 'not_found' }), /nobody deleted the project/);
+  assert.match(judge({ status: 404, code: 'not_found' }), /no one deleted the project/);
   assert.equal(judge({ status: 404, code: 'not_found' }, deleted(3)), '');
   const over = { status: 409, code: 'quota_exceeded' };
   const limited = (limit: number) => (model: Observed) => void model.limits.set('amber', [null, limit]);

@@ -95,6 +95,13 @@ const CASES: readonly Case[] = [
   },
   {
     filter: 'host_size',
+    node: { host: { ...NUMA_HOST, pages_mib: { '2M': 0, '1G': 0, reserved: 458_752 } } },
+    request: aSlice(1, { vm: { vcpu_count: 8, memory_mib: 32_769 } }),
+    detail: 'VM does not fit: 1 of 2 NUMA nodes with 32768 MiB of memory, 32769 needed',
+    reason: null,
+  },
+  {
+    filter: 'host_size',
     node: { host: NUMA_HOST },
     request: aSlice(1, { vm: { vcpu_count: 33, memory_mib: 1024, numa_policy: 'preferred' } }),
     detail: 'VM does not fit: 1 of 2 NUMA nodes with 32 CPUs, 33 needed',

@@ -35,10 +35,11 @@ const pool = (name: string) => ({ name, purpose: 'Of a test' });
 
 /** A plan that creates, changes and retires. */
 const planMixed = async (page: Page): Promise<void> => {
-  const { version, pools = [], policy } = await siteOf(page);
+  const { version, pools = [], vm_profiles = [], policy } = await siteOf(page);
   assert.ok(policy !== undefined);
   await plan(page, {
-    ...{ version, vm_profiles: [] },
+    // The default of a GPU count stays.
+    ...{ version, vm_profiles: vm_profiles.filter((one) => one.is_default === true) },
     pools: [...pools, pool('site-file')],
     policy: { ...policy, contact: 'gpu-team@example.com' },
   });

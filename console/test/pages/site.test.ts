@@ -146,7 +146,11 @@ describe('the site', { skip: needsBrowser }, () => {
       await dialog(page)
         .getByText(/^128 GiB/)
         .waitFor();
-      await send(page, 'Create', /--sku b200-slice --gpus 1 --vcpus 32 --memory-mib 131072$/);
+      await send(
+        page,
+        'Create',
+        /--sku b200-slice --gpus 1 --vcpus 32 --memory-mib 131072 --hugepages auto --numa strict$/,
+      );
       await row(page, 'b200_1g_32c_128g').getByText('32 vCPUs').waitFor();
       await open(page, 'New price');
       await dialog(page).getByLabel('Price per GPU hour').fill('599');
