@@ -278,8 +278,11 @@ const idsOf = async (player: Player, text: string): Promise<string[]> =>
 
 const playOperator = async (player: Player, command: Command): Promise<Played> => {
   const { world } = player;
-  const post = (path: string, body: object) =>
-    send(player, OPERATOR, { method: 'POST', path: `/api/v1/admin/${path}`, body, ...keyOf(player) });
+  const post = (path: string, body: object, version?: number) =>
+    send(player, OPERATOR, {
+      ...{ method: 'POST', path: `/api/v1/admin/${path}`, body, ...keyOf(player) },
+      ...(version === undefined ? {} : { if_match: version }),
+    });
   const read = (path: string) => world.call(OPERATOR, { method: 'GET', path: `/api/v1/admin/${path}` });
   if ('node' in command) {
     const node = at(world.base.nodes, command.node);
@@ -299,9 +302,9 @@ const playOperator = async (player: Player, command: Command): Promise<Played> =
       }
       case 'slot': {
         const slots = await read(`${path}/resource-slots?limit=100`);
-        const slot = at((slots.body?.items ?? []) as { id: string }[], command.slot);
+        const slot = at((slots.body?.items ?? []) as { id: string; version: number }[], command.slot);
         if (slot === undefined) return undefined;
-        return post(`${path}/resource-slots/${slot.id}/${command.to}`, { reason: REASON });
+        return post(`${path}/resource-slots/${slot.id}/${command.to}`, { reason: REASON }, slot.version);
       }
       case 'approve': {
         const found = await read(`${path}/slice-topology/discovery`);
@@ -310,11 +313,14 @@ const playOperator = async (player: Player, command: Command): Promise<Played> =
       }
       case 'retire':
         return post(`${path}/retire`, { reason: REASON });
-      case 'node_delete':
+      case 'node_delete': {
+        // Only a retired node can be deleted.
+        const [retired = node.id] = await idsOf(player, "select id from nodes where state = 'retired' order by id");
         return send(player, OPERATOR, {
-          ...{ method: 'DELETE', path: `/api/v1/admin/${path}` },
+          ...{ method: 'DELETE', path: `/api/v1/admin/nodes/${retired}` },
           ...correlated(player),
         });
+      }
       default:
         return undefined;
     }

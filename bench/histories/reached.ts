@@ -26,6 +26,9 @@ export const STATES: readonly string[] = [
   ...SLOT_STATUSES.map((status) => `slot ${status}`),
 ];
 
+/** What few histories reach: it depends on faults that meet a short moment. Required of the many histories of the bench. */
+export const RARE: ReadonlySet<string> = new Set(['retire', 'node_delete', 'run_retry', 'power unknown']);
+
 export const reachedStates = async (sql: SqlClient): Promise<ReadonlyMap<string, number>> => {
   const { rows } = await sql.query<{ what: string; n: number }>(
     'select what, count(*)::integer as n from history_reached group by 1',
