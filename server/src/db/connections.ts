@@ -130,7 +130,11 @@ export const createConnections = (options: ConnectionOptions): Connections => {
     const release = client.release.bind(client);
     client.release = (broken) => {
       const isOld = born.get(client) !== generation;
-      if (broken instanceof Error && !isOld && (isSilent(broken) || isReadOnlyError(broken))) suspectAll(broken);
+      if (broken instanceof Error && !isOld && (isSilent(broken) || isReadOnlyError(broken))) {
+        // A host that refuses writes, though it is not in recovery, is left; one that is silent fails to connect.
+        if (isReadOnlyError(broken)) leave(hostOf(client));
+        suspectAll(broken);
+      }
       const isBroken = Boolean(broken) || socketOf(client).destroyed;
       if (isBroken) socketOf(client).destroy();
       release(broken || isBroken || isOld);

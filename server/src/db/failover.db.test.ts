@@ -31,7 +31,7 @@ describe('a database with several hosts', () => {
     t.after(() => database.end());
     const one = () =>
       database.read(PLATFORM, async (reader) => (await reader.query<{ one: number }>('select 1 as one')).rows[0]?.one);
-    return { first, second, database, one };
+    return { db, first, second, database, one };
   };
 
   it('whose first one is silent: those that wait behind its connections go to the next one too', async () => {
@@ -58,6 +58,27 @@ describe('a database with several hosts', () => {
     }
     first.heal();
     assert.equal(await one(), 1);
+  });
+
+  it('whose first one is no standby but refuses writes: the change and all later work go to the next one', async () => {
+    const { db, first, second, database, one } = await setting(1);
+    const owner = new Client({ connectionString: db.ownerUrl });
+    await owner.connect();
+    t.after(() => owner.end());
+    const set = (what: string) =>
+      owner.query(`do $$ begin
+        execute format('alter database %I ${what}', current_database()); end $$`);
+    // A session keeps what its database had when it began: only that of the first host refuses writes.
+    await set('set default_transaction_read_only = on');
+    assert.equal(await one(), 1);
+    await owner.query('set default_transaction_read_only = off');
+    await set('reset default_transaction_read_only');
+    const write = () =>
+      database.write(PLATFORM, async (tx) => void (await tx.query('update projects set name = name where false')));
+    await write();
+    assert.deepEqual([first.connections(), second.connections()], [1, 1]);
+    await write();
+    assert.equal(first.connections(), 1, 'the one that refused is not asked again');
   });
 
   it('whose connections are all in use: a request does not connect elsewhere', async () => {
