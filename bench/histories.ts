@@ -16,6 +16,8 @@ const FIRST_SEED = Number(process.env['GPUAAS_BENCH_SEED'] ?? 1);
 const LENGTH = Number(process.env['GPUAAS_BENCH_COMMANDS'] ?? 100);
 const PLAY_FILE = process.env['GPUAAS_BENCH_PLAY'];
 const AT_ONCE = 4;
+/** From this many histories on, a command never accepted or a state never entered counts as a miss, rare ones too. */
+const REACHES_ALL = 500;
 const SHRINK_TRIES_MAX = 200;
 
 const playFile = async (base: Base, file: string, say: (text: string) => void): Promise<Measurement> => {
@@ -48,9 +50,10 @@ export const historiesBench: Bench = {
       if (missing.length > 0) say(`Never accepted or entered: ${missing.join(', ')}.`);
       const clean = done.histories - done.failures.length;
       const wrong = done.failures.map(({ seed }) => seed).join(', ');
+      const mustReach = done.histories >= REACHES_ALL ? missing.length : 0;
       return {
         name: 'histories',
-        ratio: clean / done.histories,
+        ratio: (clean - mustReach) / done.histories,
         goal: '>=1',
         reference: `${done.histories} histories of ${LENGTH} commands from seed ${FIRST_SEED}`,
         ours: `${clean} clean, ${done.launches} launches${wrong === '' ? '' : `; wrong seeds: ${wrong}`}`,

@@ -26,7 +26,7 @@ export const STATES: readonly string[] = [
   ...SLOT_STATUSES.map((status) => `slot ${status}`),
 ];
 
-/** What few histories reach: it depends on faults that meet a short moment. Required of the many histories of the bench. */
+/** What few histories reach: it depends on faults that meet a short moment. The bench requires it of 500 histories and more. */
 export const RARE: ReadonlySet<string> = new Set(['retire', 'node_delete', 'run_retry', 'power unknown']);
 
 export const reachedStates = async (sql: SqlClient): Promise<ReadonlyMap<string, number>> => {
