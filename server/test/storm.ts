@@ -294,6 +294,11 @@ export const storm = (requests: number): Promise<void> =>
       const statuses = new Map<number, number>();
       const succeeded = new Map<OperationId, number>();
       const changed: string[] = [];
+      const logged = ({ headers }: TestResponse) =>
+        tenants.test.logs
+          .filter((line) => line['correlation_id'] === headers['x-correlation-id'])
+          .map((line) => JSON.stringify(line))
+          .join('\n');
       const check = async (shot: Shot): Promise<void> => {
         const story = () =>
           `seed ${SEED}: ${shot.id} as ${shot.caller} ${shot.operation.method} ${JSON.stringify(shot.request)}`;
@@ -305,7 +310,7 @@ export const storm = (requests: number): Promise<void> =>
           answer = await shoot();
         }
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        assert.ok(answer.status < 500, `${story()}: ${JSON.stringify(answer.body)}`);
+        assert.ok(answer.status < 500, `${story()}: ${JSON.stringify(answer.body)}\n${logged(answer)}`);
         assert.match(answer.headers['x-correlation-id'] ?? '', /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/, story());
         if (answer.status >= 300) return assertProblem(story(), answer, [answer.status]);
         assert.equal(answer.status, shot.operation.status, story());

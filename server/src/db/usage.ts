@@ -60,7 +60,7 @@ export const closeUsage = async (tx: Tx, id: string, costMinor: bigint): Promise
 
 export type ClosedUsage = UsageRow &
   Readonly<{
-    /** From its start to the time that was given. */
+    /** From its start to the time that was given, or to its end if that is earlier. */
     micros: number;
     is_within: boolean;
     is_node_held: boolean;
@@ -73,7 +73,7 @@ export const lockClosedUsage = async (
   until: string,
 ): Promise<ClosedUsage | undefined> => {
   const { rows } = await tx.query<ClosedUsage>(
-    `select ${USAGE}, (extract(epoch from $2::timestamptz - u.started_at) * 1000000)::bigint as micros,
+    `select ${USAGE}, (extract(epoch from least($2::timestamptz, u.ended_at) - u.started_at) * 1000000)::bigint as micros,
        $2::timestamptz between u.started_at and u.ended_at as is_within,
        exists (select from nodes n where n.id = a.node_id and n.restore_hold_id is not null) as is_node_held
      from usage_records u join allocations a on a.id = u.allocation_id

@@ -93,7 +93,7 @@ describe('an allocation that its host ended before the restore', () => {
     const requested = await w.make({ state: 'requested' });
     await w.restore();
     assert.match(must(await w.forceRelease(requested.id, within), 409).body.detail, /never charged/);
-    for (const outside of [await w.minutesIn(id, -1), await w.minutesIn(id, 120)]) {
+    for (const outside of [await w.minutesIn(id, -1), await w.minutesIn(id, 120), '9989-08-14T05:25:19.462Z']) {
       const { errors } = must(await w.forceRelease(id, outside), 400).body;
       assert.equal(errors[0].pointer, '/body/charge_until');
     }
