@@ -190,6 +190,20 @@ describe('readiness', () => {
     assert.equal((await host.run('slice.vm_readiness', of(slots), { progress })).gpu_count, 1);
   });
 
+  test('reads the host again after a response that took too long', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await provision(host, slots);
+    const slow = { when: 'hypervisor.guest', do: 'fail', code: 'timeout', message: 'virsh did not end' } as const;
+    host.fault({ ...slow, times: 1 });
+    assert.equal((await host.run('slice.vm_readiness', of(slots))).gpu_count, 1);
+    host.fault(slow);
+    await assert.rejects(host.run('slice.vm_readiness', of(slots), shortly()), {
+      code: 'timeout',
+      message: /did not become ready in time: virsh did not end$/,
+    });
+  });
+
   test('names both MACs when another device answers for the address', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);

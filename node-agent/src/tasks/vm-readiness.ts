@@ -18,6 +18,7 @@ type Ready = TaskOutput<'slice.vm_readiness'>;
 type Check = Readonly<{ ready: Ready } | { missing: string; note?: string }>;
 
 const POLL_MS = 500;
+const NO_RESPONSE = 'the host responds slowly';
 const NO_ADDRESS = 'the VM has not requested its address';
 const WRONG_ADDRESS = 'the VM has another address than reserved';
 const NO_HOST_KEY = 'the guest has not reported its SSH host key';
@@ -38,7 +39,9 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
       'checking the VM',
       checkOnce(ctx, lease, [...platformChecks(params.storage), ...(params.readiness_checks ?? [])]),
     ).catch((err: unknown): Check => {
-      if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing };
+      // A busy host may take long to respond once; nothing was changed, so it is read again until the deadline.
+      if (err instanceof HostError && err.code === 'timeout')
+        return { missing: ctx.signal.aborted ? missing : err.message, note: NO_RESPONSE };
       throw err;
     });
     if ('ready' in check) return check.ready;
