@@ -5,7 +5,7 @@
  * starts.
  */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
@@ -28,9 +28,10 @@ import { releaseAllocation } from '../../server/src/workflows/release-allocation
 import { emptyDatabase } from '../../server/test/database.ts';
 import { newSshKey } from '../../server/test/tenants.ts';
 import { createStory, failureReport } from '../story.ts';
-import { boundariesOf, PATHS, type Path, pictureAt } from './boundaries.ts';
+import { boundariesOf, PATHS } from './boundaries.ts';
 import type { Boundary } from './paused-worker.ts';
-import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
+import { eventually, type Platform, startPlatform } from './platform.ts';
+import { createStriker, PATIENCE_MS, type Striker, strikesOf } from './striker.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-killed-'));
 const fleetDir = join(scratch, 'fleet');
@@ -41,10 +42,10 @@ const SLICES = boundariesOf(PATHS.provisionSlice).length;
 const MORE = 3;
 const HOSTS = WHOLE + Math.ceil((SLICES + MORE) / 8);
 const HOST_NAMES = Array.from({ length: HOSTS }, (_, index) => `mixed-${String(index + 1).padStart(4, '0')}`);
-const PATIENCE_MS = 120_000;
 
 let platform: Platform;
 let sql: SqlClient;
+let striker: Striker;
 let project_id: string;
 let slices: readonly string[] = [];
 let wholes: readonly string[] = [];
@@ -61,9 +62,10 @@ before(async () => {
   });
   sql = new SqlClient({ connectionString: database_url });
   await sql.connect();
+  striker = createStriker({ platform, sql, scratch });
   const words = ['--nodes', `${HOSTS}`, '--prefix', 'mixed-', '--mode', 'flexible', '--dir', fleetDir];
   // New slots are wiped before their first use, which takes a worker.
-  const { worker } = startWorker([]);
+  const { worker } = striker.startWorker([]);
   await platform.ready(platform.hosts(words), HOSTS, PATIENCE_MS);
   await worker.kill('SIGTERM');
   const [project] = (await platform.client.meGet()).projects;
@@ -104,84 +106,10 @@ const allReach = (ids: readonly string[], state: string): Promise<true> =>
     PATIENCE_MS,
   );
 
-type Strike = Readonly<{ path: Path; boundary: Boundary }>;
-const strikesOf = (path: Path, ids: readonly string[], boundaries = boundariesOf(path)): Strike[] =>
-  boundaries.map((boundary, index) => {
-    const subject_id = ids[index];
-    assert.ok(subject_id !== undefined, 'each boundary has an allocation of its own');
-    return { path, boundary: { ...boundary, subject_id } };
-  });
-
-const startWorker = (strikes: readonly Strike[]): Readonly<{ worker: Running; reached(): Boundary[] }> => {
-  const [plan, reached] = [join(scratch, 'plan.json'), join(scratch, 'reached.jsonl')];
-  writeFileSync(plan, JSON.stringify(strikes.map(({ boundary }) => boundary)));
-  rmSync(reached, { force: true });
-  const worker = platform.run(['e2e/sim/paused-worker.ts', plan, reached]);
-  const linesOf = () => (existsSync(reached) ? readFileSync(reached, 'utf8').split('\n').filter(Boolean) : []);
-  return {
-    worker,
-    reached: () => {
-      assert.equal(worker.child.exitCode, null, worker.said());
-      return linesOf().map((line): Boundary => JSON.parse(line));
-    },
-  };
-};
-
-const sorted = (boundaries: readonly Boundary[]) =>
-  boundaries.map(({ subject_id, step, execution, point }) => `${subject_id} ${step} ${execution} ${point}`).sort();
-
-/** The run as the dead worker left it. */
-const checkPicture = async ({ path, boundary }: Strike): Promise<void> => {
-  const { rows } = await sql.query<{ step: string; state: string; kinds: string[] }>(
-    `select r.step, r.state, array(select distinct t.kind from node_tasks t where t.workflow_run_id = r.id order by 1) as kinds
-     from workflow_runs r where r.subject_id = $1 and r.workflow = $2 order by r.created_at desc limit 1`,
-    [boundary.subject_id, boundary.workflow],
-  );
-  const expected = pictureAt(path, boundary);
-  const where = `${boundary.workflow} ${boundary.step} ${boundary.execution} ${boundary.point}`;
-  assert.equal(rows.length, 1, where);
-  const [run] = rows;
-  assert.deepEqual({ step: run?.step, is_done: run?.state === 'done', kinds: run?.kinds }, expected, where);
-};
-
-/** Lets every run reach its boundary, and kills the process there. */
-const strike = async (strikes: readonly Strike[]): Promise<void> => {
-  const { worker, reached } = startWorker(strikes);
-  await eventually(
-    `${strikes.length} runs are at their boundary`,
-    () => reached().length >= strikes.length || undefined,
-    PATIENCE_MS,
-  );
-  assert.deepEqual(sorted(reached()), sorted(strikes.map(({ boundary }) => boundary)));
-  await worker.kill('SIGKILL');
-  assert.equal(worker.child.signalCode, 'SIGKILL');
-  for (const one of strikes) await checkPicture(one);
-};
-
 const machines = (): State[] =>
   HOST_NAMES.map((name) => JSON.parse(readFileSync(join(machineDir(fleetDir, name), 'state.json'), 'utf8')));
 const domains = () => machines().flatMap((machine) => machine.domains);
 const users = () => machines().flatMap((machine) => Object.keys(machine.users));
-
-/** The records of every allocation: only the correlation IDs of its requests, and no host task twice. */
-const checkTraces = async (ids: readonly string[]): Promise<void> => {
-  const { rows } = await sql.query<{ id: string; requests: string[]; ids: string[]; again: number; open: number }>(
-    `select a.id, array(select distinct correlation_id from audit_logs where actor_kind = 'user' and result = 'success'
-         and (target_id = a.id or metadata ->> 'allocation_id' = a.id) order by 1) as requests,
-       array(select distinct x.correlation_id from (
-         select correlation_id from workflow_runs where subject_id = a.id
-         union all select correlation_id from node_tasks where allocation_id = a.id
-         union all select correlation_id from wipe_proofs where allocation_id = a.id
-         union all select a.correlation_id) x order by 1) as ids,
-       (select count(*) - count(distinct (t.workflow_run_id, t.kind)) from node_tasks t
-        where t.allocation_id = a.id and t.workflow_run_id is not null)::integer as again,
-       (select count(*) from workflow_runs r where r.subject_id = a.id and r.state not in ('done', 'cancelled'))::integer as open
-     from allocations a where a.id = any ($1)`,
-    [ids],
-  );
-  assert.equal(rows.length, ids.length);
-  for (const row of rows) assert.deepEqual([row.ids, row.again, row.open], [row.requests, 0, 0], row.id);
-};
 
 /** Disks of hosts that were discovered and whose slots nobody approved. */
 const unownedDisks = async (): Promise<{ node_id: string; serial: string }[]> =>
@@ -237,7 +165,7 @@ test('a worker killed at any step of provisioning: each allocation is activated 
   );
   const strikes = [...strikesOf(PATHS.provisionSlice, slice), ...strikesOf(PATHS.provisionBaremetal, whole)];
   assert.equal(strikes.length, SLICES + boundariesOf(PATHS.provisionBaremetal).length);
-  await strike(strikes);
+  await striker.strike(strikes);
 
   // No worker is running: a release requested now finds them in the middle of a step.
   const given = strikes.filter(({ path, boundary }) => path === PATHS.provisionSlice && boundary.point === 'acted');
@@ -246,9 +174,9 @@ test('a worker killed at any step of provisioning: each allocation is activated 
 
   slices = slice.filter((id) => !unused.includes(id));
   wholes = whole;
-  const { worker } = startWorker([]);
+  const { worker } = striker.startWorker([]);
   await Promise.all([allReach([...slices, ...wholes], 'active'), allReach(unused, 'released')]);
-  await checkTraces([...slice, ...whole]);
+  await striker.checkTraces([...slice, ...whole]);
   assert.deepEqual(
     domains()
       .map(({ name, state }) => `${name} ${state}`)
@@ -292,36 +220,16 @@ const arePowered = (ids: readonly string[], state: string): Promise<true> =>
     PATIENCE_MS,
   );
 
-/** Every run about them has ended well, and no host did a task twice. */
-const haveEnded = async (workflow: string, ids: readonly string[]): Promise<void> => {
-  await eventually(
-    `${ids.length} runs of ${workflow} are done`,
-    async () => {
-      const { rows } = await sql.query<{ state: string; state_reason: string | null; again: number }>(
-        `select r.state, r.state_reason, (select count(*) - count(distinct t.kind) from node_tasks t where t.workflow_run_id = r.id)::integer as again
-         from workflow_runs r where r.workflow = $1 and r.subject_id = any ($2)`,
-        [workflow, ids],
-      );
-      assert.deepEqual(
-        rows.filter((row) => row.state === 'stuck' || row.state === 'cancelled' || row.again > 0),
-        [],
-      );
-      return (rows.length >= ids.length && rows.every(({ state }) => state === 'done')) || undefined;
-    },
-    PATIENCE_MS,
-  );
-};
-
 type Change = Readonly<{ to: Power; ids: readonly string[]; boundaries: readonly Omit<Boundary, 'subject_id'>[] }>;
 
 /** All of them are struck at once, and the next worker ends what the dead one began: the VMs run. */
 const strikePower = async (changes: readonly Change[]): Promise<void> => {
   await Promise.all(changes.map(({ to, ids }) => changeAll(ids, to)));
-  await strike(changes.flatMap(({ to, ids, boundaries }) => strikesOf(PATHS[to], ids, boundaries)));
-  const { worker } = startWorker([]);
+  await striker.strike(changes.flatMap(({ to, ids, boundaries }) => strikesOf(PATHS[to], ids, boundaries)));
+  const { worker } = striker.startWorker([]);
   for (const { to, ids } of changes) {
     await arePowered(ids, 'on');
-    await haveEnded(PATHS[to].workflow, ids);
+    await striker.haveEnded(PATHS[to].workflow, ids);
   }
   await worker.kill('SIGKILL');
 };
@@ -335,11 +243,11 @@ test('a worker killed at any step of a power change or of installing keys: the V
   await changeAll(stopped, 'stop');
   for (const allocation_id of keyed)
     await platform.client.accessGrantCreate({ params: { project_id, allocation_id }, body: { ssh_key_id: key.id } });
-  await strike([...strikesOf(PATHS.stop, stopped), ...strikesOf(PATHS.installKeys, keyed)]);
-  const next = startWorker([]);
+  await striker.strike([...strikesOf(PATHS.stop, stopped), ...strikesOf(PATHS.installKeys, keyed)]);
+  const next = striker.startWorker([]);
   await arePowered(stopped, 'off');
-  await haveEnded(PATHS.stop.workflow, stopped);
-  await haveEnded(PATHS.installKeys.workflow, keyed);
+  await striker.haveEnded(PATHS.stop.workflow, stopped);
+  await striker.haveEnded(PATHS.installKeys.workflow, keyed);
   const { rows: grants } = await sql.query<{ state: string; count: number }>(
     'select state, count(*)::integer as count from allocation_access_grants where allocation_id = any ($1) group by 1',
     [keyed],
@@ -379,10 +287,10 @@ test('a worker killed at any step of release: everything is wiped once, verified
   for (const id of [...slices, ...wholes]) await release(id);
   const strikes = [...strikesOf(PATHS.releaseSlice, slices), ...strikesOf(PATHS.releaseBaremetal, wholes)];
   assert.equal(strikes.length, 15 + 15);
-  await strike(strikes);
-  const { worker } = startWorker([]);
+  await striker.strike(strikes);
+  const { worker } = striker.startWorker([]);
   await allReach([...slices, ...wholes], 'released');
-  await checkTraces([...slices, ...wholes]);
+  await striker.checkTraces([...slices, ...wholes]);
   assert.deepEqual([domains(), users(), await heldBy([...slices, ...wholes])], [[], [], 0]);
   const { rows } = await sql.query<{ status: string; occupancy: string; count: number }>(
     `select s.status, n.occupancy, count(*)::integer as count from node_resource_slots s join nodes n on n.id = s.node_id
@@ -413,10 +321,10 @@ test('a worker killed at any step of a repair or of a disk wipe: the disk is wip
   for (const { node_id, serial } of (await unownedDisks()).slice(0, wipes))
     disks.push((await platform.client.adminNodeDiskApprove({ params: { node_id }, body: { serial, reason } })).id);
   assert.equal(disks.length, wipes);
-  await strike([...strikesOf(PATHS.repairSlot, slots), ...strikesOf(PATHS.wipeDisk, disks)]);
-  const { worker } = startWorker([]);
-  await haveEnded(PATHS.repairSlot.workflow, slots);
-  await haveEnded(PATHS.wipeDisk.workflow, disks);
+  await striker.strike([...strikesOf(PATHS.repairSlot, slots), ...strikesOf(PATHS.wipeDisk, disks)]);
+  const { worker } = striker.startWorker([]);
+  await striker.haveEnded(PATHS.repairSlot.workflow, slots);
+  await striker.haveEnded(PATHS.wipeDisk.workflow, disks);
   const proofsOf = async (text: string, ids: readonly string[]) =>
     (await sql.query<{ proofs: number }>(text, [ids])).rows;
   assert.deepEqual(
@@ -464,7 +372,7 @@ test('a worker killed while a launch moves: it is on one host at a time and beco
     const at = { step: 'leaseBundle', execution: 'move', kind: 'slice.bundle_lease' } as const;
     return { subject_id: ids[index] ?? '', workflow: provisionSlice.name, point, ...at };
   });
-  const dying = startWorker(boundaries.map((boundary) => ({ path: PATHS.provisionSlice, boundary })));
+  const dying = striker.startWorker(boundaries.map((boundary) => ({ path: PATHS.provisionSlice, boundary })));
   await eventually(
     'the launches are at their boundary',
     () => dying.reached().length >= points.length || undefined,
@@ -491,7 +399,7 @@ test('a worker killed while a launch moves: it is on one host at a time and beco
   }
   await isClean();
 
-  const { worker } = startWorker([]);
+  const { worker } = striker.startWorker([]);
   await allReach(ids, 'active');
   for (const { id, ...place } of await placesOf())
     assert.deepEqual(place, { is_left: true, live: 1, left_claims: 1, runs: 1 }, id);
