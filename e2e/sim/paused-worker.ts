@@ -12,17 +12,18 @@ import { readConfig } from '../../server/src/config.ts';
 import type { LeasedRun } from '../../server/src/db/workflow-run.ts';
 import { startProcess } from '../../server/src/roles/process.ts';
 import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
+import type { Execution } from '../../server/test/executions.ts';
 
 /**
  * A step with a host task is executed at least twice: to queue the task, and to continue when it is done. Polls in
  * between are not boundaries. Other steps are executed once. A launch whose host failed moves in the execution that
- * finds the failed task.
+ * finds the failed task. A step that repeats until nothing is left to do has released its task by then.
  */
 export type Boundary = Readonly<{
   subject_id: string;
   workflow: string;
   step: string;
-  execution: 'ask' | 'go_on' | 'only' | 'move';
+  execution: Execution['execution'] | 'again' | 'move';
   /** The host task of the step; null if it needs no host. */
   kind: string | null;
   point: FailPoint;
@@ -47,7 +48,7 @@ const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
       'select state from node_tasks where workflow_run_id = $1 and kind = $2',
       [run.id, boundary.kind],
     );
-    if (rows.length === 0) return 'ask';
+    if (rows.length === 0) return executions.get(run.id) === 'go_on' ? 'again' : 'ask';
     if (rows.every(({ state }) => state === 'completed')) return 'go_on';
     if (rows.some(({ state }) => state === 'failed')) return 'move';
     if (boundary.execution === 'ask') return 'look';

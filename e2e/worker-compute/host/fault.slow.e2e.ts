@@ -202,12 +202,30 @@ test('mounted disks are neither cloned to nor wiped: no byte changes, and they s
   for (const serial of serials) await disks.mount(serial);
   const hashes = (): Promise<string[]> => Promise.all(serials.map((serial) => disks.hash(serial)));
   const before = await hashes();
+  const params = { node_id: lab.node_id };
+  const healths = async () =>
+    (await lab.cloud.client.adminNodeSlotList({ params, query: {} })).items.map(({ health }) => health);
+  await eventually(
+    'no slot is schedulable',
+    async () => (await healths()).every((health) => health === 'unhealthy') || undefined,
+    60_000,
+  );
+  // An operator who does not trust the alert: the agent refuses all the same.
+  const source = { ...params, source: 'node-agent' };
+  await lab.cloud.client.adminNodeHealthOverridePut({
+    params: source,
+    body: {
+      ...{ mode: 'merge', alerts: [], muted_alert_ids: ['disk_in_use'] },
+      ...{ expires_at: null, reason: 'The test.' },
+    },
+  });
   const { id } = await launch('mounted');
   const failed = await failsAt(id, 'slice.bundle_lease');
   assert.match(failed.state_reason ?? '', /mounted at .*; free it: the agent never unmounts/);
   await becomes(id, 'cleanup_blocked');
   assert.deepEqual(await hashes(), before);
   for (const serial of serials) disks.unmount(serial);
+  await lab.cloud.client.adminNodeHealthOverrideDelete({ params: source });
   await cleanAgain(id);
   const { is_clean } = await lab.cloud.client.adminInvariantCheck({});
   assert.equal(is_clean, true);

@@ -172,7 +172,7 @@ const SETTINGS = () => `GPUAAS_NODE_IMAGE_SOURCE=http://${OUTSIDE}:${store.port}
 GPUAAS_NODE_GPU_IDS=${GPU_ID}
 GPUAAS_NODE_FABRIC_IDS=${FABRIC_ID}
 GPUAAS_NODE_ACCELERATOR=probe
-GPUAAS_NODE_HEALTH_S=60
+GPUAAS_NODE_HEALTH_S=45
 GPUAAS_NODE_BOOT_KERNEL=/var/lib/gpuaas/boot/vmlinuz
 GPUAAS_NODE_BOOT_INITRD=/var/lib/gpuaas/boot/initrd
 GPUAAS_NODE_BOOT_COMMAND_LINE=${tinyGuest().command_line} mitigations=off no_timer_check

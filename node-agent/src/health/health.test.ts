@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { HealthAlert } from '@gpuaas/contract/node';
-import { startTestHost, type TestHost } from '../../test/slice.ts';
+import type { DiskFacts, HealthAlert } from '@gpuaas/contract/node';
+import { ALLOCATION, of, provision, startTestHost, type TestHost } from '../../test/slice.ts';
 import type { NewFault } from '../host/sim/fault.ts';
 import { clearFaults } from '../host/sim/fault.ts';
 import { probeHealth } from './probe.ts';
@@ -24,6 +26,7 @@ describe('the health of a host', () => {
       'gpu_temperature',
       'fabric_manager',
       'disks',
+      'disks_unused',
       'boot_id',
     ]);
     assert.equal(report.source, 'node-agent');
@@ -42,6 +45,8 @@ describe('the health of a host', () => {
     { fault: { state: 'link_width_reduced', slot: 0 }, id: 'gpu_link_width', target: 'gpu', prevents: true },
     { fault: { state: 'device_missing', slot: 0 }, id: 'gpu_missing', target: 'gpu', prevents: true },
     { fault: { state: 'disk_missing', slot: 0 }, id: 'disk_missing', target: 'disk', prevents: true },
+    { fault: { state: 'disk_mounted', slot: 0 }, id: 'disk_in_use', target: 'disk', prevents: true },
+    { fault: { state: 'disk_held', slot: 0 }, id: 'disk_in_use', target: 'disk', prevents: true },
     { fault: { state: 'fabric_manager_dead' }, id: 'fabric_manager_down', target: 'node', prevents: true },
   ];
   for (const { fault, id, target, prevents } of FAULTS)
@@ -105,6 +110,92 @@ describe('the health of a host', () => {
     assert.equal((await probe(host)).alerts.length, 2);
     await host.run('slice.topology_discover', { accelerators: [], private_network: '10.100.0.0/24' });
     assert.deepEqual((await probe(host)).alerts, []);
+  });
+
+  test('a disk of a slot that the host mounts is named with its use, also after another discovery, until it is free', async (t) => {
+    const host = startTestHost(t);
+    const discovery = { accelerators: [], private_network: '10.100.0.0/24' };
+    await host.run('slice.topology_discover', discovery);
+    host.fault({ state: 'disk_mounted', slot: 3 });
+    for (const look of [() => probe(host), () => host.run('slice.topology_discover', discovery), () => probe(host)])
+      await look();
+    const { alerts, successes } = await probe(host);
+    assert.deepEqual(alerts.map(brief), [['disk_in_use', host.sim.slots[3]?.serial, ['prevent_allocations']]]);
+    assert.match(alerts[0]?.message ?? '', /it is mounted at \/mnt\/nvme\S+/);
+    assert.equal(alerts[0]?.tenant_message, null);
+    assert.ok(!successes.includes('disks_unused'));
+    clearFaults(host.sim.dir);
+    assert.deepEqual((await probe(host)).alerts, []);
+  });
+
+  const USES: ReadonlyArray<Readonly<{ use: Partial<DiskFacts>; named: RegExp }>> = [
+    { use: { mounts: ['/data'] }, named: /mounted at \/data/ },
+    { use: { holders: ['md127'] }, named: /in use by md127/ },
+    { use: { is_swap: true }, named: /used as swap/ },
+    { use: { partitions: ['nvme0n1p1'] }, named: /carries partition nvme0n1p1/ },
+    { use: { filesystems: ['linux_raid_member'] }, named: /carries linux_raid_member/ },
+  ];
+  for (const { use, named } of USES)
+    test(`a disk with ${JSON.stringify(use)} is in use`, async (t) => {
+      const host = startTestHost(t);
+      await probe(host);
+      const [disk] = await host.slots([0]);
+      const list = async () =>
+        (await host.sim.disks.list()).map((each) => (each.serial === disk?.nvme_serial ? { ...each, ...use } : each));
+      const used = { ...host.sim, disks: { ...host.sim.disks, list } };
+      const { alerts } = await probeHealth({ host: used, state: host.state, now: () => new Date() });
+      assert.deepEqual(alerts.map(brief), [['disk_in_use', disk?.nvme_serial, ['prevent_allocations']]]);
+      assert.match(alerts[0]?.message ?? '', named);
+    });
+
+  test('a disk that was in use when it was discovered is a blocker of its candidate and no alert', async (t) => {
+    const host = startTestHost(t);
+    host.fault({ state: 'disk_mounted', slot: 0 });
+    await host.run('slice.topology_discover', { accelerators: [], private_network: '10.100.0.0/24' });
+    assert.deepEqual((await probe(host)).alerts, []);
+  });
+
+  test('a disk that an allocation has is used by its tenant until it was wiped, and by the host after that', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await probe(host);
+    await provision(host, slots);
+    host.fault({ state: 'disk_mounted', slot: 0 });
+    assert.deepEqual((await probe(host)).alerts, []);
+    clearFaults(host.sim.dir);
+    await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
+    await host.run('slice.cleanup', of(slots));
+    assert.deepEqual((await probe(host)).alerts, []);
+    host.fault({ state: 'disk_mounted', slot: 0 });
+    assert.deepEqual((await probe(host)).alerts.map(brief), [
+      ['disk_in_use', slots[0]?.nvme_serial, ['prevent_allocations']],
+    ]);
+  });
+
+  test('the disks of a whole node are used by its tenant, also where they stay mounted after the release', async (t) => {
+    const host = startTestHost(t);
+    const user = { allocation_id: ALLOCATION, username: 'tenant-a' };
+    await probe(host);
+    await host.run('allocation.provision_user', { ...user, ssh_public_keys: [], disks: [], slot_generations: [] });
+    for (const slot of [0, 1, 2]) host.fault({ state: 'disk_mounted', slot });
+    assert.deepEqual((await probe(host)).alerts, []);
+    await host.run('allocation.deprovision_user', user);
+    assert.deepEqual((await probe(host)).alerts, []);
+    host.fault({ state: 'disk_mounted', slot: 5 });
+    assert.deepEqual(
+      (await probe(host)).alerts.map(({ target }) => target),
+      [host.sim.slots[5]?.serial],
+    );
+  });
+
+  test('a host that cannot read its bundle leases takes no allocation, and blames no disk', async (t) => {
+    const host = startTestHost(t);
+    await probe(host);
+    host.fault({ state: 'disk_mounted', slot: 0 });
+    writeFileSync(join(host.state, 'leases.json'), '{');
+    assert.deepEqual((await probe(host)).alerts.map(brief), [
+      ['unreadable_allocations', 'node', ['prevent_allocations']],
+    ]);
   });
 
   test('the probe task returns the same report', async (t) => {

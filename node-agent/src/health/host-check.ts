@@ -41,6 +41,8 @@ export const checkReadable = (facts: HealthFacts): Checked => {
       ...unreadable('disks', facts.disks),
       ...unreadable('gpus', facts.gpus, isDriven ? PREVENT : SHOWN),
       ...unreadable('fabric', facts.fabric, SHOWN),
+      // No task can run without them.
+      ...unreadable('allocations', facts.held),
     ],
   };
 };

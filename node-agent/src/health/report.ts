@@ -2,6 +2,7 @@
 import type { Fact, HealthReport } from '@gpuaas/contract/node';
 import { factOf, reasonOf } from '../topology/read.ts';
 import { alertKey, type Checked, type Expectation, type HealthFacts, SHOWN, toAlert } from './alert.ts';
+import { checkDiskUse } from './disk-use-check.ts';
 import { checkLog } from './gpu-log-check.ts';
 import {
   checkBoot,
@@ -32,6 +33,7 @@ export const healthReport = (
     checkTemperature(facts),
     checkFabricManager(facts),
     checkDisks(facts, expectation),
+    checkDiskUse(facts, expectation),
     checkBoot(facts, expectation),
   ];
   // Two checks may find the same condition; the first one is kept.

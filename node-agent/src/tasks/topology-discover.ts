@@ -12,7 +12,8 @@ export const topologyDiscover: TaskHandler<'slice.topology_discover'> = async (c
   const ids = ctx.host.devices ?? NO_IDS;
   // The caller may narrow it; otherwise the site's configured IDs count.
   const accelerators = params.accelerators.length > 0 ? params.accelerators : ids.accelerators;
-  await expectDiscovered(ctx.state, facts, ids.accelerators);
   const map = topologyOf(facts, { node_id: ctx.node_id, ...ids, ...params, accelerators });
+  const slotDisks = map.candidates.flatMap(({ nvme_serial }) => nvme_serial ?? []);
+  await expectDiscovered(ctx.state, facts, slotDisks, ids.accelerators);
   return { facts, map, map_hash: mapHash(map) };
 };

@@ -132,3 +132,17 @@ test('many bad reports trip the circuit breaker: hosts stay schedulable until an
   await report(hosts[5] ?? '', [alert('node')]);
   assert.equal((await node(hosts[5] ?? '')).health, 'unhealthy');
 });
+
+test('a disk that the host uses makes its idle slot unschedulable until it is free', async () => {
+  await sql('update nodes set fell_ill_at = null');
+  const id = await aHost();
+  const third = (await slots(id))[2];
+  await report(id, [alert(third.nvme_serial, { id: 'disk_in_use', message: 'It is mounted at /data.' })]);
+  assert.deepEqual(
+    (await slots(id)).map((slot: { health: string }) => slot.health),
+    ['ok', 'ok', 'unhealthy', ...Array(5).fill('ok')],
+  );
+  assert.deepEqual([(await node(id)).free_gpus, (await node(id)).health], [7, 'ok']);
+  await report(id, []);
+  assert.equal((await node(id)).free_gpus, 8);
+});

@@ -7,7 +7,8 @@ import { startPgProxy } from '../../../test/pg-proxy.ts';
 import { readRun, scripted, start, timeline, workerOf } from '../../../test/scripted-workflow.ts';
 import { until } from '../../../test/until.ts';
 import { passTime } from '../../../test/workflow-faults.ts';
-import { createDatabase, PLATFORM } from '../../db/client.ts';
+import { createDatabase, type Database, PLATFORM } from '../../db/client.ts';
+import { AppError } from '../../errors.ts';
 import { createEventHub } from '../../ports/events/hub.ts';
 import { startListening } from '../../ports/events/listen.ts';
 import { createWaker } from '../../ports/events/waker.ts';
@@ -72,6 +73,37 @@ test('heartbeats extend a run lease for as long as the step runs', async (t) => 
   gate.resolve();
   await working;
   assert.deepEqual(await timeline(database, run.id), ['one done']);
+});
+
+test('a worker that cannot renew its run lease for the length of it aborts its step, and another worker does it once', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  await createEffects(ownerUrl);
+  let [isAway, executions] = [false, 0];
+  const failing: Database = {
+    ...database,
+    write: (actor, work) =>
+      isAway ? Promise.reject(new AppError('unavailable', 'The database is away.')) : database.write(actor, work),
+  };
+  const aborted = Promise.withResolvers<string>();
+  const slow = scripted({
+    one: async ({ signal }, id) => {
+      executions += 1;
+      if (executions > 1) return done(noteEffect(id, 'one'));
+      isAway = true;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      aborted.resolve(String(signal.reason));
+      isAway = false;
+      return done(noteEffect(id, 'late'));
+    },
+  });
+  const run = await start(database, slow);
+  await workerOf(failing, [slow], { lease_ms: 300 }).tick();
+  assert.match(await aborted.promise, /run lease renewal failed/);
+  assert.deepEqual(await timeline(database, run.id), [], 'nothing is recorded without the lease');
+  await passTime(database, run.id);
+  assert.equal(await workerOf(database, [slow]).tick(), 1);
+  assert.equal((await readRun(database, run.id)).state, 'done');
+  assert.deepEqual(await effectsOf(database, run.subject_id), ['one']);
 });
 
 test('a step that takes too long is aborted and counted as an attempt, and its late result is dropped', async (t) => {
