@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Locator, Page } from 'playwright-core';
 import { requires } from '../../tools/test/requires.ts';
 import { launch, link, openConsoles, price, release, tabTo, title } from './console-browser.ts';
 import { labUnderTest } from './lab.ts';
@@ -13,6 +14,9 @@ import { ageSignIns } from './old-sign-in.ts';
 
 const GPUAAS_LAB = fileURLToPath(new URL('../../bin/gpuaas-lab', import.meta.url));
 const skip = requires('chromium');
+
+/** For slices of any tenant. */
+const SHARED_NODES = ['j22u11', 'j22u15'];
 
 const fault = (stateDir: string, ...words: string[]): void => {
   const done = spawnSync(GPUAAS_LAB, ['fault', ...words, '--dir', join(stateDir, 'fleet')], { encoding: 'utf8' });
@@ -139,14 +143,32 @@ test('users work with the console of a running control plane', { skip }, async (
     await page.locator('main').getByText('Available').nth(7).waitFor();
   });
 
+  await t.test('the approved node stays outside the active pool: it serves the organization of its own pool alone', async () => {
+    const { page: desk } = operator;
+    await desk.getByText(', pool returning').waitFor();
+    const eight = async (page: Page): Promise<Locator> => {
+      await link(page, 'Project', 'Launch').click();
+      await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^8/ }).check();
+      return price(page);
+    };
+    await (await eight(desk)).getByText('Available now on').waitFor();
+    // The other nodes have fewer free GPUs.
+    const verdict = await eight(tenant.page);
+    await verdict.getByText('Available now', { exact: true }).waitFor();
+    assert.equal(
+      await verdict.getByRole('button', { name: 'Launch', exact: true }).getAttribute('aria-disabled'),
+      'true',
+    );
+  });
+
   await t.test('a cleanup that cannot be proven blocks the slots until an operator cleans up again', async () => {
-    for (const node of ['j22u05', 'j22u11', 'j22u15'])
+    for (const node of SHARED_NODES)
       fault(lab.stateDir, 'add', '--node', node, '--when', 'slice.cleanup', '--do', 'lie');
     const { page } = tenant;
     await launch(page, 'shape=gpu_slice&gpus=1&name=stuck');
     await release(page, 'stuck');
     await page.getByText('Cleanup blocked', { exact: true }).first().waitFor();
-    for (const node of ['j22u05', 'j22u11', 'j22u15']) fault(lab.stateDir, 'clear', '--node', node);
+    for (const node of SHARED_NODES) fault(lab.stateDir, 'clear', '--node', node);
 
     const { page: desk } = operator;
     await link(desk, 'Platform', 'Nodes').click();
