@@ -3,8 +3,8 @@
  * names that the file may use go in; changes in the order in which they are made, or the problems of the file, come out.
  *
  * A section that the file leaves out is not compared. A section that it has is complete: what it does not list is retired,
- * deleted or cancelled. Quotas are the exception, because sign-ups and approved requests set others. The digest is an
- * argument, so that these rules also run without node:crypto.
+ * deleted or cancelled. A GPU limit that follows from the sign-up policy was set by no operator and is not part of a site: a
+ * deleted limit is such a one again. The digest is an argument, so that these rules also run without node:crypto.
  */
 import { SITE_FILE_VERSION, SITE_SECTIONS, type SiteChange, type SiteFile, type Static } from '@gpuaas/contract';
 import {
@@ -40,6 +40,8 @@ export type PlannedChange<S extends SiteSection = SiteSection> = {
     before: SiteRow<K> | null;
     /** Null for one that goes. */
     after: SiteRow<K> | null;
+    /** What applies once a GPU limit is deleted. */
+    left?: Readonly<{ gpu_limit: number | null }>;
   }>;
 }[S];
 
@@ -179,7 +181,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
     nameOf: place,
     canonical: (row) => row,
     fixed: [],
-    removal: null,
+    removal: 'delete',
     removed: 'first',
   },
   group_mappings: {
@@ -363,6 +365,10 @@ const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProb
   return problems;
 };
 
+/** An organization starts with the limit of the policy, a project without one. */
+const leftOf = (section: SiteSection, row: AnyRow, { default_gpu_limit = null }: Complete['policy']) =>
+  section === 'quotas' ? { left: { gpu_limit: row['project'] === null ? default_gpu_limit : null } } : {};
+
 const stays = (section: SiteSection, row: AnyRow): boolean => section === 'pools' && row['name'] === SHARED_POOL;
 
 const listChanges = (site: Site, actual: WholeSite): PlannedChange[] => {
@@ -382,7 +388,10 @@ const listChanges = (site: Site, actual: WholeSite): PlannedChange[] => {
     if (removal === null) continue;
     for (const [name, old] of before)
       if (!stays(section, old))
-        phases[removed].push({ section, name, action: removal, before: old, after: null } as never);
+        phases[removed].push({
+          ...{ section, name, action: removal, before: old, after: null },
+          ...leftOf(section, old, site.policy ?? actual.policy),
+        } as never);
   }
   // The current price of a SKU that is retired goes with it.
   const first = phases.first.filter((one) => one.section !== 'prices' || one.before?.valid_from !== '');
@@ -453,7 +462,7 @@ export const movesPool = (change: PlannedChange): boolean =>
 export const changeView = (change: PlannedChange, blockers: readonly string[]): Static<typeof SiteChange> => {
   const { section, name, action } = change;
   const before: AnyRow = change.before ?? {};
-  const after: AnyRow = change.after ?? {};
+  const after: AnyRow = change.after ?? change.left ?? {};
   const fields = changedFields(before, after).map((field) => ({
     name: field,
     before: textOf(before[field]),
