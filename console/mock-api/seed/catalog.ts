@@ -158,19 +158,17 @@ export const seedCatalog = (world: World): void => {
     profile(4, 96, 262_144),
     profile(8, 192, 524_288),
   );
-  const price = (sku_name: string, amount_minor: number, setDaysAgo: number, fromDaysAgo: number): void => {
+  for (const { name } of world.skus)
     world.prices.push({
-      id: world.mint('price', world.now() - setDaysAgo * DAY_MS),
-      sku_name,
-      gpu_hourly_price: { amount_minor, currency: 'USD' },
-      valid_from: world.ago(fromDaysAgo * DAY_MS),
+      id: world.mint('price', world.now() - 60 * DAY_MS),
+      sku_name: name,
+      gpu_hourly_price: { amount_minor: 450, currency: 'USD' },
+      valid_from: world.ago(60 * DAY_MS),
       created_by: null,
-      created_at: world.ago(setDaysAgo * DAY_MS),
+      created_at: world.ago(60 * DAY_MS),
       cancelled_at: null,
       ended_at: null,
     });
-  };
-  for (const { name } of world.skus) price(name, 450, 60, 60);
   world.pools.push({
     id: world.mint('pool', world.now() - 90 * DAY_MS),
     name: 'shared',
@@ -180,8 +178,6 @@ export const seedCatalog = (world: World): void => {
     version: 1,
     created_at: world.ago(90 * DAY_MS),
   });
-  // From next month on.
-  price(SLICE_SKU, 425, 3, -30);
   world.images.push(...IMAGES.map((words) => imageOf(world, words)));
   world.trustKeys.push(
     trustKey(world, 'node_ca', 'grace', 90),

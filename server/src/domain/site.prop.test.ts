@@ -267,7 +267,7 @@ describe('a GPU limit that the file does not list', () => {
 
   it('is deleted: the plan shows the limit of the policy that applies then, and none for a project', () => {
     assert.deepEqual(fieldsOf({ quotas: [] }), [
-      ['quotas', 'delete', 'acme/default', '4 → null'],
+      ['quotas', 'delete', 'acme/default', '4 → no limit'],
       ['quotas', 'delete', 'globex', '16 → 0'],
     ]);
     const policy = { ...EMPTY.policy, default_gpu_limit: 8 };

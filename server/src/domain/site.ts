@@ -445,8 +445,12 @@ export const usesInFile = (
 export const removedImages = (changes: readonly PlannedChange[]): ReadonlySet<string> =>
   new Set(changes.filter(({ section, after }) => section === 'images' && after === null).map(({ name }) => name));
 
-const textOf = (value: unknown): string | null => {
-  if (value === null || value === undefined || value === '') return null;
+/** Where null is a value of its own. */
+const WORDS_OF_NULL: Readonly<Record<string, string>> = { gpu_limit: 'no limit', default_gpu_limit: 'no limit' };
+
+const textOf = (field: string, value: unknown): string | null => {
+  if (value === null) return WORDS_OF_NULL[field] ?? null;
+  if (value === undefined || value === '') return null;
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
   return String(value);
 };
@@ -465,8 +469,8 @@ export const changeView = (change: PlannedChange, blockers: readonly string[]): 
   const after: AnyRow = change.after ?? change.left ?? {};
   const fields = changedFields(before, after).map((field) => ({
     name: field,
-    before: textOf(before[field]),
-    after: textOf(after[field]),
+    before: textOf(field, before[field]),
+    after: textOf(field, after[field]),
   }));
   return { section, name, action, fields, blockers: [...blockers] };
 };
