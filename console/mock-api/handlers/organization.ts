@@ -32,7 +32,10 @@ type New = Readonly<{
 }>;
 
 /** With its default project and its GPU limit. */
-export const newOrganization = (ctx: MockCtx, { name, display_name = name, gpu_limit, is_limit_set = false }: New): Organization => {
+export const newOrganization = (
+  ctx: MockCtx,
+  { name, display_name = name, gpu_limit, is_limit_set = false }: New,
+): Organization => {
   const { world } = ctx;
   if ([...world.organizations.values()].some((one) => one.name === name))
     throw new Refusal('already_exists', REFUSALS.organization_name_taken(name));

@@ -3,9 +3,7 @@ import { type CatalogUse, inUseSentence } from '../../../server/src/domain/catal
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import {
   canonicalSite,
-  changeView,
   fileOf,
-  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -15,6 +13,7 @@ import {
   usesInFile,
   type WholeSite,
 } from '../../../server/src/domain/site.ts';
+import { changeView, movesPool } from '../../../server/src/domain/site-change.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { digestOf } from '../core/random.ts';

@@ -5,9 +5,7 @@ import fc from 'fast-check';
 import { wholeSites } from '../../test/arbitrary-site.ts';
 import {
   canonicalSite,
-  changeView,
   fileOf,
-  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -16,6 +14,7 @@ import {
   usesInFile,
   type WholeSite,
 } from './site.ts';
+import { changeView, movesPool } from './site-change.ts';
 
 const NOW = Date.parse('2026-11-19T12:00:00.000Z');
 const WORLD: SiteWorld = {

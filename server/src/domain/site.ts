@@ -194,7 +194,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   },
 };
 
-type AnyRow = Readonly<Record<string, unknown>>;
+export type AnyRow = Readonly<Record<string, unknown>>;
 type AnyRules = Readonly<{
   noun: string;
   nameOf(row: AnyRow): string;
@@ -366,7 +366,7 @@ const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProb
 };
 
 /** An organization starts with the limit of the policy, a project without one. */
-const leftOf = (section: SiteSection, row: AnyRow, { default_gpu_limit = null }: Complete['policy']) =>
+const leftOf = (section: SiteSection, row: AnyRow, { default_gpu_limit }: Complete['policy']) =>
   section === 'quotas' ? { left: { gpu_limit: row['project'] === null ? default_gpu_limit : null } } : {};
 
 const stays = (section: SiteSection, row: AnyRow): boolean => section === 'pools' && row['name'] === SHARED_POOL;
@@ -444,36 +444,6 @@ export const usesInFile = (
 /** The images that a plan retires. */
 export const removedImages = (changes: readonly PlannedChange[]): ReadonlySet<string> =>
   new Set(changes.filter(({ section, after }) => section === 'images' && after === null).map(({ name }) => name));
-
-/** Where null is a value of its own. */
-const WORDS_OF_NULL: Readonly<Record<string, string>> = { gpu_limit: 'no limit', default_gpu_limit: 'no limit' };
-
-const textOf = (field: string, value: unknown): string | null => {
-  if (value === null) return WORDS_OF_NULL[field] ?? null;
-  if (value === undefined || value === '') return null;
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
-  return String(value);
-};
-
-/** The pool serves another organization afterwards, which its nodes do not allow. */
-export const movesPool = (change: PlannedChange): boolean =>
-  change.section === 'pools' &&
-  change.before !== null &&
-  change.after !== null &&
-  change.before.organization !== change.after.organization;
-
-/** A change as operators read it. */
-export const changeView = (change: PlannedChange, blockers: readonly string[]): Static<typeof SiteChange> => {
-  const { section, name, action } = change;
-  const before: AnyRow = change.before ?? {};
-  const after: AnyRow = change.after ?? change.left ?? {};
-  const fields = changedFields(before, after).map((field) => ({
-    name: field,
-    before: textOf(field, before[field]),
-    after: textOf(field, after[field]),
-  }));
-  return { section, name, action, fields, blockers: [...blockers] };
-};
 
 /** The file of a site: prices without a time have none. */
 export const fileOf = (site: WholeSite): WholeSite => ({

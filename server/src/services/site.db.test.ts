@@ -285,14 +285,23 @@ describe('the site as a file', () => {
   it('lists the limits that operators set; one that it leaves out is that of the policy again', async () => {
     const own = { version: 1, policy: { ...(await exported()).policy, default_gpu_limit: 3 } };
     must(await apply({ ...own, quotas: [{ organization: 'acme', project: null, gpu_limit: 17 }] }), 200);
-    const made = must(await root.post('/api/v1/admin/organizations', { name: 'later', owner_email: 'a@later.test' }), 201);
+    const made = must(
+      await root.post('/api/v1/admin/organizations', { name: 'later', owner_email: 'a@later.test' }),
+      201,
+    );
     must(await apply({ version: 1, policy: { ...own.policy, default_gpu_limit: 5 } }), 200);
     assert.deepEqual((await exported()).quotas, [{ organization: 'acme', project: null, gpu_limit: 17 }]);
     const body = { organization_id: made.body.organization.id, gpu_limit: 5 };
     must(await root.call('PUT', '/api/v1/admin/quotas', body, { 'if-match': '"v1"' }), 200);
-    assert.deepEqual((await exported()).quotas.map(placeKey), ['acme/', 'later/'], 'also one that is as the policy says');
-    const [deleted] = must(await apply({ version: 1, quotas: [{ organization: 'later', project: null, gpu_limit: 5 }] }), 200)
-      .body.changes;
+    assert.deepEqual(
+      (await exported()).quotas.map(placeKey),
+      ['acme/', 'later/'],
+      'also one that is as the policy says',
+    );
+    const [deleted] = must(
+      await apply({ version: 1, quotas: [{ organization: 'later', project: null, gpu_limit: 5 }] }),
+      200,
+    ).body.changes;
     assert.deepEqual(
       [deleted.action, deleted.name, deleted.fields],
       ['delete', 'acme', [{ name: 'gpu_limit', before: '17', after: '5' }]],
@@ -311,7 +320,10 @@ describe('the site as a file', () => {
     must(await apply({ version: 1, quotas }), 200);
     const { hash } = must(await plan({ version: 1, quotas: [] }), 200).body;
     must(await apply({ version: 1, quotas: [{ ...quotas[0], gpu_limit: 40 }] as typeof quotas }), 200);
-    assert.deepEqual(codes(await root.post(`${SITE}/apply`, { site: { version: 1, quotas: [] }, hash })), [409, 'conflict']);
+    assert.deepEqual(codes(await root.post(`${SITE}/apply`, { site: { version: 1, quotas: [] }, hash })), [
+      409,
+      'conflict',
+    ]);
     assert.equal((await limitsNow()).get('acme/'), 40);
   });
 

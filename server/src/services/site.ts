@@ -33,9 +33,7 @@ import { REFUSALS } from '../domain/sentences.ts';
 import {
   canonicalSite,
   changedRow,
-  changeView,
   fileOf,
-  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -46,6 +44,7 @@ import {
   usesInFile,
   type WholeSite,
 } from '../domain/site.ts';
+import { changeView, movesPool } from '../domain/site-change.ts';
 import { AppError, conflict } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
 import { createGroupMapping } from './group-mapping.ts';
@@ -216,8 +215,7 @@ const endQuota = async (
   const { organization_id, project_id } = placeOf(reading.quotas, before);
   const gpu_limit = left?.gpu_limit ?? null;
   const place = { organization_id, project_id: project_id ?? '' };
-  if (!(await unsetQuota(tx, { ...place, gpu_limit, before: before.gpu_limit })))
-    throw conflict(REFUSALS.site_changed);
+  if (!(await unsetQuota(tx, { ...place, gpu_limit, before: before.gpu_limit }))) throw conflict(REFUSALS.site_changed);
 };
 const addMapping = (given: Making, row: SiteRow<'group_mappings'>) => {
   const { organization_id, project_id } = placeOf(given.reading.places, row);
