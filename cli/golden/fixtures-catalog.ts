@@ -1,5 +1,15 @@
 /** Regions, SKUs, VM profiles, prices, pools and images as operators see them. */
-import type { AdminOsImage, AdminSku, AdminVmProfile, Operations, Pool, Price, Region, Sku } from '@gpuaas/sdk';
+import type {
+  AdminOsImage,
+  AdminRegion,
+  AdminSku,
+  AdminVmProfile,
+  Operations,
+  Pool,
+  Price,
+  Region,
+  Sku,
+} from '@gpuaas/sdk';
 import { id, ids, time } from './fixtures-identity.ts';
 import { node } from './fixtures-placement.ts';
 
@@ -83,8 +93,13 @@ const dedicated: Pool = {
 const noHost =
   'demo-h200-01 in eu-north-1 could not fetch it: http://images.example/ has no image rocky-9. Correct the image source of the host, then: gpuaas admin node image pull NODE rocky-9';
 
-export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sku }: Sku, image: AdminOsImage) => {
-  const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [], gpu_ids: [] };
+export const catalogAnswers = (
+  tenantRegion: Region,
+  { enabled, disabled_reason, ...sku }: Sku,
+  image: AdminOsImage,
+) => {
+  const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [], gpu_ids: [], allocation_count: 3 };
+  const region: AdminRegion = { ...tenantRegion, allocation_count: 5 };
   const unpriced = { ...adminSku, gpu_hourly_price: null, blockers: ['It has no price yet.'] };
   const closed = { ...region, name: 'eu-west-1', enabled: false, disabled_reason: 'Hosts arrive next month.' };
   return {

@@ -13,8 +13,14 @@ import { addressOf, routesOf } from './routes.ts';
 /** The pages around them are inspected by routes.test.ts. */
 export const DIALOG = '[role="dialog"]';
 
-/** Its page, and what is pressed to open it. Those of one page follow each other: it is visited once. */
-const DIALOGS: readonly (readonly [route: string, ...presses: readonly string[]])[] = [
+/** What a page needs before it has the button. */
+type Preparation = Readonly<{ fill: string; text: string; press: string }>;
+const PLAN: Preparation = { fill: 'Site file', text: 'version: 1\ngroup_mappings: []\n', press: 'Plan' };
+
+/**
+ * Its page, what is pressed to open it, and what comes before. Those of one page follow each other: it is visited once.
+ */
+const DIALOGS: readonly (readonly [route: string, ...steps: readonly (string | Preparation)[]])[] = [
   ['overview', 'Search'],
   ['allocation-connect', 'Release'],
   ['allocation-connect', 'Edit or extend'],
@@ -35,6 +41,7 @@ const DIALOGS: readonly (readonly [route: string, ...presses: readonly string[]]
   ['project-access-members', 'Add member'],
   ['project-access-service-accounts', 'New service account'],
   ['limits', 'Request more'],
+  ['limits', 'Withdraw'],
   ['nodes', 'Add node'],
   ['node-slots', 'Move to pool'],
   ['node-slots', 'Drain'],
@@ -50,13 +57,18 @@ const DIALOGS: readonly (readonly [route: string, ...presses: readonly string[]]
   ['catalog-skus', 'New SKU'],
   ['catalog-sku', 'New profile'],
   ['catalog-sku', 'New price'],
+  ['catalog-sku', 'Cancel price'],
   ['catalog-images', 'Register image'],
   ['catalog-image', 'Retire sha256'],
   ['catalog-pools', 'Edit'],
+  ['site-file', PLAN, 'Apply'],
   ['requests', 'Approve'],
+  ['requests', 'Reject wendy'],
+  ['requests', 'Reject 48 GPUs'],
   ['organizations', 'New organization'],
   ['organization-gpus', 'Limit of a project'],
   ['site-access-groups', 'New mapping'],
+  ['site-access-groups', 'Delete mapping'],
 ];
 
 /** An enabled button or menu item, by the start of its name. */
@@ -105,7 +117,9 @@ export const testDialogs = (what: string, findingsOf: (opened: OpenDialog) => Pr
   });
   after(() => demo?.close());
 
-  for (const [name, ...presses] of DIALOGS)
+  for (const [name, ...steps] of DIALOGS) {
+    const presses = steps.filter((step) => typeof step === 'string');
+    const preparations = steps.filter((step) => typeof step !== 'string');
     test(`${name}: ${presses.join(', ')} opens a dialog that ${what}`, { skip }, async () => {
       const route = routes.find((one) => one.name === name);
       assert.ok(route);
@@ -115,6 +129,11 @@ export const testDialogs = (what: string, findingsOf: (opened: OpenDialog) => Pr
         await settled(page);
       }
       at = undefined;
+      for (const { fill, text, press } of preparations) {
+        await page.getByRole('textbox', { name: fill }).fill(text);
+        await pressable(page, press).press('Enter');
+        await pressable(page, presses[0] ?? '').waitFor();
+      }
       const [first = ''] = presses;
       const opener = await pressable(page, first).elementHandle();
       for (const press of presses) await pressable(page, press).press('Enter');
@@ -129,4 +148,5 @@ export const testDialogs = (what: string, findingsOf: (opened: OpenDialog) => Pr
       assert.deepEqual([...findings, ...watched.takeTroubles()], []);
       at = name;
     });
+  }
 };

@@ -16,10 +16,15 @@ const PAGES = [
   'nodes',
   'node-slots',
   'settings-ssh-keys',
+  'limits',
+  'catalog-regions',
   'catalog-sku',
   'setup',
   'site-file',
   'requests',
+  'organizations',
+  'site-access-sign-up',
+  'site-access-groups',
 ];
 
 const mock = createMockApi({ now: () => 0 });

@@ -14,6 +14,9 @@ import { ageSignIns } from './old-sign-in.ts';
 const GPUAAS_LAB = fileURLToPath(new URL('../../bin/gpuaas-lab', import.meta.url));
 const skip = requires('chromium');
 
+/** For slices of any tenant. */
+const SHARED_NODES = ['j22u11', 'j22u15'];
+
 const fault = (stateDir: string, ...words: string[]): void => {
   const done = spawnSync(GPUAAS_LAB, ['fault', ...words, '--dir', join(stateDir, 'fleet')], { encoding: 'utf8' });
   assert.equal(done.status, 0, done.stderr);
@@ -139,14 +142,31 @@ test('users work with the console of a running control plane', { skip }, async (
     await page.locator('main').getByText('Available').nth(7).waitFor();
   });
 
+  await t.test(
+    'the approved node stays outside the active pool: it serves the organization of its own pool alone',
+    async () => {
+      const { page: desk } = operator;
+      await desk.getByText(', pool returning').waitFor();
+      // The other node has 4 free GPUs beside the first allocation.
+      for (const [page, nodes] of [
+        [desk, '2 nodes'],
+        [tenant.page, '1 node'],
+      ] as const) {
+        await link(page, 'Project', 'Launch').click();
+        await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^4/ }).check();
+        await price(page).getByText(`Available now on ${nodes};`).waitFor();
+      }
+    },
+  );
+
   await t.test('a cleanup that cannot be proven blocks the slots until an operator cleans up again', async () => {
-    for (const node of ['j22u05', 'j22u11', 'j22u15'])
+    for (const node of SHARED_NODES)
       fault(lab.stateDir, 'add', '--node', node, '--when', 'slice.cleanup', '--do', 'lie');
     const { page } = tenant;
     await launch(page, 'shape=gpu_slice&gpus=1&name=stuck');
     await release(page, 'stuck');
     await page.getByText('Cleanup blocked', { exact: true }).first().waitFor();
-    for (const node of ['j22u05', 'j22u11', 'j22u15']) fault(lab.stateDir, 'clear', '--node', node);
+    for (const node of SHARED_NODES) fault(lab.stateDir, 'clear', '--node', node);
 
     const { page: desk } = operator;
     await link(desk, 'Platform', 'Nodes').click();

@@ -8,7 +8,7 @@ export type HostSpec = Readonly<{
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
   /** `ready`: schedulable as soon as it is enrolled. `discovered`: left for an operator to review and approve. */
   until: 'ready' | 'discovered';
-  /** Of the demo site; the shared pool without one. */
+  /** Of the demo site; without one, the shared pool. */
   pool_name?: string;
   /** Its initial faults. */
   faults: readonly NewFault[];
@@ -16,7 +16,10 @@ export type HostSpec = Readonly<{
 
 const H200 = { profile: 'dell-xe9680-h200', until: 'ready', faults: [] } as const;
 
-/** A new user finds capacity to launch on, and one host that needs review: one of its disks is mounted. */
+/**
+ * A new user finds capacity to launch on, and one host that needs review: one of its disks is mounted. That host stays outside
+ * the active pool: its own pool is dedicated to an organization, also once it is approved.
+ */
 export const DEMO_HOSTS: readonly HostSpec[] = [
   { ...H200, name: 'j22u15', capacity_mode: 'slice' },
   { ...H200, name: 'j22u11', capacity_mode: 'slice' },

@@ -112,6 +112,25 @@ export type AdminOsImage = {
   default_blockers: string[];
 };
 
+/** A region as operators see it. */
+export type AdminRegion = {
+  /** Region code. */
+  name: string;
+  display_name: string;
+  enabled: boolean;
+  /** Why the region is disabled, as a sentence. */
+  disabled_reason: string | null;
+  /** Minimum wipe level between two tenants, in terms of NIST SP 800-88. */
+  wipe_minimum: 'clear' | 'purge';
+  /** Whether a wipe that two operators accept without proof makes a slot schedulable. */
+  allows_wipe_override: boolean;
+  /** When it was retired; null while it is in use. */
+  retired_at: string | null;
+  version: number;
+  /** Allocations that are neither released nor failed. While there are any it cannot be retired. */
+  allocation_count: number;
+};
+
 /** A SKU as operators see it. */
 export type AdminSku = {
   /** SKU code. */
@@ -140,6 +159,8 @@ export type AdminSku = {
   disabled_reason: string | null;
   /** Why it cannot be launched although it is enabled. */
   blockers: string[];
+  /** Allocations that are neither released nor failed. While there are any it cannot be retired. */
+  allocation_count: number;
   /** When it was retired; null while it is in use. */
   retired_at: string | null;
   version: number;
@@ -1281,7 +1302,7 @@ export type SiteChange = {
   /** The row of the section, e.g. the code of the region. */
   name: string;
   action: 'create' | 'update' | 'retire' | 'delete' | 'cancel';
-  /** What changes; of a new row all that it sets, of one that goes nothing. */
+  /** What changes; of a new row all that it sets, of one that goes nothing, of a deleted GPU limit the limit that applies then. */
   fields: {
     name: string;
     /** The value as text; null where there is none. */
@@ -1353,7 +1374,7 @@ export type SiteFile = {
     organization?: string | null | undefined;
   }[] | undefined;
   policy?: SitePolicySpec | undefined;
-  /** GPU limits that differ from the default; limits that are not listed stay. */
+  /** All GPU limits that operators set; others are deleted. Without one, an organization has `default_gpu_limit` and a project has no limit. */
   quotas?: QuotaSpec[] | undefined;
   /** All group mappings; others are deleted. */
   group_mappings?: GroupMappingSpec[] | undefined;
@@ -4119,7 +4140,7 @@ export type Operations = {
       } | undefined;
     };
     response: {
-      items: Region[];
+      items: AdminRegion[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
@@ -4132,14 +4153,14 @@ export type Operations = {
         region_name: string;
       };
     };
-    response: Region;
+    response: AdminRegion;
   };
   /** Create a region, or bring a retired one back. A retired region of this name returns with the values of the request. */
   adminRegionCreate: {
     request: {
       body: RegionSpec;
     };
-    response: Region;
+    response: AdminRegion;
   };
   /** Enable a region, disable it with a reason tenants read, or set its rules for wipes. A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined. */
   adminRegionUpdate: {
@@ -4161,7 +4182,7 @@ export type Operations = {
         allows_wipe_override?: boolean | undefined;
       } | undefined;
     };
-    response: Region;
+    response: AdminRegion;
   };
   /** Retire a region: tenants no longer see it. Refused while it has nodes or allocations; reasons[] lists them. Creating it again brings it back. */
   adminRegionRetire: {
@@ -4175,7 +4196,7 @@ export type Operations = {
         reason: string;
       };
     };
-    response: Region;
+    response: AdminRegion;
   };
   /** List SKUs, with retired ones where requested */
   adminSkuList: {
@@ -4591,7 +4612,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Set the GPU limit of an organization or one of its projects. A limit below current usage stops new launches; running allocations are untouched. A limit that was never set has version 1. */
+  /** Set the GPU limit of an organization or one of its projects. A limit below current usage stops new launches; running allocations are untouched. A limit that no operator set has version 1. */
   adminQuotaPut: {
     request: {
       body: {

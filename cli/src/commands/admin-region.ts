@@ -1,4 +1,4 @@
-import { type Region, WIPE_LEVELS } from '@gpuaas/sdk';
+import { type AdminRegion, WIPE_LEVELS } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { assertChange, availability, reason, retiredFlags, switched, switchFlags } from './admin-catalog.ts';
@@ -8,7 +8,7 @@ const wipeFlags = {
   'wipe-override': choice('Whether a two-person override makes a slot schedulable', ['allow', 'refuse']),
 } as const;
 type WipeFlags = {
-  wipeMinimum: Region['wipe_minimum'] | undefined;
+  wipeMinimum: AdminRegion['wipe_minimum'] | undefined;
   wipeOverride: 'allow' | 'refuse' | undefined;
 };
 const wipeRules = ({ wipeMinimum, wipeOverride }: WipeFlags) => ({
@@ -16,7 +16,7 @@ const wipeRules = ({ wipeMinimum, wipeOverride }: WipeFlags) => ({
   allows_wipe_override: wipeOverride === undefined ? undefined : wipeOverride === 'allow',
 });
 
-const sentence = ({ name, enabled, wipe_minimum, allows_wipe_override }: Region): string =>
+const sentence = ({ name, enabled, wipe_minimum, allows_wipe_override }: AdminRegion): string =>
   `Region ${name} is ${enabled ? 'enabled' : 'disabled'}; minimum wipe level ${wipe_minimum}; wipe overrides ${allows_wipe_override ? 'allowed' : 'refused'}.`;
 
 export const adminRegion: Group = {

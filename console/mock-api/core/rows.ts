@@ -6,7 +6,10 @@ type Item<K extends keyof PublicApi> = ResponseRow<K> extends { items: (infer T)
 
 export type Region = Item<'regionList'>;
 /** Price, profiles and required parts are added when it is read. */
-export type Sku = Omit<ResponseRow<'adminSkuGet'>, 'blockers' | 'gpu_hourly_price' | 'vm_profiles' | 'required_parts'>;
+export type Sku = Omit<
+  ResponseRow<'adminSkuGet'>,
+  'blockers' | 'gpu_hourly_price' | 'vm_profiles' | 'required_parts' | 'allocation_count'
+>;
 export type VmProfile = Omit<ResponseRow<'adminVmProfileGet'>, 'hosts_checked' | 'hosts_too_small' | 'too_small'>;
 export type Price = Omit<Item<'adminPriceList'>, 'valid_until' | 'state'> & { ended_at: string | null };
 export type Pool = Omit<ResponseRow<'adminPoolGet'>, 'kind' | 'organization_name' | 'node_count'>;

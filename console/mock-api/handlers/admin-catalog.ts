@@ -15,11 +15,11 @@ import { gpuIdsProblem } from '../../../server/src/domain/gpu-model.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal } from '../core/errors.ts';
-import { asIs, newestFirst, pageOf } from '../core/page.ts';
+import { newestFirst, pageOf } from '../core/page.ts';
 import type { Price, Region, Sku, VmProfile } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { endOverrides } from '../life/slots.ts';
-import { operatorSku, priceView, vmProfileView } from '../views/catalog.ts';
+import { operatorRegion, operatorSku, priceView, unreleased, vmProfileView } from '../views/catalog.ts';
 
 type Named = Readonly<{ name: string; retired_at: string | null }>;
 const nameOf = (row: Named): string => row.name;
@@ -66,17 +66,13 @@ const switched = (...given: Parameters<typeof switchAfter>) => {
   return after;
 };
 
-const LIVE: readonly string[] = ['requested', 'provisioning', 'active', 'releasing', 'release_failed'];
 export const nodesIn = (world: World, key: 'region_name' | 'pool_name', name: string): CatalogUse[] =>
   useOf(
     'node',
     [...world.nodes.values()].filter((one) => one[key] === name && one.state !== 'deleted').map((one) => one.name),
   );
 export const allocationsIn = (world: World, key: 'region_name' | 'sku_name', name: string): CatalogUse[] =>
-  useOf(
-    'allocation',
-    [...world.allocations.values()].filter((one) => one[key] === name && LIVE.includes(one.state)).map((one) => one.id),
-  );
+  useOf('allocation', unreleased(world, key, name));
 
 export const assertUnused = (noun: UsedNoun, name: string, uses: readonly CatalogUse[]): void => {
   const sentence = inUseSentence(noun, name, uses);
@@ -92,11 +88,14 @@ export const retired = <Row extends { retired_at: string | null; version: number
 
 const regions = {
   adminRegionList: async (ctx: MockCtx, { query }: Req<'adminRegionList'>) =>
-    pageOf(ctx, query, listed(ctx.world.regions, query), nameOf, asIs),
+    pageOf(ctx, query, listed(ctx.world.regions, query), nameOf, (row) => operatorRegion(ctx.world, row)),
   adminRegionGet: async (ctx: MockCtx, { params }: Req<'adminRegionGet'>) =>
-    must(
-      ctx.world.regions.find((one) => one.name === params.region_name),
-      'region',
+    operatorRegion(
+      ctx.world,
+      must(
+        ctx.world.regions.find((one) => one.name === params.region_name),
+        'region',
+      ),
     ),
   adminRegionCreate: async (ctx: MockCtx, { body }: Req<'adminRegionCreate'>) => {
     const made: Region = {
@@ -109,20 +108,20 @@ const regions = {
       version: 1,
     };
     ctx.target('region', body.name);
-    return put(ctx.world.regions, made, 'region');
+    return operatorRegion(ctx.world, put(ctx.world.regions, made, 'region'));
   },
   adminRegionUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminRegionUpdate'>) => {
     const row = current(ctx.world.regions, params.region_name, 'region', if_match);
     Object.assign(row, body, switched(row, body));
     row.version += 1;
     if (!row.allows_wipe_override) endOverrides(ctx.world, row.name);
-    return row;
+    return operatorRegion(ctx.world, row);
   },
   adminRegionRetire: async (ctx: MockCtx, { params }: Req<'adminRegionRetire'>) => {
     const row = current(ctx.world.regions, params.region_name, 'region');
     const uses = [...nodesIn(ctx.world, 'region_name', row.name), ...allocationsIn(ctx.world, 'region_name', row.name)];
     assertUnused('region', row.name, uses);
-    return retired(ctx, row);
+    return operatorRegion(ctx.world, retired(ctx, row));
   },
 };
 

@@ -23,10 +23,19 @@ const assertNotLastOwner = (ctx: MockCtx, member: Member): void => {
 
 const get = (ctx: MockCtx): Organization => must(ctx.world.organizations.get(organizationOf(ctx)), 'organization');
 
-type New = Readonly<{ name: string; display_name?: string; gpu_limit?: number | null }>;
+type New = Readonly<{
+  name: string;
+  display_name?: string;
+  gpu_limit?: number | null;
+  /** By an operator. */
+  is_limit_set?: boolean;
+}>;
 
 /** With its default project and its GPU limit. */
-export const newOrganization = (ctx: MockCtx, { name, display_name = name, gpu_limit }: New): Organization => {
+export const newOrganization = (
+  ctx: MockCtx,
+  { name, display_name = name, gpu_limit, is_limit_set = false }: New,
+): Organization => {
   const { world } = ctx;
   if ([...world.organizations.values()].some((one) => one.name === name))
     throw new Refusal('already_exists', REFUSALS.organization_name_taken(name));
@@ -36,7 +45,7 @@ export const newOrganization = (ctx: MockCtx, { name, display_name = name, gpu_l
   };
   world.organizations.set(row.id, row);
   const limit = gpu_limit === undefined ? world.sitePolicy.default_gpu_limit : gpu_limit;
-  world.quotas.set(row.id, { organization_id: row.id, project_id: null, limit, version: 1 });
+  world.quotas.set(row.id, { organization_id: row.id, project_id: null, limit, version: is_limit_set ? 2 : 1 });
   const project_id = world.mint('project');
   world.projects.set(project_id, {
     id: project_id,

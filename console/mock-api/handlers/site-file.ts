@@ -3,9 +3,7 @@ import { type CatalogUse, inUseSentence } from '../../../server/src/domain/catal
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import {
   canonicalSite,
-  changeView,
   fileOf,
-  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -15,6 +13,7 @@ import {
   usesInFile,
   type WholeSite,
 } from '../../../server/src/domain/site.ts';
+import { changeView, movesPool } from '../../../server/src/domain/site-change.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { digestOf } from '../core/random.ts';
@@ -33,6 +32,9 @@ const without = <Row extends { retired_at: string | null; version: number }>({
   version: __,
   ...spec
 }: Row) => spec;
+
+/** The others follow from the sign-up policy. */
+const isSet = ({ version }: Readonly<{ version: number }>): boolean => version > 1;
 
 const placeNames = (world: World, organizationId: string, projectId: string | null) => ({
   organization: world.organizations.get(organizationId)?.name ?? '',
@@ -66,7 +68,7 @@ const readSite = (world: World): WholeSite => {
         organization: world.organizations.get(organization_id ?? '')?.name ?? null,
       })),
       policy: { sign_up, mail_domains, default_gpu_limit, contact },
-      quotas: [...world.quotas.values()].map((row) => ({
+      quotas: [...world.quotas.values()].filter(isSet).map((row) => ({
         ...placeNames(world, row.organization_id, row.project_id),
         gpu_limit: row.limit,
       })),
@@ -158,7 +160,12 @@ const endMapping = async (ctx: MockCtx, row: SiteRow<'group_mappings'>): Promise
 
 /** The handlers check nothing that the plan has not checked. */
 const CARRY_OUT: {
-  readonly [S in SiteSection]: (ctx: MockCtx, before: SiteRow<S> | null, after: SiteRow<S> | null) => Promise<unknown>;
+  readonly [S in SiteSection]: (
+    ctx: MockCtx,
+    before: SiteRow<S> | null,
+    after: SiteRow<S> | null,
+    left: PlannedChange['left'],
+  ) => Promise<unknown>;
 } = {
   regions: async (ctx, before, after) => {
     const at = { region_name: (after ?? before)?.name ?? '' };
@@ -228,10 +235,17 @@ const CARRY_OUT: {
         if_match: ctx.world.sitePolicy.version,
       } as never);
   },
-  quotas: async (ctx, _, after) => {
-    if (after === null) return;
-    const ids = placeIds(ctx.world, after);
-    const version = ctx.world.quotas.get(ids.project_id ?? ids.organization_id)?.version ?? 1;
+  quotas: async (ctx, before, after, left) => {
+    const of = after ?? before;
+    if (of === null) return;
+    const ids = placeIds(ctx.world, of);
+    const key = ids.project_id ?? ids.organization_id;
+    if (after === null) {
+      const place = { organization_id: ids.organization_id, project_id: ids.project_id ?? null };
+      ctx.world.quotas.set(key, { ...place, limit: left?.gpu_limit ?? null, version: 1 });
+      return;
+    }
+    const version = ctx.world.quotas.get(key)?.version ?? 1;
     const body = { ...ids, gpu_limit: after.gpu_limit };
     await admin.adminQuotaPut(ctx, { ...request, body, if_match: version } as never);
   },
@@ -244,21 +258,17 @@ const CARRY_OUT: {
 };
 
 const carryOut = async <S extends SiteSection>(ctx: MockCtx, change: PlannedChange<S>): Promise<void> => {
-  const { section, before, after } = change as Readonly<{
+  const { section, before, after, left } = change as Readonly<{
     section: S;
     before: SiteRow<S> | null;
     after: SiteRow<S> | null;
+    left?: PlannedChange['left'];
   }>;
-  await CARRY_OUT[section](ctx, before, after);
+  await CARRY_OUT[section](ctx, before, after, left);
 };
 
 export const siteFile = {
-  adminSiteExport: async ({ world }: MockCtx) => {
-    const all = readSite(world);
-    const initial = world.sitePolicy.default_gpu_limit;
-    const differs = (one: SiteRow<'quotas'>) => one.gpu_limit !== (one.project === null ? initial : null);
-    return fileOf({ ...all, quotas: all.quotas.filter(differs) });
-  },
+  adminSiteExport: async ({ world }: MockCtx) => fileOf(readSite(world)),
   adminSitePlan: async ({ world }: MockCtx, { body }: Req<'adminSitePlan'>) =>
     viewOf(world, body.site, planOf(world, body.site)),
   adminSiteApply: async (ctx: MockCtx, { body }: Req<'adminSiteApply'>) => {

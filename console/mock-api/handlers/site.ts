@@ -71,7 +71,7 @@ export const site = {
       const owner = must(ctx.world.users.get(owner_user_id), 'user');
       if (owner.state !== 'active') throw conflict(REFUSALS.user_not_active(owner.state));
     }
-    const organization = newOrganization(ctx, wanted);
+    const organization = newOrganization(ctx, { ...wanted, is_limit_set: wanted.gpu_limit !== undefined });
     ctx.target('organization', organization.id);
     if (owner_user_id !== undefined) addOwner(ctx, organization.id, owner_user_id);
     if (owner_email === undefined) return { organization, invitation: null, token: null };

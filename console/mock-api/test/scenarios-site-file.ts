@@ -10,6 +10,7 @@ export const siteFileScenarios: readonly Scenario[] = [
       assert.deepEqual((await must('operator', 'adminSitePlan', { body: { site } })).changes, []);
       const [policy, region] = [site.policy, site.regions?.[0]];
       assert.ok(policy !== undefined && region !== undefined);
+      const [tenant] = (await must('operator', 'adminOrganizationList', {})).items;
 
       const sku = {
         ...{ name: 'site-of-a-test', display_name: 'Site', vendor: 'NVIDIA', gpu_model: 'MODEL of a site' },
@@ -24,6 +25,7 @@ export const siteFileScenarios: readonly Scenario[] = [
         prices: [...(site.prices ?? []), price],
         pools: [...(site.pools ?? []), { name: 'site-of-a-test' }],
         policy: { ...policy, contact: 'The operators of a test' },
+        quotas: [{ organization: tenant.name, project: null, gpu_limit: 3 }],
       };
       const { hash, changes } = await must('operator', 'adminSitePlan', { body: { site: next } });
       assert.deepEqual(
@@ -34,6 +36,7 @@ export const siteFileScenarios: readonly Scenario[] = [
           ['create', 'prices', sku.name],
           ['create', 'pools', 'site-of-a-test'],
           ['update', 'policy', 'policy'],
+          ['create', 'quotas', tenant.name],
         ],
       );
       await refused('conflict', 'operator', 'adminSiteApply', { body: { site: next, hash: '0'.repeat(16) } });

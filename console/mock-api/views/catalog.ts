@@ -2,8 +2,13 @@
 import { SLOT_PARTS } from '@gpuaas/contract';
 import { priceAt, skuAvailability, skuBlockers } from '../../../server/src/domain/catalog.ts';
 import { type DefaultImage, imageDefault } from '../../../server/src/domain/image-default.ts';
-import type { OsImage, Price, Sku, VmProfile } from '../core/rows.ts';
+import type { OsImage, Price, Region, Sku, VmProfile } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+
+const LIVE: readonly string[] = ['requested', 'provisioning', 'active', 'releasing', 'release_failed'];
+/** They keep it from being retired. */
+export const unreleased = (world: World, key: 'region_name' | 'sku_name', name: string): string[] =>
+  [...world.allocations.values()].filter((one) => one[key] === name && LIVE.includes(one.state)).map((one) => one.id);
 
 const pricesOf = (world: World, skuName: string): Price[] => world.prices.filter((one) => one.sku_name === skuName);
 
@@ -86,6 +91,11 @@ export const tenantSku = (world: World, sku: Sku) => {
 export const operatorSku = (world: World, sku: Sku) => ({
   ...view(world, sku),
   blockers: skuBlockers(needsOf(world, sku)),
+  allocation_count: unreleased(world, 'sku_name', sku.name).length,
+});
+export const operatorRegion = (world: World, region: Region) => ({
+  ...region,
+  allocation_count: unreleased(world, 'region_name', region.name).length,
 });
 
 /** No discovery of the mock measures hosts, so none is too small. */

@@ -30,7 +30,7 @@ export const adminQuotaApi = define({
     path: '/api/v1/admin/quotas',
     summary: 'Set the GPU limit of an organization or one of its projects',
     description:
-      'A limit below current usage stops new launches; running allocations are untouched. A limit that was never set has version 1.',
+      'A limit below current usage stops new launches; running allocations are untouched. A limit that no operator set has version 1.',
     permission: 'admin.quota.update',
     audit: 'quota.update',
     freshSignIn: true,

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum } from '../common.ts';
 import { define } from '../define.ts';
 import { WIPE_LEVELS } from '../node/wipe.ts';
-import { Region } from './catalog.ts';
+import { AdminRegion } from './catalog.ts';
 import { IncludeRetired, operatorChanges, operatorReads, operatorUpdates, Reason } from './operator.ts';
 
 const tag = 'Catalog';
@@ -33,7 +33,7 @@ export const adminRegionApi = define({
     summary: 'List regions, with retired ones where requested',
     permission: 'admin.catalog.read',
     query: Closed({ ...PageQuery, ...IncludeRetired }),
-    response: Page(Region),
+    response: Page(AdminRegion),
   },
   adminRegionGet: {
     ...operatorReads(tag),
@@ -41,7 +41,7 @@ export const adminRegionApi = define({
     summary: 'Get a region, also a retired one',
     permission: 'admin.catalog.read',
     params,
-    response: Region,
+    response: AdminRegion,
   },
   adminRegionCreate: {
     ...operatorChanges(tag),
@@ -53,7 +53,7 @@ export const adminRegionApi = define({
     freshSignIn: true,
     body: RegionSpec,
     status: 201,
-    response: Region,
+    response: AdminRegion,
     location: '/api/v1/admin/regions/{name}',
     errors: ['already_exists'],
   },
@@ -68,7 +68,7 @@ export const adminRegionApi = define({
     freshSignIn: true,
     params,
     body: Closed({ display_name: Type.Optional(DisplayText('Display name.')), ...switches }, { minProperties: 1 }),
-    response: Region,
+    response: AdminRegion,
     errors: ['conflict'],
   },
   adminRegionRetire: {
@@ -82,7 +82,7 @@ export const adminRegionApi = define({
     params,
     body: Closed({ reason: Reason }),
     status: 200,
-    response: Region,
+    response: AdminRegion,
     errors: ['conflict'],
   },
 });

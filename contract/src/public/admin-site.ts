@@ -52,7 +52,10 @@ export const SiteFile = Closed(
     images: rows(SiteImage, 'All images, each with the version that launches use; others are retired.'),
     pools: rows(SitePool, 'All pools; others are retired. The pool `shared` exists without being listed.'),
     policy: Type.Optional(SitePolicySpec),
-    quotas: rows(QuotaSpec, 'GPU limits that differ from the default; limits that are not listed stay.'),
+    quotas: rows(
+      QuotaSpec,
+      'All GPU limits that operators set; others are deleted. Without one, an organization has `default_gpu_limit` and a project has no limit.',
+    ),
     group_mappings: rows(GroupMappingSpec, 'All group mappings; others are deleted.'),
   },
   { description: 'Desired state of a site. A section that is left out is not managed by the file.' },
@@ -87,7 +90,10 @@ export const SiteChange = Closed({
       before: Nullable(Type.String({ description: 'The value as text; null where there is none.' })),
       after: Nullable(Type.String({ description: 'The value as text; null where there is none.' })),
     }),
-    { description: 'What changes; of a new row all that it sets, of one that goes nothing.' },
+    {
+      description:
+        'What changes; of a new row all that it sets, of one that goes nothing, of a deleted GPU limit the limit that applies then.',
+    },
   ),
   blockers: Type.Array(Type.String(), { description: 'Why the change is refused now, as sentences.' }),
 });

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum } from '../common.ts';
 import { define } from '../define.ts';
-import { CAPACITY_SHAPES, RetiredAt, skuFields } from './catalog.ts';
+import { AllocationCount, CAPACITY_SHAPES, RetiredAt, skuFields } from './catalog.ts';
 import { IncludeRetired, operatorChanges, operatorReads, operatorUpdates, Reason } from './operator.ts';
 
 const tag = 'Catalog';
@@ -44,6 +44,7 @@ export const AdminSku = Closed(
     enabled: Type.Boolean({ description: 'Whether operators enabled it.' }),
     disabled_reason: Nullable(Type.String({ description: 'Shown to tenants while disabled.' })),
     blockers: Type.Array(Type.String(), { description: 'Why it cannot be launched although it is enabled.' }),
+    allocation_count: AllocationCount,
     retired_at: RetiredAt,
     version: Type.Integer(),
   },

@@ -28,6 +28,14 @@ export const Region = Closed({
   version: Type.Integer(),
 });
 
+export const AllocationCount = Type.Integer({
+  description: 'Allocations that are neither released nor failed. While there are any it cannot be retired.',
+});
+export const AdminRegion = Closed(
+  { ...Region.properties, allocation_count: AllocationCount },
+  { description: 'A region as operators see it.' },
+);
+
 const VmProfile = Closed({
   name: Type.String({ examples: ['h200_1g_24c_64g'] }),
   gpu_count: Type.Integer(),

@@ -6,6 +6,7 @@ import { testDatabase } from '../../test/database.ts';
 import { listAllocations } from './allocation.ts';
 import { type Database, PLATFORM, type Reader } from './client.ts';
 import { INVARIANTS, listViolations } from './invariant.ts';
+import { listSkuUses, withAllocationCounts } from './statements/catalog-use.ts';
 
 const PAST = 20_000;
 const TENANT = { organization_id: 'org_a', project_id: 'prj_a' };
@@ -76,6 +77,16 @@ describe('a site after years', () => {
     assert.match(plan, /Index Scan Backward using allocations_(by_project|pkey)/);
     assert.doesNotMatch(plan, /Sort/, plan);
     assert.match(plan, /Index Scan using allocation_placements_pkey/);
+  });
+
+  it('counts the allocations of regions and SKUs among those that have not ended', async () => {
+    for (const column of ['region_name', 'sku_name'] as const) {
+      const plan = await planOf((reader) => withAllocationCounts(reader, column, [{ name: 'r' }, { name: 's' }]));
+      assert.match(plan, /allocations_live/, plan);
+      assert.doesNotMatch(plan, /Seq Scan/, plan);
+    }
+    const plan = await planOf((reader) => listSkuUses(reader, 's'));
+    assert.match(plan, /allocations_live/, plan);
   });
 
   for (const [name, table] of [

@@ -5,6 +5,9 @@ import type { Quotas } from './types.gen.ts';
 
 export type QuotaRow = Readonly<Pick<Quotas, 'organization_id' | 'project_id' | 'gpu_limit' | 'gpu_used' | 'version'>>;
 
+/** An operator set the limit. One that follows from the sign-up policy, and a row that only counts use, have version 1. */
+export const quotaIsSet = (q: string): string => `${q}.version > 1`;
+
 /** Both levels of a project; one without a row has no limit and uses nothing. */
 export const findQuotas = async (reader: Reader, organizationId: string, projectId: string): Promise<QuotaRow[]> =>
   (
@@ -34,8 +37,8 @@ export const listQuotas = async (
   ).rows;
 
 /**
- * Sets the limit; undefined when the version has changed. No row, and a row that only counts use, are version 1: no
- * limit was set. A new row starts with the use of live claims.
+ * Sets the limit; undefined when the version has changed. No row is version 1 too: no limit was set. A new row starts with
+ * the use of live claims.
  */
 export const putQuota = async (
   tx: Tx,
@@ -55,3 +58,16 @@ export const putQuota = async (
       [quota.organization_id, quota.project_id, quota.gpu_limit, quota.version],
     )
   ).rows[0];
+
+/** Ends the setting of a limit: it is `gpu_limit` again as if none was ever set. False when it is not set to `before`. */
+export const unsetQuota = async (
+  tx: Tx,
+  quota: Pick<QuotaRow, 'organization_id' | 'project_id' | 'gpu_limit'> & Readonly<{ before: number | null }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update quotas q set gpu_limit = $3, version = 1
+       where organization_id = $1 and project_id = $2 and gpu_limit is not distinct from $4::integer and ${quotaIsSet('q')}`,
+      [quota.organization_id, quota.project_id, quota.gpu_limit, quota.before],
+    )
+  ).rowCount === 1;

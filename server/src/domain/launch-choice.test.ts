@@ -19,6 +19,11 @@ test('each choice that is not available has a reason, and no other', () => {
     for (const { available, reason } of [...storage, ...network]) assert.equal(reason === null, available);
 });
 
+test('the data disks of bare metal are those of its node, not one for each GPU', () => {
+  assert.match(BARE_METAL.storage[0]?.description ?? '', /the approved disks of the node\. Wiped/);
+  assert.match(slice(2).storage[0]?.description ?? '', /one for each GPU after the first\. Wiped/);
+});
+
 test('a launch gets the choice that it names, else the first available one, else none', () => {
   assert.deepEqual(choose(slice(2).storage, 'formatted', null), { name: 'formatted' });
   assert.deepEqual(choose(slice(2).storage, null, null), { name: 'raw' });

@@ -14,7 +14,7 @@ import {
 type Launched = Readonly<{ capacity_shape: 'baremetal' | 'gpu_slice'; gpu_count: number }>;
 type Offer = Readonly<{
   label: string;
-  description: string;
+  description(launched: Launched): string;
   /** Null where it is available. */
   reason(launched: Launched): string | null;
 }>;
@@ -32,12 +32,15 @@ const WIPED = 'Wiped at release, with a wipe certificate.';
 const STORAGE: Readonly<Record<StorageKind, Offer>> = {
   raw: {
     label: 'Raw data disks',
-    description: `Blank block devices, one for each GPU after the first. ${WIPED}`,
+    description: ({ capacity_shape }) =>
+      capacity_shape === 'baremetal'
+        ? `Blank block devices: the approved disks of the node. ${WIPED}`
+        : `Blank block devices, one for each GPU after the first. ${WIPED}`,
     reason: () => null,
   },
   formatted: {
     label: 'Formatted data disks',
-    description: `With ext4, mounted at ${DATA_DISK_DIRECTORY}/1, ${DATA_DISK_DIRECTORY}/2 and so on. ${WIPED}`,
+    description: () => `With ext4, mounted at ${DATA_DISK_DIRECTORY}/1, ${DATA_DISK_DIRECTORY}/2 and so on. ${WIPED}`,
     reason: ({ capacity_shape, gpu_count }) => {
       if (capacity_shape === 'baremetal')
         return 'Bare metal keeps the operating system of its node. Format its data disks after you sign in.';
@@ -49,7 +52,7 @@ const STORAGE: Readonly<Record<StorageKind, Offer>> = {
 const NETWORK: Readonly<Record<NetworkKind, Offer>> = {
   private_nat: {
     label: 'Private, behind NAT',
-    description: 'Outbound internet access. Inbound by gpuaas ssh, gpuaas forward and browser terminal.',
+    description: () => 'Outbound internet access. Inbound by gpuaas ssh, gpuaas forward and browser terminal.',
     reason: ({ capacity_shape }) =>
       capacity_shape === 'baremetal' ? 'Bare metal uses the network of its node.' : null,
   },
@@ -63,7 +66,7 @@ const choicesOf = <Name extends string>(
   names.map((name) => {
     const { label, description, reason: reasonFor } = offers[name];
     const reason = reasonFor(launched);
-    return { name, label, description, available: reason === null, reason };
+    return { name, label, description: description(launched), available: reason === null, reason };
   });
 
 export const launchChoices = (launched: Launched): LaunchChoices => ({

@@ -5,9 +5,7 @@ import fc from 'fast-check';
 import { wholeSites } from '../../test/arbitrary-site.ts';
 import {
   canonicalSite,
-  changeView,
   fileOf,
-  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -16,6 +14,7 @@ import {
   usesInFile,
   type WholeSite,
 } from './site.ts';
+import { changeView, movesPool } from './site-change.ts';
 
 const NOW = Date.parse('2026-11-19T12:00:00.000Z');
 const WORLD: SiteWorld = {
@@ -64,12 +63,6 @@ const carryOut = (actual: WholeSite, changes: readonly PlannedChange[]): WholeSi
 /** What a file never removes. */
 const kept = (actual: WholeSite, file: WholeSite): WholeSite => ({
   ...file,
-  quotas: [
-    ...file.quotas,
-    ...actual.quotas.filter(
-      (old) => !file.quotas.some((one) => one.organization === old.organization && one.project === old.project),
-    ),
-  ],
   pools: [
     ...file.pools,
     ...actual.pools.filter(({ name }) => name === 'shared' && !file.pools.some((one) => one.name === name)),
@@ -258,6 +251,39 @@ test('a change reads as its fields before and after, an empty list as none, what
     [],
   );
   assert.deepEqual(gone.fields, []);
+});
+
+describe('a GPU limit that the file does not list', () => {
+  const limit = (gpu_limit: number | null, project: string | null = null) => ({
+    ...{ organization: project === null ? 'globex' : 'acme', project, gpu_limit },
+  });
+  const LIMITED = carryOut(EMPTY, planned({ version: 1, quotas: [limit(16), limit(4, 'default')] }, EMPTY).changes);
+  const fieldsOf = (file: Omit<Site, 'version'>) =>
+    planned({ version: 1, ...file }, LIMITED).changes.map((change) => {
+      const { section, action, name, fields } = changeView(change, []);
+      return [section, action, name, ...fields.map(({ before, after }) => `${before} → ${after}`)];
+    });
+
+  it('is deleted: the plan shows the limit of the policy that applies then, and none for a project', () => {
+    assert.deepEqual(fieldsOf({ quotas: [] }), [
+      ['quotas', 'delete', 'acme/default', '4 → no limit'],
+      ['quotas', 'delete', 'globex', '16 → 0'],
+    ]);
+    const policy = { ...EMPTY.policy, default_gpu_limit: 8 };
+    assert.deepEqual(fieldsOf({ quotas: [limit(4, 'default')], policy })[0], ['quotas', 'delete', 'globex', '16 → 8']);
+  });
+
+  it('is kept where the file has no quotas, and another first limit of organizations changes none', () => {
+    const policy = { ...EMPTY.policy, default_gpu_limit: 16 };
+    assert.deepEqual(fieldsOf({ policy }), [['policy', 'update', 'policy', '0 → 16']]);
+    const after = carryOut(LIMITED, planned({ version: 1, policy }, LIMITED).changes);
+    assert.deepEqual(fileOf(after).quotas, fileOf(LIMITED).quotas);
+  });
+
+  it('makes another plan when the limit that would apply changes meanwhile', () => {
+    const other = { ...LIMITED, policy: { ...LIMITED.policy, default_gpu_limit: 8 } };
+    assert.notEqual(planned({ version: 1, quotas: [] }, LIMITED).hash, planned({ version: 1, quotas: [] }, other).hash);
+  });
 });
 
 test('a pool moves if it is there before and after with another organization', () => {

@@ -3,8 +3,8 @@
  * names that the file may use go in; changes in the order in which they are made, or the problems of the file, come out.
  *
  * A section that the file leaves out is not compared. A section that it has is complete: what it does not list is retired,
- * deleted or cancelled. Quotas are the exception, because sign-ups and approved requests set others. The digest is an
- * argument, so that these rules also run without node:crypto.
+ * deleted or cancelled. A GPU limit that follows from the sign-up policy was set by no operator and is not part of a site: a
+ * deleted limit is such a one again. The digest is an argument, so that these rules also run without node:crypto.
  */
 import { SITE_FILE_VERSION, SITE_SECTIONS, type SiteChange, type SiteFile, type Static } from '@gpuaas/contract';
 import {
@@ -40,6 +40,8 @@ export type PlannedChange<S extends SiteSection = SiteSection> = {
     before: SiteRow<K> | null;
     /** Null for one that goes. */
     after: SiteRow<K> | null;
+    /** What applies once a GPU limit is deleted. */
+    left?: Readonly<{ gpu_limit: number | null }>;
   }>;
 }[S];
 
@@ -179,7 +181,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
     nameOf: place,
     canonical: (row) => row,
     fixed: [],
-    removal: null,
+    removal: 'delete',
     removed: 'first',
   },
   group_mappings: {
@@ -192,7 +194,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
   },
 };
 
-type AnyRow = Readonly<Record<string, unknown>>;
+export type AnyRow = Readonly<Record<string, unknown>>;
 type AnyRules = Readonly<{
   noun: string;
   nameOf(row: AnyRow): string;
@@ -363,6 +365,10 @@ const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProb
   return problems;
 };
 
+/** An organization starts with the limit of the policy, a project without one. */
+const leftOf = (section: SiteSection, row: AnyRow, { default_gpu_limit }: Complete['policy']) =>
+  section === 'quotas' ? { left: { gpu_limit: row['project'] === null ? default_gpu_limit : null } } : {};
+
 const stays = (section: SiteSection, row: AnyRow): boolean => section === 'pools' && row['name'] === SHARED_POOL;
 
 const listChanges = (site: Site, actual: WholeSite): PlannedChange[] => {
@@ -382,7 +388,10 @@ const listChanges = (site: Site, actual: WholeSite): PlannedChange[] => {
     if (removal === null) continue;
     for (const [name, old] of before)
       if (!stays(section, old))
-        phases[removed].push({ section, name, action: removal, before: old, after: null } as never);
+        phases[removed].push({
+          ...{ section, name, action: removal, before: old, after: null },
+          ...leftOf(section, old, site.policy ?? actual.policy),
+        } as never);
   }
   // The current price of a SKU that is retired goes with it.
   const first = phases.first.filter((one) => one.section !== 'prices' || one.before?.valid_from !== '');
@@ -435,32 +444,6 @@ export const usesInFile = (
 /** The images that a plan retires. */
 export const removedImages = (changes: readonly PlannedChange[]): ReadonlySet<string> =>
   new Set(changes.filter(({ section, after }) => section === 'images' && after === null).map(({ name }) => name));
-
-const textOf = (value: unknown): string | null => {
-  if (value === null || value === undefined || value === '') return null;
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
-  return String(value);
-};
-
-/** The pool serves another organization afterwards, which its nodes do not allow. */
-export const movesPool = (change: PlannedChange): boolean =>
-  change.section === 'pools' &&
-  change.before !== null &&
-  change.after !== null &&
-  change.before.organization !== change.after.organization;
-
-/** A change as operators read it. */
-export const changeView = (change: PlannedChange, blockers: readonly string[]): Static<typeof SiteChange> => {
-  const { section, name, action } = change;
-  const before: AnyRow = change.before ?? {};
-  const after: AnyRow = change.after ?? {};
-  const fields = changedFields(before, after).map((field) => ({
-    name: field,
-    before: textOf(before[field]),
-    after: textOf(after[field]),
-  }));
-  return { section, name, action, fields, blockers: [...blockers] };
-};
 
 /** The file of a site: prices without a time have none. */
 export const fileOf = (site: WholeSite): WholeSite => ({

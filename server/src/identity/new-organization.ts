@@ -18,6 +18,8 @@ export type NewOrganization = Readonly<{
   /** Null for an owner who is invited. */
   owner_id: string | null;
   gpu_limit: number | null;
+  /** By an operator; otherwise the limit follows from the sign-up policy. */
+  is_limit_set?: true;
 }>;
 
 type Emit = WriteCtx['emit'];

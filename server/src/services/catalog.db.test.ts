@@ -250,6 +250,15 @@ describe('the catalog', () => {
     must(await site.price(1), 201);
     const { id } = must(await site.launch(), 202).body;
     const path = `regions/${site.name}/retire`;
+    for (const kind of ['regions', 'skus']) {
+      const inList = async (by: Caller, at: string) =>
+        must(await by.get(`${at}/${kind}?limit=200`), 200).body.items.find(
+          (one: { name: string }) => one.name === site.name,
+        );
+      assert.equal(must(await root.get(`${ADMIN}/${kind}/${site.name}`), 200).body.allocation_count, 1);
+      assert.equal((await inList(root, ADMIN)).allocation_count, 1);
+      assert.equal('allocation_count' in (await inList(ada, '/api/v1')), false, 'tenants see none');
+    }
     const used = await post(path, REASON);
     assert.deepEqual(codes(used), [409, 'conflict']);
     const { name: node } = must(await root.get(`${ADMIN}/nodes/${site.node_id}`), 200).body;

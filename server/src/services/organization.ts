@@ -73,7 +73,10 @@ export const adminCreate = async (ctx: WriteCtx, { body }: Req<'adminOrganizatio
   const id = mintId('org');
   const created_by = principalOf(ctx).id;
   const { default_gpu_limit } = await getSitePolicy(ctx.tx);
-  const gpu_limit = body.gpu_limit === undefined ? default_gpu_limit : body.gpu_limit;
+  const limit =
+    body.gpu_limit === undefined
+      ? { gpu_limit: default_gpu_limit }
+      : { gpu_limit: body.gpu_limit, is_limit_set: true as const };
   try {
     const { organization } = await createOrganization(
       ctx.tx,
@@ -84,13 +87,13 @@ export const adminCreate = async (ctx: WriteCtx, { body }: Req<'adminOrganizatio
         kind: 'enterprise',
         created_by: owner_user_id ?? created_by,
         owner_id: owner_user_id,
-        gpu_limit,
+        ...limit,
       },
       ctx.emit,
     );
     ctx.setTarget(id);
     ctx.target('organization', id);
-    ctx.note({ owner_user_id, gpu_limit });
+    ctx.note({ owner_user_id, gpu_limit: limit.gpu_limit });
     if (owner_email === null) return { organization, invitation: null, token: null };
     const { invitation, token } = await invite(ctx, { organization_id: id, email: owner_email, role: 'owner' });
     return { organization, invitation, token };

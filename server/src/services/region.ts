@@ -3,12 +3,13 @@
  * below them add what a request needs.
  */
 import type { PublicApi, RegionSpec as RegionSpecSchema, RequestOf, Static } from '@gpuaas/contract';
+import { invariant } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import type { Tx } from '../db/client.ts';
+import type { Reader, Tx } from '../db/client.ts';
 import { lockSummary } from '../db/placement.ts';
 import * as db from '../db/region.ts';
 import { listOverriddenNodes, quarantineOverridden } from '../db/slot-approval.ts';
-import { listRegionUses } from '../db/statements/catalog-use.ts';
+import { listRegionUses, withAllocationCounts } from '../db/statements/catalog-use.ts';
 import { SWITCHED_ON } from '../domain/catalog.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { notFound } from '../errors.ts';
@@ -26,20 +27,34 @@ export const regionSpecOf = ({ retired_at: _, version: __, ...spec }: db.RegionR
 
 const nameOf = (row: db.RegionRow): string => row.name;
 const same = (row: db.RegionRow): db.RegionRow => row;
+const operatorViews = (reader: Reader, rows: readonly db.RegionRow[]) =>
+  withAllocationCounts(reader, 'region_name', rows);
 
 export const list = (ctx: ReadCtx, { query }: Req<'regionList'>) =>
   listPage(ctx, query, (reader, page) => db.listRegions(reader, page), nameOf, same);
 
 export const adminList = (ctx: ReadCtx, { query }: Req<'adminRegionList'>) =>
-  listPage(ctx, query, (reader, page) => db.listRegions(reader, page, query.include_retired ?? false), nameOf, same);
+  listPage(
+    ctx,
+    query,
+    async (reader, page) => operatorViews(reader, await db.listRegions(reader, page, query.include_retired ?? false)),
+    nameOf,
+    (row) => row,
+  );
 
 const found = (row: db.RegionRow | undefined): db.RegionRow => {
   if (row === undefined) throw notFound('region');
   return row;
 };
 
+const operatorView = async (reader: Reader, row: db.RegionRow) => {
+  const [view] = await operatorViews(reader, [row]);
+  invariant(view !== undefined, 'each row has a view');
+  return view;
+};
+
 export const adminGet = (ctx: ReadCtx, { params }: Req<'adminRegionGet'>) =>
-  ctx.read(async (reader) => found(await db.findRegion(reader, params.region_name)));
+  ctx.read(async (reader) => operatorView(reader, found(await db.findRegion(reader, params.region_name))));
 
 export const createRegion = async (tx: Tx, spec: RegionSpec): Promise<db.RegionRow> => {
   const isNew = await db.insertRegion(tx, {
@@ -90,7 +105,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminRegionCreate'>) 
   const row = await createRegion(ctx.tx, body);
   ctx.target('region', row.name);
   ctx.note({ ...regionSpecOf(row), was_retired: row.version > 1 });
-  return row;
+  return operatorView(ctx.tx, row);
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminRegionUpdate'>) => {
@@ -106,11 +121,11 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
     allows_wipe_override_after: after.allows_wipe_override,
     slots_quarantined,
   });
-  return after;
+  return operatorView(ctx.tx, after);
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminRegionRetire'>) => {
   const row = await retireRegion(ctx.tx, params.region_name);
   ctx.note({ reason: body.reason });
-  return row;
+  return operatorView(ctx.tx, row);
 };

@@ -16,6 +16,11 @@ import { refreshSummary } from '../placement/summary.ts';
 
 const SITE = '/api/v1/admin/site';
 const ANY_HASH = '0'.repeat(16);
+const PLACES = [
+  ['acme', null],
+  ['acme', 'default'],
+  ['globex', null],
+] as const;
 const codes = ({ status, body }: TestResponse) => [status, body.code];
 
 describe('the site as a file', () => {
@@ -77,6 +82,14 @@ describe('the site as a file', () => {
   it('of the demo is as its file says, and an export of it changes nothing', async () => {
     assert.deepEqual(await changesOf({ ...demoSite(), policy: (await exported()).policy }), []);
     const file = await exported();
+    assert.deepEqual(
+      file.quotas.map((one) => [placeKey(one), one.gpu_limit]),
+      [
+        ['acme/', 4],
+        ['globex/', 4],
+      ],
+      'the limits with which an operator created organizations',
+    );
     assert.deepEqual(await changesOf(file), []);
     assert.deepEqual(must(await root.post(`${SITE}/apply`, { site: file, hash: ANY_HASH }), 200).body.changes, []);
   });
@@ -107,25 +120,27 @@ describe('the site as a file', () => {
 
   it('becomes as any file says: the next plan is empty and the export is the file', async () => {
     let changed = 0;
+    const wereSet = new Set((await exported()).quotas.map(placeKey));
     for (const file of files(12)) {
       const done = await apply(file);
       must(done, 200);
       changed += done.body.changes.length;
       assert.deepEqual(await changesOf(file), []);
       const now = await exported();
-      const { quotas, pools, ...rest } = canonicalSite(now, Date.now()) as Required<Site>;
-      const { quotas: limits, pools: wanted, ...expected } = canonicalSite(file, Date.now()) as Required<Site>;
-      // Limits that a file does not list stay, so the export has those of the file and of earlier ones.
-      const stored = await limitsNow();
-      for (const { organization, project, gpu_limit } of limits)
-        assert.equal(stored.get(placeKey({ organization, project })), gpu_limit, placeKey({ organization, project }));
-      const defaultOf = (project: string | null) => (project === null ? now.policy.default_gpu_limit : null);
-      assert.deepEqual(
-        new Map(quotas.map((one) => [placeKey(one), one.gpu_limit])),
-        new Map([...stored].filter(([key, limit]) => limit !== defaultOf(key.endsWith('/') ? null : key))),
-        'the export lists every limit that does not follow from the policy',
-      );
+      const { pools, ...rest } = canonicalSite(now, Date.now()) as Required<Site>;
+      const { pools: wanted, ...expected } = canonicalSite(file, Date.now()) as Required<Site>;
       assert.deepEqual(rest, expected);
+      const stored = await limitsNow();
+      for (const [organization, project] of PLACES) {
+        const listed = file.quotas.find((one) => one.organization === organization && one.project === project);
+        const key = placeKey({ organization, project });
+        if (listed !== undefined) assert.equal(stored.get(key), listed.gpu_limit, key);
+        // One that no file has set yet keeps what it had.
+        else if (wereSet.has(key))
+          assert.equal(stored.get(key), project === null ? file.policy.default_gpu_limit : null, key);
+        wereSet.delete(key);
+        if (listed !== undefined) wereSet.add(key);
+      }
       assert.deepEqual(
         pools.filter(({ name }) => name !== 'shared'),
         wanted.filter(({ name }) => name !== 'shared'),
@@ -265,6 +280,51 @@ describe('the site as a file', () => {
        where o.name = 'acme' and a.policy = 'site.apply' and a.metadata->>'gpu_limit' = '17'`,
     );
     assert.deepEqual(rows, [{ action: 'quota.update', metadata: { gpu_limit: 17 } }]);
+  });
+
+  it('lists the limits that operators set; one that it leaves out is that of the policy again', async () => {
+    const own = { version: 1, policy: { ...(await exported()).policy, default_gpu_limit: 3 } };
+    must(await apply({ ...own, quotas: [{ organization: 'acme', project: null, gpu_limit: 17 }] }), 200);
+    const made = must(
+      await root.post('/api/v1/admin/organizations', { name: 'later', owner_email: 'a@later.test' }),
+      201,
+    );
+    must(await apply({ version: 1, policy: { ...own.policy, default_gpu_limit: 5 } }), 200);
+    assert.deepEqual((await exported()).quotas, [{ organization: 'acme', project: null, gpu_limit: 17 }]);
+    const body = { organization_id: made.body.organization.id, gpu_limit: 5 };
+    must(await root.call('PUT', '/api/v1/admin/quotas', body, { 'if-match': '"v1"' }), 200);
+    assert.deepEqual(
+      (await exported()).quotas.map(placeKey),
+      ['acme/', 'later/'],
+      'also one that is as the policy says',
+    );
+    const [deleted] = must(
+      await apply({ version: 1, quotas: [{ organization: 'later', project: null, gpu_limit: 5 }] }),
+      200,
+    ).body.changes;
+    assert.deepEqual(
+      [deleted.action, deleted.name, deleted.fields],
+      ['delete', 'acme', [{ name: 'gpu_limit', before: '17', after: '5' }]],
+    );
+    assert.equal((await limitsNow()).get('acme/'), 5);
+    const { rows } = await sql.query(
+      `select a.metadata from audit_logs a join organizations o on o.id = a.organization_id
+       where o.name = 'acme' and a.action = 'quota.update' order by a.id desc limit 1`,
+    );
+    assert.deepEqual(rows, [{ metadata: { gpu_limit: 5 } }]);
+    must(await apply({ version: 1, quotas: [] }), 200);
+  });
+
+  it('keeps a limit that was set between plan and application', async () => {
+    const quotas = [{ organization: 'acme', project: null, gpu_limit: 17 }];
+    must(await apply({ version: 1, quotas }), 200);
+    const { hash } = must(await plan({ version: 1, quotas: [] }), 200).body;
+    must(await apply({ version: 1, quotas: [{ ...quotas[0], gpu_limit: 40 }] as typeof quotas }), 200);
+    assert.deepEqual(codes(await root.post(`${SITE}/apply`, { site: { version: 1, quotas: [] }, hash })), [
+      409,
+      'conflict',
+    ]);
+    assert.equal((await limitsNow()).get('acme/'), 40);
   });
 
   it('names every row that is wrong, and changes nothing', async () => {

@@ -10,6 +10,7 @@ import type { Reader, Tx } from '../db/client.ts';
 import { deleteGroupMapping } from '../db/group-mapping.ts';
 import { listOsImages } from '../db/os-image.ts';
 import { findPool, listPools } from '../db/pool.ts';
+import { unsetQuota } from '../db/quota.ts';
 import { listRegions } from '../db/region.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
 import { listSkus } from '../db/sku.ts';
@@ -24,6 +25,7 @@ import {
   lockSite,
   type NamedMapping,
   type NamedPlace,
+  type NamedQuota,
   readNow,
 } from '../db/statements/site.ts';
 import { type CatalogUse, inUseSentence } from '../domain/catalog.ts';
@@ -31,9 +33,7 @@ import { REFUSALS } from '../domain/sentences.ts';
 import {
   canonicalSite,
   changedRow,
-  changeView,
   fileOf,
-  movesPool,
   type PlannedChange,
   planSite,
   removedImages,
@@ -44,6 +44,7 @@ import {
   usesInFile,
   type WholeSite,
 } from '../domain/site.ts';
+import { changeView, movesPool } from '../domain/site-change.ts';
 import { AppError, conflict } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
 import { createGroupMapping } from './group-mapping.ts';
@@ -67,6 +68,7 @@ type Reading = Readonly<{
   world: SiteWorld;
   places: readonly NamedPlace[];
   mappings: readonly NamedMapping[];
+  quotas: readonly NamedQuota[];
   prices: Awaited<ReturnType<typeof listLivePrices>>;
 }>;
 
@@ -78,7 +80,7 @@ const namesIn = (file: Site): string[] => [
   ),
 ];
 
-/** With a file only the limits and names that it can concern are read. */
+/** With a file only the limits and names are read that it can concern. */
 const readSite = async (reader: Reader, file: Site | null): Promise<Reading> => {
   const names = file === null ? null : namesIn(file);
   const now_ms = Date.parse(await readNow(reader));
@@ -86,6 +88,7 @@ const readSite = async (reader: Reader, file: Site | null): Promise<Reading> => 
   const live = new Set(skus.map(({ name }) => name));
   const { sign_up, mail_domains, default_gpu_limit, contact } = await getSitePolicy(reader);
   const [mappings, prices] = [await listNamedMappings(reader), await listLivePrices(reader)];
+  const quotas = file !== null && file.quotas === undefined ? [] : await listNamedQuotas(reader);
   const images = (await listOsImages(reader, ALL, null)).filter(({ versions }) => versions[0]?.retired_at === null);
   const site = canonicalSite(
     {
@@ -105,7 +108,7 @@ const readSite = async (reader: Reader, file: Site | null): Promise<Reading> => 
         ...{ name, purpose, organization: organization_name },
       })),
       policy: { sign_up, mail_domains: [...mail_domains], default_gpu_limit, contact },
-      quotas: await listNamedQuotas(reader, names),
+      quotas: quotas.map(({ organization, project, gpu_limit }) => ({ organization, project, gpu_limit })),
       group_mappings: mappings.map(({ id: _, ...mapping }) => mapping),
     },
     now_ms,
@@ -120,18 +123,10 @@ const readSite = async (reader: Reader, file: Site | null): Promise<Reading> => 
     image_versions: await listImageVersions(reader),
     digest: sha256,
   };
-  return { site, world, places, mappings, prices };
+  return { site, world, places, mappings, quotas, prices };
 };
 
-/** Limits that follow from the policy are not part of the file. */
-const differsFromDefault = (site: WholeSite) => (quota: SiteRow<'quotas'>) =>
-  quota.gpu_limit !== (quota.project === null ? (site.policy.default_gpu_limit ?? null) : null);
-
-export const exportSite = (ctx: ReadCtx) =>
-  ctx.read(async (reader) => {
-    const { site } = await readSite(reader, null);
-    return fileOf({ ...site, quotas: site.quotas.filter(differsFromDefault(site)) });
-  });
+export const exportSite = (ctx: ReadCtx) => ctx.read(async (reader) => fileOf((await readSite(reader, null)).site));
 
 const planOf = (file: Site, reading: Reading) => {
   const plan = planSite(file, reading.site, reading.world);
@@ -184,7 +179,7 @@ type Making = Readonly<{ tx: Tx; by: SetBy; reading: Reading }>;
 type Maker<S extends SiteSection> = Readonly<{
   make(given: Making, row: SiteRow<S>): Promise<unknown>;
   change(given: Making, after: SiteRow<S>, before: SiteRow<S>): Promise<unknown>;
-  remove(given: Making, before: SiteRow<S>): Promise<unknown>;
+  remove(given: Making, before: SiteRow<S>, left: PlannedChange['left']): Promise<unknown>;
 }>;
 
 const placeOf = (
@@ -211,6 +206,16 @@ const endPrice = ({ tx, reading }: Making, before: SiteRow<'prices'>) => {
 const setQuota = (given: Making, row: SiteRow<'quotas'>) => {
   const { organization_id, project_id } = placeOf(given.reading.places, row);
   return setGpuLimit(given.tx, { organization_id, project_id: project_id ?? '', gpu_limit: row.gpu_limit });
+};
+const endQuota = async (
+  { tx, reading }: Making,
+  before: SiteRow<'quotas'>,
+  left: PlannedChange['left'],
+): Promise<void> => {
+  const { organization_id, project_id } = placeOf(reading.quotas, before);
+  const gpu_limit = left?.gpu_limit ?? null;
+  const place = { organization_id, project_id: project_id ?? '' };
+  if (!(await unsetQuota(tx, { ...place, gpu_limit, before: before.gpu_limit }))) throw conflict(REFUSALS.site_changed);
 };
 const addMapping = (given: Making, row: SiteRow<'group_mappings'>) => {
   const { organization_id, project_id } = placeOf(given.reading.places, row);
@@ -262,7 +267,7 @@ const MAKERS: { readonly [S in SiteSection]: Maker<S> } = {
     change: ({ tx }, after, before) => changeSitePolicy(tx, changedRow(before, after)),
     remove: stays('the policy'),
   },
-  quotas: { make: setQuota, change: setQuota, remove: stays('a GPU limit') },
+  quotas: { make: setQuota, change: setQuota, remove: endQuota },
   group_mappings: {
     make: addMapping,
     change: async (given, after, before) => {
@@ -274,14 +279,15 @@ const MAKERS: { readonly [S in SiteSection]: Maker<S> } = {
 };
 
 const carryOut = <S extends SiteSection>(given: Making, change: PlannedChange<S>): Promise<unknown> => {
-  const { section, before, after } = change as Readonly<{
+  const { section, before, after, left } = change as Readonly<{
     section: S;
     before: SiteRow<S> | null;
     after: SiteRow<S> | null;
+    left?: PlannedChange['left'];
   }>;
   const maker: Maker<S> = MAKERS[section];
   if (before === null) return after === null ? Promise.resolve() : maker.make(given, after);
-  return after === null ? maker.remove(given, before) : maker.change(given, after, before);
+  return after === null ? maker.remove(given, before, left) : maker.change(given, after, before);
 };
 
 /**
@@ -309,15 +315,17 @@ export const applySite = async (tx: Tx, file: Site, hash: string | null, by: Set
 
 /** The change of a limit is also in the tenant's own audit log. */
 const auditLimits = async (ctx: WriteCtx, changes: readonly PlannedChange[], reading: Reading): Promise<void> => {
-  for (const { section, after } of changes) {
-    if (section !== 'quotas' || after === null) continue;
-    const { organization_id, project_id } = placeOf(reading.places, after);
+  for (const change of changes) {
+    const of = change.section === 'quotas' ? (change.after ?? change.before) : null;
+    if (of === null) continue;
+    const { gpu_limit } = change.left ?? of;
+    const { organization_id, project_id } = placeOf(change.left === undefined ? reading.places : reading.quotas, of);
     await insertAuditLog(ctx.tx, {
       ...{ organization_id, project_id },
       ...{ actor_kind: 'user', actor_id: principalOf(ctx).id, actor_role: 'platform:superadmin' },
       ...{ source_ip: ctx.source_ip, user_agent: ctx.user_agent, correlation_id: ctx.correlation_id },
       ...{ action: 'quota.update', target_kind: 'quota', target_id: project_id ?? organization_id },
-      ...{ result: 'success', error_code: null, policy: 'site.apply', metadata: { gpu_limit: after.gpu_limit } },
+      ...{ result: 'success', error_code: null, policy: 'site.apply', metadata: { gpu_limit } },
     });
   }
 };

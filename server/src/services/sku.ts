@@ -4,13 +4,14 @@
  */
 import type { PublicApi, RequestOf, SkuSpec as SkuSpecSchema, Static } from '@gpuaas/contract';
 import { SLOT_PARTS } from '@gpuaas/contract';
+import { invariant } from '@gpuaas/kit';
 import { judgeGpusAgain } from '../agents/gpu-model.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import type { Tx } from '../db/client.ts';
+import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/sku.ts';
 import { endPrices } from '../db/sku-price.ts';
 import { retireProfilesOf } from '../db/sku-vm-profile.ts';
-import { listSkuUses } from '../db/statements/catalog-use.ts';
+import { listSkuUses, withAllocationCounts } from '../db/statements/catalog-use.ts';
 import { gpuCountsProblem, gpuCountUses, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
 import { gpuIdsProblem } from '../domain/gpu-model.ts';
 import { invalidField, notFound } from '../errors.ts';
@@ -49,7 +50,17 @@ const tenantView = (row: db.SkuRow) => {
   const { gpu_ids: _, ...shown } = view(row);
   return { ...shown, ...skuAvailability(row) };
 };
-const operatorView = (row: db.SkuRow) => ({ ...view(row), blockers: skuBlockers(row) });
+const operatorViews = async (reader: Reader, rows: readonly db.SkuRow[]) =>
+  withAllocationCounts(
+    reader,
+    'sku_name',
+    rows.map((row) => ({ ...view(row), blockers: skuBlockers(row) })),
+  );
+const operatorView = async (reader: Reader, row: db.SkuRow) => {
+  const [shown] = await operatorViews(reader, [row]);
+  invariant(shown !== undefined, 'each row has a view');
+  return shown;
+};
 const nameOf = (row: db.SkuRow): string => row.name;
 
 export const list = (ctx: ReadCtx, { query }: Req<'skuList'>) =>
@@ -77,13 +88,14 @@ export const adminList = (ctx: ReadCtx, { query }: Req<'adminSkuList'>) =>
   listPage(
     ctx,
     query,
-    (reader, page) => db.listSkus(reader, page, { include_retired: query.include_retired ?? false }),
-    nameOf,
-    operatorView,
+    async (reader, page) =>
+      operatorViews(reader, await db.listSkus(reader, page, { include_retired: query.include_retired ?? false })),
+    ({ name }) => name,
+    (row) => row,
   );
 
 export const adminGet = (ctx: ReadCtx, { params }: Req<'adminSkuGet'>) =>
-  ctx.read(async (reader) => operatorView(found(await db.findSku(reader, params.sku_name))));
+  ctx.read(async (reader) => operatorView(reader, found(await db.findSku(reader, params.sku_name))));
 
 const assertCounts = (sku: Parameters<typeof gpuCountsProblem>[0]): void => {
   const problem = gpuCountsProblem(sku);
@@ -161,7 +173,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminSkuCreate'>) => 
   const row = await createSku(ctx.tx, body);
   ctx.target('sku', row.name);
   ctx.note({ ...skuSpecOf(row), was_retired: row.version > 1 });
-  return operatorView(row);
+  return operatorView(ctx.tx, row);
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminSkuUpdate'>) => {
@@ -176,11 +188,11 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
     enabled_before: before.enabled,
     enabled_after: after.enabled,
   });
-  return operatorView(after);
+  return operatorView(ctx.tx, after);
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminSkuRetire'>) => {
   const { after: row, vm_profiles } = await retireSku(ctx.tx, params.sku_name);
   ctx.note({ reason: body.reason, vm_profiles_retired: vm_profiles });
-  return operatorView(row);
+  return operatorView(ctx.tx, row);
 };

@@ -25,7 +25,9 @@ export const RegionField = ({ form, catalog, capacity, update }: FieldProps) => 
           title: region.display_name,
           detail: (
             <>
-              <span className="mono">{region.name}</span> {region.enabled && freeIn(region.name)}
+              <span className="mono">{region.name}</span>
+              <br />
+              {region.enabled && freeIn(region.name)}
             </>
           ),
           disabledReason: region.enabled ? null : (region.disabled_reason ?? 'Disabled.'),

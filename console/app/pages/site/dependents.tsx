@@ -22,29 +22,43 @@ const Dependents = ({ children }: Readonly<{ children: ReactNode }>) => (
   </div>
 );
 
-export const DependentNodes = ({ of }: Readonly<{ of: Readonly<{ region_name?: string; pool_name?: string }> }>) => {
+const Allocations = ({ number }: Readonly<{ number: number }>) => <div>{count(number, 'unreleased allocation')}</div>;
+
+const Nodes = ({ of }: Readonly<{ of: Readonly<{ region_name?: string; pool_name?: string }> }>) => {
   const { region_name, pool_name } = of;
   const nodes = useAll('adminNodeList', { query: { region_name } });
   const found = (nodes.data ?? []).filter(
     (node) => node.state !== 'deleted' && (pool_name === undefined || node.pool_name === pool_name),
   );
   return (
-    <Dependents>
-      <div>
-        {nodes.error !== null ? (
-          'Nodes could not be read.'
-        ) : nodes.data === undefined ? (
-          'Nodes: …'
-        ) : (
-          <Listed noun="node" names={found.map(({ name }) => name)} />
-        )}
-      </div>
-    </Dependents>
+    <div>
+      {nodes.error !== null ? (
+        'Nodes could not be read.'
+      ) : nodes.data === undefined ? (
+        'Nodes: …'
+      ) : (
+        <Listed noun="node" names={found.map(({ name }) => name)} />
+      )}
+    </div>
   );
 };
 
-/** Allocations of a SKU are in its refusal: the list of allocations has no such filter. */
-export const DependentsOfSku = ({ name }: Readonly<{ name: string }>) => {
+type Used = Readonly<{ name: string; allocations: number }>;
+
+export const DependentsOfPool = ({ name }: Pick<Used, 'name'>) => (
+  <Dependents>
+    <Nodes of={{ pool_name: name }} />
+  </Dependents>
+);
+
+export const DependentsOfRegion = ({ name, allocations }: Used) => (
+  <Dependents>
+    <Nodes of={{ region_name: name }} />
+    <Allocations number={allocations} />
+  </Dependents>
+);
+
+export const DependentsOfSku = ({ name, allocations }: Used) => {
   const images = useAll('adminOsImageList', {});
   const profiles = useAll('adminVmProfileList', { query: { sku_name: name } });
   return (
@@ -58,6 +72,7 @@ export const DependentsOfSku = ({ name }: Readonly<{ name: string }>) => {
           names={(images.data ?? []).filter(({ sku_names }) => sku_names.includes(name)).map((one) => one.name)}
         />
       </div>
+      <Allocations number={allocations} />
     </Dependents>
   );
 };

@@ -129,7 +129,7 @@ export const SiteFilePage = () => {
     >
       <p style={{ margin: 0 }}>
         A section that you leave out is not changed. A section that is there is complete: what it does not list is
-        retired.{' '}
+        retired, deleted or cancelled.{' '}
         <a className="link" href="/site.schema.json" target="_blank" rel="noreferrer">
           Schema of the file
         </a>

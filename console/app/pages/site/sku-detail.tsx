@@ -35,6 +35,7 @@ const Detail = ({ sku }: Readonly<{ sku: AdminSku }>) => (
             'Parts per slot',
             sku.required_parts.length === 0 ? 'none' : sku.required_parts.map((part) => PARTS[part]).join(', '),
           ],
+          ['Unreleased allocations', String(sku.allocation_count)],
           ['Price', sku.gpu_hourly_price === null ? 'no price' : `${money(sku.gpu_hourly_price)} per GPU hour`],
         ]}
       />

@@ -12,16 +12,26 @@ const INSERT_ORGANIZATION = statement(
     kind: 'text',
     created_by: 'text | null',
     gpu_limit: 'integer | null',
+    quota_version: 'integer',
   },
   `with made as (
      insert into organizations as o (id, name, display_name, kind, created_by)
      values (:id, :name, :display_name, :kind, :created_by) returning ${ORGANIZATION}),
-   quota as (insert into quotas (organization_id, gpu_limit) select id, :gpu_limit from made)
+   quota as (insert into quotas (organization_id, gpu_limit, version) select id, :gpu_limit, :quota_version from made)
    select * from made`,
 );
 
+type NewRow = Pick<Organizations, 'id' | 'name' | 'display_name' | 'kind' | 'created_by'> &
+  Readonly<{
+    gpu_limit: number | null;
+    /** By an operator; otherwise the limit follows from the sign-up policy. */
+    is_limit_set?: true;
+  }>;
+
 export const insertOrganization = async (
   tx: Tx,
-  row: Pick<Organizations, 'id' | 'name' | 'display_name' | 'kind' | 'created_by'> &
-    Readonly<{ gpu_limit: number | null }>,
-): Promise<OrganizationRow | undefined> => (await INSERT_ORGANIZATION.query<OrganizationRow>(tx, row)).rows[0];
+  { is_limit_set, ...row }: NewRow,
+): Promise<OrganizationRow | undefined> => {
+  const values = { ...row, quota_version: is_limit_set === true ? 2 : 1 };
+  return (await INSERT_ORGANIZATION.query<OrganizationRow>(tx, values)).rows[0];
+};

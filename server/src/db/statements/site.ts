@@ -1,6 +1,7 @@
 /** What a site file refers to by name, and the limits it can state. */
 import type { Reader, Tx } from '../client.ts';
 import { LOCKS } from '../lock.ts';
+import { quotaIsSet } from '../quota.ts';
 
 /** One site file at a time. */
 export const lockSite = async (tx: Tx): Promise<void> => {
@@ -32,17 +33,16 @@ export const listPlaces = async (reader: Reader, organizations: readonly string[
     )
   ).rows;
 
-export type NamedQuota = Readonly<{ organization: string; project: string | null; gpu_limit: number | null }>;
+export type NamedQuota = NamedPlace & Readonly<{ gpu_limit: number | null }>;
 
-/** The stated limits of these organizations and their projects; null for all. */
-export const listNamedQuotas = async (reader: Reader, organizations: readonly string[] | null): Promise<NamedQuota[]> =>
+/** The limits that operators set, see `quotaIsSet`. */
+export const listNamedQuotas = async (reader: Reader): Promise<NamedQuota[]> =>
   (
     await reader.query<NamedQuota>(
-      `select o.name as organization, p.name as project, q.gpu_limit
+      `select o.id as organization_id, o.name as organization, p.id as project_id, p.name as project, q.gpu_limit
        from quotas q join organizations o on o.id = q.organization_id
        left join projects p on p.id = q.project_id and p.deleted_at is null
-       where (q.project_id = '' or p.id is not null) and ($1::text[] is null or o.name = any ($1))`,
-      [organizations],
+       where ${quotaIsSet('q')} and (q.project_id = '' or p.id is not null)`,
     )
   ).rows;
 

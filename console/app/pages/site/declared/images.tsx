@@ -209,6 +209,7 @@ export const IMAGES: Resource<AdminOsImage> = {
           <div className="muted">{channel}</div>
         </>
       ),
+      isSecondary: true,
     },
     {
       header: 'Default',

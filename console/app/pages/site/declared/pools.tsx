@@ -6,7 +6,7 @@ import { fieldsOf, sends } from '../../../resource/form.ts';
 import { adminPoolCreate, adminPoolRetire, adminPoolUpdate } from '../../../resource/inputs.gen.ts';
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { ToneBadge } from '../../../ui/state-badge.tsx';
-import { DependentNodes } from '../dependents.tsx';
+import { DependentsOfPool } from '../dependents.tsx';
 import { REASON } from './words.ts';
 
 const WORDS = {
@@ -103,7 +103,7 @@ export const POOLS: Resource<Pool> = {
       note: ({ name }) => (
         <>
           Only a pool without nodes can be retired. It can be brought back.
-          <DependentNodes of={{ pool_name: name }} />
+          <DependentsOfPool name={name} />
         </>
       ),
       fields: fieldsOf(adminPoolRetire, { reason: REASON }),

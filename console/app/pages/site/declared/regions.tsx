@@ -1,10 +1,10 @@
-import type { Region } from '@gpuaas/sdk';
+import type { AdminRegion } from '@gpuaas/sdk';
 import type { Flag } from '../../../format/shell.ts';
 import { fieldsOf, sends } from '../../../resource/form.ts';
 import { adminRegionCreate, adminRegionRetire, adminRegionUpdate } from '../../../resource/inputs.gen.ts';
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { Availability } from '../availability.tsx';
-import { DependentNodes } from '../dependents.tsx';
+import { DependentsOfRegion } from '../dependents.tsx';
 import { REASON, SWITCH } from './words.ts';
 
 const WORDS = {
@@ -25,9 +25,9 @@ const WORDS = {
   },
 } as const;
 
-const params = ({ name }: Region) => ({ region_name: name });
+const params = ({ name }: AdminRegion) => ({ region_name: name });
 
-export const REGIONS: Resource<Region> = {
+export const REGIONS: Resource<AdminRegion> = {
   title: 'Regions',
   empty: { title: 'No regions', text: 'A region is a place with hosts. Create one before you add a node.' },
   list: { operation: 'adminRegionList', hasRetired: true },
@@ -76,7 +76,7 @@ export const REGIONS: Resource<Region> = {
       permission: 'admin.region.update',
       fields: fieldsOf(adminRegionUpdate, WORDS),
       isEdit: true,
-      send: sends('adminRegionUpdate', (body, row: Region) => ({ params: params(row), body }), {
+      send: sends('adminRegionUpdate', (body, row: AdminRegion) => ({ params: params(row), body }), {
         version: ({ version }) => version,
       }),
       words: ({ name }) => ['admin', 'region', 'update', name],
@@ -86,14 +86,14 @@ export const REGIONS: Resource<Region> = {
       title: ({ name }) => `Retire region ${name}`,
       permission: 'admin.region.update',
       isDestructive: true,
-      note: ({ name }) => (
+      note: ({ name, allocation_count }) => (
         <>
-          Tenants no longer see the region. It can be brought back.
-          <DependentNodes of={{ region_name: name }} />
+          Tenants no longer see the region. It can be brought back. Refused while it has nodes or allocations.
+          <DependentsOfRegion name={name} allocations={allocation_count} />
         </>
       ),
       fields: fieldsOf(adminRegionRetire, { reason: REASON }),
-      send: sends('adminRegionRetire', (body, row: Region) => ({ params: params(row), body })),
+      send: sends('adminRegionRetire', (body, row: AdminRegion) => ({ params: params(row), body })),
       words: ({ name }) => ['admin', 'region', 'retire', name],
     },
   ],

@@ -54,10 +54,10 @@ export const SKU_RETIRE: Form<AdminSku> = {
   title: ({ name }) => `Retire SKU ${name}`,
   permission: 'admin.sku.update',
   isDestructive: true,
-  note: ({ name }) => (
+  note: ({ name, allocation_count }) => (
     <>
       Tenants no longer see the SKU. It can be brought back. Refused while it has allocations.
-      <DependentsOfSku name={name} />
+      <DependentsOfSku name={name} allocations={allocation_count} />
     </>
   ),
   fields: fieldsOf(adminSkuRetire, { reason: REASON }),
