@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { Client } from 'pg';
@@ -49,6 +49,7 @@ const createFronts = async (t: TestLike, caFile: string): Promise<Front> => {
   const [...ports] = await freePorts(3);
   return async (target) => {
     const port = ports.shift() ?? 0;
+    const open = new Set<Socket>();
     const server = createServer(options, (socket) => {
       const behind = connect(target, '127.0.0.1');
       for (const [one, other] of [
@@ -57,11 +58,14 @@ const createFronts = async (t: TestLike, caFile: string): Promise<Front> => {
       ] as const)
         one.on('error', () => other.destroy()).on('close', () => other.destroy());
       socket.pipe(behind).pipe(socket);
-      t.after(async () => void socket.destroy());
+      open.add(socket.on('close', () => open.delete(socket)));
     });
     server.on('tlsClientError', () => undefined);
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-    t.after(async () => void server.close());
+    t.after(async () => {
+      for (const socket of open) socket.destroy();
+      server.close();
+    });
     return port;
   };
 };
@@ -72,7 +76,11 @@ const createAccount = async (t: TestLike, ownerUrl: string): Promise<string> => 
   const withOwner = async (text: string): Promise<void> => {
     const client = new Client({ connectionString: ownerUrl });
     await client.connect();
-    await client.query(text).finally(() => client.end());
+    try {
+      await client.query(text);
+    } finally {
+      await client.end();
+    }
   };
   await withOwner(`create role ${account} login password 'only-for-this-test' in role ${APP_ROLE}`);
   t.after(() => withOwner(`drop role ${account}`));
