@@ -69,6 +69,7 @@ export const half: Setup = {
   is_complete: false,
   next: 'catalog',
   read_at: time,
+  requires_named_host: true,
   node_id: null,
   steps: [
     step('superadmin', 'First superadmin', 'done', 'There is one superadmin.'),

@@ -19,6 +19,8 @@ export const askSecret = async (question: string, { stdin: input, stderr: output
 /** Questions to the user. Each throws when the user cancels. */
 export type Prompts = Readonly<{
   text(question: string, initial?: string): Promise<string>;
+  /** As `text`, where nothing is a reply too. */
+  optionalText(question: string, initial?: string): Promise<string>;
   select(question: string, values: readonly string[]): Promise<string>;
   confirm(question: string): Promise<boolean>;
 }>;
@@ -30,17 +32,21 @@ export const promptsOf = (io: Io): Prompts => {
     if (typeof answer !== 'string') throw new Interrupted('Nothing more was changed.');
     return answer;
   };
+  const askText = async (question: string, initial: string | undefined, isRequired: boolean): Promise<string> => {
+    const isMissing = (value: string | undefined) => isRequired && (value ?? '').trim() === '';
+    return answered(
+      await text({
+        message: clean(question),
+        ...(initial === undefined ? {} : { initialValue: initial }),
+        validate: (value) => (isMissing(value) ? 'Enter a value.' : undefined),
+        input,
+        output,
+      }),
+    ).trim();
+  };
   return {
-    text: async (question, initial) =>
-      answered(
-        await text({
-          message: clean(question),
-          ...(initial === undefined ? {} : { initialValue: initial }),
-          validate: (value) => (value === undefined || value.trim() === '' ? 'Enter a value.' : undefined),
-          input,
-          output,
-        }),
-      ).trim(),
+    text: (question, initial) => askText(question, initial, true),
+    optionalText: (question, initial) => askText(question, initial, false),
     select: async (question, values) => {
       const options = values.map((value) => ({ value, label: clean(value) }));
       return answered(await select({ message: clean(question), options, input, output }));

@@ -2,15 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { type Overrides, startApi } from '../golden/api.ts';
 import { answers } from '../golden/fixtures.ts';
 import { half } from '../golden/fixtures-setup.ts';
-import { runSteps } from './commands/admin-setup.ts';
-import { createCli } from './context.ts';
-import type { Prompts } from './prompt.ts';
-import { readSetup, type StepKey } from './setup-run.ts';
+import { runSetupDialog } from '../golden/setup-dialog.ts';
+import type { StepKey } from './setup-run.ts';
 
 type Setup = typeof half;
 const ORDER: readonly StepKey[] = ['catalog', 'node_created', 'node_enrolled', 'node_discovered', 'node_approved'];
@@ -29,32 +26,8 @@ const siteAt = (next: StepKey): Setup => ({
 const atTerminal = async (t: TestContext, overrides: Overrides, replies: readonly (string | boolean)[]) => {
   const api = await startApi(overrides);
   t.after(() => api.close());
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  let seen = '';
-  for (const stream of [stdout, stderr])
-    stream.on('data', (chunk: Buffer) => {
-      seen += chunk.toString();
-    });
-  const env = { GPUAAS_URL: api.url, GPUAAS_TOKEN: 'gp_test', XDG_CONFIG_HOME: '/nonexistent' };
-  const cli = createCli(
-    { json: false },
-    { env, cwd: '/', self: [], stdin, stdout, stderr, signal: new AbortController().signal },
-  );
-  const left = [...replies];
-  const asked: string[] = [];
-  const reply = <T>(question: string): T => {
-    asked.push(question);
-    assert.ok(left.length > 0, `no reply is left for: ${question}`);
-    return left.shift() as T;
-  };
-  const prompts: Prompts = {
-    text: async (question) => reply(question),
-    select: async (question) => reply(question),
-    confirm: async (question) => reply(question),
-  };
-  await runSteps(cli, { setup: await readSetup(cli), prompts, timeoutMs: 30_000 });
-  const changes = api.requests.filter((line) => line.startsWith('POST'));
-  return { seen, asked, changes, left };
+  const dialog = await runSetupDialog({ url: api.url, token: 'gp_test' }, replies);
+  return { ...dialog, changes: api.requests.filter((line) => line.startsWith('POST')) };
 };
 
 /** Each read of the site sees the next of these steps, and then the last one again. */
@@ -69,18 +42,32 @@ test('setup registers a host, waits for its agent, discovers it and stops at the
   const { seen, asked, changes, left } = await atTerminal(
     t,
     { adminSetupGet: site, adminNodeList: { items: [node], next_cursor: null } },
-    [true, 'j22u15', 'us-buffalo-1', 'H200 SXM', '8', 'slice', true],
+    [true, 'j22u15', 'us-buffalo-1', 'H200 SXM', '8', 'slice', '4J7XQR3', true],
   );
   assert.deepEqual(left, []);
   assert.match(asked[0] ?? '', /Continue with: node_created\?/);
   assert.equal(changes.length, 2, changes.join('\n'));
   assert.match(
     changes[0] ?? '',
-    /^POST \/api\/v1\/admin\/nodes .*"name":"j22u15".*"gpu_count":8.*"capacity_mode":"slice"/,
+    /^POST \/api\/v1\/admin\/nodes .*"name":"j22u15".*"gpu_count":8.*"capacity_mode":"slice".*"product_serial":"4J7XQR3"/,
   );
+  assert.match(seen, /dmidecode -s system-serial-number/);
   assert.match(changes[1] ?? '', /slice-topology\/discovery/);
   assert.match(seen, /It is shown once and works once/);
   assert.match(seen, /Next: node_approved\s+gpuaas do node_approved\s+Then continue: gpuaas admin setup/);
+});
+
+test('a site that requires no named host asks for the serial number, and takes none', async (t) => {
+  const open = (count: number): Setup => ({
+    ...siteAt(count === 0 ? 'node_created' : 'node_approved'),
+    requires_named_host: false,
+  });
+  const { asked, changes, seen } = await atTerminal(t, { adminSetupGet: open }, [
+    ...[true, 'j22u15', 'us-buffalo-1', 'H200 SXM', '8', 'slice', ''],
+  ]);
+  assert.match(asked.at(-1) ?? '', /optional/);
+  assert.match(seen, /Without it, the first host that uses the token is bound to the node/);
+  assert.doesNotMatch(changes[0] ?? '', /"host"/);
 });
 
 test('setup plans the site file that it is given, and applies it after a review', async (t) => {
@@ -99,7 +86,8 @@ test('setup plans the site file that it is given, and applies it after a review'
 });
 
 test('setup that was interrupted while a host enrolled continues there and creates no second node', async (t) => {
-  const node = { ...answers.adminNodeGet, last_seen_at: null, is_connected: false };
+  const host = { ...answers.adminNodeGet.host, state: 'named' as const, product_serial: '4J7XQR8', bound_at: null };
+  const node = { ...answers.adminNodeGet, host, last_seen_at: null, is_connected: false };
   const overrides: Overrides = {
     adminSetupGet: advancing('node_enrolled', 'node_enrolled', 'node_approved'),
     adminNodeList: { items: [node], next_cursor: null },
@@ -109,9 +97,10 @@ test('setup that was interrupted while a host enrolled continues there and creat
   const again = await atTerminal(t, { ...overrides, adminSetupGet: advancing('node_enrolled', 'node_approved') }, [
     true,
     true,
+    '4J7XQR3',
   ]);
   assert.equal(again.changes.length, 1);
-  assert.match(again.changes[0] ?? '', /enrollment/);
+  assert.match(again.changes[0] ?? '', /enrollment.*"product_serial":"4J7XQR3"/);
 });
 
 test('setup changes nothing when the user declines, and when the step is not one it can carry out', async (t) => {

@@ -17,6 +17,7 @@ export type StepContext = Readonly<{
   cli: Cli;
   prompts: Prompts;
   timeoutMs: number;
+  requiresNamedHost: boolean;
   printEnrollment(enrollment: Operations['adminNodeEnrollmentCreate']['response']): void;
 }>;
 
@@ -53,6 +54,26 @@ const newestNode = async (cli: Cli, holds: (node: Node) => boolean): Promise<Nod
   return found;
 };
 
+const SERIAL =
+  'The serial number names the only host that can use the token. It is on the label of the host; on the host: dmidecode -s system-serial-number';
+const NO_SERIAL = 'Without it, the first host that uses the token is bound to the node.';
+
+/** Names the host of a node, or keeps what is known of it. */
+const askHost = async (
+  { cli, prompts, requiresNamedHost }: StepContext,
+  known: Node['host'] | null,
+): Promise<{ host?: { product_serial: string } }> => {
+  if (known?.state === 'bound') return {};
+  const isNamed = known?.state === 'named';
+  const isRequired = requiresNamedHost && !isNamed;
+  cli.out.say(isRequired || isNamed ? SERIAL : `${SERIAL}\n${NO_SERIAL}`);
+  const initial = known?.product_serial ?? undefined;
+  const serial = isRequired
+    ? await prompts.text('Serial number of the host', initial)
+    : await prompts.optionalText('Serial number of the host (optional)', initial);
+  return serial === '' || serial === initial ? {} : { host: { product_serial: serial } };
+};
+
 const isPresent = ({ state }: Node): boolean => state !== 'retired' && state !== 'deleted';
 
 const createNode = async (step: StepContext): Promise<void> => {
@@ -71,7 +92,7 @@ const createNode = async (step: StepContext): Promise<void> => {
   const gpu_count = Number(await prompts.text('Number of GPUs', '8'));
   const mode = await prompts.select('Capacity mode', CAPACITY_MODES);
   const capacity_mode = CAPACITY_MODES.find((one) => one === mode) ?? 'slice';
-  const body = { name, region_name, gpu_model, gpu_count, capacity_mode };
+  const body = { name, region_name, gpu_model, gpu_count, capacity_mode, ...(await askHost(step, null)) };
   const response = await client.call('adminNodeCreate', { body }, { signal: cli.signal });
   cli.out.done(`Created node ${response.data.node.name} (${response.data.node.id}).`, response);
   step.printEnrollment(response.data.enrollment);
@@ -83,7 +104,8 @@ const enrollNode = async (step: StepContext): Promise<void> => {
   const { cli, prompts } = step;
   const node = await newestNode(cli, (one) => isPresent(one) && one.last_seen_at === null);
   if (await prompts.confirm(`Print a new install command for ${node.name}? The earlier token stops working.`)) {
-    const request = { params: { node_id: node.id }, body: { reason: REASON } };
+    const body = { reason: REASON, ...(await askHost(step, node.host)) };
+    const request = { params: { node_id: node.id }, body };
     const response = await (await cli.client()).call('adminNodeEnrollmentCreate', request, { signal: cli.signal });
     step.printEnrollment(response.data);
   }

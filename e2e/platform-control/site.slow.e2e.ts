@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import { parse, stringify } from 'yaml';
 import { emptyDatabase } from '../../server/test/database.ts';
+import { ensureConsole } from '../../tools/build-console.ts';
 import { requires } from '../../tools/test/requires.ts';
 import { type Platform, type Running, startPlatform } from '../sim/platform.ts';
 import { createStory, failureReport } from '../story.ts';
@@ -25,7 +26,7 @@ const HOST = 'slice-0001';
 type Body = Readonly<Record<string, unknown>>;
 
 let platform: Platform;
-let hosts: Running;
+let host: Running;
 let consoles: Consoles;
 let operator: Person;
 let tenant: Person;
@@ -80,8 +81,12 @@ const apply = async (text: string): Promise<Locator> => {
 
 before(async () => {
   if (skip !== false) return;
+  // The server has the build that it finds when it starts.
+  await ensureConsole();
   const database_url = await emptyDatabase({ after: t.after });
-  platform = await startPlatform({ database_url, dir: scratch, isEmpty: true });
+  // As in production.
+  const env = { GPUAAS_REQUIRE_NAMED_HOST: '1' };
+  platform = await startPlatform({ database_url, dir: scratch, isEmpty: true, env });
   t.after(() => platform.stop());
   consoles = await openConsoles(t, { url: platform.url, stateDir: join(scratch, 'state') });
 });
@@ -116,23 +121,44 @@ test('an operator describes an empty site on the page of the site file', { skip 
   const applied = await apply(stringify({ ...demo, policy }));
   await applied.getByText(/^\d\d changes: .*\d\d created/).waitFor();
   await applied.getByRole('link', { name: 'Continue the setup' }).click();
+});
+
+test('a host is added by its serial number, installs its agent with the token, and is discovered', {
+  skip,
+}, async () => {
+  const { page } = operator;
+  const { serial, install } = platform.newHost(HOST);
   await nextStep('Create the first node', 'Add node');
-  await dialog(page).getByRole('textbox', { name: 'Name' }).waitFor();
-  await page.keyboard.press('Escape');
+  await dialog(page).getByRole('textbox', { name: 'Name' }).fill(HOST);
+  await dialog(page)
+    .getByText(/This site requires it\.$/)
+    .waitFor();
+  await dialog(page).getByLabel('Serial number').fill(serial);
+  await press(dialog(page), 'Add node');
+  const made = page.getByRole('dialog', { name: `Install the agent on ${HOST}` });
+  const shown = async (text: RegExp): Promise<readonly string[]> =>
+    text.exec((await made.locator('pre').filter({ hasText: text }).textContent()) ?? '') ?? [];
+  const [, node_api_url = '', ca_sha256 = ''] = await shown(/--node-api-url (\S+) --ca-sha256 (\S+)/);
+  const [token = ''] = await shown(/gpe_[\w-]{43}/);
+  host = install({ node_api_url, ca_sha256, token });
+  await press(made, 'Open node');
+  await title(page, HOST).waitFor();
+  await page.getByRole('tab', { name: 'Agent', exact: true }).click();
+  await page.getByText('Bound. Only this host can enroll:').waitFor();
+  await nextStep('Discover its hardware', 'Run discovery');
+  await title(page, HOST).waitFor();
+  await press(page, 'Discover');
 });
 
 test('a discovered host is approved by its candidates', { skip }, async () => {
-  hosts = platform.hosts([
-    ...['--nodes', '1', '--prefix', 'slice-', '--until', 'discovered'],
-    ...['--dir', join(scratch, 'fleet')],
-  ]);
-  await platform.ready(hosts, 1);
   const { page } = operator;
   await nextStep('Approve its slots', 'Review candidates');
   await title(page, HOST).waitFor();
   await press(page, 'Approve all');
   await page.getByText(/^Approved slots: 0, 1, 2, 3, 4, 5, 6, 7/).waitFor();
   await nextStep('First launch');
+  // Before that no host has fetched the default image.
+  await part(page, 'Steps').getByText('Nothing was launched yet.').waitFor();
 });
 
 test('a person waits for approval, requests GPUs on the page of limits and gets them', { skip }, async () => {
@@ -232,7 +258,7 @@ test('what is used cannot be retired; afterwards the whole site can', { skip }, 
   await page.getByRole('grid').getByRole('link', { name: HOST }).click();
   await changeNode('Drain', { reason: 'end' });
   await changeNode('Retire', { reason: 'end', name: HOST });
-  await hosts.kill('SIGTERM');
+  await host.kill('SIGTERM');
   await changeNode('Delete', { name: HOST });
 
   await exported();

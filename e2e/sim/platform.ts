@@ -1,5 +1,5 @@
 /** A platform as processes: the server as shipped, and simulated hosts with real agents that enroll automatically. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const PATIENCE_MS = 180_000;
 
 export type Running = Readonly<{ child: ChildProcess; said(): string; kill(signal: NodeJS.Signals): Promise<void> }>;
 
-const start = (args: readonly string[], env: NodeJS.ProcessEnv): Running => {
+export const start = (args: readonly string[], env: NodeJS.ProcessEnv): Running => {
   const child = spawn(process.execPath, args, { cwd: REPO, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   const keep = (chunk: Buffer): void => {
@@ -49,6 +49,33 @@ export const eventually = async <T>(
   }
 };
 
+/** What `gpuaas admin node create` and the dialog of the console print. */
+export type EnrollmentGrant = Readonly<{ node_api_url: string; ca_sha256: string; token: string }>;
+
+/** A simulated host that no node exists for yet. */
+export type NewHost = Readonly<{
+  /** As on its label. */
+  serial: string;
+  /** Installs the agent as an operator does, and runs it. */
+  install(grant: EnrollmentGrant): Running;
+}>;
+
+export const newHost = (name: string, { dir, env }: Readonly<{ dir: string; env: NodeJS.ProcessEnv }>): NewHost => {
+  const words = ['lab/src/main.ts', 'host', name, '--fast', '--dir', join(dir, 'fleet')];
+  const { stdout, stderr } = spawnSync(process.execPath, [...words, '--serial'], { cwd: REPO, env, encoding: 'utf8' });
+  const serial = stdout.trim();
+  invariant(serial !== '', `the host has a serial number: ${stderr}`);
+  return {
+    serial,
+    install: ({ node_api_url, ca_sha256, token }) => {
+      const file = join(dir, `${name}.token`);
+      writeFileSync(file, token, { mode: 0o600 });
+      const grant = ['--node-api-url', node_api_url, '--ca-sha256', ca_sha256, '--token-file', file];
+      return start([...words, ...grant], env);
+    },
+  };
+};
+
 export type Platform = Readonly<{
   url: string;
   /** Signed in as the operator of a laptop. */
@@ -59,6 +86,7 @@ export type Platform = Readonly<{
   /** Another program on the same database and state, stopped with the rest. */
   run(args: readonly string[]): Running;
   hosts(args: readonly string[]): Running;
+  newHost(name: string): NewHost;
   /** Returns when that many hosts report their target state. */
   ready(hosts: Running, count: number, withinMs?: number): Promise<void>;
   stop(): Promise<void>;
@@ -78,7 +106,7 @@ export type PlatformOptions = Readonly<{
 const ROLES = ['all'];
 const NO_LIMIT = '100000000';
 
-const isReady = (url: string): Promise<boolean> =>
+export const isReady = (url: string): Promise<boolean> =>
   fetch(`${url}/readyz`).then(
     ({ status }) => status === 200,
     () => false,
@@ -162,6 +190,17 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
       const fleet = start(words, { ...env, DATABASE_URL: undefined });
       fleets.push(fleet);
       return fleet;
+    },
+    newHost: (name) => {
+      const host = newHost(name, { dir: options.dir, env });
+      return {
+        ...host,
+        install: (grant) => {
+          const running = host.install(grant);
+          fleets.push(running);
+          return running;
+        },
+      };
     },
     ready: async (hosts, count, withinMs) => {
       const look = () => {

@@ -12,23 +12,24 @@ import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
 import { emptyDatabase } from '../../server/test/database.ts';
 import { createStory, failureReport } from '../story.ts';
-import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
+import { type EnrollmentGrant, eventually, type Platform, type Running, startPlatform } from './platform.ts';
 
 const GPUAAS = fileURLToPath(new URL('../../bin/gpuaas', import.meta.url));
 const DEMO = fileURLToPath(new URL('../../lab/site.yaml', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-site-'));
-const fleetDir = join(scratch, 'fleet');
 const HOST = 'slice-0001';
 const REGION = 'us-buffalo-1';
 const SKU = 'h200-sxm-slice';
 
 let platform: Platform;
-let hosts: Running;
+let host: Running;
 const cleanups: (() => Promise<void>)[] = [];
 const test = createStory(() => failureReport(platform.client));
 
 type Ran = Readonly<{ code: number | null; stdout: string; stderr: string }>;
 type Body = Readonly<Record<string, unknown>>;
+/** As a line without quotes, or word by word. */
+type Words = string | readonly string[];
 type List = Readonly<{ items: readonly Body[] }>;
 
 /** Each person has a profile of their own. */
@@ -42,13 +43,17 @@ const person = (name: string) => {
     GPUAAS_URL: platform.url,
     GPUAAS_STATE_DIR: join(scratch, 'state'),
   };
-  const run = (words: string, input = ''): Ran => {
-    const done = spawnSync(GPUAAS, words.split(' '), { env, input, encoding: 'utf8' });
+  const run = (words: Words, input = ''): Ran => {
+    const done = spawnSync(GPUAAS, typeof words === 'string' ? words.split(' ') : words, {
+      env,
+      input,
+      encoding: 'utf8',
+    });
     return { code: done.status, stdout: done.stdout, stderr: done.stderr };
   };
-  const json = <T = Body>(words: string, input?: string): T => {
+  const json = <T = Body>(words: Words, input?: string): T => {
     const { code, stdout, stderr } = run(words, input);
-    assert.equal(code, 0, `gpuaas ${words}\n${stdout}${stderr}`);
+    assert.equal(code, 0, `gpuaas ${[words].flat().join(' ')}\n${stdout}${stderr}`);
     return JSON.parse(stdout) as T;
   };
   return { run, json };
@@ -70,7 +75,9 @@ const exported = (): Body => parse(operator.run('admin site export').stdout) as 
 
 before(async () => {
   const database_url = await emptyDatabase({ after: (fn) => void cleanups.push(fn) });
-  platform = await startPlatform({ database_url, dir: scratch, isEmpty: true });
+  // As in production.
+  const env = { GPUAAS_REQUIRE_NAMED_HOST: '1' };
+  platform = await startPlatform({ database_url, dir: scratch, isEmpty: true, env });
   [operator, tenant] = [person('operator'), person('tenant')];
 });
 after(async () => {
@@ -89,9 +96,25 @@ test('an operator describes an empty site in one file, and setup goes on to the 
   assert.equal(nextStep(), 'node_created');
 });
 
+test('a host is added by its serial number, installs its agent with the token, and is discovered', async () => {
+  const { serial, install } = platform.newHost(HOST);
+  const create = ['admin', 'node', 'create', HOST, '--region', REGION, '--gpu-model', 'H200 SXM', '--gpus', '8'];
+  assert.match(operator.run([...create, '--mode', 'slice']).stderr, /enrolls only the host that an operator named/);
+  const { enrollment } = operator.json<{ enrollment: EnrollmentGrant }>([
+    ...create,
+    ...['--mode', 'slice', '--serial', serial],
+  ]);
+  assert.equal(nextStep(), 'node_enrolled');
+  host = install(enrollment);
+  await eventually('its agent is connected', () => {
+    assert.equal(host.child.exitCode, null, host.said());
+    return operator.json(`admin node get ${HOST}`)['is_connected'] === true ? true : undefined;
+  });
+  assert.equal(nextStep(), 'node_discovered');
+  operator.json(`admin node discover ${HOST} --wait`);
+});
+
 test('a discovered host is approved slot by slot, and its GPUs can be launched', async () => {
-  hosts = platform.hosts(['--nodes', '1', '--prefix', 'slice-', '--until', 'discovered', '--dir', fleetDir]);
-  await platform.ready(hosts, 1);
   assert.equal(nextStep(), 'node_approved');
   operator.json(`admin slot approve ${HOST} --all --yes`);
   await eventually('its slots are available', () => {
@@ -99,6 +122,11 @@ test('a discovered host is approved slot by slot, and its GPUs can be launched',
     return items.length === 8 && items.every(({ status }) => status === 'available') ? true : undefined;
   });
   assert.equal(nextStep(), 'first_launch');
+  await eventually('the host has fetched the default image', () => {
+    const { steps } = operator.json<{ steps: readonly Body[] }>('admin setup');
+    const launch = steps.find(({ key }) => key === 'first_launch');
+    return /^Nothing was launched yet/.test(String(launch?.['detail'])) ? true : undefined;
+  });
 });
 
 test('a person waits for approval, asks for GPUs and gets them', () => {
@@ -150,7 +178,7 @@ test('what is used cannot be retired; afterwards the whole site can', async () =
   for (const name of ['first', 'second']) tenant.json(`release ${name} --yes --wait`);
   operator.json(`admin node drain ${HOST} --reason end`);
   operator.json(`admin node retire ${HOST} --reason end --yes`);
-  await hosts.kill('SIGTERM');
+  await host.kill('SIGTERM');
   operator.json(`admin node delete ${HOST} --yes`);
   apply(empty);
   for (const what of ['region', 'sku', 'image']) assert.deepEqual(tenant.json<List>(`${what} list`).items, []);

@@ -57,7 +57,7 @@ test('an invalid rule is refused with a reason and adds nothing', (t) => {
 });
 
 test('every help fits 80 columns', () => {
-  for (const words of [['--help'], ['fleet', '--help'], ['fault', '--help'], ['fault', 'states']]) {
+  for (const words of [['--help'], ['fleet', '--help'], ['host', '--help'], ['fault', '--help'], ['fault', 'states']]) {
     const { status, stdout } = lab(...words);
     assert.equal(status, 0);
     assert.deepEqual(

@@ -12,9 +12,11 @@ import { pause } from '@gpuaas/kit';
 import { PROFILE_NAMES } from '../../node-agent/src/host/sim/profile.ts';
 import { startFleet } from './fleet.ts';
 import { fleetDir, stateDir } from './fleet-dir.ts';
+import { simSpeed } from './fleet-host.ts';
 import { DEMO_HOSTS, type HostSpec, manyHosts } from './fleet-spec.ts';
 import { createOperator } from './operator.ts';
-import { UsageError } from './usage.ts';
+import { onSignal } from './signal.ts';
+import { oneOf, UsageError } from './usage.ts';
 
 export const FLEET_HELP = `Usage: gpuaas-lab fleet [options]
 
@@ -66,15 +68,6 @@ const OPTIONS = {
 
 const HOSTS_PER_PROCESS = 250;
 const RESTART_MS = 1_000;
-/** A launch takes two to four seconds, so that its steps can be watched. */
-const WATCHABLE = { boot_ms: 700, clone_ms: 600, wipe_ms: 300, pull_ms: 400, grace_ms: 300 };
-const SMALL_DISK_BYTES = 4 * 1024 ** 2;
-
-const oneOf = <T extends string>(flag: string, names: readonly T[], given: string): T => {
-  const found = names.find((name) => name === given);
-  if (found === undefined) throw new UsageError(`${flag} is one of ${names.join(', ')}, not "${given}".`);
-  return found;
-};
 
 const countOf = (flag: string, text: string, max: number): number => {
   const value = Number(text);
@@ -94,13 +87,6 @@ const specsOf = (values: Values): readonly HostSpec[] =>
         capacity_mode: oneOf('--mode', ['slice', 'baremetal', 'flexible'] as const, values.mode),
         until: oneOf('--until', ['ready', 'discovered'] as const, values.until),
       });
-
-const onSignal = (): Promise<void> =>
-  new Promise((done) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => done());
-    // A share whose parent has ended exits, because nothing would stop it.
-    process.once('disconnect', () => done());
-  });
 
 /** Limits apply to a host with its own CPUs. Hosts that share this process's CPUs take proportionally longer. */
 const limitsFor = (hosts: number): Partial<Record<TaskKind, number>> =>
@@ -128,7 +114,7 @@ const runHere = async (values: Values, specs: readonly HostSpec[], onReady: (rea
     client,
     dir: fleetDir(values.dir),
     ...(values['node-api-url'] === undefined ? {} : { node_api_url: new URL(values['node-api-url']) }),
-    sim: values.fast ? { disk_bytes: SMALL_DISK_BYTES } : { durations: WATCHABLE },
+    sim: simSpeed(values.fast),
     agent: {
       // Losing this computer loses the simulated hosts as well.
       is_journal_synced: false,

@@ -18,7 +18,7 @@ export type FleetHostOptions = Readonly<{
   dir: string;
   spec: HostSpec;
   node_api_url?: URL;
-  sim?: Pick<SimOptions, 'durations' | 'disk_bytes'>;
+  sim?: Pick<SimOptions, 'durations' | 'disk_bytes'> | undefined;
   agent?: Partial<AgentConfig>;
   say(line: string): void;
 }>;
@@ -32,11 +32,19 @@ export type FleetHost = Readonly<{
   /** The node it is enrolled as with a valid certificate; undefined if it has to be enrolled. */
   findNodeId(): Promise<string | undefined>;
   enroll(door: EnrollmentGrant): Promise<void>;
+  /** As the firmware of the host reports it: the name by which an operator lets it enroll. */
+  serialNumber(): Promise<string>;
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Deletes host and agent: the state in the directory belonged to another control plane. */
   clear(): Promise<void>;
 }>;
+
+const SMALL_DISK_BYTES = 4 * 1024 ** 2;
+/** A launch takes two to four seconds, so that its steps can be watched. */
+const WATCHABLE = { boot_ms: 700, clone_ms: 600, wipe_ms: 300, pull_ms: 400, grace_ms: 300 };
+export const simSpeed = (isFast: boolean): FleetHostOptions['sim'] =>
+  isFast ? { disk_bytes: SMALL_DISK_BYTES } : { durations: WATCHABLE };
 
 const VERSION = '0.1.0+sim';
 /** Enough time to renew it. */
@@ -132,6 +140,7 @@ export const createFleetHost = (options: FleetHostOptions): FleetHost => {
         },
       });
     },
+    serialNumber: async () => (await open().system.identity()).product_serial ?? '',
     start: () => {
       current ??= launch();
       return current;

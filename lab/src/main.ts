@@ -4,6 +4,7 @@ import { UsageError } from './usage.ts';
 const HELP = `Usage: gpuaas-lab COMMAND [options]
 
   fleet    run simulated GPU hosts with real agents
+  host     run one simulated host, and install its agent as on a real one
   fault    make something go wrong on a simulated host
 
 gpuaas-lab COMMAND --help says more. The platform itself is \`make up\`.
@@ -16,6 +17,10 @@ const load = async (command: string): Promise<Entry | undefined> => {
   if (command === 'fleet') {
     const { FLEET_HELP, fleetCommand } = await import('./fleet-command.ts');
     return { help: FLEET_HELP, run: fleetCommand };
+  }
+  if (command === 'host') {
+    const { HOST_HELP, hostCommand } = await import('./host-command.ts');
+    return { help: HOST_HELP, run: hostCommand };
   }
   if (command !== 'fault') return undefined;
   const { FAULT_HELP, faultCommand } = await import('./fault-command.ts');
@@ -30,7 +35,7 @@ const main = async (argv: readonly string[]): Promise<void> => {
   const [command, ...rest] = argv;
   if (command === undefined || command === '--help' || command === '-h') return void process.stdout.write(HELP);
   const entry = await load(command);
-  if (entry === undefined) throw new UsageError(`There is no command "${command}"; there are fleet and fault.`);
+  if (entry === undefined) throw new UsageError(`There is no command "${command}"; there are fleet, host and fault.`);
   if (rest.some((word) => word === '--help' || word === '-h')) return void process.stdout.write(entry.help);
   await entry.run(rest);
 };

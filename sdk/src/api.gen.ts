@@ -6202,6 +6202,8 @@ export type Operations = {
       next: 'sign_in' | 'superadmin' | 'trust_keys' | 'backups' | 'catalog' | 'sign_up' | 'node_created' | 'node_enrolled' | 'node_discovered' | 'node_approved' | 'first_launch' | null;
       /** When the data was read. */
       read_at: string;
+      /** An enrollment token is created only for a host that an operator named: a node is added with `host`, such as its serial number. */
+      requires_named_host: boolean;
       /** The newest node that is not retired: that of the steps of a node. */
       node_id: string | null;
       steps: {

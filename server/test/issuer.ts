@@ -36,7 +36,11 @@ const newSigner = async (kid: string): Promise<Signer> => {
   return { kid, key: privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' } };
 };
 
-export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void>): void }>): Promise<TestIssuer> => {
+export const startTestIssuer = async (
+  t: Readonly<{ after(fn: () => Promise<void>): void }>,
+  /** Where others reach it, if not at its own port. */
+  options: Readonly<{ url?: (port: number) => Promise<string> }> = {},
+): Promise<TestIssuer> => {
   let signer = await newSigner('key-1');
   let published: JWK[] = [signer.jwk];
   let isDown = false;
@@ -59,12 +63,18 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
           userinfo_endpoint: `${url}/userinfo`,
           authorization_endpoint: `${url}/authorize`,
           token_endpoint: `${url}/token`,
+          device_authorization_endpoint: `${url}/device`,
         });
       case '/token': {
         return void text(req)
           .then((form) => token.answer(new URLSearchParams(form), req.headers.authorization ?? ''))
           .then(({ status, body }) => reply(status, body));
       }
+      case '/device':
+        return reply(200, {
+          ...{ device_code: 'device-1', user_code: 'ABCD-EFGH', verification_uri: `${url}/enter-code` },
+          ...{ expires_in: 600, interval: 1 },
+        });
       case '/keys':
         return reply(200, { keys: published });
       case '/userinfo': {
@@ -76,7 +86,8 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  const url = (await options.url?.(port)) ?? `http://127.0.0.1:${port}`;
   t.after(
     () =>
       new Promise((resolve) => {

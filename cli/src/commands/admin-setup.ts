@@ -65,7 +65,8 @@ export const runSteps = async (
     if (!(await options.prompts.confirm(`Continue with: ${step.label}?`))) return finish(cli, setup);
     ran = step.key;
     const { prompts, timeoutMs } = options;
-    await run({ cli, prompts, timeoutMs, printEnrollment: (made) => printEnrollment(cli, made) });
+    const { requires_named_host: requiresNamedHost } = setup;
+    await run({ cli, prompts, timeoutMs, requiresNamedHost, printEnrollment: (made) => printEnrollment(cli, made) });
     setup = await readSetup(cli);
     cli.out.print('');
     printSteps(cli, setup);

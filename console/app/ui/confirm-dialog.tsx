@@ -19,6 +19,8 @@ export type ConfirmDialogProps = Readonly<{
   isDestructive?: boolean;
   /** The text that must be typed. */
   typeToConfirm?: string | undefined;
+  /** What a field of the children still lacks. */
+  missing?: string | null | undefined;
   /** Asks for a reason for the audit log. */
   asksReason?: boolean;
   isRunning: boolean;
@@ -45,7 +47,7 @@ const Body = (props: ConfirmDialogProps) => {
       ? `Type ${props.typeToConfirm} to confirm.`
       : props.asksReason && reason === ''
         ? 'Enter a reason.'
-        : null;
+        : (props.missing ?? null);
   const submit = async () => {
     if (missing === null && (await props.onConfirm(reason))) props.onClose();
   };

@@ -97,6 +97,8 @@ const createRows = () => ({
     reset_at: null,
     version: 1,
   } as rows.Breaker,
+  /** As the setting of production; a test turns it off. */
+  requiresNamedHost: true,
   backups: [] as rows.Backup[],
   restore: null as rows.Restore,
   restoreHeld: new Set<string>(),

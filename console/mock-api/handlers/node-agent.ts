@@ -70,7 +70,10 @@ const nameHost = (
   node: Pick<Node, 'id' | 'host'>,
   named: Req<'adminNodeRebind'>['body']['host'],
 ): void => {
-  if (named === undefined) return;
+  if (named === undefined) {
+    if (world.requiresNamedHost && node.host.state === 'unbound') throw invalidField('host', REFUSALS.host_required);
+    return;
+  }
   const unusable = unusableField(named);
   if (unusable !== undefined)
     throw new Refusal('invalid_request', REFUSALS.host_value_unusable(unusable.name), {

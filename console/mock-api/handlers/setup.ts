@@ -65,7 +65,7 @@ const factsOf = (world: World): SiteFacts => {
       keys: world.trustKeys.map(({ purpose, state }) => ({ purpose, state, state_age_s: DAY_MS / 1000 })),
       ca_ends_at: at(3_600 * DAY_MS),
     },
-    named_hosts: { is_required: true, is_production: true },
+    named_hosts: { is_required: world.requiresNamedHost, is_production: true },
     gateway: {
       is_running: true,
       public_url: 'wss://gateway.example.com',
@@ -174,7 +174,8 @@ export const setup = {
     const steps = setupOf(world);
     const next = steps.find(({ state }) => state === 'next')?.key ?? null;
     const node_id = nodesOf(world).at(-1)?.id ?? null;
-    return { is_complete: next === null, next, read_at: world.ago(), node_id, steps };
+    const { requiresNamedHost: requires_named_host } = world;
+    return { is_complete: next === null, next, read_at: world.ago(), requires_named_host, node_id, steps };
   },
   adminBackupList: async (ctx: MockCtx, { query }: Req<'adminBackupList'>) =>
     pageOf(ctx, query, newestFirst(ctx.world.backups), ({ id }) => id, asIs),

@@ -150,6 +150,7 @@ export const platformScenarios = {
       gpu_model: 'H200 SXM',
       gpu_count: 8,
       capacity_mode: 'slice',
+      host: { product_serial: '5K8YRS4' },
     },
   }),
   adminNodeEnrollmentCreate: (api) => ({ params: at(api, 'j22u17'), body: REASON }),

@@ -123,6 +123,43 @@ describe('the node pages', { skip: needsBrowser }, () => {
       assert.equal(await page.getByText('Changed', { exact: true }).count(), 0);
     }));
 
+  it('add a node only with the serial number of its host, where the site requires that', () =>
+    demo.page('/platform/nodes', async (page) => {
+      await page.getByRole('button', { name: 'Add node' }).click();
+      const form = page.getByRole('dialog', { name: 'Add node' });
+      const serial = form.getByLabel('Serial number');
+      await form.getByText(/This site requires it\.$/).waitFor();
+      assert.equal(await form.getByText(/If empty/).count(), 0);
+      await form.getByLabel('Name', { exact: true }).fill('j25u07');
+      const add = form.getByRole('button', { name: 'Add node' });
+      await form
+        .getByRole('button', { name: 'Add node' })
+        .and(form.locator('[aria-description="Enter the serial number of the host."]'))
+        .waitFor();
+      await serial.fill('5K8YRS4');
+      assert.equal(await add.getAttribute('aria-disabled'), 'false');
+      await add.click();
+      const made = page.getByRole('dialog', { name: 'Install the agent on j25u07' });
+      await made.getByText('Only the host with this identity can enroll:').waitFor();
+      await made.getByText('5K8YRS4').waitFor();
+    }));
+
+  it('give a node to another host only by its serial number, where the site requires that', () =>
+    demo.page('/platform/nodes', async (page) => {
+      await open(page, 'j22u17');
+      await page.getByRole('button', { name: 'Rebind' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Give j22u17 to another host' });
+      await dialog.getByLabel('Reason').fill('The mainboard was replaced.');
+      await dialog.getByLabel('Type j22u17 to confirm').fill('j22u17');
+      await dialog
+        .getByRole('button', { name: 'Rebind' })
+        .and(dialog.locator('[aria-description="Enter the serial number of the host."]'))
+        .waitFor();
+      await dialog.getByLabel('Serial number').fill('5K8YRS4');
+      await dialog.getByRole('button', { name: 'Rebind' }).click();
+      await page.getByRole('dialog', { name: 'Install the agent on j22u17' }).getByText('5K8YRS4').waitFor();
+    }));
+
   it('show host reports only as text', () =>
     demo.page('/platform/nodes#seed=hostile', async (page) => {
       await page.getByRole('grid').getByRole('rowheader').getByRole('link').first().click();

@@ -44,6 +44,10 @@ export const adminSetupApi = define({
       is_complete: Type.Boolean({ description: 'Every step that is not optional is done.' }),
       next: Nullable(StringEnum(SETUP_STEPS)),
       read_at: Time('When the data was read.'),
+      requires_named_host: Type.Boolean({
+        description:
+          'An enrollment token is created only for a host that an operator named: a node is added with `host`, such as its serial number.',
+      }),
       node_id: Nullable(Id('node', 'The newest node that is not retired: that of the steps of a node.')),
       steps: Type.Array(SetupStep),
     }),

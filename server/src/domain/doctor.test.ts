@@ -1,5 +1,6 @@
 /** Every outcome of every check of the site, from one healthy site and one changed fact each. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { judgeSite, SITE_CHECKS, type SiteCheck, siteState } from './doctor.ts';
 import type { FactName, GatheredFacts, SiteFacts } from './doctor-facts.ts';
@@ -279,5 +280,20 @@ test('lists end after five names, and spans have one unit', () => {
   assert.deepEqual(
     [span(1), span(90), span(600), span(7_200), span(-90_000), span(400_000)],
     ['1 second', '90 seconds', '10 minutes', '2 hours', '25 hours', '5 days'],
+  );
+});
+
+test('the table of the document has every check, in order, with its runbook', () => {
+  const text = readFileSync(new URL('../../../doc/operations/doctor.md', import.meta.url), 'utf8');
+  const [, table = ''] = /^\| check \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text) ?? [];
+  const rows = table.trim().split('\n');
+  const documented = rows.flatMap((row) => {
+    const [keys = '', , runbooks = ''] = row.split(' | ');
+    const links = [...runbooks.matchAll(/\(runbooks\/([^)]+)\)/g)].map(([, file]) => file);
+    return [...keys.matchAll(/`(\w+)`/g)].map(([, key], index) => [key, links[index] ?? links[0] ?? null]);
+  });
+  assert.deepEqual(
+    documented,
+    SITE_CHECKS.map(({ key, runbook }) => [key, runbook]),
   );
 });

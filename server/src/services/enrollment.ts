@@ -4,20 +4,17 @@ import { mintId } from '@gpuaas/kit';
 import type { WriteCtx } from '../context.ts';
 import { insertEnrollment, lockCertificates, revokeEnrollments } from '../db/node-certificate.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, invalidField } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
 import { callerId } from '../pipeline/caller.ts';
 import { getNode } from '../views/node.ts';
 
 const TOKEN_LIFE_S = 15 * 60;
-/** Otherwise the first host that has the token becomes the node. */
-const HOST_REQUIRED =
-  'is required: at this site a token enrolls only the host that an operator named, by serial number, system UUID or machine ID';
-
 export const createEnrollment = async (ctx: WriteCtx, nodeId: string) => {
   const { config } = ctx.deps;
   const { host } = await getNode(ctx.tx, nodeId);
-  if (config.requires_named_host && host.state === 'unbound') throw invalidField('host', HOST_REQUIRED);
+  if (config.requires_named_host && host.state === 'unbound') throw invalidField('host', REFUSALS.host_required);
   const ca_sha256 = await findShownFingerprint(ctx.tx);
   if (ca_sha256 === undefined)
     throw new AppError('unavailable', 'gpuaas-node-api has not created the CA of hosts yet. Start it and retry.', {

@@ -16,5 +16,6 @@ export const get = async (ctx: ReadCtx) => {
   const steps = setupSteps(facts);
   const next = steps.find(({ state }) => state === 'next')?.key ?? null;
   const read_at = clock.now().toISOString();
-  return { is_complete: next === null, next, read_at, node_id: facts.newest_node_id, steps };
+  const { requires_named_host } = config;
+  return { is_complete: next === null, next, read_at, requires_named_host, node_id: facts.newest_node_id, steps };
 };

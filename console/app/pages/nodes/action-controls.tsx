@@ -28,6 +28,10 @@ export const ReasonAction = <K extends CallId>(
       children: ReactNode;
       confirmLabel?: string;
       asksReason?: boolean;
+      /** What a field of the children still lacks. */
+      missing?: string | null;
+      /** Before the dialog opens, which starts empty. */
+      onOpen?: () => void;
       isDestructive?: boolean;
       typeToConfirm?: string;
       command: (reason: string) => string;
@@ -53,6 +57,7 @@ export const ReasonAction = <K extends CallId>(
         disabledReason={props.disabledReason}
         onClick={() => {
           change.reset();
+          props.onOpen?.();
           setOpen(true);
         }}
       >
@@ -66,6 +71,7 @@ export const ReasonAction = <K extends CallId>(
         isDestructive={props.isDestructive ?? false}
         typeToConfirm={props.typeToConfirm}
         asksReason={props.asksReason ?? true}
+        missing={props.missing}
         isRunning={change.isRunning}
         error={change.error}
         command={props.command}

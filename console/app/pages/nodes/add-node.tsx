@@ -14,6 +14,7 @@ import { ActionButton } from '../../ui/action-button.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { EnrollmentCommand } from './enrollment.tsx';
+import { hostNamed, SerialNumber, serialProblem, useIsHostRequired } from './host-serial.tsx';
 
 /** Of the API, where a node names none. */
 const DEFAULT_POOL = 'shared';
@@ -32,6 +33,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
   const regions = useAll('regionList', {});
   const skus = useAll('skuList', {});
   const pools = usePoolChoices();
+  const isHostRequired = useIsHostRequired();
   const models = [...new Set(skus.data?.map(({ gpu_model }) => gpu_model) ?? [])];
   const form = useForm({
     initialValues: {
@@ -50,7 +52,8 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
   const pool = form.getValues().pool || ((pools.find(({ value }) => value === DEFAULT_POOL) ?? pools[0])?.value ?? '');
   const model = form.getValues().model || (models[0] ?? '');
   const missing =
-    nameProblem(name) ?? (region === '' ? 'Select a region.' : model === '' ? 'Select a GPU model.' : null);
+    nameProblem(name) ??
+    (region === '' ? 'Select a region.' : model === '' ? 'Select a GPU model.' : serialProblem(serial, isHostRequired));
   const submit = async () => {
     if (missing !== null) return;
     const answer = await create.run({
@@ -62,7 +65,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
         gpu_count: gpus,
         capacity_mode: mode,
         ...(network === '' ? {} : { private_network: network }),
-        ...(serial === '' ? {} : { host: { product_serial: serial } }),
+        ...hostNamed(serial),
       },
     });
     if (answer !== null) onDone(answer.data);
@@ -122,13 +125,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
           placeholder="10.100.0.0/24"
           {...form.getInputProps('network')}
         />
-        <TextInput
-          label="Serial number"
-          description="Only the host with this serial number can enroll. If empty, the first host that uses the token is bound to the node."
-          autoComplete="off"
-          spellCheck={false}
-          {...form.getInputProps('serial')}
-        />
+        <SerialNumber isRequired={isHostRequired} {...form.getInputProps('serial')} />
         {create.error !== null && <ErrorPanel error={create.error} />}
         <CliCommand
           command={command(
@@ -140,7 +137,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate'
               ['gpus', gpus],
               ['mode', mode],
               ['private-network', network],
-              ['serial', serial],
+              ['serial', serial.trim()],
             ],
           )}
         />

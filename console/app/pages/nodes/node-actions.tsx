@@ -1,6 +1,6 @@
 /** Actions on a whole node. An unavailable action stays visible and shows why. */
 import { type Node, OVER_NODE_STATES } from '@gpuaas/sdk';
-import { Group, Modal, Text } from '@mantine/core';
+import { Group, Modal, Stack, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay } from '../../api/me.tsx';
@@ -12,6 +12,7 @@ import { type Asked, ResourceDialog } from '../../resource/resource-form.tsx';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { DirectAction, ReasonAction } from './action-controls.tsx';
 import { type Enrollment, EnrollmentCommand } from './enrollment.tsx';
+import { hostNamed, SerialNumber, serialProblem, useIsHostRequired } from './host-serial.tsx';
 import type { NodeTab } from './tabs.ts';
 
 const cli = (words: readonly string[], flags: Parameters<typeof command>[1] = []) =>
@@ -137,37 +138,98 @@ const Ending = ({ node }: Readonly<{ node: Node }>) => {
   );
 };
 
+type Enrolling = Readonly<{ node: Node; onDone: (enrollment: Enrollment) => void }>;
+
+/** A node with a host keeps it. The host of another one is named here, or corrected. */
+const ReEnrolling = ({ node, onDone }: Enrolling) => {
+  const [serial, setSerial] = useState('');
+  const isHostRequired = useIsHostRequired();
+  const isRequired = node.host.state === 'unbound' ? isHostRequired : false;
+  return (
+    <ReasonAction
+      label="Re-enroll"
+      title={`Re-enroll ${node.name}`}
+      disabledReason={why(node, 'enroll')}
+      operation="adminNodeEnrollmentCreate"
+      missing={node.host.state === 'bound' ? null : serialProblem(serial, isRequired)}
+      onOpen={() => setSerial('')}
+      request={(reason) => ({ params: { node_id: node.id }, body: { reason, ...hostNamed(serial) } })}
+      command={(reason) =>
+        cli(
+          ['enroll', node.name],
+          [
+            ['serial', serial.trim()],
+            ['reason', reason],
+          ],
+        )
+      }
+      onDone={({ data }) => onDone(data)}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          Creates a new install command and token. An unused earlier token stops working. Using the new one revokes
+          earlier certificates.
+        </Text>
+        {node.host.state !== 'bound' && (
+          <SerialNumber
+            isRequired={isRequired}
+            {...(node.host.state === 'named' ? { ifEmpty: 'If empty, the host stays as it is named.' } : {})}
+            value={serial}
+            onChange={(event) => setSerial(event.currentTarget.value)}
+          />
+        )}
+      </Stack>
+    </ReasonAction>
+  );
+};
+
+const Rebinding = ({ node, onDone }: Enrolling) => {
+  const [serial, setSerial] = useState('');
+  const isRequired = useIsHostRequired();
+  return (
+    <ReasonAction
+      label="Rebind"
+      title={`Give ${node.name} to another host`}
+      disabledReason={why(node, 'rebind')}
+      isDestructive
+      typeToConfirm={node.name}
+      operation="adminNodeRebind"
+      missing={serialProblem(serial, isRequired)}
+      onOpen={() => setSerial('')}
+      request={(reason) => ({ params: { node_id: node.id }, body: { reason, ...hostNamed(serial) } })}
+      command={(reason) =>
+        cli(
+          ['rebind', node.name],
+          [
+            ['serial', serial.trim()],
+            ['reason', reason],
+          ],
+        )
+      }
+      onDone={({ data }) => onDone(data)}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          For a replaced host or mainboard. Ends slot approvals, wipe proofs and disk approvals of the node. The new
+          host must be discovered, approved and wiped.
+        </Text>
+        <SerialNumber
+          isRequired={isRequired}
+          value={serial}
+          onChange={(event) => setSerial(event.currentTarget.value)}
+        />
+      </Stack>
+    </ReasonAction>
+  );
+};
+
 export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
   const [enrollment, setEnrollment] = useState<Enrollment | null>(null);
   const params = { node_id: node.id };
   return (
     <>
-      <ReasonAction
-        label="Re-enroll"
-        title={`Re-enroll ${node.name}`}
-        disabledReason={why(node, 'enroll')}
-        operation="adminNodeEnrollmentCreate"
-        request={(reason) => ({ params, body: { reason } })}
-        command={(reason) => cli(['enroll', node.name], [['reason', reason]])}
-        onDone={({ data }) => setEnrollment(data)}
-      >
-        Creates a new install command and token. An unused earlier token stops working. Using the new one revokes
-        earlier certificates.
-      </ReasonAction>
-      <ReasonAction
-        label="Rebind"
-        title={`Give ${node.name} to another host`}
-        disabledReason={why(node, 'rebind')}
-        isDestructive
-        typeToConfirm={node.name}
-        operation="adminNodeRebind"
-        request={(reason) => ({ params, body: { reason } })}
-        command={(reason) => cli(['rebind', node.name], [['reason', reason]])}
-        onDone={({ data }) => setEnrollment(data)}
-      >
-        For a replaced host or mainboard. Ends slot approvals, wipe proofs and disk approvals of the node. The new host
-        must be discovered, approved and wiped. The first host that uses the new token is bound to the node.
-      </ReasonAction>
+      <ReEnrolling node={node} onDone={setEnrollment} />
+      <Rebinding node={node} onDone={setEnrollment} />
       <ReasonAction
         label="Revoke agent"
         title={`Revoke agent of ${node.name}`}
