@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { insertFreshKey } from '../src/agents/trust.ts';
 import { PLATFORM } from '../src/db/client.ts';
+import { insertTask } from '../src/db/node-task.ts';
 import { anEnrolledNode } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
 import { must, type Tenants } from './tenants.ts';
@@ -48,6 +49,7 @@ type Mine =
   | 'adminNodeRetire'
   | 'adminNodeDelete'
   | 'adminNodeTaskList'
+  | 'adminNodeTaskGet'
   | 'adminPlatformKeyList'
   | 'adminPlatformKeyRotate'
   | 'adminTrustKeyList'
@@ -80,6 +82,17 @@ export const agentScenarios: Pick<Scenarios, Mine> = {
     return at;
   },
   adminNodeTaskList: atNode,
+  adminNodeTaskGet: async (tenants) => {
+    const { as, params } = await atNode(tenants);
+    const task = {
+      node_id: params.node_id,
+      kind: 'diag.health_probe',
+      params: {},
+      correlation_id: 'task-get',
+    } as const;
+    const { id } = await tenants.test.db.database.write(PLATFORM, (tx) => insertTask(tx, task));
+    return { as, params: { ...params, task_id: id } };
+  },
   adminPlatformKeyList: async (tenants) => ({ as: tenants.superadmin }),
   adminPlatformKeyRotate: async (tenants) => {
     // A version that is only recorded: the processes of a test hold one.
