@@ -24,6 +24,14 @@ const atNode = async (tenants: Tenants) => {
   return { as: tenants.superadmin, params: { node_id: String(node.id) } };
 };
 
+/** A task of a host that is not executed. */
+export const newTask = async (tenants: Tenants): Promise<Readonly<{ node_id: string; task_id: string }>> => {
+  const { node_id } = (await atNode(tenants)).params;
+  const task = { node_id, kind: 'diag.health_probe', params: {}, correlation_id: 'a-task' } as const;
+  const { id } = await tenants.test.db.database.write(PLATFORM, (tx) => insertTask(tx, task));
+  return { node_id, task_id: id };
+};
+
 /** One key per purpose is staged at a time; those of other scenarios are removed. */
 export const newStagedKey = async (tenants: Tenants): Promise<Readonly<{ id: string; version: number }>> => {
   await tenants.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
@@ -82,17 +90,7 @@ export const agentScenarios: Pick<Scenarios, Mine> = {
     return at;
   },
   adminNodeTaskList: atNode,
-  adminNodeTaskGet: async (tenants) => {
-    const { as, params } = await atNode(tenants);
-    const task = {
-      node_id: params.node_id,
-      kind: 'diag.health_probe',
-      params: {},
-      correlation_id: 'task-get',
-    } as const;
-    const { id } = await tenants.test.db.database.write(PLATFORM, (tx) => insertTask(tx, task));
-    return { as, params: { ...params, task_id: id } };
-  },
+  adminNodeTaskGet: async (tenants) => ({ as: tenants.superadmin, params: await newTask(tenants) }),
   adminPlatformKeyList: async (tenants) => ({ as: tenants.superadmin }),
   adminPlatformKeyRotate: async (tenants) => {
     // A version that is only recorded: the processes of a test hold one.
