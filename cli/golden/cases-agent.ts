@@ -31,6 +31,7 @@ export const agentCases: readonly Case[] = [
   line('admin-node-retire-needs-yes', `admin node retire ${node} --reason sold ${T}`),
   line('admin-node-delete', `admin node delete ${node} --yes ${T}`),
   line('admin-node-tasks', `admin node tasks ${node} ${T}`),
+  line('admin-node-task', `admin node task ${node} tsk_01k9zv3m8q4t6w2x5y7r0s1n3c ${T}`),
   line('admin-platform-key-list', `admin platform-key list ${T}`),
   line('admin-platform-key-rotate', `admin platform-key rotate --reason yearly --yes ${T}`),
   line('admin-platform-key-rotate-needs-yes', `admin platform-key rotate --kind trust --reason yearly ${T}`),

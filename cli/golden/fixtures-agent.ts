@@ -137,6 +137,15 @@ export const agentAnswers = {
       error_code: 'blocked',
     },
   ),
+  adminNodeTaskGet: {
+    ...task,
+    id: id('tsk', '3c'),
+    kind: 'image.verify',
+    label: 'Verify image',
+    state: 'completed',
+    percent: 100,
+    output: { is_intact: true, size_bytes: 2_361_393_152 },
+  },
   adminPlatformKeyList: page<PlatformKey>(
     platformKey,
     { ...platformKey, version: 1, state: 'retiring', sealed_values: 17 },

@@ -888,6 +888,37 @@ export type NodeTask = {
   expires_at: string;
 };
 
+export type NodeTaskDetail = {
+  /** ID of the node task. */
+  id: string;
+  /** ID of the node. */
+  node_id: string;
+  allocation_id: string | null;
+  kind: string;
+  /** What the task does. */
+  label: string;
+  attempt: number;
+  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'unknown' | 'cancelled';
+  state_reason: string | null;
+  error_code: string | null;
+  percent: number | null;
+  /** The last note of the agent on its progress. */
+  progress_note: string | null;
+  correlation_id: string;
+  /** When it was requested. */
+  created_at: string;
+  /** When the agent received it. */
+  dispatched_at: string | null;
+  /** When the agent started it. */
+  started_at: string | null;
+  /** When it ended. */
+  finished_at: string | null;
+  /** When it expires. */
+  expires_at: string;
+  /** What the host returned, in the shape of its kind; null until it reports a result. */
+  output: Record<string, unknown> | null;
+};
+
 export type Organization = {
   /** ID of the organization. */
   id: string;
@@ -2319,6 +2350,7 @@ export const operations = {
   adminNodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
   adminNodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
   adminNodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
+  adminNodeTaskGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks/{task_id}' },
   adminRestoreGet: { method: 'GET', path: '/api/v1/admin/restore' },
   adminRestoreBegin: { method: 'POST', path: '/api/v1/admin/restore', idempotency: 'required', body: true },
   adminNodeRestoreRelease: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/restore-release', idempotency: 'required', body: true },
@@ -5046,6 +5078,18 @@ export type Operations = {
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
+  };
+  /** Get a task of a node with the result of the host */
+  adminNodeTaskGet: {
+    request: {
+      params: {
+        /** ID of the node. */
+        node_id: string;
+        /** ID of the node task. */
+        task_id: string;
+      };
+    };
+    response: NodeTaskDetail;
   };
   /** Get the newest restore, with the nodes whose destructive tasks are held */
   adminRestoreGet: {

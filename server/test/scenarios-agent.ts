@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { insertFreshKey } from '../src/agents/trust.ts';
 import { PLATFORM } from '../src/db/client.ts';
+import { insertTask } from '../src/db/node-task.ts';
 import { anEnrolledNode } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
 import { must, type Tenants } from './tenants.ts';
@@ -21,6 +22,14 @@ const newHost = () => ({
 const atNode = async (tenants: Tenants) => {
   const { node } = must(await tenants.superadmin.post('/api/v1/admin/nodes', newHost()), 201).body;
   return { as: tenants.superadmin, params: { node_id: String(node.id) } };
+};
+
+/** A task of a host that is not executed. */
+export const newTask = async (tenants: Tenants): Promise<Readonly<{ node_id: string; task_id: string }>> => {
+  const { node_id } = (await atNode(tenants)).params;
+  const task = { node_id, kind: 'diag.health_probe', params: {}, correlation_id: 'a-task' } as const;
+  const { id } = await tenants.test.db.database.write(PLATFORM, (tx) => insertTask(tx, task));
+  return { node_id, task_id: id };
 };
 
 /** One key per purpose is staged at a time; those of other scenarios are removed. */
@@ -48,6 +57,7 @@ type Mine =
   | 'adminNodeRetire'
   | 'adminNodeDelete'
   | 'adminNodeTaskList'
+  | 'adminNodeTaskGet'
   | 'adminPlatformKeyList'
   | 'adminPlatformKeyRotate'
   | 'adminTrustKeyList'
@@ -80,6 +90,7 @@ export const agentScenarios: Pick<Scenarios, Mine> = {
     return at;
   },
   adminNodeTaskList: atNode,
+  adminNodeTaskGet: async (tenants) => ({ as: tenants.superadmin, params: await newTask(tenants) }),
   adminPlatformKeyList: async (tenants) => ({ as: tenants.superadmin }),
   adminPlatformKeyRotate: async (tenants) => {
     // A version that is only recorded: the processes of a test hold one.

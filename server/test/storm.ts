@@ -87,6 +87,7 @@ export const storm = (requests: number): Promise<void> =>
         digest: [`sha256:${'0'.repeat(64)}`, `sha256:${'1'.repeat(64)}`],
         node_id: [strangeId('node')],
         slot_id: [strangeId('slot')],
+        task_id: [strangeId('node_task')],
         trust_key_id: [strangeId('trust_key')],
         private_network: ['10.1.0.0/16', '10.100.0.0/24', '10.100.0.1/24', '999.0.0.0/24'],
         disk_ownership_id: [strangeId('disk_ownership')],

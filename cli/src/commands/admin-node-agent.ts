@@ -205,4 +205,30 @@ export const nodeAgentCommands = [
       cli.out.list(await collect(flags, read), columns);
     },
   }),
+  command({
+    name: 'task',
+    summary: 'Show a task of a node with the result of the host',
+    args: { ...node, task: 'ID of the task' },
+    run: async (cli, { args }) => {
+      const params = { node_id: await nodeId(cli, args.node), task_id: args.task };
+      const task = await (await cli.client()).adminNodeTaskGet({ params }, { signal: cli.signal });
+      cli.out.item(task, {
+        ID: task.id,
+        Task: task.label,
+        Kind: task.kind,
+        State: taskText(task.state),
+        Attempt: String(task.attempt),
+        ...(task.error_code === null ? {} : { Error: task.error_code }),
+        ...(task.state_reason === null ? {} : { Reason: task.state_reason }),
+        ...(task.progress_note === null ? {} : { Progress: task.progress_note }),
+        Allocation: task.allocation_id,
+        Requested: shortTime(task.created_at),
+        Ended: shortTime(task.finished_at),
+        'Correlation ID': task.correlation_id,
+      });
+      if (cli.out.json) return;
+      cli.out.print(task.output === null ? 'The host has returned no result.' : 'Result of the host:');
+      if (task.output !== null) cli.out.print(JSON.stringify(task.output, null, 2));
+    },
+  }),
 ] as const;

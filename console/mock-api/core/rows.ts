@@ -1,5 +1,6 @@
 /** The stored rows, in the contract's own types. Values that can be computed on read are not stored. */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import type { TaskKind } from '@gpuaas/contract/task-kinds';
 
 type ResponseRow<K extends keyof PublicApi> = ResponseOf<PublicApi[K]>;
 type Item<K extends keyof PublicApi> = ResponseRow<K> extends { items: (infer T)[] } ? T : never;
@@ -52,7 +53,8 @@ export type Session = ResponseRow<'terminalSessionGet'> & {
 
 export type NodeView = ResponseRow<'adminNodeGet'>;
 export type SlotView = ResponseRow<'adminNodeSlotGet'>;
-export type NodeTask = Item<'adminNodeTaskList'>;
+/** `kind` is a string on the wire, so that an older client reads the tasks of newer agents; the demo knows its kinds. */
+export type NodeTask = Omit<ResponseRow<'adminNodeTaskGet'>, 'kind'> & { kind: TaskKind };
 export type Finding = ResponseRow<'adminNodeInventoryGet'>['findings'][number];
 export type HealthAlert = ResponseRow<'adminNodeHealthGet'>['alerts'][number];
 export type HealthOverride = ResponseRow<'adminNodeHealthGet'>['overrides'][number];
@@ -115,7 +117,13 @@ export type Run = Omit<ResponseRow<'adminWorkflowRunGet'>, 'actions' | 'step_lab
   /** Incremented when scheduled changes for it no longer apply. */
   turn: number;
 };
-export type PathStep = Readonly<{ step: string; label: string; kind: string | null; seconds: number; bytes?: number }>;
+export type PathStep = Readonly<{
+  step: string;
+  label: string;
+  kind: TaskKind | null;
+  seconds: number;
+  bytes?: number;
+}>;
 
 export type AuditRow = Item<'adminAuditLogList'>;
 export type LogLine = Item<'adminLogList'>;

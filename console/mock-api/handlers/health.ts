@@ -7,9 +7,8 @@ import type { World } from '../core/world.ts';
 import { refuseNode } from '../life/actions.ts';
 import { AGENT, countedAlerts, informTenants } from '../life/health.ts';
 import { slotsOf } from '../life/placement.ts';
-import { runTask } from '../life/task.ts';
+import { runTask, taskView } from '../life/task.ts';
 import { getNode } from './node.ts';
-import { assertConnected } from './node-agent.ts';
 
 const CHECKS = ['pcie_links', 'ecc', 'nvme_smart', 'fabric_manager', 'kernel_log', 'temperature'];
 
@@ -59,9 +58,8 @@ export const health = {
     const { world, correlation_id } = ctx;
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(world, node, 'probe'));
-    assertConnected(node);
-    const asked = { node_id: node.id, kind: 'node.health_probe', allocation_id: null, correlation_id };
-    return { ...runTask(world, asked, 3, () => settle(world, node)) };
+    const asked = { node_id: node.id, kind: 'diag.health_probe', allocation_id: null, correlation_id } as const;
+    return taskView(runTask(world, asked, 3, () => settle(world, node)));
   },
   adminNodeHealthOverridePut: async (ctx: MockCtx, { params, body }: Req<'adminNodeHealthOverridePut'>) => {
     const { world } = ctx;

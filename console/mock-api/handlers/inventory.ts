@@ -1,13 +1,13 @@
 /** The inventory of a host as last reported by its agent, and the actions that an operator has. */
 
+import type { TaskKind } from '@gpuaas/contract/task-kinds';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound } from '../core/errors.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { runTask } from '../life/task.ts';
+import { runTask, taskView } from '../life/task.ts';
 import { getNode } from './node.ts';
-import { assertConnected } from './node-agent.ts';
 
 const AGE_S = 24;
 
@@ -38,10 +38,9 @@ const emitDrift = (world: World, node: Node, correlation_id: string): void =>
     },
   });
 
-const taskFor = (ctx: MockCtx, node: Node, kind: string, done: () => void) => {
-  assertConnected(node);
+const taskFor = (ctx: MockCtx, node: Node, kind: TaskKind, done: () => void) => {
   const { world, correlation_id } = ctx;
-  return { ...runTask(world, { node_id: node.id, kind, allocation_id: null, correlation_id }, 3, done) };
+  return taskView(runTask(world, { node_id: node.id, kind, allocation_id: null, correlation_id }, 3, done));
 };
 
 const imageOf = (node: Node, digest: string) =>
@@ -91,7 +90,7 @@ export const inventory = {
       (one) => one.allocation_id === params.allocation_id && one.node_id === node.id && one.released_at === null,
     );
     if (live) throw conflict(REFUSALS.lease_claimed);
-    return taskFor(ctx, node, 'slice.lease_end', () => {
+    return taskFor(ctx, node, 'slice.orphan_remove', () => {
       node.findings = node.findings.filter((one) => one.allocation_id !== params.allocation_id);
       emitDrift(world, node, ctx.correlation_id);
     });

@@ -1,6 +1,6 @@
 /** Node enrollment, agents and tasks. */
 
-import type { TaskKind } from '@gpuaas/contract/node';
+import { TASKS, type TaskKind } from '@gpuaas/contract/task-kinds';
 import { NO_HEARTBEAT } from '../../../server/src/domain/heartbeat.ts';
 import {
   describeHost,
@@ -13,15 +13,15 @@ import {
 import { isNodeOver } from '../../../server/src/domain/node-state.ts';
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
-import type { MockCtx, Req } from '../core/context.ts';
+import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal, refuse } from '../core/errors.ts';
-import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
+import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { refuseNode } from '../life/actions.ts';
 import { slotsOf } from '../life/placement.ts';
-import { runTask } from '../life/task.ts';
+import { runTask, taskView } from '../life/task.ts';
 import { addNode, hostOf } from '../seed/fleet.ts';
 import { nodeView } from '../views/node.ts';
 import { emitNode, getNode, moveNode } from './node.ts';
@@ -29,16 +29,7 @@ import { emitNode, getNode, moveNode } from './node.ts';
 const NODE_API = 'https://nodes.gpuaas.example:8443';
 const ENROLL_MS = 8_000;
 const TOKEN_MS = 15 * 60_000;
-const KINDS: TaskKind[] = [
-  'slice.topology_discover',
-  'slice.bundle_lease',
-  'slice.image_clone',
-  'slice.vm_start',
-  'slice.vm_readiness',
-  'slice.vm_stop',
-  'slice.cleanup',
-  'node.cleanup',
-];
+const KINDS = Object.keys(TASKS) as TaskKind[];
 
 const enrollmentOf = (world: World, node: Node) => {
   const id = world.mint('enrollment');
@@ -129,11 +120,6 @@ const agentView = (world: World, node: Node) => ({
   kinds: node.agent_version === null ? [] : KINDS,
   certificates: node.certificates,
 });
-
-/** The demo has no queue for agents that are disconnected; the server queues the task. */
-export const assertConnected = (node: Node): void => {
-  if (!node.is_connected) throw conflict('The agent of this node is not connected.');
-};
 
 const unknownName = (field: string, noun: string, name: string): Refusal =>
   invalidField(field, `names no ${noun}`, 'unknown', `There is no ${noun} named "${name}".`);
@@ -234,17 +220,23 @@ export const nodeAgent = {
   adminNodeAgentUpdate: async (ctx: MockCtx, { params, body }: Req<'adminNodeAgentUpdate'>) => {
     const { world, correlation_id } = ctx;
     const node = getNode(ctx, params.node_id);
-    assertConnected(node);
-    const asked = { node_id: node.id, kind: 'agent.update', allocation_id: null, correlation_id };
-    return runTask(world, asked, 4, () => {
+    if (node.agent_version === null) throw conflict(REFUSALS.agent_never_connected);
+    const asked = { node_id: node.id, kind: 'agent.update', allocation_id: null, correlation_id } as const;
+    const task = runTask(world, asked, 4, () => {
       node.agent_version = body.version;
     });
+    return taskView(task);
   },
   adminNodeTaskList: async (ctx: MockCtx, { params, query }: Req<'adminNodeTaskList'>) => {
     const node = getNode(ctx, params.node_id);
     const rows = ctx.world.tasks
       .filter((task) => task.node_id === node.id)
       .filter((task) => query.state === undefined || task.state === query.state);
-    return pageOf(ctx, query, newestFirst(rows), idOf, asIs);
+    return pageOf(ctx, query, newestFirst(rows), idOf, taskView);
+  },
+  adminNodeTaskGet: async (ctx: MockCtx, { params }: Req<'adminNodeTaskGet'>) => {
+    const node = getNode(ctx, params.node_id);
+    const task = ctx.world.tasks.find((one) => one.id === params.task_id && one.node_id === node.id);
+    return must(task, 'task');
   },
 };

@@ -12,12 +12,12 @@ import { gpusOf } from '../life/gpu-model.ts';
 import { discover, discoveryTask, repair, wipeDisk } from '../life/node-work.ts';
 import { slotsOf } from '../life/placement.ts';
 import { addProof, moveSlot } from '../life/slots.ts';
+import { taskView } from '../life/task.ts';
 import { slotOf } from '../seed/fleet.ts';
 import { discoveryOf } from '../views/discovery.ts';
 import { factsOf } from '../views/facts.ts';
 import { slotView } from '../views/node.ts';
 import { getNode } from './node.ts';
-import { assertConnected } from './node-agent.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -47,6 +47,7 @@ const taskOf = (world: World, node: Node): NodeTask => {
     error_code: null,
     percent: null,
     progress_note: null,
+    output: null,
     correlation_id: `c-${node.id.slice(4)}`,
     created_at: at,
     dispatched_at: at,
@@ -98,9 +99,8 @@ export const topology = {
   adminNodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryCreate'>) => {
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(ctx.world, node, 'discover'));
-    assertConnected(node);
     const open = discoveryTask(ctx.world, node);
-    return { ...(open?.finished_at === null ? open : discover(ctx.world, node, ctx.correlation_id)) };
+    return taskView(open?.finished_at === null ? open : discover(ctx.world, node, ctx.correlation_id));
   },
   adminNodeDiscoveryGet: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryGet'>) => {
     const node = getNode(ctx, params.node_id);
@@ -172,7 +172,6 @@ export const topology = {
     const slot = lockSlot(ctx, req);
     if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'repair'))) return finish(ctx, slot, req.body.reason);
     const node = getNode(ctx, slot.node_id);
-    assertConnected(node);
     repair(ctx.world, node, slot, ctx.correlation_id);
     return finish(ctx, slot, req.body.reason);
   },

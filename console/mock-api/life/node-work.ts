@@ -14,7 +14,7 @@ export const discoveryTask = (world: World, node: Node): NodeTask | undefined =>
   world.tasks.find((task) => task.id === node.discovery_task_id);
 
 export const discover = (world: World, node: Node, correlation_id: string): NodeTask => {
-  const asked = { node_id: node.id, kind: 'slice.topology_discover', allocation_id: null, correlation_id };
+  const asked = { node_id: node.id, kind: 'slice.topology_discover', allocation_id: null, correlation_id } as const;
   const task = runTask(world, asked, DISCOVER_S, () => {
     node.discovered_at = world.ago();
     node.is_runtime_validated = node.unmet.length === 0;

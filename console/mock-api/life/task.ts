@@ -1,20 +1,27 @@
-/** Tasks of hosts: queued, dispatched, completed. */
-import { taskLabel } from '@gpuaas/contract/task-kinds';
+/** Tasks of hosts: queued, dispatched, completed. The hosts of the demo return no results. */
+import { type TaskKind, taskLabel } from '@gpuaas/contract/task-kinds';
 import type { NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
 
 const EXPIRES_MS = 30 * 60_000;
 
+/** As lists and changes return it: only a read of one task has the result of the host. */
+export const taskView = ({ output: _, ...shown }: NodeTask) => shown;
+
 export type NewTask = Readonly<{
   node_id: string;
-  kind: string;
+  kind: TaskKind;
   allocation_id: string | null;
   correlation_id: string;
 }>;
 
+/** A task waits for an agent that is disconnected. No host of the demo connects again. */
+const isReachable = (world: World, nodeId: string): boolean => world.nodes.get(nodeId)?.is_connected ?? false;
+
 export const startTask = (world: World, { node_id, kind, allocation_id, correlation_id }: NewTask): NodeTask => {
   const now = world.ago();
+  const began = isReachable(world, node_id) ? now : null;
   const task: NodeTask = {
     id: world.mint('node_task'),
     node_id,
@@ -22,20 +29,26 @@ export const startTask = (world: World, { node_id, kind, allocation_id, correlat
     kind,
     label: taskLabel(kind),
     attempt: 1,
-    state: 'running',
+    state: began === null ? 'queued' : 'running',
     state_reason: null,
     error_code: null,
-    percent: 0,
+    percent: began === null ? null : 0,
     progress_note: null,
+    output: null,
     correlation_id,
     created_at: now,
-    dispatched_at: now,
-    started_at: now,
+    dispatched_at: began,
+    started_at: began,
     finished_at: null,
     expires_at: world.ago(-EXPIRES_MS),
   };
   world.tasks.push(task);
-  say(world, { message: `task ${kind} began`, correlation_id, node_id, fields: { task_id: task.id } });
+  say(world, {
+    message: `task ${kind} ${began === null ? 'waits for its agent' : 'began'}`,
+    correlation_id,
+    node_id,
+    fields: { task_id: task.id },
+  });
   return task;
 };
 
@@ -61,9 +74,10 @@ export const endTask = (
   });
 };
 
-/** A task outside of any run: queued now and completed a little later. */
+/** A task outside of any run, completed a little later; that of a disconnected agent stays queued. */
 export const runTask = (world: World, asked: NewTask, seconds: number, done: (task: NodeTask) => void): NodeTask => {
   const task = startTask(world, asked);
+  if (task.state === 'queued') return task;
   world.agenda.after(seconds * 1000, () => {
     if (task.finished_at !== null) return;
     endTask(world, task.id, { state: 'completed' });

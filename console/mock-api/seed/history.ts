@@ -1,6 +1,6 @@
 /** The history before the start of the demo: audit rows, tasks, log lines, events, grants and sessions. */
 
-import { taskLabel } from '@gpuaas/contract/task-kinds';
+import { type TaskKind, taskLabel } from '@gpuaas/contract/task-kinds';
 import { POLICIES } from '../../../server/src/domain/sentences.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, AuditRow, KeptEvent, NodeTask } from '../core/rows.ts';
@@ -45,7 +45,7 @@ const audit = (world: World, organization_id: string | null, done: Done): void =
   });
 };
 
-const task = (world: World, row: Allocation, kind: string, at: string, over: Partial<NodeTask> = {}): void => {
+const task = (world: World, row: Allocation, kind: TaskKind, at: string, over: Partial<NodeTask> = {}): void => {
   const atMs = Date.parse(at);
   world.tasks.push({
     id: world.mint('node_task', atMs),
@@ -58,6 +58,7 @@ const task = (world: World, row: Allocation, kind: string, at: string, over: Par
     state_reason: null,
     error_code: null,
     percent: 100,
+    output: null,
     progress_note: null,
     correlation_id: row.correlation_id,
     created_at: at,

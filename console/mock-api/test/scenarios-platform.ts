@@ -171,6 +171,10 @@ export const platformScenarios = {
     return { params };
   },
   adminNodeTaskList: (api) => ({ params: at(api) }),
+  adminNodeTaskGet: (api) => {
+    const task = api.world.tasks[0];
+    return { params: { node_id: task?.node_id ?? '', task_id: task?.id ?? '' } };
+  },
   adminNodeDiscoveryCreate: (api) => ({ params: at(api), body: {} }),
   adminNodeDiscoveryGet: (api) => ({ params: at(api, 'j22u15') }),
   adminNodeDiscoveryFactsGet: (api) => ({ params: at(api) }),

@@ -7,6 +7,7 @@ import type { Candidate, Discovery, Node, NodeTask, Prerequisite, Slot } from '.
 import type { World } from '../core/world.ts';
 import { HOST_GPU } from '../life/gpu-model.ts';
 import { PARTITIONS, slotsOf } from '../life/placement.ts';
+import { taskView } from '../life/task.ts';
 import { bindingOf, DRIVE_BYTES, PLACES, type Place } from '../seed/host.ts';
 
 type CandidateView = NonNullable<Discovery['map']>['candidates'][number];
@@ -93,11 +94,11 @@ const viewOf =
 
 export const discoveryOf = (world: World, node: Node, task: NodeTask): Discovery => {
   if (node.discovered_at === null || (task.finished_at === null && task.kind === 'slice.topology_discover'))
-    return { task, map: null };
+    return { task: taskView(task), map: null };
   const candidates = PLACES.map(viewOf(world, node));
   const prerequisites = prerequisitesOf(node);
   return {
-    task,
+    task: taskView(task),
     map: {
       map_hash: digestOf(JSON.stringify([node.id, candidates.map((one) => one.content_hash), prerequisites])),
       created_at: node.discovered_at,

@@ -44,6 +44,16 @@ export const NodeTask = Closed({
   expires_at: Time('When it expires.'),
 });
 
+/** A task with what the host returned. A result names hardware and counts, never secrets. */
+export const NodeTaskDetail = Closed({
+  ...NodeTask.properties,
+  output: Nullable(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'What the host returned, in the shape of its kind; null until it reports a result.',
+    }),
+  ),
+});
+
 const operatorRead = operatorReads('Nodes');
 
 export const adminNodeTaskApi = define({
@@ -55,5 +65,13 @@ export const adminNodeTaskApi = define({
     params: node,
     query: Closed({ ...PageQuery, state: Type.Optional(StringEnum(TASK_STATES)) }),
     response: Page(NodeTask),
+  },
+  adminNodeTaskGet: {
+    ...operatorRead,
+    path: '/api/v1/admin/nodes/{node_id}/tasks/{task_id}',
+    summary: 'Get a task of a node with the result of the host',
+    permission: 'admin.node.read',
+    params: Closed({ ...node.properties, task_id: Id('node_task') }),
+    response: NodeTaskDetail,
   },
 });

@@ -28,6 +28,10 @@ export type ViewRow = Readonly<
   >
 >;
 
+/** An output is an object of the shape of its kind: nothing else is stored. */
+type Output = Readonly<{ output: Record<string, unknown> | null }>;
+export type TaskDetail = TaskView & Output;
+
 export type TaskView = ViewRow & Readonly<{ label: string }>;
 
 /** Of `node_tasks t`. */
@@ -48,6 +52,14 @@ export const listNodeTasks = async (
       [page.node_id, page.before, page.state, page.limit, page.kind ?? null],
     )
   ).rows.map(viewOf);
+
+export const findNodeTask = async (reader: Reader, nodeId: string, id: string): Promise<TaskDetail | undefined> => {
+  const { rows } = await reader.query<ViewRow & Output>(
+    `select ${VIEW}, t.output from node_tasks t where t.node_id = $1 and t.id = $2`,
+    [nodeId, id],
+  );
+  return rows.map((row) => ({ ...viewOf(row), output: row.output }))[0];
+};
 
 export const findOpenTask = async (
   reader: Reader,

@@ -4,7 +4,7 @@ import { api, isMutation, type Operation, type OperationId, type RoleName, roleH
 import { type Caller, startTestApp, type TestResponse, testClock } from '../../test/app.ts';
 import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf } from '../../test/request.ts';
 import { scenarios } from '../../test/scenarios.ts';
-import { newStagedKey } from '../../test/scenarios-agent.ts';
+import { newStagedKey, newTask } from '../../test/scenarios-agent.ts';
 import { newPrice } from '../../test/scenarios-catalog.ts';
 import { newInventoried } from '../../test/scenarios-inventory.ts';
 import { groupMembersOf } from '../../test/scenarios-site.ts';
@@ -251,6 +251,7 @@ describe('every operation of the contract', () => {
         allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
         adminPriceGet: { params: { price_id: (await newPrice(tenants)).id } },
         adminNodeDiscoveryGet: discovered,
+        adminNodeTaskGet: { params: await newTask(tenants) },
         adminNodeDiscoveryFactsGet: discovered,
         adminNodeInventoryGet: { params: { node_id: await newInventoried(tenants) } },
         adminNodeSlotGet: { params: { node_id, slot_id } },
@@ -267,6 +268,7 @@ describe('every operation of the contract', () => {
     /** Resources of operators belong to no tenant; the refusal comes before the lookup. */
     const strange = {
       slot_id: strangeId('slot'),
+      task_id: strangeId('node_task'),
       disk_ownership_id: strangeId('disk_ownership'),
       trust_key_id: strangeId('trust_key'),
       sign_up_request_id: strangeId('sign_up_request'),

@@ -167,6 +167,7 @@ export const handlers = {
   adminNodeRetire: nodeEnd.retire,
   adminNodeDelete: nodeEnd.remove,
   adminNodeTaskList: nodeAgent.taskList,
+  adminNodeTaskGet: nodeAgent.taskGet,
   adminPlatformKeyList: platformKey.list,
   adminPlatformKeyRotate: platformKey.rotate,
   adminTrustKeyList: trustKey.list,

@@ -13,9 +13,9 @@ import { listCertificates, lockCertificates, revokeCertificates, revokeEnrollmen
 import { insertTask } from '../db/node-task.ts';
 import { ensureSharedPool, type NodePool, shareLivePool } from '../db/pool.ts';
 import { isRegion } from '../db/region.ts';
-import { findOpenTask, listNodeTasks } from '../db/task-view.ts';
+import { findNodeTask, findOpenTask, listNodeTasks } from '../db/task-view.ts';
 import { REFUSALS } from '../domain/sentences.ts';
-import { AppError, conflict } from '../errors.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
 import { onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -168,4 +168,13 @@ export const taskList = async (ctx: ReadCtx, { params, query }: Req<'adminNodeTa
     (row) => [row.id],
     (row) => row,
   );
+};
+
+export const taskGet = async (ctx: ReadCtx, { params }: Req<'adminNodeTaskGet'>) => {
+  const task = await ctx.read(async (reader) => {
+    const node = await getNode(reader, params.node_id);
+    return findNodeTask(reader, node.id, params.task_id);
+  });
+  if (task === undefined) throw notFound('task');
+  return task;
 };
