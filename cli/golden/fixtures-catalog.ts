@@ -83,6 +83,13 @@ const dedicated: Pool = {
 const noHost =
   'demo-h200-01 in eu-north-1 could not fetch it: http://images.example/ has no image rocky-9. Correct the image source of the host, then: gpuaas admin node image pull NODE rocky-9';
 
+/** An image for a kernel, which one host does not have. */
+export const notEverywhere = {
+  boot_kind: 'kernel',
+  hosts_unable: 1,
+  unable: [{ node_id: node.id, node_name: node.name, reason: 'host has no kernel for VMs, which the image needs' }],
+} as const satisfies Partial<AdminOsImage>;
+
 export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sku }: Sku, image: AdminOsImage) => {
   const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [], gpu_ids: [] };
   const unpriced = { ...adminSku, gpu_hourly_price: null, blockers: ['It has no price yet.'] };
@@ -117,7 +124,7 @@ export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sk
       { ...image, name: 'debian-12', trust: 'unverified' as const, retired_at, default_regions: [] },
       { ...image, name: 'rocky-9', default_regions: [], default_blockers: [noHost] },
     ),
-    adminOsImageGet: image,
+    adminOsImageGet: { ...image, ...notEverywhere },
     adminOsImageUpdate: {
       ...image,
       channel: 'candidate' as const,
