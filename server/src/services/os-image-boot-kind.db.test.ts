@@ -4,14 +4,13 @@ import { after, before, describe, it } from 'node:test';
 import type { HostFacts } from '@gpuaas/contract/node';
 import { Client } from 'pg';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import { discover, discovery } from '../../test/discovered.ts';
+import { anEnrolledNode, discover, discovery, eight, proveFirstWipes } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
-import { aNode, anAllocation, SLICE_SKU } from '../../test/placement.ts';
+import { aCatalog, aNode, anAllocation, SLICE_SKU } from '../../test/placement.ts';
 import { newImage } from '../../test/scenarios-image.ts';
 import { must, type User } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { loadSchedulerNode } from '../db/placement.ts';
-import { refreshSummary } from '../placement/summary.ts';
 
 const REGION = 'us-buffalo-1';
 const IMAGES = '/api/v1/admin/os-images';
@@ -28,6 +27,7 @@ describe('the boot kind of an image', () => {
     ada = await test.user('ada');
     sql = new Client({ connectionString: test.db.ownerUrl });
     await sql.connect();
+    await aCatalog(sql);
   });
   after(async () => {
     await assertInvariants(test.db.database);
@@ -35,22 +35,27 @@ describe('the boot kind of an image', () => {
     for (const close of closers) await close();
   });
 
-  const aHost = async () => {
-    const node = await aNode(sql, { region_name: REGION });
-    await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
-    return node;
-  };
   const anImage = async (over: object = {}) => {
     const image = { ...newImage(), sku_names: ['h200-sxm-slice', SLICE_SKU], ...over };
     return must(await root.post(IMAGES, image), 201).body;
   };
   const get = async (name: string) => must(await root.get(`${IMAGES}/${name}`), 200).body;
   const reports = async (node: string, boot_kinds: HostFacts['boot_kinds']) => {
-    const { facts, ...rest } = discovery();
+    const { facts, ...rest } = discovery(eight(700));
     await discover(test.db.database, node, {
       ...rest,
       facts: boot_kinds === undefined ? facts : { ...facts, boot_kinds },
     });
+  };
+  /** Its slots are approved as an agent of an earlier release found them. */
+  const anApprovedHost = async () => {
+    const node = await anEnrolledNode(test.db.database, sql, { region_name: REGION, capacity_mode: 'slice' });
+    await reports(node, undefined);
+    const at = `/api/v1/admin/nodes/${node}`;
+    const { map } = must(await root.get(`${at}/slice-topology/discovery`), 200).body;
+    must(await root.post(`${at}/resource-slots/approve`, { map_hash: map.map_hash }), 200);
+    await proveFirstWipes(test.db.database, node);
+    return node;
   };
   const kindsOf = async (node: string) =>
     (await test.db.database.read(PLATFORM, (reader) => loadSchedulerNode(reader, node)))?.node.boot_kinds;
@@ -60,7 +65,7 @@ describe('the boot kind of an image', () => {
     });
 
   it('is reported by hosts, decides where it is placed, and the hosts that cannot start it are named', async () => {
-    const { id: node } = await aHost();
+    const node = await anApprovedHost();
     const [firmware, kernel] = [await anImage(), await anImage({ boot_kind: 'kernel' })];
     assert.deepEqual([firmware.boot_kind, kernel.boot_kind], ['uefi', 'kernel']);
     assert.deepEqual([firmware.hosts_checked, firmware.hosts_unable, firmware.unable], [0, 0, []]);
@@ -107,7 +112,7 @@ describe('the boot kind of an image', () => {
   });
 
   it('refuses a reinstallation with an image that the host of the VM cannot start', async () => {
-    const node = await aHost();
+    const node = await aNode(sql, { region_name: REGION });
     await reports(node.id, { value: ['uefi'] });
     const tenant = { organization_id: ada.organization_id, project_id: ada.project_id };
     const { id } = await anAllocation(sql, { node, tenant, state: 'active' });
