@@ -12,6 +12,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { HYPERVISOR_DEFAULTS } from '../node-agent/src/host/linux/hypervisor-config.ts';
 import { cloudInit } from '../node-agent/src/vm/cloud-init.ts';
 import { writeSeed } from '../node-agent/src/vm/seed.ts';
 import { composedHostLacks } from '../node-agent/test/composed-host.ts';
@@ -50,7 +51,7 @@ const withLab = async <T>(hypervisor: object, measure: (lab: SliceLab, image: Im
     slots: 1,
     disk_bytes: 2 * GIB,
     images: [{ name: IMAGE, file: disk, format: 'qcow2' }],
-    hypervisor: { boot: { kind: 'kernel', ...files }, ...hypervisor },
+    hypervisor: { boot: { ...HYPERVISOR_DEFAULTS.boot, kernel: { kind: 'kernel', ...files } }, ...hypervisor },
   });
   try {
     await lab.host.host.images.pull({ name: IMAGE, digest: null }, () => undefined);

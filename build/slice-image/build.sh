@@ -38,6 +38,7 @@ cat >"$work/out/catalog.json" <<JSON
   "digest": "$digest",
   "format": "qcow2",
   "size_bytes": $(stat -c %s "$work/out/disk.qcow2"),
+  "boot_kind": "${BOOT_KIND:-uefi}",
   "driver_strategy": "$DRIVER_STRATEGY",
   "readiness_checks": [${checks%, }],
   "source": "build/slice-image/images/$name.conf at recipe $hash",

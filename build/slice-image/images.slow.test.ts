@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { HYPERVISOR_DEFAULTS } from '../../node-agent/src/host/linux/hypervisor-config.ts';
 import { composedHostLacks } from '../../node-agent/test/composed-host.ts';
 import { makeSliceLab } from '../../node-agent/test/slice-lab.ts';
 import { requires } from '../../tools/test/requires.ts';
@@ -21,7 +22,13 @@ const build = (name: string, ...flags: readonly string[]): string =>
     stdio: ['ignore', 'pipe', 'inherit'],
   }).trim();
 
-type Entry = Readonly<{ name: string; digest: string; readiness_checks: string[]; driver_strategy: string }>;
+type Entry = Readonly<{
+  name: string;
+  digest: string;
+  readiness_checks: string[];
+  driver_strategy: string;
+  boot_kind: string;
+}>;
 const open = (folder: string) => ({
   entry: JSON.parse(readFileSync(join(folder, 'catalog.json'), 'utf8')) as Entry,
   contents: readFileSync(join(folder, 'contents.txt'), 'utf8').split('\n'),
@@ -41,7 +48,7 @@ const start = async (t: TestContext, folder: string, diskBytes: number) => {
     slots: 1,
     disk_bytes: diskBytes,
     images: [{ name: entry.name, file: disk, format: 'qcow2' }],
-    hypervisor: { boot },
+    hypervisor: { boot: { ...HYPERVISOR_DEFAULTS.boot, kernel: boot } },
   });
   t.after(lab.close);
   await lab.run('slice.bundle_lease', { ...lab.lease, ...SMALL });
@@ -62,7 +69,7 @@ describe('the base image', { skip: LACKS }, () => {
       contents.filter((path) => CUDA.test(path)),
       [],
     );
-    assert.equal(entry.driver_strategy, 'none');
+    assert.deepEqual([entry.driver_strategy, entry.boot_kind], ['none', 'uefi']);
   });
 
   test('is ready when its checks hold in the guest OS, and cloud-init takes its seed', {

@@ -14,6 +14,7 @@ import { siteCases } from './cases-site.ts';
 import { topologyCases } from './cases-topology.ts';
 import { traceCases } from './cases-trace.ts';
 import { answers, ids, run } from './fixtures.ts';
+import { notEverywhere } from './fixtures-catalog.ts';
 
 const T = '--no-json';
 const { organization, enterprise, project, otherUser, token, account, key, invitation, run: runId } = ids;
@@ -180,6 +181,14 @@ export const cases: readonly Case[] = [
   line('admin-image-register', `admin image register catalog.json --sku h200-sxm-slice ${T}`, {
     files: { 'catalog.json': JSON.stringify(answers.osImageGet) },
   }),
+  line(
+    'admin-image-register-kernel',
+    `admin image register catalog.json --sku h200-sxm-slice --boot-kind kernel ${T}`,
+    {
+      files: { 'catalog.json': JSON.stringify(answers.osImageGet) },
+      answers: { adminOsImageRegister: { ...answers.adminOsImageRegister, ...notEverywhere } },
+    },
+  ),
   line('admin-image-register-nothing', `admin image register none.json --sku h200-sxm-slice ${T}`),
   line(
     'admin-image-retire',

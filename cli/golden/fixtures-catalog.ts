@@ -93,6 +93,13 @@ const dedicated: Pool = {
 const noHost =
   'demo-h200-01 in eu-north-1 could not fetch it: http://images.example/ has no image rocky-9. Correct the image source of the host, then: gpuaas admin node image pull NODE rocky-9';
 
+/** An image for a kernel, which one host does not have. */
+export const notEverywhere = {
+  boot_kind: 'kernel',
+  hosts_unable: 1,
+  unable: [{ node_id: node.id, node_name: node.name, reason: 'host has no kernel for VMs, which the image needs' }],
+} as const satisfies Partial<AdminOsImage>;
+
 export const catalogAnswers = (
   tenantRegion: Region,
   { enabled, disabled_reason, ...sku }: Sku,
@@ -132,7 +139,7 @@ export const catalogAnswers = (
       { ...image, name: 'debian-12', trust: 'unverified' as const, retired_at, default_regions: [] },
       { ...image, name: 'rocky-9', default_regions: [], default_blockers: [noHost] },
     ),
-    adminOsImageGet: image,
+    adminOsImageGet: { ...image, ...notEverywhere },
     adminOsImageUpdate: {
       ...image,
       channel: 'candidate' as const,

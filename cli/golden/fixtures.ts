@@ -75,6 +75,7 @@ const version = {
   digest: `sha256:${'ab'.repeat(32)}`,
   format: 'qcow2',
   size_bytes: 7_516_192_768,
+  boot_kind: 'uefi',
   driver_strategy: 'preinstalled',
   readiness_checks: ['cuda_compiler', 'gpu_driver'],
   source: 'build/slice-image at recipe 0123456789abcdef',
@@ -92,13 +93,16 @@ const image: AdminOsImage = {
   enabled: true,
   default_regions: ['eu-north-1'],
   default_blockers: [],
+  hosts_checked: 12,
+  hosts_unable: 0,
+  unable: [],
   versions: [{ ...version, registered_at: time, retired_at: null, retired_reason: null }],
   retired_at: null,
   version: 2,
 };
 const notFetched =
   'No host in eu-north-1 has fetched it yet. An active host is asked automatically; to ask one yourself: gpuaas admin node image pull NODE ubuntu-24.04-h200-cuda';
-const { default_blockers: _, ...tenantImage } = image;
+const { default_blockers: _, hosts_checked: __, hosts_unable: ___, unable: ____, ...tenantImage } = image;
 const auditLog: AuditLog = {
   id: id('aud', '1a'),
   created_at: time,

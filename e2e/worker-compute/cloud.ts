@@ -73,6 +73,8 @@ export const addToCatalog = async (
       digest,
       format,
       size_bytes,
+      // Firmware is slow under emulation.
+      boot_kind: 'kernel',
       driver_strategy: 'none',
       readiness_checks: [],
       source: 'Debian packages',

@@ -3,6 +3,7 @@
  * Open vSwitch in namespaces of the test; PCI functions, GPUs and fabric are simulated, with the same serials and
  * addresses. So slots are complete and no rule is relaxed: in place of a GPU a VM gets an emulated device.
  */
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { requires } from '../../tools/test/requires.ts';
 import type { Host } from '../src/host/host.ts';
@@ -76,11 +77,17 @@ export const makeComposedHost = async (
       drives: join(loop.disks.root, 'dev'),
     });
     undo.push(libvirt.close);
+    // A test may remove it.
+    const kernel = join(libvirt.folder, 'vmlinuz');
+    await copyFile(guest.kernel, kernel);
     const config: HypervisorConfig = {
       ...HYPERVISOR_DEFAULTS,
       connect: libvirt.connect,
       accelerator: 'probe',
-      boot: { kind: 'kernel', kernel: guest.kernel, initrd: guest.initrd, command_line: guest.command_line },
+      boot: {
+        ...HYPERVISOR_DEFAULTS.boot,
+        kernel: { kind: 'kernel', kernel, initrd: guest.initrd, command_line: guest.command_line },
+      },
       folder: join(libvirt.folder, 'slices'),
       report_folder: join(libvirt.folder, 'report'),
       libvirt_log_folder: join(libvirt.folder, 'log/qemu'),

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ARRANGEMENTS, hostUnderTest, PARTS, type Subject } from '../src/host/contract/subject.ts';
 import type { Host } from '../src/host/host.ts';
@@ -93,6 +93,7 @@ const makeComposedSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
     host,
     image: TINY_IMAGE,
     machine: SMALL,
+    boot_kind: 'kernel',
     slots,
     arrange: {
       mount: disks.mount,
@@ -107,6 +108,11 @@ const makeComposedSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
       },
       fillImageCache: async () => void undo.push(fillCache(cache)),
       openSession: accounts.openSession,
+      removeBootKernel: async () => {
+        const kernel = lab.config.boot.kernel?.kernel ?? '';
+        await rename(kernel, `${kernel}.away`);
+        undo.push(() => rename(`${kernel}.away`, kernel));
+      },
       reboot: async () => {
         const [one, other] = slots.map(({ disk }) => disk.serial);
         if (one === undefined || other === undefined) throw new Error('the host has two disks');

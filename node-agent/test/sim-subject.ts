@@ -41,6 +41,7 @@ export const simSubject = async (host: SimHost, close: () => Promise<void> = asy
       fillImageCache: async () => void addFault(dir, { state: 'image_cache_full' }),
       openSession: async (username) => host.openSession(username),
       restartFabricManager: async () => void addFault(dir, { state: 'fabric_manager_restarted' }),
+      removeBootKernel: async () => void addFault(dir, { state: 'boot_kernel_missing' }),
       reboot: async () => host.reboot(),
     },
     close,

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TaskKind, TaskOutput, TaskParams, TaskSlot } from '@gpuaas/contract/node';
+import type { BootKind, TaskKind, TaskOutput, TaskParams, TaskSlot } from '@gpuaas/contract/node';
 import { silentLog } from '@gpuaas/kit';
 import { handlers } from '../src/tasks/index.ts';
 import type { TaskContext, TaskHandler } from '../src/tasks/task.ts';
@@ -32,7 +32,11 @@ export type SliceLab = Readonly<{
   close(): Promise<void>;
 }>;
 
-export const makeSliceLab = async (given: Parameters<typeof makeComposedHost>[0]): Promise<SliceLab> => {
+/** Its image starts with the kernel of the host: firmware is slow under emulation. */
+export const makeSliceLab = async ({
+  boot_kind = 'kernel',
+  ...given
+}: NonNullable<Parameters<typeof makeComposedHost>[0]> & Readonly<{ boot_kind?: BootKind }>): Promise<SliceLab> => {
   const host = await makeComposedHost(given);
   const state = await mkdtemp(join(tmpdir(), 'gpuaas-state-'));
   const tenant = makeTenant(host.network.config.command_prefix);
@@ -75,7 +79,8 @@ export const makeSliceLab = async (given: Parameters<typeof makeComposedHost>[0]
         state,
         ...more,
       };
-      return (await handler(context, params as TaskParams<TaskKind>)) as TaskOutput<typeof kind>;
+      const image = kind === 'slice.image_clone' || kind === 'slice.vm_start' ? { boot_kind } : {};
+      return (await handler(context, { ...image, ...params } as TaskParams<TaskKind>)) as TaskOutput<typeof kind>;
     },
     close: async () => {
       tenant.remove();

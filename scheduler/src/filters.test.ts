@@ -79,6 +79,20 @@ const CASES: readonly Case[] = [
     reason: 'not_ready',
   },
   {
+    filter: 'boot_kind',
+    node: { boot_kinds: ['kernel'] },
+    request: aSlice(1, { boot_kind: 'uefi' }),
+    detail: 'host has no UEFI firmware for VMs, which the image needs',
+    reason: 'boot_kind',
+  },
+  {
+    filter: 'boot_kind',
+    node: { boot_kinds: null },
+    request: aSlice(1, { boot_kind: 'kernel' }),
+    detail: 'host has no kernel for VMs, which the image needs',
+    reason: 'boot_kind',
+  },
+  {
     filter: 'host_size',
     node: { host: { ...NUMA_HOST, pages_mib: { '2M': 0, '1G': 0, reserved: 0 } } },
     request: aSlice(1, { vm: { vcpu_count: 8, memory_mib: 1024, hugepages: '1G' } }),
@@ -210,6 +224,17 @@ const ACCEPTED: readonly (readonly [string, Partial<SchedulerNode>, PlacementReq
   ],
   ['a VM on a host that no discovery measured', { host: null }, aSlice(1, { vm: { vcpu_count: 999, memory_mib: 1 } })],
   ['a slice whose image is there', { image_names: ['ubuntu'] }, aSlice(1, { image: 'ubuntu' })],
+  ['a slice of an image for firmware on a host that reported nothing', {}, aSlice(1, { boot_kind: 'uefi' })],
+  [
+    'a slice of an image for a kernel that the host has',
+    { boot_kinds: ['kernel'] },
+    aSlice(1, { boot_kind: 'kernel' }),
+  ],
+  [
+    'bare metal, which starts no image',
+    { capacity_mode: 'baremetal', boot_kinds: [] },
+    bareMetal({ boot_kind: 'uefi' }),
+  ],
   ['a slice that uses up the quota', {}, aSlice(4, { quota_gpus_remaining: 4 })],
   [
     'bare metal on a node without slots',

@@ -3,6 +3,7 @@
  * with the number of nodes it left. Each rule evaluates the current node, so the same list applies to a snapshot before
  * the claim and to the locked rows during it.
  */
+import { cannotStart } from './boot-kind.ts';
 import { hostShortfall } from './host-size.ts';
 import { freeLegalSets, isUsable, popcount } from './legal-sets.ts';
 import type { FilterName, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
@@ -139,6 +140,13 @@ export const FILTERS: readonly Filter[] = [
       node.runtime_validated || request.shape === 'baremetal'
         ? null
         : { detail: 'no prerequisite check has passed since the node booted', reason: 'not_ready' },
+  },
+  {
+    name: 'boot_kind',
+    reject: ({ node }, { shape, boot_kind }) => {
+      const detail = shape === 'baremetal' || boot_kind == null ? null : cannotStart(node.boot_kinds, boot_kind);
+      return detail === null ? null : { detail, reason: 'boot_kind' };
+    },
   },
   {
     name: 'host_size',

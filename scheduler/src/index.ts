@@ -1,5 +1,6 @@
 export { placementRequestOf } from './alternatives.ts';
 export { afterClaim, afterRelease, INDEXED_GPU_COUNTS, type PlacementIndexRow, placementIndexRow } from './apply.ts';
+export { cannotStart } from './boot-kind.ts';
 export { explainToOperator, explainToUser } from './explain.ts';
 export {
   type Candidate,

@@ -60,6 +60,9 @@ export type VmSize = Readonly<{
   numa_policy?: 'strict' | 'preferred' | 'none';
 }>;
 
+/** How a VM starts its image: in firmware, or with a kernel of the host. */
+export type BootKind = 'uefi' | 'kernel';
+
 export type SchedulerNode = Readonly<{
   id: string;
   region: string;
@@ -87,6 +90,8 @@ export type SchedulerNode = Readonly<{
   runtime_validated: boolean;
   /** The images it can run; null means any. */
   image_names: readonly string[] | null;
+  /** How its VMs can start; null before the agent reported it, and absent in snapshots of older versions: `uefi`. */
+  boot_kinds?: readonly BootKind[] | null;
   slots: readonly SchedulerSlot[];
   /** null: no NVSwitch on the board, so any set of GPUs is legal. */
   partitions: readonly FabricPartition[] | null;
@@ -103,6 +108,8 @@ export type PlacementRequest = Readonly<{
   image: string | null;
   /** The VM of a slice; null or absent: its size is not checked. */
   vm?: VmSize | null;
+  /** Of the image of a slice; null or absent: not checked. */
+  boot_kind?: BootKind | null;
   /** null: no quota. */
   quota_gpus_remaining: number | null;
 }>;
@@ -148,6 +155,7 @@ export type UnavailableReason =
   | 'held'
   | 'fabric'
   | 'fragmented'
+  | 'boot_kind'
   | 'quota';
 
 export type UnavailableGpus = Readonly<Record<UnavailableReason, number>>;
@@ -165,6 +173,7 @@ export type FilterName =
   | 'held'
   | 'node_health'
   | 'runtime_validated'
+  | 'boot_kind'
   | 'host_size'
   | 'slot_completeness'
   | 'count_on_one_node'

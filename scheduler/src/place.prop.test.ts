@@ -7,7 +7,7 @@ import { placementRequestOf } from './alternatives.ts';
 import { afterClaim, afterRelease, placementIndexRow } from './apply.ts';
 import { candidateOf, rejectedBy } from './filters.ts';
 import { isComplete, isUsable } from './legal-sets.ts';
-import type { Placed, PlacementRequest, SchedulerNode, SchedulerSlot, Snapshot } from './model.ts';
+import type { BootKind, Placed, PlacementRequest, SchedulerNode, SchedulerSlot, Snapshot } from './model.ts';
 import { place } from './place.ts';
 import { bareMetalScoreKey } from './scorers.ts';
 
@@ -61,6 +61,7 @@ const nodeArbitrary = (id: string): fc.Arbitrary<SchedulerNode> =>
           { gpu_count: 8, vcpu_count: 64, memory_mib: 65_536, hugepages_mib: 0, numa_nodes: 2 },
           { gpu_count: 8, vcpu_count: 16, memory_mib: 65_536, hugepages_mib: 8192, numa_nodes: 1 },
         ),
+        boot_kinds: fc.constantFrom<readonly BootKind[] | null>(null, ['uefi'], ['kernel'], ['uefi', 'kernel'], []),
         image_names: mostly<readonly string[] | null>(null, ['ubuntu'], []),
         slots: fc.oneof(
           { weight: 4, arbitrary: fc.tuple(...HGX_MODULES.map((_, index) => slotArbitrary(index, modules))) },
@@ -82,6 +83,7 @@ const requestArbitrary: fc.Arbitrary<PlacementRequest> = fc
     gpu_count: fc.constantFrom(1, 1, 2, 2, 4, 8, 3),
     region: mostly('north', 'south'),
     image: mostly<string | null>(null, 'ubuntu'),
+    boot_kind: mostly<BootKind | null>(null, 'uefi', 'kernel'),
     vm: fc.constantFrom<NonNullable<PlacementRequest['vm']> | null>(
       null,
       { vcpu_count: 8, memory_mib: 4096 },

@@ -27,6 +27,7 @@ const REASON_TEXT: Readonly<Record<UnavailableReason, string>> = {
   held: 'held by the operator',
   fabric: 'free, but not joined as one set by the fabric',
   fragmented: 'free, but on nodes that each have too few',
+  boot_kind: 'on nodes that cannot start the image',
   quota: 'free, but beyond the quota',
 };
 
@@ -36,6 +37,7 @@ const REASON_ORDER: readonly UnavailableReason[] = [
   'cleaning',
   'fragmented',
   'fabric',
+  'boot_kind',
   'held',
   'cleanup_blocked',
   'quarantined',

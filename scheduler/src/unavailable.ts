@@ -21,6 +21,7 @@ export const NONE_UNAVAILABLE: UnavailableGpus = {
   held: 0,
   fabric: 0,
   fragmented: 0,
+  boot_kind: 0,
   quota: 0,
 };
 

@@ -85,6 +85,8 @@ export type AdminOsImage = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
+  /** How a VM starts the image: uefi runs its boot loader in firmware, kernel a kernel of the host. It is placed only on hosts that can. */
+  boot_kind: 'uefi' | 'kernel';
   /** Whether the GPU driver is in the image. Nothing installs one later. */
   driver_strategy: 'preinstalled' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
@@ -110,6 +112,17 @@ export type AdminOsImage = {
   version: number;
   /** Why it cannot be the default, or not in a region, and what to do. */
   default_blockers: string[];
+  /** Hosts of its slice SKUs that have reported their boot kinds. */
+  hosts_checked: number;
+  /** Of these, hosts that cannot start its boot kind; it is not placed on them. */
+  hosts_unable: number;
+  /** Hosts that cannot start it, with the reason, up to 20. */
+  unable: {
+    /** ID of the node. */
+    node_id: string;
+    node_name: string;
+    reason: string;
+  }[];
 };
 
 /** A region as operators see it. */
@@ -629,6 +642,8 @@ export type ImageSpec = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
+  /** How a VM starts the image: uefi runs its boot loader in firmware, kernel a kernel of the host. It is placed only on hosts that can. */
+  boot_kind?: 'uefi' | 'kernel' | undefined;
   /** Whether the GPU driver is in the image. Nothing installs one later. */
   driver_strategy: 'preinstalled' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
@@ -966,6 +981,8 @@ export type OsImage = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
+  /** How a VM starts the image: uefi runs its boot loader in firmware, kernel a kernel of the host. It is placed only on hosts that can. */
+  boot_kind: 'uefi' | 'kernel';
   /** Whether the GPU driver is in the image. Nothing installs one later. */
   driver_strategy: 'preinstalled' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
@@ -996,6 +1013,8 @@ export type OsImageVersion = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
+  /** How a VM starts the image: uefi runs its boot loader in firmware, kernel a kernel of the host. It is placed only on hosts that can. */
+  boot_kind: 'uefi' | 'kernel';
   /** Whether the GPU driver is in the image. Nothing installs one later. */
   driver_strategy: 'preinstalled' | 'none';
   /** Readiness checks that the image runs in the guest OS; all must pass. */
@@ -1380,6 +1399,8 @@ export type SiteFile = {
     digest: string;
     format: 'raw' | 'qcow2';
     size_bytes: number;
+    /** How a VM starts the image: uefi runs its boot loader in firmware, kernel a kernel of the host. It is placed only on hosts that can. */
+    boot_kind?: 'uefi' | 'kernel' | undefined;
     /** Whether the GPU driver is in the image. Nothing installs one later. */
     driver_strategy: 'preinstalled' | 'none';
     /** Readiness checks that the image runs in the guest OS; all must pass. */
@@ -3172,7 +3193,7 @@ export type Operations = {
       quota_gpus_after: number | null;
       /** Error code that a launch would return; null if it fits. */
       code: string | null;
-      /** The result, then one entry for each reason why GPUs are unavailable: claimed, cleaning, cleanup_blocked, quarantined, unapproved, hardware_changed, unhealthy, incomplete, not_ready, held, fragmented, fabric, quota. */
+      /** The result, then one entry for each reason why GPUs are unavailable: claimed, cleaning, cleanup_blocked, quarantined, unapproved, hardware_changed, unhealthy, incomplete, not_ready, held, fragmented, fabric, boot_kind, quota. */
       reasons: {
         code: string;
         [name: string]: unknown;

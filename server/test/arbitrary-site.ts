@@ -72,6 +72,7 @@ const imagesOf = (names: readonly string[]) =>
         ...{ name, display_name, os_family: name, os_version: '1', sku_names: of },
         digest: `sha256:${build.repeat(64)}`,
         ...{ format: 'raw' as const, size_bytes: 1, driver_strategy: 'none' as const, readiness_checks: ['b', 'a'] },
+        ...(build === 'a' ? { boot_kind: 'kernel' as const } : {}),
         ...{ source: 'a build', digest_authority: 'the build' },
         ...(ok ? { trust: 'verified' as const } : {}),
       })),

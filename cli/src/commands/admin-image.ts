@@ -1,4 +1,4 @@
-import { IMAGE_CHANNELS, IMAGE_TRUST, type Operations } from '@gpuaas/sdk';
+import { type AdminOsImage, BOOT_KINDS, IMAGE_CHANNELS, IMAGE_TRUST, type Operations } from '@gpuaas/sdk';
 import { choice, command, type Group, list, required, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
@@ -10,7 +10,7 @@ type Register = Operations['adminOsImageRegister']['request']['body'];
 /** The entry may contain more fields than the catalog keeps, because a build also writes for other readers. */
 const KEPT = [
   ...['name', 'display_name', 'os_family', 'os_version', 'digest', 'format', 'size_bytes'],
-  ...['driver_strategy', 'readiness_checks', 'source', 'digest_authority'],
+  ...['boot_kind', 'driver_strategy', 'readiness_checks', 'source', 'digest_authority'],
 ];
 
 const readEntry = async (io: Io, file: string): Promise<Omit<Register, 'sku_names'>> => {
@@ -31,6 +31,15 @@ const useFlags = {
   channel: choice('Launches that name no image get a stable one', IMAGE_CHANNELS),
   trust: choice('Launches that name no image get a verified one', IMAGE_TRUST),
 } as const;
+
+/** `all`, or the number of hosts that can start it; `-` before a discovery reported any. */
+const hosts = ({ hosts_checked, hosts_unable }: AdminOsImage): string => {
+  if (hosts_checked === 0) return '-';
+  return hosts_unable === 0 ? 'all' : `${hosts_checked - hosts_unable}/${hosts_checked}`;
+};
+
+const hostLines = ({ unable }: AdminOsImage): string[] =>
+  unable.map(({ node_name, reason }) => `${node_name}: ${reason}`);
 
 export const adminImage: Group = {
   name: 'image',
@@ -55,6 +64,8 @@ export const adminImage: Group = {
             value: ({ enabled, retired_at }) => (retired_at === null ? enabled : 'retired'),
           },
           { header: 'DEFAULT IN', value: ({ default_regions }) => default_regions.join(', '), shrink: 'wrap' },
+          { header: 'HOSTS', value: hosts, align: 'right', optional: true },
+          { header: 'BOOT', value: ({ boot_kind }) => boot_kind, optional: true },
           { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
         ]);
         if (cli.out.json) return;
@@ -69,29 +80,36 @@ export const adminImage: Group = {
     }),
     command({
       name: 'get',
-      summary: 'Show an image with its versions',
+      summary: 'Show an image with its versions and the hosts that cannot start it',
       args: { image: 'Name' },
       run: async (cli, { args }) => {
         const params = { image_name: args.image };
-        cli.out.item(await (await cli.client()).adminOsImageGet({ params }, { signal: cli.signal }));
+        const found = await (await cli.client()).adminOsImageGet({ params }, { signal: cli.signal });
+        cli.out.item(found, { ...found, unable: hostLines(found) });
       },
     }),
     command({
       name: 'register',
       summary: 'Register an image or a new version, from the catalog.json of its build',
       args: { file: 'Catalog.json of the build, or - for standard input' },
-      flags: { sku: required(list('SKU it can run on; repeatable', 'name')), ...useFlags, ...keyFlags },
+      flags: {
+        sku: required(list('SKU it can run on; repeatable', 'name')),
+        'boot-kind': choice('How a VM starts it (default: that of the file, or uefi)', BOOT_KINDS),
+        ...useFlags,
+        ...keyFlags,
+      },
       examples: ['gpuaas admin image register catalog.json --sku h200-sxm-slice'],
       run: async (cli, { args, flags }) => {
         const body = {
           ...(await readEntry(cli.io, args.file)),
+          ...(flags.bootKind === undefined ? {} : { boot_kind: flags.bootKind }),
           sku_names: flags.sku,
           channel: flags.channel,
           trust: flags.trust,
         };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminOsImageRegister', { body }, options);
-        const { name, digest, default_blockers } = response.data;
+        const { name, digest, default_blockers, hosts_checked, hosts_unable } = response.data;
         cli.out.done(
           [
             `Launches that name ${name} use ${digest}.`,
@@ -99,6 +117,8 @@ export const adminImage: Group = {
           ].join('\n'),
           response,
         );
+        if (cli.out.json || hosts_unable === 0) return;
+        cli.out.points(`${hosts_unable} of ${hosts_checked} hosts cannot start it:`, hostLines(response.data));
       },
     }),
     command({

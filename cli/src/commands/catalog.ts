@@ -99,6 +99,7 @@ export const image: Group = {
           { header: 'IMAGE', value: ({ name }) => name },
           { header: 'SYSTEM', value: ({ os_family, os_version }) => `${os_family} ${os_version}`, shrink: 'cut' },
           { header: 'DRIVER', value: ({ driver_strategy }) => driver_strategy },
+          { header: 'BOOT', value: ({ boot_kind }) => boot_kind, optional: true },
           { header: 'DEFAULT IN', value: ({ default_regions }) => default_regions.join(', '), shrink: 'wrap' },
           { header: 'GIB', value: ({ size_bytes }) => (size_bytes / 2 ** 30).toFixed(1), align: 'right' },
           { header: 'ENABLED', value: ({ enabled }) => enabled },

@@ -520,6 +520,14 @@ export const adminOsImageRegister = {
     "min": 1,
     "max": 9007199254740991
   },
+  "boot_kind": {
+    "kind": "text",
+    "description": "How a VM starts the image: uefi runs its boot loader in firmware, kernel a kernel of the host. It is placed only on hosts that can.",
+    "options": [
+      "uefi",
+      "kernel"
+    ]
+  },
   "driver_strategy": {
     "kind": "text",
     "isRequired": true,

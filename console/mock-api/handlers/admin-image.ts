@@ -64,7 +64,8 @@ export const adminImage = {
   adminOsImageRegister: async (ctx: MockCtx, { body }: Req<'adminOsImageRegister'>) => {
     const { world } = ctx;
     assertSkus(world, body.sku_names);
-    const { name, display_name, os_family, os_version, sku_names, channel, trust = 'unverified', ...version } = body;
+    const { name, display_name, os_family, os_version, sku_names, channel, trust = 'unverified', ...build } = body;
+    const version = { ...build, boot_kind: build.boot_kind ?? ('uefi' as const) };
     const before = imageNamed(world, name);
     const known = before?.versions.find((one) => one.digest === body.digest);
     if (known !== undefined && (before?.retired_at === null || known.retired_at !== null))

@@ -68,6 +68,7 @@ export const schedulerNode = (world: World, node: Node): SchedulerNode => {
     launch_failures: node.launch_failures,
     has_other_gpus: gpusOf(world, node).gpu_model_conflict !== null,
     runtime_validated: node.is_runtime_validated,
+    boot_kinds: ['uefi', 'kernel'],
     image_names: null,
     slots: slots.map(schedulerSlot),
     partitions: SCHEDULER_PARTITIONS,

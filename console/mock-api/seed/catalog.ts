@@ -49,6 +49,7 @@ const imageOf = (world: World, words: ImageWords): OsImage => {
     digest: `sha256:${digestOf(`demo image ${words.name} ${number}`)}`,
     format: 'qcow2' as const,
     size_bytes: words.size_bytes,
+    boot_kind: 'uefi' as const,
     driver_strategy: words.driver_strategy,
     readiness_checks: words.readiness_checks,
     source: 'simulated; there is no file',

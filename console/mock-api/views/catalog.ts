@@ -59,7 +59,12 @@ const imageViews = (world: World, image: OsImage) => {
 export const tenantImage = (world: World, image: OsImage) => imageViews(world, image).view;
 export const operatorImage = (world: World, image: OsImage) => {
   const { view, default_blockers } = imageViews(world, image);
-  return { ...view, default_blockers };
+  // Every host of the mock starts both boot kinds.
+  const models = world.skus.filter((sku) => sku.capacity_shape === 'gpu_slice' && image.sku_names.includes(sku.name));
+  const hosts = [...world.nodes.values()].filter(
+    (node) => node.discovered_at !== null && models.some(({ gpu_model }) => gpu_model === node.gpu_model),
+  );
+  return { ...view, default_blockers, hosts_checked: hosts.length, hosts_unable: 0, unable: [] };
 };
 
 export const defaultImages = (world: World): DefaultImage[] =>

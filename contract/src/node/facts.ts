@@ -134,6 +134,13 @@ export const NetworkFacts = Closed({
   unready: Type.Optional(Nullable(Type.String())),
 });
 
+/**
+ * How a VM starts its image: `uefi` runs the boot loader of the image in the firmware of the VM, `kernel` a kernel that the
+ * host provides.
+ */
+export const BOOT_KINDS = ['uefi', 'kernel'] as const;
+export type BootKind = (typeof BOOT_KINDS)[number];
+
 export const HypervisorFacts = Closed({
   libvirt_version: Nullable(Type.String({ description: 'Null if libvirt does not respond.' })),
   /** Found by running a guest on it, once in each boot of the host. */
@@ -184,4 +191,6 @@ export const HostFacts = Closed({
   tools: Fact(Type.Array(Tool)),
   images: Fact(Type.Array(CachedImage)),
   hypervisor: Type.Optional(Fact(HypervisorFacts)),
+  /** The boot kinds whose files are on the host; absent from agents of earlier releases. */
+  boot_kinds: Type.Optional(Fact(Type.Array(StringEnum(BOOT_KINDS)))),
 });

@@ -21,6 +21,7 @@ import {
   SshKeys,
   Storage,
   slots,
+  TaskBootKind,
   TaskDisk,
   TaskImage,
   TaskSlot,
@@ -164,6 +165,7 @@ export const TASKS = {
       ...allocation,
       slots,
       image: TaskImage,
+      boot_kind: TaskBootKind,
       install: Install,
       /** For the next start: refused while the old system is still there. */
       user_data: Type.Optional(Nullable(Type.String())),
@@ -181,6 +183,7 @@ export const TASKS = {
       hostname: Type.String(),
       ssh_public_keys: SshKeys,
       user_data: Nullable(Type.String()),
+      boot_kind: TaskBootKind,
       install: Install,
       readiness_checks: Type.Optional(ReadinessChecks),
       storage: Storage,

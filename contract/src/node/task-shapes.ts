@@ -4,7 +4,7 @@ import { Closed, INT_MAX, Nullable, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
 import { NETWORK_KINDS, STORAGE_KINDS } from '../public/launch-choice.ts';
 import { WIPE_METHODS } from './candidate.ts';
-import { PciAddress } from './facts.ts';
+import { BOOT_KINDS, PciAddress } from './facts.ts';
 import { WipeLevelShape } from './wipe.ts';
 
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -35,6 +35,8 @@ export const SlotGeneration = Closed({ slot_id: Id('slot'), generation: Count })
 /** What a task that works on slots names: at least one. */
 export const slots = Type.Array(TaskSlot, { minItems: 1, maxItems: 64 });
 export const TaskImage = Closed({ name: Type.String(), digest: Nullable(Type.String()) });
+/** Boot kind of the image; absent: `uefi`. Agents of earlier releases take no other. */
+export const TaskBootKind = Type.Optional(StringEnum(BOOT_KINDS));
 /** Above 0 the image overwrites the tenant's boot disk, and cloud-init in the guest OS sees a new instance. */
 export const Install = Type.Optional(
   Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'Number of reinstallations.' }),

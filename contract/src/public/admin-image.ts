@@ -25,13 +25,14 @@ const trust = Type.Optional(
   }),
 );
 
-/** What an operator sets of an image, with one version of it. */
+/** What an operator sets of an image, with one version of it (default: boot_kind uefi). */
 export const ImageSpec = Closed({
   name: imageName('Image slug.'),
   display_name: DisplayText('Display name.'),
   os_family: DisplayText('Distribution.', 40),
   os_version: DisplayText('Operating system version.', 40),
   ...imageVersion,
+  boot_kind: Type.Optional(imageVersion.boot_kind),
   sku_names: skuNames,
   channel,
   trust,

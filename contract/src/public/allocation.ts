@@ -32,7 +32,7 @@ export const MOVING_ALLOCATION_STATES = [
   'releasing',
 ] as const satisfies readonly AllocationState[];
 
-/** Why GPUs are unavailable for a launch, as codes of `reasons[]`. `fabric` and `quota` depend on the request. */
+/** Why GPUs are unavailable for a launch, as codes of `reasons[]`. `fabric`, `boot_kind` and `quota` depend on the request. */
 export const UNAVAILABLE_REASONS = [
   'claimed',
   'cleaning',
@@ -46,6 +46,7 @@ export const UNAVAILABLE_REASONS = [
   'held',
   'fragmented',
   'fabric',
+  'boot_kind',
   'quota',
 ] as const;
 

@@ -1,6 +1,8 @@
 import Type from 'typebox';
 import { Closed, DisplayText, Money, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { BOOT_KINDS } from '../node/facts.ts';
 import { WIPE_LEVELS } from '../node/wipe.ts';
 
 export const CAPACITY_SHAPES = ['baremetal', 'gpu_slice'] as const;
@@ -75,6 +77,12 @@ export const DRIVER_STRATEGY_LABELS = {
   none: 'No GPU driver in the image',
 } as const satisfies Readonly<Record<(typeof DRIVER_STRATEGIES)[number], string>>;
 
+export { BOOT_KINDS };
+export const BOOT_KIND_LABELS = {
+  uefi: 'Firmware starts the boot loader of the image',
+  kernel: 'The host provides the kernel',
+} as const satisfies Readonly<Record<(typeof BOOT_KINDS)[number], string>>;
+
 /** Used in paths and argv; names that differ only in case are the same. */
 export const imageName = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$', description, examples: ['ubuntu-24.04-h200-cuda'] });
@@ -90,6 +98,10 @@ export const imageVersion = {
   digest: imageDigest('Digest of the file that hosts download.'),
   format: StringEnum(['raw', 'qcow2']),
   size_bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  boot_kind: StringEnum(BOOT_KINDS, {
+    description:
+      'How a VM starts the image: uefi runs its boot loader in firmware, kernel a kernel of the host. It is placed only on hosts that can.',
+  }),
   driver_strategy: StringEnum(DRIVER_STRATEGIES, {
     description: 'Whether the GPU driver is in the image. Nothing installs one later.',
   }),
@@ -137,6 +149,13 @@ export const AdminOsImage = Closed(
     ...osImageFields,
     default_blockers: Type.Array(Type.String(), {
       description: 'Why it cannot be the default, or not in a region, and what to do.',
+    }),
+    hosts_checked: Type.Integer({ description: 'Hosts of its slice SKUs that have reported their boot kinds.' }),
+    hosts_unable: Type.Integer({
+      description: 'Of these, hosts that cannot start its boot kind; it is not placed on them.',
+    }),
+    unable: Type.Array(Closed({ node_id: Id('node'), node_name: Type.String(), reason: Type.String() }), {
+      description: 'Hosts that cannot start it, with the reason, up to 20.',
     }),
   },
   { description: 'An image as operators see it.' },

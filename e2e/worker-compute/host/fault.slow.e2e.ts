@@ -162,8 +162,8 @@ test('a VM with fewer GPUs than claimed is not activated, and its slots wait for
 }, async () => {
   const { hypervisor } = lab.host.spec;
   const { boot } = hypervisor;
-  assert.equal(boot.kind, 'kernel');
-  const less = { ...boot, command_line: `${boot.kind === 'kernel' ? boot.command_line : ''} lose_gpu` };
+  assert.ok(boot.kernel);
+  const less = { ...boot, kernel: { ...boot.kernel, command_line: `${boot.kernel.command_line} lose_gpu` } };
   await lab.restartWith({ host: { ...lab.host.spec, hypervisor: { ...hypervisor, boot: less } } });
   const { id } = await lab.cloud.launch('lost', {
     gpu_count: 2,

@@ -38,6 +38,7 @@ export const addToCatalog = async (
       digest,
       size_bytes,
       format: 'qcow2',
+      boot_kind: 'kernel',
       driver_strategy: 'none',
       readiness_checks: [],
       source: 'node-agent/test/tiny-guest',

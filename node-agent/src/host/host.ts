@@ -7,6 +7,7 @@
  */
 import type { Duplex, Readable } from 'node:stream';
 import type {
+  BootKind,
   BundlePlan,
   CachedImage,
   DiskFacts,
@@ -128,7 +129,14 @@ export type GuestReport = Readonly<{
   gpu_count: number | null;
   checks: readonly GuestCheck[];
 }>;
-export type VmPlan = Readonly<{ name: string; allocation_id: string; plan: BundlePlan; seed: Seed }>;
+export type VmPlan = Readonly<{
+  name: string;
+  allocation_id: string;
+  plan: BundlePlan;
+  seed: Seed;
+  /** Of its image: `uefi` if absent. */
+  boot_kind?: BootKind;
+}>;
 export type Domain = Readonly<{
   name: string;
   /** From the ownership tag; null for an unmanaged domain. */
@@ -148,12 +156,17 @@ export type SeenDomain = Domain &
 export type Hypervisor = Readonly<{
   /** Whether VMs can run here; a host without VMs has no such facts. */
   facts?(): Promise<HypervisorFacts>;
+  /** How VMs can start here: those whose files the host has. */
+  bootKinds(): Promise<readonly BootKind[]>;
   list(): Promise<readonly Domain[]>;
   /** `leftovers`: names of removed managed VMs that left something, such as a seed. */
   inspect(): Promise<Readonly<{ domains: readonly SeenDomain[]; leftovers: readonly string[] }>>;
   /** Refuses user data that a start would refuse. Nothing is touched. */
   judge(userData: string | null): Promise<void>;
-  /** Defined and running afterwards. A domain of that name that is not this VM is a `conflict`. */
+  /**
+   * Defined and running afterwards. A domain of that name that is not this VM is a `conflict`, a boot kind that the host lacks
+   * is `unsupported`.
+   */
   start(machine: VmPlan): Promise<void>;
   reboot(name: string, isHard: boolean): Promise<void>;
   /** If aborted during a graceful shutdown, it fails and leaves the VM as it is. */

@@ -5,6 +5,7 @@
  */
 import { HostError, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
+import { refuseBootKind } from './boot-kind.ts';
 import { cloneImage, pullImage } from './image-copy.ts';
 import { cloneOver, refuseRunning, refuseUserData, reportDisk } from './image-reinstall.ts';
 import { bootSlot, domainName } from './names.ts';
@@ -18,12 +19,14 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
     const boot = bootSlot(params.slots);
     if ((params.install ?? 0) > 0 && lease.touched_at !== null)
       return reportDisk(ctx, act, params.allocation_id, async (onWriting) => {
+        await refuseBootKind(ctx, act, params.boot_kind);
         await refuseUserData(ctx, act, params.user_data ?? null);
         const image = await pullImage(ctx, act, params.image);
         await refuseRunning(ctx, act, params.allocation_id);
         const given = { allocationId: params.allocation_id, image, onWriting };
         return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { ...given, disk }));
       });
+    await refuseBootKind(ctx, act, params.boot_kind);
     await refuseRunningVm(ctx, act, params.allocation_id);
     const image = await pullImage(ctx, act, params.image);
     for (const slot of params.slots.filter((each) => each.slot_id !== boot.slot_id))

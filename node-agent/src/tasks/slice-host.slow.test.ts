@@ -20,7 +20,7 @@ test('a slice on a real host runs from its lease to a verified wipe', {
   skip: composedHostLacks(),
   timeout: SLOW_MS,
 }, async (t) => {
-  const made = await makeSliceLab({ hypervisor: { boot: HYPERVISOR_DEFAULTS.boot } });
+  const made = await makeSliceLab({ boot_kind: 'uefi', hypervisor: { boot: HYPERVISOR_DEFAULTS.boot } });
   t.after(made.close);
   const { host: lab, state, tenant, slots, run } = made;
   const blank = await Promise.all(slots.map((slot) => lab.loop.disks.hash(slot.nvme_serial)));

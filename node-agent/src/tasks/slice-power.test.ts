@@ -166,6 +166,21 @@ describe('a reinstallation', () => {
     assert.deepEqual(await start(host, slots), ready);
   });
 
+  test('with an image that the host cannot start is refused while the old system is there', async (t) => {
+    const host = startTestHost(t);
+    const { slots, ready } = await running(host);
+    await stop(host, slots);
+    const before = await host.hashes();
+    host.fault({ state: 'boot_kernel_missing' });
+    const params = { ...of(slots), image: OTHER_IMAGE, install: 1, boot_kind: 'kernel' as const };
+    await assert.rejects(host.run('slice.image_clone', params), {
+      code: 'unsupported',
+      output: { is_disk_written: false },
+    });
+    assert.equal(await host.hashes(), before);
+    assert.deepEqual(await start(host, slots), ready);
+  });
+
   test('with invalid user data is refused before the old system is overwritten', async (t) => {
     const host = startTestHost(t);
     const { slots, ready } = await running(host);

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { TaskSlot } from '@gpuaas/contract/node';
 import { ALLOCATION, IMAGE, leaseOf, OTHER, of, provision, startOf, startTestHost } from '../../test/slice.ts';
 import type { HostErrorCode } from '../host/host.ts';
-import type { NewFault } from '../host/sim/fault.ts';
+import { clearFaults, type NewFault } from '../host/sim/fault.ts';
 import { changeLeases, readLeases } from '../leases.ts';
 
 type Refusal = Readonly<{
@@ -306,6 +306,32 @@ describe('leases', () => {
     await assert.rejects(host.run('slice.bundle_lease', leaseOf(slots, OTHER)), /failed to read the bundle leases/);
     await assert.rejects(host.run('slice.cleanup', of(slots)), /failed to read the bundle leases/);
   });
+
+  for (const boot_kind of ['uefi', 'kernel'] as const)
+    test(`an image of boot kind ${boot_kind} is neither cloned nor started on a host that cannot start it`, async (t) => {
+      const host = startTestHost(t);
+      const slots = await host.slots([0]);
+      await host.run('slice.bundle_lease', leaseOf(slots));
+      const given = boot_kind === 'uefi' ? {} : { boot_kind };
+      const state = boot_kind === 'uefi' ? 'uefi_firmware_missing' : 'boot_kernel_missing';
+      const refused = {
+        code: 'unsupported',
+        message: new RegExp(`boot kind ${boot_kind}, .* can start (uefi|kernel)\\.`),
+      };
+      const clone = () => host.run('slice.image_clone', { ...of(slots), ...given, image: IMAGE });
+      host.fault({ state });
+      const before = [await host.hashes(), frozen(host), await readLeases(host.state)];
+      await assert.rejects(clone(), refused);
+      assert.deepEqual([await host.hashes(), frozen(host), await readLeases(host.state)], before);
+      clearFaults(host.sim.dir);
+      await clone();
+      host.fault({ state });
+      const cloned = [await host.hashes(), frozen(host), await readLeases(host.state)];
+      await assert.rejects(host.run('slice.vm_start', { ...startOf(slots), ...given }), refused);
+      assert.deepEqual([await host.hashes(), frozen(host), await readLeases(host.state)], cloned);
+      clearFaults(host.sim.dir);
+      await host.run('slice.vm_start', { ...startOf(slots), ...given });
+    });
 
   test('nothing is cloned or started without a lease, or for other slots than it names', async (t) => {
     const host = startTestHost(t);

@@ -11,6 +11,7 @@ import { HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases, recordPower, touchLease } from '../leases.ts';
 import { NO_IDS } from '../topology/device-ids.ts';
 
+import { refuseBootKind } from './boot-kind.ts';
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
 import { domainName } from './names.ts';
 import { joinPartition } from './partition.ts';
@@ -32,6 +33,7 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
       await recordPower(ctx.state, params.allocation_id, 'on');
       return { domain: name };
     }
+    await refuseBootKind(ctx, act, params.boot_kind);
     await refuseDrift(ctx, act, lease);
     await touchLease(ctx.state, params.allocation_id, ctx.now());
     await recordPower(ctx.state, params.allocation_id, 'on');
@@ -46,6 +48,7 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
           name,
           allocation_id: params.allocation_id,
           plan: lease.plan,
+          boot_kind: params.boot_kind ?? 'uefi',
           seed: {
             hostname: params.hostname,
             ssh_public_keys: params.ssh_public_keys,

@@ -28,21 +28,23 @@ const hypervisorOf = async ({ hypervisor }: Host): Promise<Pick<HostFacts, 'hype
 };
 
 export const collectFacts = async (host: Host, now: () => Date = () => new Date()): Promise<HostFacts> => {
-  const [system, pci, iommuGroups, gpus, disks, nics, fabric, network, tools, images, hypervisor] = await Promise.all([
-    fact(() => host.system.facts()),
-    listed(() => host.pci.list()),
-    listed(async () =>
-      (await host.pci.iommuGroups()).map(({ group, addresses }) => ({ group, addresses: [...addresses] })),
-    ),
-    listed(() => host.gpu.list()),
-    listed(() => host.disks.list()),
-    listed(() => host.network.nics()),
-    fact(() => host.fabric.facts()),
-    fact(() => host.network.facts()),
-    listed(() => host.system.tools()),
-    listed(() => host.images.list()),
-    hypervisorOf(host),
-  ]);
+  const [system, pci, iommuGroups, gpus, disks, nics, fabric, network, tools, images, hypervisor, bootKinds] =
+    await Promise.all([
+      fact(() => host.system.facts()),
+      listed(() => host.pci.list()),
+      listed(async () =>
+        (await host.pci.iommuGroups()).map(({ group, addresses }) => ({ group, addresses: [...addresses] })),
+      ),
+      listed(() => host.gpu.list()),
+      listed(() => host.disks.list()),
+      listed(() => host.network.nics()),
+      fact(() => host.fabric.facts()),
+      fact(() => host.network.facts()),
+      listed(() => host.system.tools()),
+      listed(() => host.images.list()),
+      hypervisorOf(host),
+      listed(() => host.hypervisor.bootKinds()),
+    ]);
   return {
     schema: 1,
     observed_at: now().toISOString(),
@@ -57,5 +59,6 @@ export const collectFacts = async (host: Host, now: () => Date = () => new Date(
     tools,
     images,
     ...hypervisor,
+    boot_kinds: bootKinds,
   };
 };

@@ -8,17 +8,18 @@ import { path, vmName } from './grammar.ts';
 
 export type Firmware = Readonly<{ code: string; vars_template: string }>;
 
-export type Boot =
-  | Readonly<{
-      kind: 'uefi';
-      plain: Firmware;
-      /** Null if the host has no firmware with enrolled keys. */
-      secure: Firmware | null;
-      /** Profiles of VMs with secure boot. */
-      secure_profiles: readonly string[];
-    }>
-  /** For tests: firmware under a nested accelerator is slow or crashes. */
-  | Readonly<{ kind: 'kernel'; kernel: string; initrd: string | null; command_line: string }>;
+export type FirmwareBoot = Readonly<{
+  kind: 'uefi';
+  plain: Firmware;
+  /** Null if the host has no firmware with enrolled keys. */
+  secure: Firmware | null;
+  /** Profiles of VMs with secure boot. */
+  secure_profiles: readonly string[];
+}>;
+/** A kernel of the host, for images that have no boot loader, or where firmware is slow or crashes. */
+export type KernelBoot = Readonly<{ kind: 'kernel'; kernel: string; initrd: string | null; command_line: string }>;
+/** How one VM starts. */
+export type Boot = FirmwareBoot | KernelBoot;
 
 /** The location of a device on the host, and its share of the 64-bit window. */
 export type DevicePlace = Readonly<{

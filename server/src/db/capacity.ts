@@ -11,8 +11,8 @@ import type { ExpectedEntry } from '../domain/expected-capacity.ts';
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, skuIsOpen, slotUnavailableReason, takesLaunches } from './predicates.ts';
 
-/** Whether the fabric or the quota forbids a free GPU depends on the request. */
-const OF_REQUEST = ['fabric', 'quota'] as const;
+/** Whether the fabric, the image or the quota forbids a free GPU depends on the request. */
+const OF_REQUEST = ['fabric', 'boot_kind', 'quota'] as const;
 export type CountedKind = Exclude<UnavailableReason, (typeof OF_REQUEST)[number]>;
 const isCounted = (kind: UnavailableReason): kind is CountedKind => !OF_REQUEST.some((other) => other === kind);
 const COUNTED_KINDS = UNAVAILABLE_REASONS.filter(isCounted);

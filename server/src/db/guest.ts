@@ -1,8 +1,9 @@
 /** The inputs of a guest besides its slots and keys, and its own reports. */
+import type { BootKind } from '@gpuaas/contract/node';
 import type { Reader } from './client.ts';
 import { taskKindIn } from './predicates.ts';
 
-export type GuestImage = Readonly<{ name: string; digest: string; readiness_checks: string[] }>;
+export type GuestImage = Readonly<{ name: string; digest: string; boot_kind: BootKind; readiness_checks: string[] }>;
 
 /** The version that the launch pinned. */
 export const findGuestImage = async (
@@ -11,7 +12,7 @@ export const findGuestImage = async (
 ): Promise<GuestImage | undefined> =>
   (
     await reader.query<GuestImage>(
-      `select v.image_name as name, v.digest, v.readiness_checks from os_image_versions v
+      `select v.image_name as name, v.digest, v.boot_kind, v.readiness_checks from os_image_versions v
        where v.image_name = $1 and v.digest = $2`,
       [allocation.image_name, allocation.image_digest],
     )

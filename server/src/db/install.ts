@@ -2,6 +2,7 @@
  * The wanted result of a reinstallation. It is stored separately until the image is on the boot disk, and is then the
  * running system.
  */
+import type { BootKind } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
 import { statement } from './statement.ts';
@@ -63,19 +64,30 @@ export const removeRequestedInstall = async (tx: Tx, allocationId: string, runId
 
 export type Image = Readonly<{ name: string; digest: string }>;
 
-export type ReinstallFacts = Readonly<{ image: Image | null; ssh_keys_found: number }>;
+export type ReinstallFacts = Readonly<{
+  image: (Image & Readonly<{ boot_kind: BootKind }>) | null;
+  /** Of the host that has the VM; null before it reported any. */
+  boot_kinds: readonly BootKind[] | null;
+  ssh_keys_found: number;
+}>;
 
-/** The newest version of an image that runs on the SKU, and how many of the keys are the caller's. */
+/** The newest version of an image that runs on the SKU, what its host can start, and how many of the keys are the caller's. */
 export const findReinstallFacts = async (
   reader: Reader,
-  asked: Readonly<{ sku_name: string; image_name: string | null; ssh_key_ids: readonly string[] }>,
+  asked: Readonly<{
+    sku_name: string;
+    node_id: string | null;
+    image_name: string | null;
+    ssh_key_ids: readonly string[];
+  }>,
 ): Promise<ReinstallFacts> => {
   const { rows } = await reader.query<ReinstallFacts>(
-    `select (select json_build_object('name', i.name, 'digest', c.digest) from os_images i
+    `select (select json_build_object('name', i.name, 'digest', c.digest, 'boot_kind', c.boot_kind) from os_images i
          join os_image_skus x on x.image_name = i.name and x.sku_name = $1
          cross join lateral (${CURRENT_VERSION}) c where i.name = $2) as image,
+       (select n.host_boot_kinds from nodes n where n.id = $4) as boot_kinds,
        (select count(*) from ssh_keys s where s.id = any ($3)) as ssh_keys_found`,
-    [asked.sku_name, asked.image_name, asked.ssh_key_ids],
+    [asked.sku_name, asked.image_name, asked.ssh_key_ids, asked.node_id],
   );
-  return rows[0] ?? { image: null, ssh_keys_found: 0 };
+  return rows[0] ?? { image: null, boot_kinds: null, ssh_keys_found: 0 };
 };

@@ -1,6 +1,6 @@
 /** Nodes: their rows as operators see them, and every change of them. A change locks the node's row of the placement index first. */
 
-import type { WipeLevel } from '@gpuaas/contract/node';
+import type { BootKind, WipeLevel } from '@gpuaas/contract/node';
 import type { HostSize } from '@gpuaas/scheduler';
 import type { FoundGpus } from '../domain/gpu-model.ts';
 import type { SourceOf } from '../domain/moves.ts';
@@ -279,7 +279,8 @@ export const resetHostFacts = async (tx: Tx, nodeId: string): Promise<void> => {
        runtime_checked_at = null, is_runtime_passed = false, has_hardware_change = false, reboot_required = false,
        reboot_wanted_at = null, reboot_reason = null,
        gpus_found = '[]', gpu_model_conflict = null,
-       host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null, host_pages = null where id = $1`,
+       host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null, host_pages = null,
+       host_boot_kinds = null where id = $1`,
     [nodeId],
   );
 };
@@ -383,6 +384,11 @@ export const recordHostSize = async (tx: Tx, nodeId: string, size: Omit<HostSize
       size.pages_mib == null ? null : JSON.stringify(size.pages_mib),
     ],
   );
+};
+
+/** The boot kinds whose files the discovery found; placement puts no other image on the host. */
+export const recordBootKinds = async (tx: Tx, nodeId: string, kinds: readonly BootKind[]): Promise<void> => {
+  await tx.query('update nodes set host_boot_kinds = $2 where id = $1', [nodeId, kinds]);
 };
 
 /** False when the node changed since that version. */

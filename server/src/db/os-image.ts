@@ -1,7 +1,8 @@
 /** Images and their versions. The newest version that is not retired is the one a launch gets; see `0002_catalog.sql`. */
+import type { BootKind } from '@gpuaas/contract/node';
 import type { ImageRegion } from '../domain/image-default.ts';
 import type { Reader, Tx } from './client.ts';
-import { imageIsAvailable } from './predicates.ts';
+import { imageIsAvailable, NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { OsImages, OsImageVersions } from './types.gen.ts';
 
@@ -11,6 +12,7 @@ export type OsImageVersionRow = Readonly<
     | 'digest'
     | 'format'
     | 'size_bytes'
+    | 'boot_kind'
     | 'driver_strategy'
     | 'readiness_checks'
     | 'source'
@@ -68,6 +70,25 @@ export const listOsImages = async (
 export const findOsImage = async (reader: Reader, name: string): Promise<OsImageRow | undefined> =>
   (await reader.query<OsImageRow>(`select ${IMAGE} from os_images i where i.name = $1`, [name])).rows[0];
 
+export type BootHost = Readonly<{
+  node_id: string;
+  node_name: string;
+  boot_kinds: readonly BootKind[];
+  sku_names: readonly string[];
+}>;
+
+/** Hosts of these SKUs' GPU models that have reported how VMs can start on them. Bare metal boots no image. */
+export const listBootHosts = async (reader: Reader, skuNames: readonly string[]): Promise<BootHost[]> =>
+  (
+    await reader.query<BootHost>(
+      `select n.id as node_id, n.name as node_name, n.host_boot_kinds as boot_kinds, array_agg(k.name) as sku_names
+       from sku_catalog k join nodes n on n.gpu_model = k.gpu_model
+       where k.name = any ($1) and k.capacity_shape = 'gpu_slice' and n.host_boot_kinds is not null and n.state not ${NODE_OVER}
+       group by n.id order by n.name`,
+      [skuNames],
+    )
+  ).rows;
+
 export type NewOsImage = Readonly<
   Pick<OsImageRow, 'name' | 'display_name' | 'os_family' | 'os_version' | 'channel' | 'trust'> &
     Omit<OsImageVersionRow, 'registered_at' | 'retired_at' | 'retired_reason' | 'readiness_checks'>
@@ -110,13 +131,14 @@ const INSERT_OS_IMAGE_VERSION = statement(
     digest: 'text',
     format: 'text',
     size_bytes: 'bigint',
+    boot_kind: 'text',
     driver_strategy: 'text',
     readiness_checks: 'text[]',
     source: 'text',
     digest_authority: 'text',
   },
-  `insert into os_image_versions (image_name, digest, format, size_bytes, driver_strategy, readiness_checks, source, digest_authority)
-   values (:name, :digest, :format, :size_bytes, :driver_strategy, :readiness_checks, :source, :digest_authority) on conflict do nothing`,
+  `insert into os_image_versions (image_name, digest, format, size_bytes, boot_kind, driver_strategy, readiness_checks, source, digest_authority)
+   values (:name, :digest, :format, :size_bytes, :boot_kind, :driver_strategy, :readiness_checks, :source, :digest_authority) on conflict do nothing`,
 );
 
 /** Whether it was new. */

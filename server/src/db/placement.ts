@@ -9,7 +9,7 @@ export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots state whether they have a device, never which. */
 export const NODE = `n.id, n.region_name, n.gpu_model, n.gpu_model_conflict is not null as has_other_gpus, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
-  n.gpu_count, n.host_vcpu_count, n.host_memory_mib, n.host_hugepages_mib, n.host_numa_nodes, n.host_pages,
+  n.gpu_count, n.host_vcpu_count, n.host_memory_mib, n.host_hugepages_mib, n.host_numa_nodes, n.host_pages, n.host_boot_kinds,
   jsonb_array_length(n.data_disks) as data_disks,
   ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
@@ -64,6 +64,7 @@ export type NodeRow = Readonly<
     health: SchedulerNode['health'];
     host_pages: NonNullable<SchedulerNode['host']>['pages_mib'] | null;
     data_disks: number;
+    host_boot_kinds: SchedulerNode['boot_kinds'];
     has_other_gpus: boolean;
     runtime_validated: boolean;
     pool_tenant_id: string | null;
@@ -139,6 +140,7 @@ export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode
   launch_failures: row.launch_failures,
   data_disks: row.data_disks,
   host: hostOf(row),
+  boot_kinds: row.host_boot_kinds ?? null,
   has_other_gpus: row.has_other_gpus,
   runtime_validated: row.runtime_validated,
   oldest_claim_at_s: oldestClaim(row.slots ?? []),

@@ -595,6 +595,7 @@ export interface Nodes {
   gpus_found: unknown;
   gpu_model_conflict: string | null;
   host_pages: unknown;
+  host_boot_kinds: string[] | null;
 }
 
 export interface OidcRecords {
@@ -653,6 +654,7 @@ export interface OsImageVersions {
   registered_at: string;
   retired_at: string | null;
   retired_reason: string | null;
+  boot_kind: 'uefi' | 'kernel';
 }
 
 export interface OsImages {

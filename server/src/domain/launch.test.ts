@@ -50,7 +50,7 @@ const ASK: LaunchAsk = {
 const FOUND: LaunchFound<LaunchSku, LaunchRegion> = {
   sku: launch.sku,
   region: launch.region,
-  image: { name: 'ubuntu' },
+  image: { boot_kind: 'uefi' },
   profile: { vcpu_count: 24, memory_mib: 1024 },
   quota_gpus_remaining: 3,
 };
@@ -127,5 +127,10 @@ test('a SKU without a price or a VM profile is refused with what it lacks, or wi
 test('the scheduler receives what the catalog offers, within the remaining quota', () => {
   const checked = checkLaunch(ASK, FOUND);
   assert.ok(!('kind' in checked));
-  assert.deepEqual(checked.request, { ...request, vm: FOUND.profile, quota_gpus_remaining: 3 });
+  assert.deepEqual(checked.request, {
+    ...request,
+    vm: FOUND.profile,
+    boot_kind: 'uefi',
+    quota_gpus_remaining: 3,
+  });
 });

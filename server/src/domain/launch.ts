@@ -4,7 +4,7 @@
  */
 
 import { type ErrorCode, EXPECTED_REASON, type NetworkKind, type StorageKind } from '@gpuaas/contract';
-import { explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
+import { type BootKind, explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
 import { NO_PRICE } from './catalog.ts';
 import { type Expected, expectedSentence } from './expected-capacity.ts';
 import { choose, type LaunchChoices, launchChoices } from './launch-choice.ts';
@@ -41,7 +41,7 @@ export type LaunchAsk = Readonly<{
 export type LaunchFound<Sku extends LaunchSku, Region extends LaunchRegion> = Readonly<{
   sku: Sku | null;
   region: Region | null;
-  image: unknown;
+  image: Readonly<{ boot_kind: BootKind }> | null;
   profile: VmSize | null;
   quota_gpus_remaining: number | null;
 }>;
@@ -141,6 +141,7 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
       tenant_id: launch.organization_id,
       image: null,
       vm: sku.capacity_shape === 'gpu_slice' ? found.profile : null,
+      boot_kind: sku.capacity_shape === 'gpu_slice' ? (found.image?.boot_kind ?? null) : null,
       quota_gpus_remaining: found.quota_gpus_remaining,
     },
   };

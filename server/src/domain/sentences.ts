@@ -194,6 +194,7 @@ export const REFUSALS = {
 export const FIELD_MESSAGES = {
   not_with_hard: 'cannot be combined with is_hard',
   image_unusable: (sku: string) => `names no image that runs on ${sku}`,
+  image_not_startable: 'names an image that the host of this VM cannot start. Choose another image',
   image_needed: (sku: string, region: string) =>
     `is required: ${sku} has no default image in ${region}. Choose one: gpuaas image list --sku ${sku}`,
   user_data_of_slice: 'is for slices only',

@@ -190,6 +190,7 @@ describe('the problems of a site file', () => {
     ['an unknown SKU of an image', { images: [{ ...IMAGE, sku_names: ['s-a', 'x'] }] }, '/images/0/sku_names/1'],
     ['a price that would end', { prices: [] }, '/prices'],
     ['facts of a digest', { images: [{ ...IMAGE, size_bytes: 2 }] }, '/images/0/size_bytes'],
+    ['the boot kind of a digest', { images: [{ ...IMAGE, boot_kind: 'kernel' }] }, '/images/0/boot_kind'],
     ['an unknown organization', { pools: [{ name: 'a', organization: 'nobody' }] }, '/pools/0/organization'],
     ['an unknown project', { quotas: [{ organization: 'acme', project: 'x', gpu_limit: 1 }] }, '/quotas/0/project'],
   ];

@@ -86,6 +86,7 @@ type Rules<S extends SiteSection> = Readonly<{
 const VERSION_FIELDS = [
   'format',
   'size_bytes',
+  'boot_kind',
   'driver_strategy',
   'readiness_checks',
   'source',
@@ -151,6 +152,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
     nameOf: ({ name }) => name,
     canonical: (row) => ({
       ...row,
+      boot_kind: row.boot_kind ?? 'uefi',
       readiness_checks: sorted(row.readiness_checks),
       sku_names: sorted(row.sku_names),
       channel: row.channel ?? 'stable',

@@ -27,7 +27,7 @@ const pool = (
   held: Partial<Record<CountedKind, number>>,
   fits: Record<string, number>,
 ): CapacityCounts => {
-  const { fabric: _, quota: __, ...none } = NONE_UNAVAILABLE;
+  const { fabric: _, boot_kind: __, quota: ___, ...none } = NONE_UNAVAILABLE;
   const unavailable_gpus = { ...none, ...held };
   const shape = { gpus_total: nodes * 8, free_gpus: 6, largest_set: 2, nodes_that_fit: fits, unavailable_gpus };
   const totals = {

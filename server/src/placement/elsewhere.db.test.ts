@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { aNode, BAREMETAL_SKU, REGION, SLICE_SKU } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
-import { findNode } from '../db/node.ts';
+import { findNode, recordBootKinds } from '../db/node.ts';
 import { chooseElsewhere, fitsElsewhere, type SoldLaunch } from './elsewhere.ts';
 import { refreshSummary } from './summary.ts';
 
@@ -25,6 +25,7 @@ test('a launch finds the next best host for its SKU and shape, never one that it
     gpu_count: shape === 'baremetal' ? 8 : 2,
     organization_id: 'org_any',
     image_name: null,
+    image_digest: null,
     vcpu_count: shape === 'baremetal' ? null : 4,
     memory_mib: shape === 'baremetal' ? null : 4096,
     hugepages: shape === 'baremetal' || isOlder ? null : 'auto',
@@ -43,4 +44,18 @@ test('a launch finds the next best host for its SKU and shape, never one that it
     assert.deepEqual([await fits([left.id]), await chosen([left.id])], [true, other.id]);
     assert.deepEqual([await fits([left.id, other.id]), await chosen([left.id, other.id])], [false, null]);
   }
+  const digest = `sha256:${'6b'.repeat(32)}`;
+  await sql.query(
+    `insert into os_image_versions (image_name, digest, format, size_bytes, boot_kind, driver_strategy, source, digest_authority)
+     values ('test-image', $1, 'raw', 1, 'kernel', 'none', 'test', 'test')`,
+    [digest],
+  );
+  const pinned = { ...launch('gpu_slice'), image_name: 'test-image', image_digest: digest };
+  const fits = () =>
+    database.read(PLATFORM, (reader) => fitsElsewhere(reader, pinned, node?.gpu_model ?? '', [left.id]));
+  const chosen = async () =>
+    (await database.write(PLATFORM, (tx) => chooseElsewhere(tx, pinned, [left.id])))?.node.id ?? null;
+  assert.deepEqual([await fits(), await chosen()], [false, null], 'no host is known to start its boot kind');
+  await database.write(PLATFORM, (tx) => recordBootKinds(tx, other.id, ['kernel']));
+  assert.deepEqual([await fits(), await chosen()], [true, other.id]);
 });

@@ -5,6 +5,7 @@
 import { DEFAULT_POLICY, type PlacementRequest, place } from '@gpuaas/scheduler';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { Reader, Tx } from '../db/client.ts';
+import { findGuestImage } from '../db/guest.ts';
 import { type Choice, chooseNode } from './commit.ts';
 import { wideSnapshot } from './refusal.ts';
 import { keyColumnOf } from './request.ts';
@@ -18,6 +19,7 @@ export type SoldLaunch = Readonly<
     | 'gpu_count'
     | 'organization_id'
     | 'image_name'
+    | 'image_digest'
     | 'vcpu_count'
     | 'memory_mib'
     | 'hugepages'
@@ -25,7 +27,8 @@ export type SoldLaunch = Readonly<
   >
 >;
 
-const requestOf = (launch: SoldLaunch): PlacementRequest => ({
+/** The boot kind is that of the pinned version. */
+const requestOf = async (reader: Reader, launch: SoldLaunch): Promise<PlacementRequest> => ({
   shape: launch.capacity_shape,
   sku: launch.sku_name,
   region: launch.region_name,
@@ -34,6 +37,7 @@ const requestOf = (launch: SoldLaunch): PlacementRequest => ({
   gpus_per_node: launch.gpu_count,
   tenant_id: launch.organization_id,
   image: launch.image_name,
+  boot_kind: (await findGuestImage(reader, launch))?.boot_kind ?? null,
   // As it was sold; bare metal has neither.
   vm:
     launch.vcpu_count === null || launch.memory_mib === null
@@ -54,7 +58,7 @@ export const fitsElsewhere = async (
   gpuModel: string,
   except: readonly string[],
 ): Promise<boolean> => {
-  const request = requestOf(launch);
+  const request = await requestOf(reader, launch);
   const { nodes, ...snapshot } = await wideSnapshot(reader, request, gpuModel);
   const others = nodes.filter(({ id }) => !except.includes(id));
   const decision = place(
@@ -66,10 +70,10 @@ export const fitsElsewhere = async (
 };
 
 /** A locked node other than these that accepts the launch, or null. */
-export const chooseElsewhere = (tx: Tx, launch: SoldLaunch, except: readonly string[]): Promise<Choice | null> =>
+export const chooseElsewhere = async (tx: Tx, launch: SoldLaunch, except: readonly string[]): Promise<Choice | null> =>
   chooseNode(
     tx,
-    requestOf(launch),
+    await requestOf(tx, launch),
     {
       region_name: launch.region_name,
       sku_name: launch.sku_name,

@@ -29,7 +29,7 @@ const FACTS: LaunchFacts = {
     disabled_reason: null,
   },
   region: { name: 'north', enabled: true, disabled_reason: null },
-  image: { name: 'ubuntu', digest: 'sha256:0' },
+  image: { name: 'ubuntu', digest: 'sha256:0', boot_kind: 'kernel' },
   profile: { name: 'slice_2', vcpu_count: 24, memory_mib: 1024, hugepages: '1G', numa_policy: 'preferred' },
   ssh_keys_found: 0,
   quota_gpus_remaining: 3,
@@ -75,6 +75,7 @@ test('the scheduler receives what the catalog offers, within the remaining quota
     tenant_id: 'org_a',
     image: null,
     vm: FACTS.profile,
+    boot_kind: 'kernel',
     quota_gpus_remaining: 3,
   });
 });

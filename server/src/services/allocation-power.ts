@@ -4,6 +4,7 @@
  */
 
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { cannotStart } from '@gpuaas/scheduler';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { findReinstallFacts } from '../db/install.ts';
@@ -65,11 +66,14 @@ const prepareInstall = async (
   const { image_name, ssh_key_ids, user_data } = body;
   const facts = await findReinstallFacts(tx, {
     sku_name: row.sku_name,
+    node_id: row.node_id,
     image_name: image_name ?? null,
     ssh_key_ids: ssh_key_ids ?? [],
   });
   if (image_name !== undefined && facts.image === null)
     throw invalidField('image_name', FIELD_MESSAGES.image_unusable(row.sku_name));
+  if (facts.image !== null && cannotStart(facts.boot_kinds, facts.image.boot_kind) !== null)
+    throw invalidField('image_name', FIELD_MESSAGES.image_not_startable);
   if (facts.ssh_keys_found !== (ssh_key_ids ?? []).length) throw notFound('SSH key');
   await requestInstall(tx, row, {
     run_id: runId,

@@ -60,6 +60,7 @@ describe('an image', () => {
     assert.deepEqual(guest, {
       name: first.name,
       digest: first.digest,
+      boot_kind: 'uefi',
       readiness_checks: first.readiness_checks,
     });
     assert.deepEqual(

@@ -3,6 +3,7 @@
  * operator adds or retires one, with its source and the responsible person.
  */
 import type { ImageSpec as ImageSpecSchema, PublicApi, RequestOf, Static } from '@gpuaas/contract';
+import { cannotStart } from '@gpuaas/scheduler';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
@@ -55,9 +56,34 @@ const viewsOf = (row: db.OsImageRow) => {
   return { view, default_blockers };
 };
 const tenantView = (row: db.OsImageRow) => viewsOf(row).view;
-const operatorView = (row: db.OsImageRow) => {
+
+const HOSTS_SHOWN = 20;
+type HostedImage = db.OsImageRow & Readonly<{ hosts: readonly db.BootHost[] }>;
+
+/** With the hosts that could run them. */
+const withHosts = async (reader: Reader, rows: readonly db.OsImageRow[]): Promise<HostedImage[]> => {
+  const hosts = await db.listBootHosts(reader, [...new Set(rows.flatMap(({ sku_names }) => sku_names))]);
+  const isOf = (row: db.OsImageRow, host: db.BootHost) => host.sku_names.some((name) => row.sku_names.includes(name));
+  return rows.map((row) => ({ ...row, hosts: hosts.filter((host) => isOf(row, host)) }));
+};
+
+const operatorView = ({ hosts, ...row }: HostedImage) => {
   const { view, default_blockers } = viewsOf(row);
-  return { ...view, default_blockers };
+  const unable = hosts.flatMap(({ node_id, node_name, boot_kinds }) => {
+    const reason = cannotStart(boot_kinds, view.boot_kind);
+    return reason === null ? [] : [{ node_id, node_name, reason }];
+  });
+  return {
+    ...view,
+    default_blockers,
+    hosts_checked: hosts.length,
+    hosts_unable: unable.length,
+    unable: unable.slice(0, HOSTS_SHOWN),
+  };
+};
+const operatorViewOf = async (reader: Reader, row: db.OsImageRow) => {
+  const [hosted] = await withHosts(reader, [row]);
+  return operatorView(hosted ?? { ...row, hosts: [] });
 };
 
 export const list = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
@@ -73,7 +99,8 @@ export const adminList = (ctx: ReadCtx, { query }: Req<'adminOsImageList'>) =>
   listPage(
     ctx,
     query,
-    (reader, page) => db.listOsImages(reader, page, null, query.include_retired ?? false),
+    async (reader, page) =>
+      withHosts(reader, await db.listOsImages(reader, page, null, query.include_retired ?? false)),
     (row) => row.name,
     operatorView,
   );
@@ -92,7 +119,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
   });
 
 export const adminGet = (ctx: ReadCtx, { params }: Req<'adminOsImageGet'>) =>
-  ctx.read(async (reader) => operatorView(await getImage(reader, params.image_name)));
+  ctx.read(async (reader) => operatorViewOf(reader, await getImage(reader, params.image_name)));
 
 const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Promise<void> => {
   const known = await db.replaceOsImageSkus(tx, { name, sku_names });
@@ -106,7 +133,12 @@ const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Prom
 /** A new image, a new version of one, or a retired image that comes back with the version it had. */
 export const createImage = async (tx: Tx, spec: ImageSpec): Promise<db.OsImageRow> => {
   const before = await db.findOsImage(tx, spec.name);
-  const image = { ...spec, channel: spec.channel ?? before?.channel ?? 'stable', trust: spec.trust ?? 'unverified' };
+  const image = {
+    ...spec,
+    boot_kind: spec.boot_kind ?? 'uefi',
+    channel: spec.channel ?? before?.channel ?? 'stable',
+    trust: spec.trust ?? 'unverified',
+  };
   try {
     await db.upsertOsImage(tx, image);
   } catch (err) {
@@ -172,13 +204,14 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
   ctx.note({
     image_name: body.name,
     digest: body.digest,
+    boot_kind: row.versions[0]?.boot_kind ?? null,
     source: body.source,
     digest_authority: body.digest_authority,
     channel,
     trust,
     sku_names,
   });
-  return operatorView(row);
+  return operatorViewOf(ctx.tx, row);
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
@@ -193,7 +226,7 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
     sku_names_before: before.sku_names,
     sku_names_after: after.sku_names,
   });
-  return operatorView(after);
+  return operatorViewOf(ctx.tx, after);
 };
 
 export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageRetire'>) => {
@@ -203,5 +236,5 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageR
     digest === undefined ? retireImage(ctx.tx, image_name) : retireVersion(ctx.tx, image_name, digest, reason),
   );
   ctx.note({ image_name, digest: digest ?? null, reason });
-  return operatorView(row);
+  return operatorViewOf(ctx.tx, row);
 };

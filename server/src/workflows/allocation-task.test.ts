@@ -92,6 +92,23 @@ test('a host receives pages and a NUMA policy only where they are not the defaul
   assert.deepEqual(sent(null, null), [undefined, undefined, false, false], 'launched before');
 });
 
+test('copy and start name the boot kind of the image where it is not uefi, which agents of earlier releases know alone', () => {
+  for (const kind of ['slice.image_clone', 'slice.vm_start'] as const) {
+    const sent = (boot_kind: 'uefi' | 'kernel') => {
+      const image = { name: 'debian', digest: 'sha256:1', boot_kind, readiness_checks: [] };
+      const params = taskParams(kind, { ...facts(), image });
+      return [params.boot_kind, 'boot_kind' in params];
+    };
+    assert.deepEqual(
+      [sent('kernel'), sent('uefi')],
+      [
+        ['kernel', true],
+        [undefined, false],
+      ],
+    );
+  }
+});
+
 test('a held slot that could not be placed again is still named to the host that wipes it', () => {
   const unplaceable = { ...slot, slot_index: SLOTS_MAX };
   assert.deepEqual(

@@ -87,6 +87,7 @@ const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTa
   numa_policy: ({ allocation: { numa_policy } }) => (numa_policy === 'strict' ? undefined : (numa_policy ?? undefined)),
   profile: ({ allocation }) => allocation.vm_profile_name ?? 'default',
   image: ({ image }) => ({ name: image?.name ?? '', digest: image?.digest ?? null }),
+  boot_kind: ({ image }) => (image?.boot_kind === 'uefi' ? undefined : image?.boot_kind),
   install: ({ allocation }) => allocation.install_number,
   hostname: ({ allocation }) => hostnameOf(allocation.name),
   username: ({ allocation }) => usernameOf(allocation.id),

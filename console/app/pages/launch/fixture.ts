@@ -47,6 +47,7 @@ export const image = (name: string, rest: Partial<OsImage> = {}): OsImage => ({
   digest: 'sha256:0',
   format: 'qcow2',
   size_bytes: 1,
+  boot_kind: 'uefi',
   driver_strategy: 'preinstalled',
   readiness_checks: [],
   source: 'a test',

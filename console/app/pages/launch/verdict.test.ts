@@ -82,6 +82,13 @@ test('every reason that only an operator can resolve has that hint', () => {
   );
 });
 
+test('where nodes cannot start the image, another image is the way out', () => {
+  const [said] = reasonsInWords([
+    { code: 'boot_kind', gpus: 8, detail: '8 GPUs on nodes that cannot start the image.' },
+  ]);
+  assert.equal(said?.hint, 'Select another image.');
+});
+
 test('fragmentation shows the number of free GPUs and the largest set', () => {
   const detail = '8 GPUs of slice in us-1 are free, but no single node fits 4; the largest set is 3.';
   const [one] = reasonsInWords([{ code: 'one_node', gpus: 8, detail }]);

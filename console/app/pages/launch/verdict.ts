@@ -35,6 +35,7 @@ const OF_UNAVAILABLE: Readonly<Record<(typeof UNAVAILABLE_REASONS)[number], stri
   held: null,
   fragmented: null,
   fabric: null,
+  boot_kind: 'Select another image.',
   quota: null,
 };
 const HINTS: ReadonlyMap<string, string | null> = new Map(Object.entries({ ...OF_RESULT, ...OF_UNAVAILABLE }));

@@ -1,5 +1,5 @@
 /** An image: what it promises, who may use it, and its versions. */
-import { type AdminOsImage, DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
+import { type AdminOsImage, BOOT_KIND_LABELS, DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
 import { Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -109,6 +109,24 @@ const Blockers = ({ image }: Readonly<{ image: AdminOsImage }>) => (
   </ul>
 );
 
+/** How many hosts can start it, and why others cannot. */
+const Hosts = ({ image: { hosts_checked, hosts_unable, unable } }: Readonly<{ image: AdminOsImage }>) => {
+  if (hosts_checked === 0) return <span className="muted">No host has reported its boot kinds</span>;
+  if (hosts_unable === 0) return <>{`all ${hosts_checked}`}</>;
+  return (
+    <>
+      {`${hosts_checked - hosts_unable} of ${hosts_checked}`}
+      <ul className="site-hosts">
+        {unable.map(({ node_id, node_name, reason }) => (
+          <li key={node_id}>
+            {node_name}: {reason}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+};
+
 const Detail = ({ image }: Readonly<{ image: AdminOsImage }>) => (
   <>
     <Section title={image.name} actions={<ResourceChanges row={image} resource={IMAGES} />}>
@@ -123,6 +141,8 @@ const Detail = ({ image }: Readonly<{ image: AdminOsImage }>) => (
             ? []
             : [['Cannot be the default', <Blockers key="blockers" image={image} />] as const]),
           ['SKUs', image.sku_names.join(', ')],
+          ['Boot kind', BOOT_KIND_LABELS[image.boot_kind]],
+          ['Starts on hosts', <Hosts key="hosts" image={image} />],
           ['GPU driver', DRIVER_STRATEGY_LABELS[image.driver_strategy]],
           ['Readiness checks', image.readiness_checks.length === 0 ? 'none' : image.readiness_checks.join(', ')],
           ['Source', image.source],

@@ -1,6 +1,6 @@
 /** VMs: managed ones start once and stop, domains of other software are never touched. */
 import assert from 'node:assert/strict';
-import type { Host } from '../host.ts';
+import type { Host, VmPlan } from '../host.ts';
 import { contractTest, eventually, machineOn, OTHER_ALLOCATION, portOf, prepare, refuses, slotAt } from './subject.ts';
 
 const FOREIGN = 'other-software';
@@ -32,6 +32,20 @@ export const guestTests = [
     ])
       await refuses(host.hypervisor.judge(text), 'blocked');
   }),
+  contractTest(
+    'hypervisor',
+    'a VM starts only by a boot kind of the host',
+    { slots: 1, arrange: ['removeBootKernel'] },
+    async (subject) => {
+      const { host } = subject;
+      assert.ok((await host.hypervisor.bootKinds()).includes('kernel'));
+      const machine: VmPlan = { ...(await prepare(subject, [slotAt(subject, 0)])), boot_kind: 'kernel' };
+      await subject.arrange.removeBootKernel();
+      assert.ok(!(await host.hypervisor.bootKinds()).includes('kernel'));
+      await refuses(host.hypervisor.start(machine), 'unsupported');
+      assert.deepEqual(await host.hypervisor.inspect(), { domains: [], leftovers: [] });
+    },
+  ),
   contractTest('hypervisor', 'a name of another VM is a conflict', { slots: 2 }, async (subject) => {
     const { host } = subject;
     const machine = await prepare(subject, [slotAt(subject, 0)]);

@@ -1,6 +1,6 @@
 /** What a test supplies to run the contract suite on a host. */
 import assert from 'node:assert/strict';
-import type { BundlePlan } from '@gpuaas/contract/node';
+import type { BootKind, BundlePlan } from '@gpuaas/contract/node';
 import { type DiskIdentity, type Host, HostError, type HostErrorCode, type Port, type VmPlan } from '../host.ts';
 
 /** The parts of the host port that a host may support: reading first, then actions that need devices, tools or root. */
@@ -44,6 +44,8 @@ export type Arrange = Readonly<{
   /** The user has a login session. */
   openSession(username: string): Promise<void>;
   restartFabricManager(): Promise<void>;
+  /** The host has no kernel for VMs. */
+  removeBootKernel(): Promise<void>;
   reboot(): Promise<void>;
 }>;
 
@@ -58,6 +60,7 @@ const ARRANGED: Record<keyof Arrange, true> = {
   fillImageCache: true,
   openSession: true,
   restartFabricManager: true,
+  removeBootKernel: true,
   reboot: true,
 };
 export const ARRANGEMENTS = Object.keys(ARRANGED) as readonly (keyof Arrange)[];
@@ -78,6 +81,8 @@ export type Subject<C extends Capabilities = Capabilities> = Readonly<{
   image: string;
   /** What a VM of the suite asks for here, where the default size does not fit. */
   machine?: Partial<BundlePlan>;
+  /** Of the image; `uefi` if absent. */
+  boot_kind?: BootKind;
   arrange: Pick<Arrange, C['arrange'][number]>;
   close(): Promise<void>;
 }>;
@@ -192,7 +197,10 @@ export const machineOn = (
   subject: Subject,
   slots: readonly SubjectSlot[],
   change: Parameters<typeof machineOf>[1] = {},
-): VmPlan => machineOf(slots, { ...subject.machine, ...change });
+): VmPlan => ({
+  ...machineOf(slots, { ...subject.machine, ...change }),
+  boot_kind: subject.boot_kind ?? 'uefi',
+});
 
 export const portOf = ({ plan, allocation_id }: VmPlan): Port => ({
   name: plan.ovs_port,

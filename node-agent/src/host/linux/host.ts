@@ -55,6 +55,7 @@ const listVms = async (run: Run): Promise<readonly Domain[]> => {
 };
 
 const noVms = (run: Run): Host['hypervisor'] => ({
+  bootKinds: async () => [],
   list: () => listVms(run),
   inspect: async () => ({
     domains: (await listVms(run)).map((one) => ({ ...one, devices: [], ended_by: null })),

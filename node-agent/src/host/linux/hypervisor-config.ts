@@ -1,5 +1,5 @@
 /** The site's settings for slice VMs, and how to reach libvirt. */
-import type { Boot, HostProfile } from '../../vm/host-profile.ts';
+import type { FirmwareBoot, HostProfile, KernelBoot } from '../../vm/host-profile.ts';
 
 export type HypervisorConfig = Readonly<{
   /** As virsh takes it. */
@@ -8,7 +8,8 @@ export type HypervisorConfig = Readonly<{
   accelerator: 'kvm' | 'tcg' | 'probe';
   emulator: string;
   machine_type: string;
-  boot: Boot;
+  /** For each boot kind of images; a kernel only where one is configured. */
+  boot: Readonly<{ uefi: FirmwareBoot; kernel: KernelBoot | null }>;
   /** Contains a directory per VM: definition, seed, firmware variables, console. */
   folder: string;
   /** Sockets for guest reports, key installation and serial consoles. A socket's path must be short. */
@@ -43,10 +44,13 @@ export const HYPERVISOR_DEFAULTS: HypervisorConfig = {
   emulator: '/usr/bin/qemu-system-x86_64',
   machine_type: 'q35',
   boot: {
-    kind: 'uefi',
-    plain: { code: `${OVMF}/OVMF_CODE_4M.fd`, vars_template: `${OVMF}/OVMF_VARS_4M.fd` },
-    secure: { code: `${OVMF}/OVMF_CODE_4M.secboot.fd`, vars_template: `${OVMF}/OVMF_VARS_4M.ms.fd` },
-    secure_profiles: [],
+    uefi: {
+      kind: 'uefi',
+      plain: { code: `${OVMF}/OVMF_CODE_4M.fd`, vars_template: `${OVMF}/OVMF_VARS_4M.fd` },
+      secure: { code: `${OVMF}/OVMF_CODE_4M.secboot.fd`, vars_template: `${OVMF}/OVMF_VARS_4M.ms.fd` },
+      secure_profiles: [],
+    },
+    kernel: null,
   },
   folder: '/var/lib/gpuaas/slices',
   report_folder: '/run/gpuaas/report',

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { BootKind } from '@gpuaas/contract/node';
 import { ConfigReader } from '@gpuaas/kit';
 import { makeTree, type Tree } from '../../../test/tree.ts';
 import { hostProfile, machineOf } from '../../../test/vm.ts';
 import { compileDomain } from '../../vm/domain.ts';
 import { parseDomain } from '../../vm/domain-read.ts';
+import { refuses } from '../contract/subject.ts';
 import type { VmPlan } from '../host.ts';
 import { createFiles } from './files.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';
 import { readProfile } from './hypervisor-profile.ts';
+import { findBootKinds } from './hypervisor-ready.ts';
 import { readHypervisorConfig } from './hypervisor-settings.ts';
 import { NETWORK_DEFAULTS, type NetworkConfig } from './network-config.ts';
 
@@ -64,6 +67,28 @@ test('the host reports the address width of its CPU and the function that carrie
   );
 });
 
+test('a VM starts as its image needs it, and a host says which boot kinds it has the files for', async (t) => {
+  const firmware = ['/usr/share/OVMF/OVMF_CODE_4M.fd', '/usr/share/OVMF/OVMF_VARS_4M.fd'];
+  const given = { GPUAAS_NODE_BOOT_KERNEL: '/boot/guest', GPUAAS_NODE_BOOT_INITRD: '/boot/initrd' };
+  const both = readHypervisorConfig(new ConfigReader(given));
+  const one = readHypervisorConfig(new ConfigReader({}));
+  const kinds = async (config: HypervisorConfig, paths: readonly string[]) => {
+    const { root, remove } = await makeTree(Object.fromEntries(paths.map((path) => [path, ''])));
+    t.after(remove);
+    return findBootKinds(createFiles(root), config);
+  };
+  assert.deepEqual(await kinds(one, firmware), ['uefi']);
+  assert.deepEqual(await kinds(one, firmware.slice(1)), []);
+  assert.deepEqual(await kinds(both, ['/boot/guest', '/boot/initrd']), ['kernel']);
+  assert.deepEqual(await kinds(both, [...firmware, '/boot/guest']), ['uefi'], 'its initrd is missing');
+  assert.deepEqual(await kinds(both, [...firmware, '/boot/guest', '/boot/initrd']), ['uefi', 'kernel']);
+  const booted = async (config: HypervisorConfig, boot_kind: BootKind) =>
+    (await profileOf(t, { ...machineOf(1), boot_kind }, { config })).boot.kind;
+  assert.deepEqual([await booted(both, 'uefi'), await booted(both, 'kernel')], ['uefi', 'kernel']);
+  assert.equal((await profileOf(t, machineOf(1), { config: both })).boot.kind, 'uefi');
+  await refuses(booted(one, 'kernel'), 'unsupported');
+});
+
 test('operator settings are read, and invalid ones are named', () => {
   const given = {
     GPUAAS_NODE_ACCELERATOR: 'probe',
@@ -74,7 +99,7 @@ test('operator settings are read, and invalid ones are named', () => {
   const config = readHypervisorConfig(reader);
   reader.finish();
   assert.deepEqual([config.accelerator, config.host_cpus], ['probe', '0-3']);
-  assert.deepEqual(config.boot.kind === 'uefi' && config.boot.secure_profiles, ['a', 'b']);
+  assert.deepEqual([config.boot.uefi.secure_profiles, config.boot.kernel], [['a', 'b'], null]);
   const wrong = { GPUAAS_NODE_SLICE_DIR: '../x', GPUAAS_NODE_GUEST_USER: 'Root', GPUAAS_NODE_HOST_CPUS: 'all' };
   const problems = new ConfigReader(wrong);
   readHypervisorConfig(problems);

@@ -5,6 +5,7 @@ import { type HostProfile, placesOf } from '../../vm/host-profile.ts';
 import { HostError, type VmPlan } from '../host.ts';
 import type { Files } from './files.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
+import { bootOf } from './hypervisor-ready.ts';
 import type { KnownDomain } from './hypervisor-virsh.ts';
 import type { NetworkConfig } from './network-config.ts';
 import { readSystem } from './system.ts';
@@ -51,7 +52,7 @@ export const readProfile = async (machine: VmPlan, given: GivenProfile): Promise
     emulator: config.emulator,
     machine_type: config.machine_type,
     physical_address_bits: accelerator === 'kvm' ? await addressBits(files) : EMULATED_BITS,
-    boot: config.boot,
+    boot: bootOf(config, machine),
     folders: foldersOf(config, machine.name),
     disk_folders: config.disk_folders,
     passthrough: config.passthrough,

@@ -2,7 +2,7 @@
  * Checks before a VM starts. All of them run before anything is changed, so that a refusal names its reason and leaves
  * the host unchanged, instead of a start that fails half-way with a hypervisor error.
  */
-import type { DiskFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
+import type { BootKind, DiskFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import type { Boot } from '../../vm/host-profile.ts';
 import { devicesOf } from '../../vm/pci-plan.ts';
 import { HostError, type VmPlan } from '../host.ts';
@@ -103,28 +103,43 @@ export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }
     );
 };
 
-/** The requirements of every VM that boots this way, whatever its profile. */
-export const firmwareFiles = (boot: Boot): readonly string[] => [
-  ...new Set(
-    boot.kind === 'kernel'
-      ? filesOf(boot, '')
-      : [boot.plain, ...(boot.secure_profiles.length > 0 ? [boot.secure] : [])].flatMap((one) =>
-          one === null ? [] : [one.code, one.vars_template],
-        ),
-  ),
-];
-
 const filesOf = (boot: Boot, profile: string): readonly string[] => {
   if (boot.kind === 'kernel') return [boot.kernel, ...(boot.initrd === null ? [] : [boot.initrd])];
   const firmware = boot.secure_profiles.includes(profile) ? boot.secure : boot.plain;
   return firmware === null ? [] : [firmware.code, firmware.vars_template];
 };
 
-export const refuseMissingFiles = async (
-  files: Files,
-  { emulator, boot }: HypervisorConfig,
-  { plan }: VmPlan,
-): Promise<void> => {
-  for (const path of [emulator, ...filesOf(boot, plan.profile)])
+/** What VMs of every profile need to boot. A host with a kernel for them needs no firmware. */
+export const firmwareFiles = ({ uefi, kernel }: HypervisorConfig['boot']): readonly string[] => [
+  ...new Set(
+    kernel === null ? ['', ...uefi.secure_profiles].flatMap((profile) => filesOf(uefi, profile)) : filesOf(kernel, ''),
+  ),
+];
+
+/** The boot kinds whose files are there. */
+export const findBootKinds = async (
+  files: Pick<Files, 'exists'>,
+  { boot: { uefi, kernel } }: HypervisorConfig,
+): Promise<BootKind[]> => {
+  const ways = [uefi, ...(kernel === null ? [] : [kernel])];
+  const missing = await Promise.all(
+    ways.map(async (way) => (await Promise.all(filesOf(way, '').map((path) => files.exists(path)))).includes(false)),
+  );
+  return ways.filter((_, index) => missing[index] === false).map(({ kind }) => kind);
+};
+
+/** How the VM starts: as its image needs it. */
+export const bootOf = ({ boot }: HypervisorConfig, { boot_kind = 'uefi' }: VmPlan): Boot => {
+  const way = boot[boot_kind];
+  if (way === null)
+    throw new HostError(
+      'unsupported',
+      'The image needs a kernel of the host, and this host has none for VMs. Set GPUAAS_NODE_BOOT_KERNEL.',
+    );
+  return way;
+};
+
+export const refuseMissingFiles = async (files: Files, config: HypervisorConfig, machine: VmPlan): Promise<void> => {
+  for (const path of [config.emulator, ...filesOf(bootOf(config, machine), machine.plan.profile)])
     if (!(await files.exists(path))) throw new HostError('unsupported', `${path} is not there.`);
 };

@@ -2,26 +2,28 @@
 import type { ConfigReader } from '@gpuaas/kit';
 import { cpusIn } from '../../vm/cpu-plan.ts';
 import { path, username } from '../../vm/grammar.ts';
-import type { Boot } from '../../vm/host-profile.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';
 
 const ACCELERATORS = ['kvm', 'tcg', 'probe'] as const;
 
-/** A kernel of the host instead of firmware, if firmware is not available or does not run. */
-const readBoot = (read: ConfigReader): Boot => {
+const readBoot = (read: ConfigReader): HypervisorConfig['boot'] => {
   const kernel = read.optional('GPUAAS_NODE_BOOT_KERNEL');
-  if (kernel !== undefined)
-    return {
-      kind: 'kernel',
-      kernel,
-      initrd: read.optional('GPUAAS_NODE_BOOT_INITRD') ?? null,
-      command_line: read.text('GPUAAS_NODE_BOOT_COMMAND_LINE', 'root=/dev/vda2 ro console=ttyS0'),
-    };
-  const { boot } = HYPERVISOR_DEFAULTS;
   const profiles = read.optional('GPUAAS_NODE_SECURE_BOOT_PROFILES')?.split(',') ?? [];
-  return boot.kind === 'uefi'
-    ? { ...boot, secure_profiles: profiles.map((one) => one.trim()).filter((one) => one !== '') }
-    : boot;
+  return {
+    uefi: {
+      ...HYPERVISOR_DEFAULTS.boot.uefi,
+      secure_profiles: profiles.map((one) => one.trim()).filter((one) => one !== ''),
+    },
+    kernel:
+      kernel === undefined
+        ? null
+        : {
+            kind: 'kernel',
+            kernel,
+            initrd: read.optional('GPUAAS_NODE_BOOT_INITRD') ?? null,
+            command_line: read.text('GPUAAS_NODE_BOOT_COMMAND_LINE', 'root=/dev/vda2 ro console=ttyS0'),
+          },
+  };
 };
 
 export const readHypervisorConfig = (read: ConfigReader): HypervisorConfig => {

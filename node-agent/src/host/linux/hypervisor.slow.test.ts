@@ -34,7 +34,11 @@ describe('VMs on libvirt and QEMU', { skip: composedHostLacks() }, () => {
     const address = { mac_address: `02:00:00:00:00:0${index + 1}`, private_ip: `10.100.0.1${index + 1}` };
     const plan = { ...SMALL, ...address, ovs_port: portName(allocation_id), allocation_id };
     const ssh_public_keys = [tenant.public_key];
-    return { ...machineOf([slot], plan), seed: { hostname: `guest${index}`, ssh_public_keys, user_data } };
+    return {
+      ...machineOf([slot], plan),
+      boot_kind: 'kernel',
+      seed: { hostname: `guest${index}`, ssh_public_keys, user_data },
+    };
   };
   const attach = ({ plan, allocation_id }: VmPlan) =>
     host.network.attach({

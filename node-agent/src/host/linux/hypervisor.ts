@@ -22,6 +22,7 @@ import { readHypervisor } from './hypervisor-facts.ts';
 import { inspectVms, managedIn } from './hypervisor-inspect.ts';
 import { readProfile } from './hypervisor-profile.ts';
 import {
+  findBootKinds,
   refuseDisks,
   refuseMissingFiles,
   refuseShared,
@@ -224,6 +225,7 @@ export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
   const reportOf = (name: string): string => vmPaths({ folders: foldersOf(options.config, name) }, name).report;
   return {
     facts: () => readHypervisor(given),
+    bootKinds: () => findBootKinds(options.files, options.config),
     list: async () => (await all()).map(domainOf),
     inspect: async () => inspectVms(await all(), options.config.folder),
     judge: async (userData) => checkUserData(userData, options.config.username),

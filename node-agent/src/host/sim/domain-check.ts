@@ -1,5 +1,6 @@
 /** Checks before a guest starts, all of them before any change. */
 import { isDeepStrictEqual } from 'node:util';
+import { BOOT_KINDS, type BootKind } from '@gpuaas/contract/node';
 import { HostError, type VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
 import { drivesOf } from './disk-table.ts';
@@ -15,6 +16,16 @@ export const domainNames = (domain: Pick<SimDomain, 'plan'>): readonly string[] 
   domain.plan === null
     ? []
     : [...planDevices(domain.plan), ...domain.plan.slots.map((slot) => slot.nvme_serial), domain.plan.mac_address];
+
+const MISSING = { uefi: 'uefi_firmware_missing', kernel: 'boot_kernel_missing' } as const;
+
+export const bootKindsOf = (core: Core): readonly BootKind[] =>
+  BOOT_KINDS.filter((kind) => core.fault(MISSING[kind]) === undefined);
+
+const refuseBootKind = (core: Core, { boot_kind = 'uefi' }: VmPlan): void => {
+  if (!bootKindsOf(core).includes(boot_kind))
+    throw new HostError('unsupported', `The image has boot kind ${boot_kind}, which this host cannot start.`);
+};
 
 /** The domain of this name, if it is this VM. */
 export const findSame = (core: Core, machine: VmPlan): SimDomain | undefined => {
@@ -77,6 +88,7 @@ const refuseDisks = (core: Core, machine: VmPlan): void => {
 };
 
 export const refuseStart = (core: Core, machine: VmPlan): void => {
+  refuseBootKind(core, machine);
   refuseShared(core, machine);
   refuseUnbound(core, machine);
   refuseDisks(core, machine);

@@ -282,6 +282,15 @@ const STATES: ReadonlyArray<readonly [NewFault, (host: SimHost, subject: Subject
       await refuses(host.hypervisor.start(machine), 'no_space');
     },
   ],
+  ...(['uefi', 'kernel'] as const).map((boot_kind): (typeof STATES)[number] => [
+    { state: boot_kind === 'uefi' ? 'uefi_firmware_missing' : 'boot_kernel_missing' },
+    async (host, subject) => {
+      assert.deepEqual(await host.hypervisor.bootKinds(), [boot_kind === 'uefi' ? 'kernel' : 'uefi']);
+      await prepare(subject, [slotOf(subject, 0)]);
+      const machine = machineOf([slotOf(subject, 0)]);
+      await refuses(host.hypervisor.start({ ...machine, boot_kind }), 'unsupported');
+    },
+  ]),
   [
     { state: 'mig_enabled', slot: 0 },
     async (host) => assert.deepEqual((await host.gpu.list()).filter((one) => one.mig_mode === 'enabled').length, 1),

@@ -26,6 +26,7 @@ export const HOST_OPERATIONS = [
   'images.verify',
   'images.check',
   'images.clone',
+  'hypervisor.bootKinds',
   'hypervisor.list',
   'hypervisor.inspect',
   'hypervisor.start',
@@ -91,6 +92,8 @@ export const FAULT_STATES = [
   'image_cache_full',
   'image_cache_damaged',
   'hugepages_gone',
+  'uefi_firmware_missing',
+  'boot_kernel_missing',
   'rebooted',
 ] as const;
 export type FaultState = (typeof FAULT_STATES)[number];

@@ -9,7 +9,7 @@ import { platformChecks } from '../../vm/data-disks.ts';
 import { type Domain, HostError, type Hypervisor, type VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';
-import { domainNames, findSame, planDevices, refuseStart } from './domain-check.ts';
+import { bootKindsOf, domainNames, findSame, planDevices, refuseStart } from './domain-check.ts';
 import { setUpDataDisks } from './guest-disks.ts';
 import { sshKeyOf } from './identity.ts';
 import { signaturesOn } from './signature.ts';
@@ -157,6 +157,7 @@ export const createHypervisor = (core: Core): Hypervisor => {
       .domains.filter((domain) => domain.name === name)
       .flatMap(domainNames);
   return {
+    bootKinds: () => core.act('hypervisor.bootKinds', [], () => bootKindsOf(core)),
     list: () =>
       core.act('hypervisor.list', [], () =>
         core.store.read().domains.map(({ name, allocation_id, state }): Domain => ({ name, allocation_id, state })),

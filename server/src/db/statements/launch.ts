@@ -21,7 +21,7 @@ export type LaunchFacts = Readonly<{
   > | null;
   region: Readonly<Pick<Regions, 'name' | 'enabled' | 'disabled_reason'>> | null;
   /** The pinned version: of the requested image, otherwise of the SKU's first that is stable, verified and available in the region. */
-  image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest'>> | null;
+  image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest' | 'boot_kind'>> | null;
   profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib' | 'hugepages' | 'numa_policy'>> | null;
   /** How many of the named SSH keys are the caller's. */
   ssh_keys_found: number;
@@ -59,7 +59,7 @@ const FACTS = `
       c.gpu_hourly_price_minor, c.currency from sku_catalog s left join lateral (${currentPrice('s.name')}) c on true
     where s.name = :sku_name and s.retired_at is null) k) as sku,
   (select row_to_json(r) from (select name, enabled, disabled_reason from regions where name = :region_name and retired_at is null) r) as region,
-  (select json_build_object('name', i.name, 'digest', c.digest) from os_images i join os_image_skus x on x.image_name = i.name
+  (select json_build_object('name', i.name, 'digest', c.digest, 'boot_kind', c.boot_kind) from os_images i join os_image_skus x on x.image_name = i.name
     cross join lateral (${DEFAULT_OR_NEWEST}) c where x.sku_name = :sku_name and i.retired_at is null
       and case when :image_name is null then i.channel = 'stable' and i.trust = 'verified' else i.name = :image_name end order by i.name limit 1) as image,
   (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib, 'hugepages', f.hugepages,

@@ -1,4 +1,4 @@
-import { type AdminOsImage, DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
+import { type AdminOsImage, BOOT_KIND_LABELS, DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { bytes } from '../../../format/size.ts';
 import { useSkuChoices } from '../../../resource/choices.ts';
@@ -60,6 +60,12 @@ const REGISTER = fieldsOf(adminOsImageRegister, {
     isShort: true,
     description: ({ size_bytes }: Values) => (Number(size_bytes) > 0 ? bytes(Number(size_bytes)) : 'Of the file.'),
     ...IN_FILE,
+  },
+  boot_kind: {
+    label: 'Boot kind',
+    description: 'It is placed only on hosts that can start it.',
+    initial: 'uefi',
+    optionLabels: BOOT_KIND_LABELS,
   },
   driver_strategy: {
     label: 'GPU driver',
