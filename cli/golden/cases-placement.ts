@@ -102,6 +102,20 @@ export const placementCases: readonly Case[] = [
     ],
     answers: { allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, refused) },
   },
+  {
+    name: 'allocation-create-refused-choices',
+    args: [
+      ...`allocation create train ${LAUNCH} --image ubuntu-24.04-h200-cuda --vm-profile h200_4g_96c_256g`.split(' '),
+      ...`--storage formatted --network private_nat --user-data setup.sh ${T}`.split(' '),
+    ],
+    files: { 'setup.sh': '#!/bin/sh\ntrue\n' },
+    answers: {
+      allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, {
+        ...refused,
+        alternatives: refused.alternatives.map((one, at) => (at === 0 ? { ...one, gpu_count: 1 } : one)),
+      }),
+    },
+  },
   line('allocation-create-refused-json', `allocation create train ${LAUNCH}`, {
     answers: { allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, refused) },
   }),

@@ -111,7 +111,7 @@ export const topologyCases: readonly Case[] = [
     answers: {
       adminNodeSlotGet: { ...topologyAnswers.adminNodeSlotGet, status: 'available', allocation_id: null },
       adminWorkflowRunList: (count) => {
-        const repairing = { ...run, workflow: REPAIR_SLOT.name, step: 'wipe' };
+        const repairing = { ...run, subject_id: slot, workflow: REPAIR_SLOT.name, step: 'wipe' };
         const at = count === 0 ? { state: 'waiting' as const, state_reason: REPAIR_SLOT.steps.wipe.doing } : DONE;
         return { items: [{ ...repairing, ...at }], next_cursor: null };
       },
@@ -120,7 +120,9 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-repair-stuck', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`, {
     answers: {
       adminWorkflowRunList: {
-        items: [{ ...run, workflow: REPAIR_SLOT.name, step: 'wipe', state_reason: REPAIR_SLOT.steps.wipe.failed }],
+        items: [
+          { ...run, subject_id: slot, workflow: REPAIR_SLOT.name, step: 'wipe', state_reason: REPAIR_SLOT.steps.wipe.failed },
+        ],
         next_cursor: null,
       },
     },

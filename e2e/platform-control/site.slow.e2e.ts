@@ -218,7 +218,7 @@ test('what is used cannot be retired; afterwards the whole site can', { skip }, 
     .waitFor();
   assert.equal(
     await planned.getByRole('button', { name: 'Apply', exact: true }).getAttribute('aria-description'),
-    'Resolve what blocks it, then plan again.',
+    'Resolve the blockers, then plan again.',
   );
 
   for (const name of ['first', 'second']) {
@@ -237,7 +237,7 @@ test('what is used cannot be retired; afterwards the whole site can', { skip }, 
 
   await exported();
   const applied = await apply(empty);
-  await applied.getByText(/\d\d retired\. The site is now as the file says\.$/).waitFor();
+  await applied.getByText(/\d\d retired\. The site matches the file\.$/).waitFor();
   await nextStep('Catalog');
   await link(tenant.page, 'Project', 'Launch').click();
   await price(tenant.page).locator('[aria-description="No SKU is available."]').waitFor();

@@ -71,7 +71,7 @@ export const adminSku: Group = {
       summary: 'Create a SKU, or bring a retired one back',
       args: { sku: 'Name, such as h200-sxm-slice' },
       flags: {
-        'display-name': required(text('Name for people')),
+        'display-name': required(text('Display name')),
         vendor: required(text('Vendor of the GPU')),
         'gpu-model': required(text('GPU model, as discovery reports it')),
         'gpu-ids': text(GPU_IDS, 'list'),
@@ -108,7 +108,7 @@ export const adminSku: Group = {
       summary: 'Change a SKU, or enable or disable it',
       args: { sku: 'Name' },
       flags: {
-        'display-name': text('Name for people'),
+        'display-name': text('Display name'),
         'gpu-ids': text(`${GPU_IDS}; '' for none`, 'list'),
         'gpu-counts': text('GPU counts that a launch may request, like 1,2,4,8', 'list'),
         ...switchFlags,

@@ -51,7 +51,7 @@ const revoke = command({
     await cli.confirm(`Revoke grant ${args.grant}?`, flags.yes);
     const response = await (await cli.client()).call('accessGrantRevoke', { params }, { signal: cli.signal });
     cli.out.done(
-      `Revoking grant ${response.data.id} of ${response.data.user_name}. Its state is ${response.data.state}.`,
+      `Revoking grant ${response.data.id} of ${response.data.user_name}.`,
       response,
     );
   },

@@ -128,7 +128,7 @@ describe('the site file', { skip: needsBrowser }, () => {
       await button(page, 'Plan').click();
       await part(page, 'Plan').getByText('There is nothing to change').waitFor();
       await button(page, 'Show the current site').click();
-      await page.getByText('This is the site as it is.').waitFor();
+      await page.getByText('No changes: this is the current site.').waitFor();
       assert.ok((await siteOf(page)).pools?.some(({ name }) => name === 'site-file'));
     }));
 
@@ -163,7 +163,7 @@ describe('the site file', { skip: needsBrowser }, () => {
         .getByText(/is in use: 40 nodes/)
         .waitFor();
       const submit = button(part(page, 'Plan'), 'Apply');
-      assert.equal(await submit.getAttribute('aria-description'), 'Resolve what blocks it, then plan again.');
+      assert.equal(await submit.getAttribute('aria-description'), 'Resolve the blockers, then plan again.');
       await plan(page, { version, pools: [pool('one')] });
       await page.getByRole('strong').filter({ hasText: 'one' }).waitFor();
       await field(page).fill('version: 1\n');

@@ -87,7 +87,7 @@ export const SiteChange = Closed({
       before: Nullable(Type.String({ description: 'The value as text; null where there is none.' })),
       after: Nullable(Type.String({ description: 'The value as text; null where there is none.' })),
     }),
-    { description: 'What changes; of a new row all that it sets, of one that goes nothing.' },
+    { description: 'Changed fields. A created row lists all its fields, a retired row none.' },
   ),
   blockers: Type.Array(Type.String(), { description: 'Why the change is refused now, as sentences.' }),
 });
@@ -124,7 +124,7 @@ export const adminSiteApi = define({
   adminSiteApply: {
     ...operatorChanges('Site'),
     path: `${path}/apply`,
-    summary: 'Make the site as the file says, as planned and reviewed',
+    summary: 'Apply a reviewed plan of a site file',
     description:
       'All changes are made, or none. Refused with 409 if the site has changed since the plan with this hash; a file that changes nothing is accepted with any hash.',
     permission: 'admin.site.update',

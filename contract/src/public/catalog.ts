@@ -128,7 +128,7 @@ export const AdminOsImage = Closed(
   {
     ...osImageFields,
     default_blockers: Type.Array(Type.String(), {
-      description: 'Why it cannot be the default, or not in a region, and what to do.',
+      description: 'Why it cannot be the default (everywhere or in one region), and what to do.',
     }),
   },
   { description: 'An image as operators see it.' },

@@ -1,5 +1,5 @@
 /**
- * Invitations to an organization. An invitation is bound to an e-mail address; its token is shown once, and the inviter
+ * Invitations to an organization. An invitation is bound to an email address; its token is shown once, and the inviter
  * sends it.
  */
 import type { Invitation } from '@gpuaas/sdk';

@@ -156,7 +156,7 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
       </ReasonAction>
       <ReasonAction
         label="Rebind"
-        title={`Give ${node.name} to another host`}
+        title={`Rebind ${node.name} to another host`}
         disabledReason={why(node, 'rebind')}
         isDestructive
         typeToConfirm={node.name}

@@ -78,7 +78,7 @@ const REGISTER = fieldsOf(adminOsImageRegister, {
   source: { label: 'Source', ...IN_FILE },
   digest_authority: {
     label: 'Authority for the digest',
-    description: 'Who says that this is the right digest.',
+    description: 'Source of trust for the digest, such as a team.',
     ...IN_FILE,
   },
   ...USE,

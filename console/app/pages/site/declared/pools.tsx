@@ -24,7 +24,7 @@ const params = ({ name }: Pool) => ({ pool_name: name });
 
 export const POOLS: Resource<Pool> = {
   title: 'Pools',
-  empty: { title: 'No pools', text: 'A pool groups nodes and says which organizations they serve.' },
+  empty: { title: 'No pools', text: 'A pool groups nodes and defines which organizations they serve.' },
   list: { operation: 'adminPoolList', hasRetired: true },
   keyOf: ({ id }) => id,
   nameOf: ({ name }) => name,
